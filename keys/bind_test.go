@@ -1,0 +1,65 @@
+package keys_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+type review struct {
+	Department string
+	ID         int
+	Year       int
+	Part       string
+}
+
+func TestBindReadsWhatItWrote(t *testing.T) {
+	t.Parallel()
+	want := review{Department: "R&D", ID: 123, Year: 2012, Part: "x"}
+	for what, b := range map[string]keys.Bind[review]{
+		"one":   keys.Bind1(keys.Tuple1(keys.Text()), func(r *review) *string { return &r.Department }),
+		"two":   keys.Bind2(keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4)), func(r *review) (*int, *int) { return &r.ID, &r.Year }),
+		"three": keys.Bind3(keys.Tuple3(keys.Digits[int](6), keys.Digits[int](4), keys.Text()), func(r *review) (*int, *int, *string) { return &r.ID, &r.Year, &r.Part }),
+		"raw":   keys.BindRaw(func(r *review) *string { return &r.Department }),
+		"const": keys.Const[review]("all"),
+	} {
+		s, err := b.Encode(&want).Result()
+		if err != nil || b.Err() != nil || b.OneWay() || !b.IsSet() || !b.Range().Contains(s) {
+			t.Errorf("%s: %q, %v, %v, %v", what, s, err, b.Err(), b.Range())
+		}
+		var got review
+		if err := b.Decode(&got, s); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if again := b.Encode(&got).String(); what != "const" && again != s {
+			t.Errorf("%s: %q came back as %q", what, s, again)
+		}
+	}
+}
+
+func TestBindRefusesWhatCannotComeBack(t *testing.T) {
+	t.Parallel()
+	folded := keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(r *review) *string { return &r.Part })
+	spread := keys.Bind2(keys.Tuple2(keys.Spread(keys.Text(), 4), keys.Text()), func(r *review) (*string, *string) { return &r.Part, &r.Part })
+	mistake := keys.Bind1(keys.Tuple1(keys.Text()).Named("?"), func(r *review) *string { return &r.Part })
+	for _, b := range []keys.Bind[review]{folded, spread, mistake} {
+		if b.Err() == nil {
+			t.Error("bound")
+		}
+	}
+	if !strings.Contains(folded.Err().Error(), "BindFunc") {
+		t.Errorf("the error names no way on: %v", folded.Err())
+	}
+	hashed := keys.BindFunc(keys.Tuple1(keys.Uint(2)).All(), func(r *review) keys.Enc { return keys.Tuple1(keys.Spread(keys.Text(), 16)).Of(r.Part) })
+	if hashed.Err() != nil || !hashed.OneWay() || hashed.Decode(&review{}, "anything") != nil {
+		t.Errorf("one-way: %v", hashed.Err())
+	}
+	var none keys.Bind[review]
+	if none.IsSet() || none.OneWay() || none.Encode(&review{}).Err() == nil || none.Err() != nil || none.Fields(&review{}) != nil {
+		t.Error("the zero binding binds")
+	}
+	if keys.Const[review]("all").Decode(&review{}, "other") == nil {
+		t.Error("a constant took another key")
+	}
+}

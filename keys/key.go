@@ -1,0 +1,138 @@
+package keys
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxUnits is the length limit of a key in UTF-16 code units: the safe reading of the service's '1 KiB'.
+const MaxUnits = 512
+
+// reserved is the first character of the rows that the library keeps beside the user's. Scans end below it.
+const reserved = '~'
+
+// Enc is one encoded key, a PartitionKey or a RowKey, or the reason why there is none. Its zero value is an unset key,
+// which is not the same as an empty one.
+type Enc struct {
+	s   string
+	set bool
+	err error
+}
+
+// Result returns the encoded key. The error is a *KeyError, also for a key that was never set.
+func (e Enc) Result() (string, error) {
+	if e.err == nil && !e.set {
+		return "", &KeyError{Reason: "is not set"}
+	}
+	return e.s, e.err
+}
+
+// IsSet tells whether e was made by a layout or by Raw, with or without success.
+func (e Enc) IsSet() bool { return e.set || e.err != nil }
+
+// Err returns the reason why there is no key, if there is none.
+func (e Enc) Err() error { _, err := e.Result(); return err }
+
+// String returns the encoded key, or the error's text in parentheses.
+func (e Enc) String() string {
+	if s, err := e.Result(); err == nil {
+		return s
+	} else {
+		return "(" + err.Error() + ")"
+	}
+}
+
+// Raw takes a key as it is, for tables whose keys follow no layout. What the service or the library cannot address is an
+// error: an empty key, / \ # ?, control characters, text that is not UTF-8, more than 512 UTF-16 units, and a first
+// character of ~ or above, where rows of the library begin. ' and % are allowed.
+func Raw(s string) Enc {
+	if err := check(s); err != nil {
+		return Enc{err: err}
+	}
+	return Enc{s: s, set: true}
+}
+
+// check applies the service's rules for keys ('Understanding the Table service data model') and the library's own.
+func check(s string) error {
+	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
+	switch {
+	case s == "":
+		return fail("is empty")
+	case s[0] == reserved:
+		return fail("begins with ~, which is reserved for the library's rows")
+	case s[0] > reserved:
+		return fail("begins with a character above ~, where scans end")
+	case !utf8.ValidString(s):
+		return fail("is not valid UTF-8")
+	}
+	units := 0
+	for i, r := range s {
+		switch {
+		case r == '/' || r == '\\' || r == '#' || r == '?':
+			return fail(fmt.Sprintf("holds %q at byte %d, which the service refuses in keys", r, i))
+		case r < 0x20 || r >= 0x7f && r <= 0x9f:
+			return fail(fmt.Sprintf("holds the control character %U at byte %d, which the service refuses in keys", r, i))
+		}
+		units++
+		if r > 0xffff {
+			units++
+		}
+	}
+	if units > MaxUnits {
+		return &KeyError{Value: s, Reason: "is too long", Length: units, Limit: MaxUnits}
+	}
+	return nil
+}
+
+// Key is an entity's address. A key that could not be encoded carries its error into the verb that it is given to. Keys
+// may be compared with == and used in maps.
+type Key struct {
+	pk, rk string
+	err    error
+}
+
+// At joins a PartitionKey and a RowKey. Errors of either stay inside until the key is used.
+func At(partition, row Enc) Key {
+	pk, err1 := partition.Result()
+	rk, err2 := row.Result()
+	if err1 != nil || err2 != nil {
+		return Key{err: errors.Join(named("PartitionKey", err1), named("RowKey", err2))}
+	}
+	return Key{pk: pk, rk: rk}
+}
+
+// Stored is a key as it was read from the service. It is not checked: a table may hold keys that were written by others
+// and that the library would not write.
+func Stored(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
+
+// PartitionKey returns the PartitionKey, or "" if the key carries an error.
+func (k Key) PartitionKey() string { return k.pk }
+
+// RowKey returns the RowKey, or "" if the key carries an error.
+func (k Key) RowKey() string { return k.rk }
+
+// Err returns the reasons why the key cannot be used. They are *KeyError, one for each half.
+func (k Key) Err() error {
+	if k.err != nil {
+		return k.err
+	}
+	var pk, rk error
+	if k.pk == "" {
+		pk = &KeyError{Key: "PartitionKey", Reason: "is empty, and the SDK cannot address it"}
+	}
+	if k.rk == "" {
+		rk = &KeyError{Key: "RowKey", Reason: "is empty, and the SDK cannot address it"}
+	}
+	return errors.Join(pk, rk)
+}
+
+// String returns the key in the form ('Sales','empid_000223').
+func (k Key) String() string {
+	if k.err != nil {
+		return "(" + k.err.Error() + ")"
+	}
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	return "(" + quote(k.pk) + "," + quote(k.rk) + ")"
+}

@@ -1,0 +1,224 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The separator between parts, and the character that follows it: the end of a prefix range.
+const (
+	separator = "_"
+	after     = "`"
+)
+
+// Layout1 is a key of one part.
+type Layout1[A any] struct {
+	name name
+	a    Part[A]
+}
+
+// Layout2 is a key of two parts, joined by _.
+type Layout2[A, B any] struct {
+	name name
+	a    Part[A]
+	b    Part[B]
+}
+
+// Layout3 is a key of three parts, joined by _.
+type Layout3[A, B, C any] struct {
+	name name
+	a    Part[A]
+	b    Part[B]
+	c    Part[C]
+}
+
+// Tuple1 makes a key of one part.
+func Tuple1[A any](a Part[A]) Layout1[A] { return Layout1[A]{a: a} }
+
+// Tuple2 makes a key of two parts.
+func Tuple2[A, B any](a Part[A], b Part[B]) Layout2[A, B] { return Layout2[A, B]{a: a, b: b} }
+
+// Tuple3 makes a key of three parts.
+func Tuple3[A, B, C any](a Part[A], b Part[B], c Part[C]) Layout3[A, B, C] {
+	return Layout3[A, B, C]{a: a, b: b, c: c}
+}
+
+// Named puts a name of letters and digits and the separator before every key, as in empid_000223: several layouts can
+// then stand side by side in one partition, each in a range of its own.
+func (l Layout1[A]) Named(prefix string) Layout1[A] { l.name = newName(prefix); return l }
+
+// Named is [Layout1.Named].
+func (l Layout2[A, B]) Named(prefix string) Layout2[A, B] { l.name = newName(prefix); return l }
+
+// Named is [Layout1.Named].
+func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newName(prefix); return l }
+
+// Of builds the key. Errors (*KeyError) stay inside it until it is used.
+func (l Layout1[A]) Of(a A) Enc {
+	w := l.name.write()
+	put(w, l.a, a, false)
+	return w.key()
+}
+
+// Of builds the key. Errors (*KeyError) stay inside it until it is used.
+func (l Layout2[A, B]) Of(a A, b B) Enc {
+	w := l.name.write()
+	put(w, l.a, a, true)
+	put(w, l.b, b, false)
+	return w.key()
+}
+
+// Of builds the key. Errors (*KeyError) stay inside it until it is used.
+func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc {
+	w := l.name.write()
+	put(w, l.a, a, true)
+	put(w, l.b, b, true)
+	put(w, l.c, c, false)
+	return w.key()
+}
+
+// Decode reads a key back. A key that Of would not build is a *KeyError.
+func (l Layout1[A]) Decode(s string) (a A, err error) {
+	r := l.name.read(s)
+	take(r, l.a, &a, false)
+	return a, r.err
+}
+
+// Decode reads a key back. A key that Of would not build is a *KeyError.
+func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) {
+	r := l.name.read(s)
+	take(r, l.a, &a, true)
+	take(r, l.b, &b, false)
+	return a, b, r.err
+}
+
+// Decode reads a key back. A key that Of would not build is a *KeyError.
+func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) {
+	r := l.name.read(s)
+	take(r, l.a, &a, true)
+	take(r, l.b, &b, true)
+	take(r, l.c, &c, false)
+	return a, b, c, r.err
+}
+
+// name is a layout's prefix, with its separator.
+type name struct {
+	prefix string
+	err    error
+}
+
+func newName(prefix string) name {
+	for i := range len(prefix) {
+		if !alnum(prefix[i]) {
+			return name{err: &KeyError{Part: "name", Value: prefix, Reason: "may hold only letters and digits"}}
+		}
+	}
+	if prefix == "" {
+		return name{err: &KeyError{Part: "name", Reason: "is empty"}}
+	}
+	return name{prefix: prefix + separator}
+}
+
+// writer builds a key part by part and keeps the first error.
+type writer struct {
+	b   []byte
+	n   int
+	err error
+}
+
+func (n name) write() *writer {
+	return &writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
+}
+
+// put writes a part; more tells that another follows.
+func put[A any](w *writer, p Part[A], a A, more bool) {
+	w.n++
+	if w.err != nil {
+		return
+	}
+	if p.append == nil || p.err != nil {
+		w.err = inPart(w.n, p, p.err)
+		return
+	}
+	b, err := p.append(w.b, a)
+	if err != nil {
+		w.err = inPart(w.n, p, err)
+		return
+	}
+	if more {
+		b = append(append(b, p.end...), separator...)
+	}
+	w.b = b
+}
+
+// key applies the rules for whole keys: a layout can break them only by being empty, too long or a Map of its own mind.
+func (w *writer) key() Enc {
+	if w.err != nil {
+		return Enc{err: w.err}
+	}
+	return Raw(string(w.b))
+}
+
+// reader takes a key apart and keeps the first error.
+type reader struct {
+	whole, rest string
+	n           int
+	err         error
+}
+
+func (n name) read(s string) *reader {
+	r := &reader{whole: s, rest: s, err: n.err}
+	if r.err == nil {
+		if r.err = check(s); r.err == nil {
+			var ok bool
+			if r.rest, ok = strings.CutPrefix(s, n.prefix); !ok {
+				r.err = &KeyError{Value: s, Reason: fmt.Sprintf("does not begin with %q", n.prefix)}
+			}
+		}
+	}
+	return r
+}
+
+// take reads a part into to; more tells that another follows.
+func take[A any](r *reader, p Part[A], to *A, more bool) {
+	r.n++
+	if r.err != nil {
+		return
+	}
+	fail := func(reason string) { r.err = inPart(r.n, p, &KeyError{Value: r.whole, Reason: reason}) }
+	if p.parse == nil || p.err != nil {
+		r.err = inPart(r.n, p, p.err)
+		return
+	}
+	s := r.rest
+	if more {
+		end := p.end + separator
+		i := strings.Index(s, separator)
+		if i < 0 || !strings.HasSuffix(s[:i+1], end) {
+			fail("ends before the key is complete")
+			return
+		}
+		s, r.rest = s[:i+1-len(end)], s[i+1:]
+	}
+	if p.width > 0 && len(s) != p.width {
+		fail(fmt.Sprintf("is not %d characters long in this part", p.width))
+		return
+	}
+	v, err := p.parse(s)
+	if err != nil {
+		r.err = inPart(r.n, p, err)
+		return
+	}
+	*to = v
+}
+
+// inPart says of which part an error speaks.
+func inPart[A any](n int, p Part[A], err error) error {
+	ke, ok := err.(*KeyError)
+	if !ok {
+		ke = &KeyError{Reason: "was not made by a function of package keys"}
+	}
+	c := *ke
+	c.Part = fmt.Sprintf("part %d, %s", n, p.name)
+	return &c
+}

@@ -1,0 +1,191 @@
+package keys
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Integer is any integer type, the user's own included.
+type Integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+const (
+	decimal = "0123456789"
+	hexits  = "0123456789abcdef"
+)
+
+func only(abc string) func(int) string { return func(int) string { return abc } }
+
+// Uint is an unsigned number, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an error.
+func Uint(width int) Part[uint64] { return Digits[uint64](width) }
+
+// Digits is Uint for the user's own integer type: Digits[EmployeeID](6). Negative numbers are an error, see [Int].
+func Digits[I Integer](width int) Part[I] {
+	name := fmt.Sprintf("digits(%d)", width)
+	if width < 1 || width > 20 {
+		return broken[I](name, "the width must be 1 to 20")
+	}
+	return Part[I]{
+		name: name, width: width, alphabet: only(decimal),
+		append: func(dst []byte, v I) ([]byte, error) {
+			if v < 0 {
+				return dst, &KeyError{Value: fmt.Sprint(v), Reason: "is negative"}
+			}
+			return pad(dst, uint64(v), width)
+		},
+		parse: func(s string) (I, error) {
+			n, err := digits(s)
+			v := I(n)
+			if err != nil || v < 0 || uint64(v) != n {
+				return 0, &KeyError{Value: s, Reason: fmt.Sprintf("is not a number of %d digits in range", width)}
+			}
+			return v, nil
+		},
+	}
+}
+
+func pad(dst []byte, n uint64, width int) ([]byte, error) {
+	var buf [20]byte
+	s := strconv.AppendUint(buf[:0], n, 10)
+	if len(s) > width {
+		return dst, &KeyError{Value: string(s), Reason: "has too many digits", Length: len(s), Limit: width}
+	}
+	for range width - len(s) {
+		dst = append(dst, '0')
+	}
+	return append(dst, s...), nil
+}
+
+func digits(s string) (uint64, error) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, strconv.ErrSyntax
+		}
+	}
+	return strconv.ParseUint(s, 10, 64)
+}
+
+// Int is a signed number of at most width digits (1 to 19): a 0 and the digits, or - and the digits of a negative
+// number turned around, so that all sort: -98 for -1, 042 for 42 (with a width of 2).
+func Int[I Integer](width int) Part[I] {
+	name := fmt.Sprintf("int(%d)", width)
+	if width < 1 || width > 19 {
+		return broken[I](name, "the width must be 1 to 19")
+	}
+	nines := uint64(math.Pow10(width)) - 1 // powers of ten are exact up to 10^22
+	return Part[I]{
+		name: name, width: width + 1,
+		alphabet: func(i int) string {
+			if i == 0 {
+				return "-0"
+			}
+			return decimal
+		},
+		append: func(dst []byte, v I) ([]byte, error) {
+			if v >= 0 {
+				return pad(append(dst, '0'), uint64(v), width)
+			}
+			abs := -uint64(v) // two's complement: right for the smallest number, too
+			if abs > nines {
+				return dst, &KeyError{Value: fmt.Sprint(v), Reason: "has too many digits", Length: len(strconv.FormatUint(abs, 10)), Limit: width}
+			}
+			return pad(append(dst, '-'), nines-abs, width)
+		},
+		parse: func(s string) (I, error) {
+			fail := &KeyError{Value: s, Reason: fmt.Sprintf("is not a signed number of %d digits in range", width)}
+			n, err := digits(s[1:])
+			if err != nil {
+				return 0, fail
+			}
+			v := I(n)
+			if s[0] == '-' {
+				n = nines - n
+				v = -I(n)
+				if v >= 0 || -uint64(v) != n {
+					return 0, fail
+				}
+				return v, nil
+			}
+			if s[0] != '0' || v < 0 || uint64(v) != n {
+				return 0, fail
+			}
+			return v, nil
+		},
+	}
+}
+
+// Float is a floating-point number as 16 hexadecimal digits that sort as the numbers do, infinities included. NaN is an
+// error; minus zero becomes zero.
+func Float[F ~float32 | ~float64]() Part[F] {
+	const sign = 1 << 63
+	return Part[F]{
+		name: "float", width: 16, alphabet: only(hexits),
+		append: func(dst []byte, v F) ([]byte, error) {
+			if v != v {
+				return dst, &KeyError{Value: "NaN", Reason: "has no place in an order"}
+			}
+			n := math.Float64bits(float64(v) + 0) // + 0 turns -0 into 0
+			if n&sign != 0 {
+				n = ^n
+			} else {
+				n |= sign
+			}
+			for i := 60; i >= 0; i -= 4 {
+				dst = append(dst, hexits[n>>i&15])
+			}
+			return dst, nil
+		},
+		parse: func(s string) (F, error) {
+			fail := &KeyError{Value: s, Reason: "is not an encoded float"}
+			var n uint64
+			for i := range len(s) {
+				h, ok := hexit(s[i])
+				if !ok {
+					return 0, fail
+				}
+				n = n<<4 | uint64(h)
+			}
+			if n&sign != 0 {
+				n &^= sign
+			} else {
+				n = ^n
+			}
+			f := math.Float64frombits(n)
+			if math.IsNaN(f) || n == sign || float64(F(f)) != f {
+				return 0, fail
+			}
+			return F(f), nil
+		},
+	}
+}
+
+func hexit(c byte) (byte, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	}
+	return 0, false
+}
+
+// Bool is 0 for false and 1 for true.
+func Bool() Part[bool] {
+	return Map(Digits[int](1),
+		func(b bool) int {
+			if b {
+				return 1
+			}
+			return 0
+		},
+		func(n int) (bool, error) {
+			if n > 1 {
+				return false, fmt.Errorf("is neither 0 nor 1")
+			}
+			return n == 1, nil
+		}).called("bool")
+}
+
+func (p Part[A]) called(name string) Part[A] { p.name = name; return p }

@@ -1,0 +1,246 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Range is an interval of encoded keys: all keys from a first one up to a last one or up to a bound that is not part of
+// it. Its zero value is an unset range.
+type Range struct {
+	from, to string // to "" = no upper bound
+	closed   bool   // to belongs to the range
+	family   string // only this key and those below it
+	set      bool
+	err      error
+}
+
+// Bounds returns the first key ("" = none), the end ("" = none), and whether the end belongs to the range.
+func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
+
+// IsSet tells whether r was made by a layout or by a function of this package.
+func (r Range) IsSet() bool { return r.set || r.err != nil }
+
+// Err returns the *KeyError of a range that could not be built.
+func (r Range) Err() error { return r.err }
+
+// IsPoint tells whether r holds exactly one key.
+func (r Range) IsPoint() bool { return r.set && r.closed && r.from == r.to }
+
+// Contains tells whether r holds the encoded key s.
+func (r Range) Contains(s string) bool {
+	switch {
+	case !r.set || s < r.from:
+		return false
+	case r.to != "" && (s > r.to || s == r.to && !r.closed):
+		return false
+	}
+	return r.family == "" || s == r.family || strings.HasPrefix(s, r.family+separator)
+}
+
+// String returns the range as an interval: [empid_000100, empid_000199].
+func (r Range) String() string {
+	switch {
+	case r.err != nil:
+		return "(" + r.err.Error() + ")"
+	case !r.set:
+		return "(unset)"
+	case r.closed:
+		return fmt.Sprintf("[%s, %s]", r.from, r.to)
+	}
+	return fmt.Sprintf("[%s, %s)", r.from, r.to)
+}
+
+// Point is the range of a single key.
+func Point(e Enc) Range {
+	s, err := e.Result()
+	if err != nil {
+		return Range{err: err}
+	}
+	return Range{from: s, to: s, closed: true, set: true}
+}
+
+// Family is a key and everything below it: an employee and all her reviews, 000123 and 000123_2012. Keys that merely
+// begin alike, such as 0001234, do not belong to it; a query reads and drops those of them that sort before the separator.
+func Family(e Enc) Range {
+	s, err := e.Result()
+	if err != nil {
+		return Range{err: err}
+	}
+	return Range{from: s, to: s + after, family: s, set: true}
+}
+
+// RawBetween is the half-open range of keys from ≤ key < to, for keys without a layout. An empty from or to leaves that
+// side open.
+func RawBetween(from, to string) Range {
+	for _, s := range []string{from, to} {
+		if s == "" {
+			continue
+		}
+		if err := check(s); err != nil {
+			return Range{err: err}
+		}
+	}
+	if to != "" && from > to {
+		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
+	}
+	return Range{from: from, to: to, set: true}
+}
+
+// All is the range of every key of the layout.
+func (l Layout1[A]) All() Range {
+	r := l.name.all()
+	if l.name.prefix == "" && r.err == nil && l.a.width > 0 {
+		r.from, r.to, r.closed = l.a.low(), l.a.high(), true
+	}
+	return r
+}
+
+// All is the range of every key of the layout.
+func (l Layout2[A, B]) All() Range { return under(l.name, l.a) }
+
+// All is the range of every key of the layout.
+func (l Layout3[A, B, C]) All() Range { return under(l.name, l.a) }
+
+func (n name) all() Range {
+	if n.err != nil {
+		return Range{err: n.err}
+	}
+	if n.prefix == "" {
+		return Range{to: string(reserved), set: true}
+	}
+	return prefixed(n.prefix)
+}
+
+func under[A any](n name, first Part[A]) Range {
+	r := n.all()
+	if n.prefix == "" && r.err == nil && first.width > 0 {
+		r.from, r.to = first.low()+separator, first.high()+after
+	}
+	return r
+}
+
+// prefixed is the range of the keys that begin with s, which ends in the separator.
+func prefixed(s string) Range {
+	return Range{from: s, to: strings.TrimSuffix(s, separator) + after, set: true}
+}
+
+func (w *writer) prefix() Range {
+	if w.err != nil {
+		return Range{err: w.err}
+	}
+	return prefixed(string(w.b))
+}
+
+// Prefix is the range of all keys whose first part is a, and of no others.
+func (l Layout2[A, B]) Prefix(a A) Range {
+	w := l.name.write()
+	put(w, l.a, a, true)
+	return w.prefix()
+}
+
+// Prefix1 is the range of all keys whose first part is a, and of no others.
+func (l Layout3[A, B, C]) Prefix1(a A) Range {
+	w := l.name.write()
+	put(w, l.a, a, true)
+	return w.prefix()
+}
+
+// Prefix2 is the range of all keys whose first two parts are a and b, and of no others.
+func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
+	w := l.name.write()
+	put(w, l.a, a, true)
+	put(w, l.b, b, true)
+	return w.prefix()
+}
+
+// Between is the range of the keys from lo to hi, both included, in the order of the values; swapped bounds are an error.
+// For text it follows the order that the part promises.
+func (l Layout1[A]) Between(lo, hi A) Range { return between(l.All(), l.a.desc, l.Of(lo), l.Of(hi)) }
+
+// AtLeast is the range of lo and all greater values.
+func (l Layout1[A]) AtLeast(lo A) Range { return oneSide(l.All(), !l.a.desc, l.Of(lo)) }
+
+// AtMost is the range of hi and all smaller values.
+func (l Layout1[A]) AtMost(hi A) Range { return oneSide(l.All(), l.a.desc, l.Of(hi)) }
+
+// Between is the range of the keys with first part a and second part from lo to hi, both included.
+func (l Layout2[A, B]) Between(a A, lo, hi B) Range {
+	return between(l.Prefix(a), l.b.desc, l.Of(a, lo), l.Of(a, hi))
+}
+
+// AtLeast is the range of the keys with first part a and second part lo or greater.
+func (l Layout2[A, B]) AtLeast(a A, lo B) Range { return oneSide(l.Prefix(a), !l.b.desc, l.Of(a, lo)) }
+
+// AtMost is the range of the keys with first part a and second part hi or smaller.
+func (l Layout2[A, B]) AtMost(a A, hi B) Range { return oneSide(l.Prefix(a), l.b.desc, l.Of(a, hi)) }
+
+// Between is the range of the keys with first parts a and b and third part from lo to hi, both included.
+func (l Layout3[A, B, C]) Between(a A, b B, lo, hi C) Range {
+	return between(l.Prefix2(a, b), l.c.desc, l.Of(a, b, lo), l.Of(a, b, hi))
+}
+
+// AtLeast is the range of the keys with first parts a and b and third part lo or greater.
+func (l Layout3[A, B, C]) AtLeast(a A, b B, lo C) Range {
+	return oneSide(l.Prefix2(a, b), !l.c.desc, l.Of(a, b, lo))
+}
+
+// AtMost is the range of the keys with first parts a and b and third part hi or smaller.
+func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
+	return oneSide(l.Prefix2(a, b), l.c.desc, l.Of(a, b, hi))
+}
+
+// Starting is the range of all texts that begin with a: email_a to email_b holds every address that begins with an a. It
+// serves Text, Ordered, their folded forms and Bytes; for other parts it is an error.
+func (l Layout1[A]) Starting(a A) Range {
+	if !l.a.prefixes {
+		return Range{err: inPart(1, l.a, &KeyError{Reason: "has no prefixes: only text and bytes have"})}
+	}
+	w := l.name.write()
+	put(w, l.a, a, false)
+	if w.err != nil {
+		return Range{err: w.err}
+	}
+	if string(w.b) == l.name.prefix {
+		return l.All()
+	}
+	s := string(w.b)
+	end := []byte(s)
+	end[len(end)-1]++ // below 'z' and '|' there is always a next character that may stand in a bound
+	return Range{from: s, to: string(end), set: true}
+}
+
+func between(whole Range, desc bool, lo, hi Enc) Range {
+	if desc {
+		lo, hi = hi, lo
+	}
+	from, err1 := lo.Result()
+	to, err2 := hi.Result()
+	switch {
+	case whole.err != nil:
+		return whole
+	case err1 != nil:
+		return Range{err: err1}
+	case err2 != nil:
+		return Range{err: err2}
+	case from > to:
+		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
+	}
+	return Range{from: from, to: to, closed: true, set: true}
+}
+
+// oneSide cuts the range of a whole layout or prefix at one key.
+func oneSide(whole Range, lower bool, at Enc) Range {
+	s, err := at.Result()
+	switch {
+	case whole.err != nil:
+		return whole
+	case err != nil:
+		return Range{err: err}
+	case lower:
+		whole.from = s
+	default:
+		whole.to, whole.closed = s, true
+	}
+	return whole
+}
