@@ -1,0 +1,204 @@
+package azurite
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestMain lets a test run this program again as one that starts an emulator and hangs.
+func TestMain(m *testing.M) {
+	if os.Getenv("AZTABLEKIT_TEST_HANG") != "" {
+		s, err := Start(context.Background())
+		if err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		fmt.Println(s.ConnectionString)
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+func needsNode(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: starts Azurite, which needs Node.js")
+	}
+}
+
+// dial opens a connection to the Table service of an emulator.
+func dial(t *testing.T, connectionString string) net.Conn {
+	t.Helper()
+	m := regexp.MustCompile(`TableEndpoint=([^;]+)`).FindStringSubmatch(connectionString)
+	if m == nil {
+		t.Fatalf("no endpoint: %s", connectionString)
+	}
+	u, err := url.Parse(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// hangsUp waits until the other side closes the connection, which is when its process ends.
+func hangsUp(t *testing.T, c net.Conn) {
+	t.Helper()
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	var timeout net.Error
+	if _, err := c.Read(make([]byte, 1)); errors.As(err, &timeout) && timeout.Timeout() {
+		t.Fatal("the emulator is still there")
+	}
+}
+
+func TestSeveralRunSideBySideAndStop(t *testing.T) {
+	needsNode(t)
+	var (
+		wg  sync.WaitGroup
+		all [3]*Server
+	)
+	for i := range all {
+		wg.Go(func() {
+			s, err := Start(context.Background())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			all[i] = s
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	for _, s := range all {
+		if s == nil {
+			continue
+		}
+		c := dial(t, s.ConnectionString)
+		if seen[c.RemoteAddr().String()] {
+			t.Error("two emulators share a port")
+		}
+		seen[c.RemoteAddr().String()] = true
+		s.Stop()
+		hangsUp(t, c)
+	}
+}
+
+// TestDiesWithItsStarter: a starter that is killed outright leaves nothing behind.
+func TestDiesWithItsStarter(t *testing.T) {
+	needsNode(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "AZTABLEKIT_TEST_HANG=1")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil || strings.HasPrefix(line, "failed") {
+		t.Fatal(line, err)
+	}
+	c := dial(t, line)
+	cmd.Process.Kill()
+	cmd.Wait()
+	hangsUp(t, c)
+}
+
+func TestAGivenEmulatorIsNotStopped(t *testing.T) {
+	const cs = "AccountName=x"
+	t.Setenv(Env, cs)
+	s, err := Open(context.Background())
+	if err != nil || s.ConnectionString != cs || s.PID() != 0 {
+		t.Fatal(s, err)
+	}
+	s.Stop()
+}
+
+// TestWithoutNodeAndDocker: the message says what to do.
+func TestWithoutNodeAndDocker(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := Start(context.Background())
+	if !errors.Is(err, ErrNoRuntime) || !strings.Contains(err.Error(), "Node.js") {
+		t.Fatal(err)
+	}
+}
+
+// TestDocker runs the container's command line through a stand-in for docker, which answers as Azurite does inside.
+func TestDocker(t *testing.T) {
+	dir := t.TempDir()
+	script := `#!/bin/sh
+while [ $# -gt 0 ]; do
+	case $1 in
+	--blobPort) echo "Azurite Blob service is successfully listening at http://0.0.0.0:$2" ;;
+	--queuePort) echo "Azurite Queue service is successfully listening at http://0.0.0.0:$2" ;;
+	--tablePort) echo "Azurite Table service is successfully listening at http://0.0.0.0:$2" ;;
+	esac
+	shift
+done
+read line
+`
+	if err := os.WriteFile(dir+"/docker", []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	s, err := Start(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	args := s.cmd.Args
+	if !slices.Contains(args, Image) || !slices.Contains(args, "--rm") {
+		t.Errorf("%q", args)
+	}
+	for _, service := range []string{"Blob", "Queue", "Table"} {
+		port := args[slices.Index(args, "--"+strings.ToLower(service)+"Port")+1]
+		if !strings.Contains(s.ConnectionString, service+"Endpoint=http://127.0.0.1:"+port+"/") {
+			t.Errorf("%s: %s", service, s.ConnectionString)
+		}
+		if !slices.Contains(args, "127.0.0.1:"+port+":"+port) {
+			t.Errorf("port %s is not published on loopback: %q", port, args)
+		}
+	}
+}
+
+func TestReadDrainsAfterTheEndpoints(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	endpoints := make(chan map[string]string, 1)
+	done := make(chan struct{})
+	go func() { read(r, endpoints); close(done) }()
+	for _, s := range []string{"Blob", "Queue", "Table"} {
+		fmt.Fprintf(w, "Azurite %s service is starting at http://127.0.0.1:0\nAzurite %s service is successfully listening at http://127.0.0.1:1%d\n", s, s, len(s))
+	}
+	if at := <-endpoints; at["Table"] != "http://127.0.0.1:15" {
+		t.Error(at)
+	}
+	fmt.Fprintln(w, strings.Repeat("x", 1<<20))
+	w.Close()
+	<-done
+}
+
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	if got := string(escape([]byte(`{"a":"é日😀"}`))); got != `{"a":"\u00e9\u65e5\ud83d\ude00"}` {
+		t.Error(got)
+	}
+}
