@@ -1,0 +1,152 @@
+package edm
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader has just read. Properties
+// that no field asks for go to the map of unknown columns, if the type has one; those of the library never do.
+func (p *Plan) Decode(r *Reader, v reflect.Value) error {
+	for i := range r.members {
+		m := &r.members[i]
+		t, known := p.byName[string(m.name)]
+		if !known {
+			if err := p.decodeExtra(r, m, v); err != nil {
+				return err
+			}
+			continue
+		}
+		f := &p.fields[t.field]
+		if f.form == composite {
+			continue
+		}
+		x, err := r.value(*m)
+		if err != nil {
+			return err
+		}
+		if x.Kind == Absent {
+			continue
+		}
+		fv := v.FieldByIndex(f.path)
+		if f.form == elements {
+			fv = element(fv, t.sub)
+		}
+		if !f.scalar.set(fv, x) {
+			return f.mismatch(f.names[t.sub], fv, x)
+		}
+	}
+	return p.decodeComposites(r, v)
+}
+
+// element makes a list long enough for its i-th element.
+func element(list reflect.Value, i int) reflect.Value {
+	if n := i + 1 - list.Len(); n > 0 {
+		list.Set(reflect.AppendSlice(list, reflect.MakeSlice(list.Type(), n, n)))
+	}
+	return list.Index(i)
+}
+
+func (f *field) mismatch(name string, v reflect.Value, x Value) error {
+	reason := fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())
+	if f.scalar.fail != nil {
+		if why := f.scalar.fail(v, x); why != "" {
+			reason = why
+		}
+	} else if x.Kind == Int32 || x.Kind == Int64 {
+		reason = fmt.Sprintf("the %v %d does not fit the field's type %v", x.Kind, x.I, v.Type())
+	}
+	return &DecodeError{Field: name, Reason: reason}
+}
+
+func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
+	if p.extra == nil || System(string(m.name)) {
+		return nil
+	}
+	x, err := r.value(*m)
+	if err != nil || x.Kind == Absent {
+		return err
+	}
+	columns := v.FieldByIndex(p.extra)
+	if columns.IsNil() {
+		columns.Set(reflect.MakeMap(columns.Type()))
+	}
+	columns.Interface().(map[string]any)[string(m.name)] = x.Any()
+	return nil
+}
+
+// decodeComposites gives each composite field its values, if any of them is there.
+func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.form != composite {
+			continue
+		}
+		values, any := make([]any, len(f.names)), false
+		for j := range r.members {
+			m := &r.members[j]
+			if t, ok := p.byName[string(m.name)]; !ok || t.field != i {
+				continue
+			}
+			x, err := r.value(*m)
+			if err != nil {
+				return err
+			}
+			values[p.byName[string(m.name)].sub] = x.Any()
+			any = any || x.Kind != Absent
+		}
+		if !any {
+			continue
+		}
+		if err := v.FieldByIndex(f.path).Addr().Interface().(Composite).SetPropertyValues(values); err != nil {
+			return &DecodeError{Field: f.name, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+// Column is a property with its value.
+type Column struct {
+	Name  string
+	Value Value
+}
+
+// Columns returns all properties of the entity that the reader has just read, in the order of the reply.
+func (r *Reader) Columns() ([]Column, error) {
+	columns := make([]Column, 0, len(r.members))
+	for _, m := range r.members {
+		x, err := r.value(m)
+		if err != nil {
+			return nil, err
+		}
+		if x.Kind != Absent {
+			columns = append(columns, Column{string(m.name), x})
+		}
+	}
+	return columns, nil
+}
+
+// PutUnknown writes again what the stored entity raw holds and the plan does not: columns that the type does not know, and
+// the library's own. Where the type has a map for unknown columns, that map is the truth about them.
+func (p *Plan) PutUnknown(w *Writer, raw []byte) {
+	if raw == nil {
+		return
+	}
+	r := NewReader(raw)
+	if _, err := r.One(); err != nil {
+		w.Fail(err)
+		return
+	}
+	for _, m := range r.members {
+		name := string(m.name)
+		if p.Has(name) || p.extra != nil && !System(name) {
+			continue
+		}
+		x, err := r.value(m)
+		if err != nil {
+			w.Fail(err)
+			return
+		}
+		w.Put(name, x)
+	}
+}

@@ -1,0 +1,438 @@
+package edm
+
+import (
+	"errors"
+	"math"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+type color int8
+
+// place is a composite: two properties.
+type place struct {
+	City string
+	Zip  int32
+}
+
+func (place) PropertySuffixes() []string { return []string{"City", "Zip"} }
+func (p place) PropertyValues() ([]any, error) {
+	if p.City == "bad" {
+		return nil, errors.New("there is no such place")
+	}
+	if p == (place{}) {
+		return nil, nil
+	}
+	return []any{p.City, p.Zip}, nil
+}
+func (p *place) SetPropertyValues(v []any) error {
+	p.City, _ = v[0].(string)
+	p.Zip, _ = v[1].(int32)
+	if p.City == "nowhere" {
+		return errors.New("nowhere is no city")
+	}
+	return nil
+}
+
+type base struct{ Common string }
+
+// everything has a field of each form.
+type everything struct {
+	base
+	ID      int `table:"-"`
+	Str     string
+	Opt     *string
+	Renamed string `table:"Other"`
+	Empty   string `table:",omitempty"`
+	I8      int8
+	I16     int16
+	I32     int32
+	I64     int64
+	I       int
+	U8      uint8
+	U16     uint16
+	U32     uint32
+	U64     uint64
+	F32     float32
+	F64     float64
+	B       bool
+	PB      *bool
+	Time    time.Time
+	PTime   *time.Time
+	UUID    [16]byte
+	Bin     []byte
+	Named   color
+	Addr    netip.Addr
+	Doc     map[string]int `table:",json"`
+	Hours   []int64        `table:"h,each=24"`
+	Home    place
+	Größe   int32
+	Extra   map[string]any `table:",extra"`
+	private int
+}
+
+func newPlan(t testing.TB, v any, boundPaths ...[]int) *Plan {
+	t.Helper()
+	p, err := NewPlan(reflect.TypeOf(v), boundPaths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func encode[T any](p *Plan, v T) (string, error) {
+	w := NewWriter(nil, "p", "r")
+	p.Encode(w, reflect.ValueOf(&v).Elem())
+	b, err := w.Finish()
+	return string(b), err
+}
+
+func decode[T any](p *Plan, body string) (v T, e Entity, err error) {
+	r := NewReader([]byte(body))
+	if e, err = r.One(); err == nil {
+		err = p.Decode(r, reflect.ValueOf(&v).Elem())
+	}
+	return v, e, err
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// TestEncode pins the JSON of every type.
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	v := everything{
+		base: base{"c"}, ID: 7, Str: "a\"\\\n\x01é", Opt: ptr(""), Renamed: "x",
+		I8: math.MinInt8, I16: -1, I32: math.MaxInt32, I64: math.MinInt64, I: 1 << 53, U8: 255, U16: 65535, U32: math.MaxUint32, U64: math.MaxInt64,
+		F32: 0.5, F64: 5, B: true, PB: ptr(false),
+		Time: time.Date(2026, 11, 21, 2, 3, 4, 123456789, time.FixedZone("", 5*3600)), PTime: ptr(time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)),
+		UUID: [16]byte{0xde, 0xad, 15: 1}, Bin: []byte{1, 2, 3}, Named: -3, Addr: netip.MustParseAddr("127.0.0.1"),
+		Doc: map[string]int{"a": 1}, Hours: []int64{1, 2}, Home: place{"Bern", 3000}, Größe: 2,
+		Extra: map[string]any{"Zed": int64(5), "Alpha": 2.0},
+	}
+	want := `{"PartitionKey":"p","RowKey":"r","Common":"c","Str":"a\"\\\n\u0001é","Opt":"","Other":"x","I8":-128,"I16":-1,"I32":2147483647,` +
+		`"I64@odata.type":"Edm.Int64","I64":"-9223372036854775808","I@odata.type":"Edm.Int64","I":"9007199254740992","U8":255,"U16":65535,` +
+		`"U32@odata.type":"Edm.Int64","U32":"4294967295","U64@odata.type":"Edm.Int64","U64":"9223372036854775807",` +
+		`"F32@odata.type":"Edm.Double","F32":0.5,"F64@odata.type":"Edm.Double","F64":5,"B":true,"PB":false,` +
+		`"Time@odata.type":"Edm.DateTime","Time":"2026-11-20T21:03:04.1234567Z","PTime@odata.type":"Edm.DateTime","PTime":"1601-01-01T00:00:00Z",` +
+		`"UUID@odata.type":"Edm.Guid","UUID":"dead0000-0000-0000-0000-000000000001","Bin@odata.type":"Edm.Binary","Bin":"AQID","Named":-3,"Addr":"127.0.0.1",` +
+		`"Doc":"{\"a\":1}","h00@odata.type":"Edm.Int64","h00":"1","h01@odata.type":"Edm.Int64","h01":"2","HomeCity":"Bern","HomeZip":3000,"Größe":2,` +
+		`"Alpha@odata.type":"Edm.Double","Alpha":2,"Zed@odata.type":"Edm.Int64","Zed":"5"}`
+	got, err := encode(newPlan(t, v), v)
+	if err != nil || got != want {
+		t.Errorf("%v\n got %s\nwant %s", err, got, want)
+	}
+}
+
+// TestAbsent: nil, the zero time and omitempty write nothing; empty values are values.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	type few struct {
+		S    string
+		P    *string
+		T    time.Time
+		PT   *time.Time
+		Bin  []byte
+		Omit int            `table:",omitempty"`
+		Doc  map[string]int `table:",json"`
+		Home place
+		List []int32 `table:",each"`
+	}
+	p := newPlan(t, few{})
+	if got, err := encode(p, few{}); err != nil || got != `{"PartitionKey":"p","RowKey":"r","S":""}` {
+		t.Error(got, err)
+	}
+	if got, err := encode(p, few{P: ptr(""), Bin: []byte{}, Doc: map[string]int{}, List: []int32{0}}); err != nil ||
+		got != `{"PartitionKey":"p","RowKey":"r","S":"","P":"","Bin@odata.type":"Edm.Binary","Bin":"","Doc":"{}","List000":0}` {
+		t.Error(got, err)
+	}
+	v, _, err := decode[few](p, `{"P":"","Bin@odata.type":"Edm.Binary","Bin":"","T":null,"List002":7,"List000":5}`)
+	if err != nil || v.P == nil || *v.P != "" || v.Bin == nil || len(v.Bin) != 0 || !v.T.IsZero() || !reflect.DeepEqual(v.List, []int32{5, 0, 7}) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestDecodeWhatTheServiceSends: every form that has been seen on the wire.
+func TestDecodeWhatTheServiceSends(t *testing.T) {
+	t.Parallel()
+	v, e, err := decode[everything](newPlan(t, everything{}), ` {"odata.metadata":"https://x/$metadata#t/@Element","odata.etag":"W/\"datetime'2017-10-02T20%3A21%3A54.8228007Z'\"",
+	"PartitionKey":"p\u00f4","RowKey":"r'\/","Timestamp":"2017-10-02T20:21:54.8228007Z",
+	"F64":3.0,"F32":1,"I64":"39","I64@odata.type":"Edm.Int64","I@odata.type":"Edm.Int64","I":"9007199254740993",
+	"Time@odata.type":"Edm.DateTime","Time":"1970-10-04T01:02:00Z","PTime@odata.type":"Edm.DateTime","PTime":"2016-11-13T23:18:54.1234567Z",
+	"UUID@odata.type":"Edm.Guid","UUID":"C9DA6455-213d-42c9-9a79-3e9149a57833","Bin@odata.type":"Edm.Binary","Bin":"YmluYXJ5",
+	"Str":"\u00e9\ud83d\ude00\t\"","Gr\u00f6\u00dfe":5,"h01@odata.type":"Edm.Int64","h01":"2","HomeZip":8000,"B":true,"Named":-3,
+	"nan@odata.type":"Edm.Double","nan":"NaN","bare":1.23456789012346E+24,"_op":"hidden","whole":3.0,"xyz":null,"Addr":"::1"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.PartitionKey != "pô" || e.RowKey != "r'/" || e.ETag != `W/"datetime'2017-10-02T20%3A21%3A54.8228007Z'"` || e.Timestamp.Nanosecond() != 822800700 {
+		t.Errorf("%+v", e)
+	}
+	if v.F64 != 3 || v.F32 != 1 || v.I64 != 39 || v.I != 1<<53+1 || v.PTime.Nanosecond() != 123456700 || v.UUID[0] != 0xc9 || string(v.Bin) != "binary" ||
+		v.Str != "é😀\t\"" || v.Größe != 5 || !reflect.DeepEqual(v.Hours, []int64{0, 2}) || v.Home != (place{"", 8000}) || !v.B || v.Named != -3 || v.Addr.String() != "::1" ||
+		!v.Time.Equal(time.Date(1970, 10, 4, 1, 2, 0, 0, time.UTC)) {
+		t.Errorf("%+v", v)
+	}
+	if len(v.Extra) != 3 || !math.IsNaN(v.Extra["nan"].(float64)) || v.Extra["bare"] != 1.23456789012346e24 || v.Extra["whole"] != 3.0 {
+		t.Errorf("%+v", v.Extra)
+	}
+}
+
+func TestSpecialDoubles(t *testing.T) {
+	t.Parallel()
+	type d struct{ A, B, C, Bare float64 }
+	v, _, err := decode[d](newPlan(t, d{}), `{"A@odata.type":"Edm.Double","A":"NaN","B@odata.type":"Edm.Double","B":"Infinity","C@odata.type":"Edm.Double","C":"-Infinity","Bare":"NaN"}`)
+	if err != nil || !math.IsNaN(v.A) || !math.IsInf(v.B, 1) || !math.IsInf(v.C, -1) || !math.IsNaN(v.Bare) {
+		t.Errorf("%+v, %v", v, err)
+	}
+	got, err := encode(newPlan(t, d{}), v)
+	if err != nil || !strings.Contains(got, `"A@odata.type":"Edm.Double","A":"NaN"`) || !strings.Contains(got, `"C":"-Infinity"`) {
+		t.Error(got, err)
+	}
+}
+
+// TestDecodeRefuses: what does not fit is an error that names the property, never a wrong value.
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, everything{})
+	for body, field := range map[string]string{
+		`{"I8":128}`: "I8",
+		`{"U8":-1}`:  "U8",
+		`{"I32@odata.type":"Edm.Int64","I32":"2147483648"}`: "I32",
+		`{"I64@odata.type":"Edm.Int64","I64":"1e3"}`:        "I64",
+		`{"I64@odata.type":"Edm.Int64","I64":"+5"}`:         "I64",
+		`{"I64":3.0}`:                              "I64",
+		`{"I64":"39"}`:                             "I64",
+		`{"I64":9223372036854775808}`:              "I64",
+		`{"Str@odata.type":"Edm.Int64","Str":"5"}`: "Str",
+		`{"Str":5}`:                                "Str",
+		`{"Str":"\ud800"}`:                         "Str",
+		`{"Str":"\udc00x"}`:                        "Str",
+		`{"Str":{"a":1}}`:                          "Str",
+		"{\"Str\":\"\xff\"}":                       "Str",
+		"{\"Str\":\"a\nb\"}":                       "Str",
+		`{"Str":"\q"}`:                             "Str",
+		`{"B":"true"}`:                             "B",
+		`{"F64":"fast"}`:                           "F64",
+		`{"F64@odata.type":"Edm.Double","F64":"0x1p4"}`:         "F64",
+		`{"F32@odata.type":"Edm.Double","F32":0.1}`:             "F32",
+		`{"Time":"2020-01-01T00:00:00Z"}`:                       "Time",
+		`{"Time@odata.type":"Edm.DateTime","Time":"yesterday"}`: "Time",
+		`{"UUID@odata.type":"Edm.Guid","UUID":"c9da6455"}`:      "UUID",
+		`{"Bin@odata.type":"Edm.Binary","Bin":"Y"}`:             "Bin",
+		`{"Bin@odata.type":"Edm.Stream","Bin":"YQ=="}`:          "Bin",
+		`{"Addr":"localhost"}`:                                  "Addr",
+		`{"Doc":"{"}`:                                           "Doc",
+		`{"HomeCity":"nowhere"}`:                                "Home",
+		`{"Timestamp":"x"}`:                                     "Timestamp",
+		`{"RowKey":5}`:                                          "RowKey",
+		`{"unknown@odata.type":"Edm.Geography","unknown":"x"}`:  "unknown",
+	} {
+		_, _, err := decode[everything](p, body)
+		var de *DecodeError
+		if !errors.As(err, &de) || de.Field != field {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	for _, body := range []string{``, `{`, `[]`, `{}x`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1`, `{"a":tru}`, `{"a":-}`, `{"a":1.}`, `{"a":1e}`, `{"a":"`, `{"a@odata.type":5,"a":1}`,
+		`{"a":` + strings.Repeat("[", 100)} {
+		if _, _, err := decode[everything](p, body); err == nil {
+			t.Errorf("%s was taken", body)
+		}
+	}
+}
+
+// TestEncodeRefuses: limits are checked before anything is sent, and the error names the field, the limit and the length.
+func TestEncodeRefuses(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, everything{})
+	for what, c := range map[string]struct {
+		v        everything
+		field    string
+		got, max int
+	}{
+		"string of 32,769 units": {everything{Str: strings.Repeat("x", 32769)}, "Str", 32769, 32768},
+		"the same in pairs":      {everything{Str: strings.Repeat("😀", 16384) + "x"}, "Str", 32769, 32768},
+		"binary of 64 KiB + 1":   {everything{Bin: make([]byte, 65537)}, "Bin", 65537, 65536},
+		"list of 25":             {everything{Hours: make([]int64, 25)}, "h", 25, 24},
+	} {
+		_, err := encode(p, c.v)
+		var le *LimitError
+		if !errors.As(err, &le) || le.Field != c.field || le.Got != c.got || le.Max != c.max {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, c := range map[string]struct {
+		v     everything
+		field string
+	}{
+		"uint64 past int64":     {everything{U64: math.MaxInt64 + 1}, "U64"},
+		"year 1600":             {everything{Time: time.Date(1600, 12, 31, 23, 59, 59, 0, time.UTC)}, "Time"},
+		"year 10000":            {everything{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, "Time"},
+		"broken UTF-8":          {everything{Str: "a\xff"}, "Str"},
+		"lone surrogate":        {everything{Str: "a\xed\xa0\x80"}, "Str"},
+		"bad composite":         {everything{Home: place{City: "bad"}}, "Home"},
+		"unstorable column":     {everything{Extra: map[string]any{"X": struct{}{}}}, "X"},
+		"column of a field":     {everything{Extra: map[string]any{"Str": "x"}}, "Str"},
+		"column of the service": {everything{Extra: map[string]any{"Timestamp": "x"}}, `"Timestamp"`},
+		"column of the library": {everything{Extra: map[string]any{"_op": "x"}}, `"_op"`},
+		"column with a hyphen":  {everything{Extra: map[string]any{"a-b": "x"}}, `"a-b"`},
+		"column with a digit":   {everything{Extra: map[string]any{"1a": "x"}}, `"1a"`},
+		"column without a name": {everything{Extra: map[string]any{"": "x"}}, `""`},
+	} {
+		_, err := encode(p, c.v)
+		var ve *ValueError
+		if !errors.As(err, &ve) || ve.Field != c.field {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := encode(p, everything{Str: strings.Repeat("é", 32768), Bin: make([]byte, 65536)}); err != nil {
+		t.Errorf("at the limit: %v", err)
+	}
+}
+
+// TestEntityLimits: 252 properties and 1 MiB by the service's formula are the last that fit.
+func TestEntityLimits(t *testing.T) {
+	t.Parallel()
+	type bag struct {
+		Extra map[string]any `table:",extra"`
+	}
+	p := newPlan(t, bag{})
+	columns := func(n int) bag {
+		b := bag{map[string]any{}}
+		for i := range n {
+			b.Extra["c"+strings.Repeat("x", i)] = true
+		}
+		return b
+	}
+	var le *LimitError
+	if _, err := encode(p, columns(252)); err != nil {
+		t.Errorf("252: %v", err)
+	}
+	if _, err := encode(p, columns(253)); !errors.As(err, &le) || le.Got != 253 || le.Max != 252 {
+		t.Errorf("253: %v", err)
+	}
+	// 4 + 2·2 for the keys; for each property 8 + 2·len(name) + 4 + 2·len(value).
+	full := bag{map[string]any{}}
+	for i := range 15 {
+		full.Extra["s"+string(rune('a'+i))] = strings.Repeat("x", 32768)
+	}
+	rest := 1<<20 - 8 - 15*(8+4+4+2*32768) - (8 + 4 + 4)
+	full.Extra["zz"] = strings.Repeat("x", rest/2)
+	if _, err := encode(p, full); err != nil {
+		t.Errorf("1 MiB: %v", err)
+	}
+	full.Extra["zz"] = strings.Repeat("x", rest/2+1)
+	if _, err := encode(p, full); !errors.As(err, &le) || le.Got != 1<<20+2 || le.Max != 1<<20 {
+		t.Errorf("1 MiB + 2: %v", err)
+	}
+}
+
+func TestTypesThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	type inner struct{ A int }
+	for _, v := range []any{
+		5, struct{ C chan int }{}, struct{ F func() }{}, struct{ C complex128 }{}, struct{ M map[string]int }{}, struct{ I any }{},
+		struct{ S []string }{}, struct{ S inner }{}, struct{ P **int }{}, struct{ P *place }{}, struct{ A [3]int }{}, struct{ U uintptr }{},
+		struct{ *inner }{}, struct {
+			A int `table:"X"`
+			B int `table:"X"`
+		}{}, struct {
+			A int `table:"a-b"`
+		}{}, struct {
+			A int `table:"_op"`
+		}{}, struct{ PartitionKey string }{}, struct {
+			A int `table:",omitempy"`
+		}{}, struct {
+			A map[string]string `table:",extra"`
+		}{}, struct {
+			A int `table:",each"`
+		}{}, struct {
+			A []int `table:",each=0"`
+		}{}, struct {
+			A []inner `table:",each"`
+		}{}, struct {
+			a int `table:"A"`
+		}{}, struct {
+			A place
+			B int `table:"ACity"`
+		}{},
+	} {
+		_, err := NewPlan(reflect.TypeOf(v), nil)
+		var te *TypeError
+		if !errors.As(err, &te) || te.Reason == "" {
+			t.Errorf("%T: %v", v, err)
+		}
+	}
+}
+
+func TestBoundFieldsAreNoProperties(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Key  string `table:"Stored"`
+		Name string
+	}
+	var v row
+	path := Find(reflect.ValueOf(&v).Elem(), &v.Key)
+	p := newPlan(t, v, path)
+	got, err := encode(p, row{"k", "n"})
+	if err != nil || got != `{"PartitionKey":"p","RowKey":"r","Name":"n"}` || p.Has("Stored") {
+		t.Error(got, err)
+	}
+	if _, _, err := p.Comparable(path, reflect.ValueOf("k")); err == nil {
+		t.Error("a filter compares a key field by property")
+	}
+}
+
+// TestUnknownColumnsSurvive: a double stays one, hidden properties stay, known ones are left to the fields.
+func TestUnknownColumnsSurvive(t *testing.T) {
+	t.Parallel()
+	type row struct{ Name string }
+	type open struct {
+		Name  string
+		Extra map[string]any `table:",extra"`
+	}
+	raw := []byte(`{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","N":null}`)
+	for _, c := range []struct {
+		p    *Plan
+		want string
+	}{
+		{newPlan(t, row{}), `{"PartitionKey":"p","RowKey":"r","D@odata.type":"Edm.Double","D":3,"L@odata.type":"Edm.Int64","L":"5","_op":"o"}`},
+		{newPlan(t, open{}), `{"PartitionKey":"p","RowKey":"r","_op":"o"}`},
+	} {
+		w := NewWriter(nil, "p", "r")
+		c.p.PutUnknown(w, raw)
+		if got, err := w.Finish(); err != nil || string(got) != c.want {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}
+
+func TestLiterals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{"x' or PartitionKey ne 'z", "'x'' or PartitionKey ne ''z'"},
+		{int32(-5), "-5"}, {int64(4294967296), "4294967296L"}, {5.0, "5.0"}, {1e21, "1000000000000000000000.0"}, {-0.25, "-0.25"}, {1e-7, "0.0000001"}, {true, "true"},
+		{time.Date(2012, 11, 10, 3, 4, 5, 200000099, time.FixedZone("", 3600)), "datetime'2012-11-10T02:04:05.2Z'"},
+		{[16]byte{0xde, 0xbc}, "guid'debc0000-0000-0000-0000-000000000000'"}, {[]byte{1, 2, 0xff}, "X'0102ff'"},
+	} {
+		v, err := Of(c.v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Literal("X", v); got != c.want || err != nil {
+			t.Errorf("%v: %s, %v", c.v, got, err)
+		}
+	}
+	for _, bad := range []any{nil, time.Time{}, math.NaN(), math.Inf(1), "\xff", time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)} {
+		v, _ := Of(bad)
+		if got, err := Literal("X", v); err == nil {
+			t.Errorf("%v: %s", bad, got)
+		}
+	}
+}

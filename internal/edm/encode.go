@@ -1,0 +1,141 @@
+package edm
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing.
+func (p *Plan) Encode(w *Writer, v reflect.Value) {
+	for i := range p.fields {
+		f := &p.fields[i]
+		f.encode(w, v.FieldByIndex(f.path))
+	}
+	if p.extra != nil {
+		p.encodeExtra(w, v.FieldByIndex(p.extra).Interface().(map[string]any))
+	}
+}
+
+// EncodeField writes the one field at path, with the value v: what a merge sends. Setting a field to an absent value is an
+// error, for a merge leaves absent properties as they are.
+func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value) {
+	f, err := p.field(path)
+	if err != nil {
+		w.Fail(err)
+		return
+	}
+	switch {
+	case f.form == bound:
+		w.Fail(&ValueError{Field: f.name, Reason: "is part of the key, which a merge cannot change"})
+	case f.form == elements:
+		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, for it leaves surplus elements as they are; use Replace"})
+	}
+	before := w.count
+	f.encode(w, v)
+	if w.err == nil && w.count-before != len(f.names) {
+		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
+	}
+}
+
+// field finds the field at an index path.
+func (p *Plan) field(path []int) (*field, error) {
+	for i := range p.fields {
+		if slices.Equal(p.fields[i].path, path) {
+			return &p.fields[i], nil
+		}
+	}
+	name := fmt.Sprint(p.Type)
+	if sf, ok := fieldByPath(p.Type, path); ok {
+		name = sf.Name
+	}
+	return nil, &ValueError{Field: name, Reason: "is not stored as a property of its own"}
+}
+
+func fieldByPath(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
+	if len(path) == 0 {
+		return sf, false
+	}
+	return t.FieldByIndex(path), true
+}
+
+// Comparable returns the property and the value with which a filter compares the field at path.
+func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, err error) {
+	f, err := p.field(path)
+	if err != nil {
+		return "", Value{}, err
+	}
+	if f.form != single {
+		return "", Value{}, &ValueError{Field: f.name, Reason: "is not a single property, so a filter cannot compare it"}
+	}
+	if x, err = f.scalar.get(v); err != nil {
+		err = &ValueError{Field: f.name, Reason: err.Error()}
+	}
+	return f.name, x, err
+}
+
+func (f *field) encode(w *Writer, v reflect.Value) {
+	switch f.form {
+	case bound:
+	case single:
+		if f.omit && v.IsZero() {
+			return
+		}
+		x, err := f.scalar.get(v)
+		if err != nil {
+			w.Fail(&ValueError{Field: f.name, Reason: err.Error()})
+			return
+		}
+		w.Put(f.name, x)
+	case elements:
+		if v.Len() > len(f.names) {
+			w.Fail(&LimitError{Field: f.name, Limit: "elements of a list", Got: v.Len(), Max: len(f.names)})
+			return
+		}
+		for i := range v.Len() {
+			x, err := f.scalar.get(v.Index(i))
+			if err != nil {
+				w.Fail(&ValueError{Field: f.names[i], Reason: err.Error()})
+				return
+			}
+			w.Put(f.names[i], x)
+		}
+	case composite:
+		values, err := v.Addr().Interface().(Composite).PropertyValues()
+		if err == nil && values != nil && len(values) != len(f.names) {
+			err = fmt.Errorf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))
+		}
+		if err != nil {
+			w.Fail(&ValueError{Field: f.name, Reason: err.Error()})
+			return
+		}
+		for i, value := range values {
+			w.PutAny(f.names[i], value)
+		}
+	}
+}
+
+func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		if p.Has(name) {
+			w.Fail(&ValueError{Field: name, Reason: "stands among the unknown columns, but is the property of a field"})
+			return
+		}
+		if err := CheckName(name); err != nil {
+			w.Fail(err)
+			return
+		}
+		w.PutAny(name, columns[name])
+	}
+}
+
+// PutAny is Put for a Go value of one of the types of Value.Any.
+func (w *Writer) PutAny(name string, value any) {
+	x, err := Of(value)
+	if err != nil {
+		w.Fail(&ValueError{Field: name, Reason: err.Error()})
+		return
+	}
+	w.Put(name, x)
+}

@@ -1,0 +1,61 @@
+package edm
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// The service's own properties.
+const (
+	PartitionKey = "PartitionKey"
+	RowKey       = "RowKey"
+	Timestamp    = "Timestamp"
+)
+
+const (
+	annotation  = "@odata.type"
+	maxName     = 255
+	underscores = "_op _life _ix _type _v _sys"
+)
+
+// System tells whether a property belongs to the library: it travels with an entity, hidden from its Go type.
+func System(name string) bool {
+	return name != "" && name[0] == '_' && len(strings.Fields(name)) == 1 && strings.Contains(" "+underscores+" ", " "+name+" ")
+}
+
+// CheckName applies the rules for property names: a C# identifier of at most 255 characters that nobody has reserved
+// ('Understanding the Table service data model').
+func CheckName(name string) error {
+	fail := func(reason string) error { return &ValueError{Field: fmt.Sprintf("%.80q", name), Reason: reason} }
+	switch name {
+	case "":
+		return fail("the name is empty")
+	case PartitionKey, RowKey, Timestamp:
+		return fail("the name belongs to the service")
+	}
+	if System(name) {
+		return fail("the name belongs to the library: " + underscores)
+	}
+	for i, r := range name {
+		ok := r == '_' || unicode.IsLetter(r) || unicode.Is(unicode.Nl, r) ||
+			i > 0 && (unicode.IsDigit(r) || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Pc))
+		if !ok || r == unicode.ReplacementChar {
+			return fail(fmt.Sprintf("the name may hold letters, digits and _, and begin with no digit; %q is at byte %d", r, i))
+		}
+	}
+	if n := units(name); n > maxName {
+		return &LimitError{Field: name[:40] + "…", Limit: "length of a property's name in UTF-16 units", Got: n, Max: maxName}
+	}
+	return nil
+}
+
+// units is the length of valid UTF-8 in UTF-16 code units, which is how the service counts.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}

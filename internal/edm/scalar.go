@@ -1,0 +1,220 @@
+package edm
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+)
+
+// scalar is how one Go type is stored in one property.
+type scalar struct {
+	kind Kind
+	get  func(v reflect.Value) (Value, error)        // v is addressable
+	set  func(v reflect.Value, x Value) (ok bool)    // false: the value does not fit the Go type
+	fail func(v reflect.Value, x Value) (why string) // nil: the usual words
+}
+
+var (
+	timeType        = reflect.TypeFor[time.Time]()
+	byteType        = reflect.TypeFor[byte]()
+	marshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// scalarOf finds how t is stored. The order of precedence is documented with table.Schema: time, UUID and binary before
+// TextMarshaler before the kind.
+func scalarOf(t reflect.Type) (scalar, bool) {
+	switch {
+	case t == timeType:
+		return timeScalar, true
+	case t.Kind() == reflect.Array && t.Len() == 16 && t.Elem() == byteType:
+		return guidScalar, true
+	case t.Kind() == reflect.Slice && t.Elem() == byteType:
+		return binaryScalar, true
+	case t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(marshalerType) && reflect.PointerTo(t).Implements(unmarshalerType):
+		return textScalar, true
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return stringScalar, true
+	case reflect.Bool:
+		return boolScalar, true
+	case reflect.Float32, reflect.Float64:
+		return floatScalar, true
+	case reflect.Int8, reflect.Int16, reflect.Int32:
+		return intScalar(Int32), true
+	case reflect.Int, reflect.Int64:
+		return intScalar(Int64), true
+	case reflect.Uint8, reflect.Uint16:
+		return uintScalar(Int32), true
+	case reflect.Uint, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return uintScalar(Int64), t.Kind() != reflect.Uintptr
+	case reflect.Pointer:
+		if s, ok := scalarOf(t.Elem()); ok && t.Elem().Kind() != reflect.Pointer {
+			return pointerTo(t, s), true
+		}
+	}
+	return scalar{}, false
+}
+
+var timeScalar = scalar{
+	kind: DateTime,
+	get:  func(v reflect.Value) (Value, error) { return moment(*v.Addr().Interface().(*time.Time)), nil },
+	set: func(v reflect.Value, x Value) bool {
+		*v.Addr().Interface().(*time.Time) = x.T
+		return x.Kind == DateTime
+	},
+}
+
+var guidScalar = scalar{
+	kind: Guid,
+	get: func(v reflect.Value) (Value, error) {
+		x := Value{Kind: Guid}
+		reflect.Copy(reflect.ValueOf(&x.G).Elem(), v)
+		return x, nil
+	},
+	set: func(v reflect.Value, x Value) bool {
+		reflect.Copy(v, reflect.ValueOf(&x.G).Elem())
+		return x.Kind == Guid
+	},
+}
+
+var binaryScalar = scalar{
+	kind: Binary,
+	get:  func(v reflect.Value) (Value, error) { return binary(v.Bytes()), nil },
+	set:  func(v reflect.Value, x Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
+}
+
+var stringScalar = scalar{
+	kind: String,
+	get:  func(v reflect.Value) (Value, error) { return Value{Kind: String, S: v.String()}, nil },
+	set:  func(v reflect.Value, x Value) bool { v.SetString(x.S); return x.Kind == String },
+}
+
+var boolScalar = scalar{
+	kind: Bool,
+	get:  func(v reflect.Value) (Value, error) { return boolean(v.Bool()), nil },
+	set:  func(v reflect.Value, x Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
+}
+
+// floatScalar also reads what lost its point on the way (emulators store 3.0 as 3) and what lost its annotation.
+var floatScalar = scalar{
+	kind: Double,
+	get:  func(v reflect.Value) (Value, error) { return Value{Kind: Double, F: v.Float()}, nil },
+	set: func(v reflect.Value, x Value) bool {
+		switch x.Kind {
+		case Int32:
+			x.F = float64(x.I)
+		case String:
+			f, ok := double([]byte(x.S))
+			if !ok || !math.IsNaN(f) && !math.IsInf(f, 0) {
+				return false
+			}
+			x.F = f
+		case Double:
+		default:
+			return false
+		}
+		v.SetFloat(x.F)
+		return x.F != x.F || v.Float() == x.F
+	},
+}
+
+func intScalar(k Kind) scalar {
+	return scalar{
+		kind: k,
+		get:  func(v reflect.Value) (Value, error) { return Value{Kind: k, I: v.Int()}, nil },
+		set: func(v reflect.Value, x Value) bool {
+			if x.Kind != Int32 && x.Kind != Int64 || v.OverflowInt(x.I) {
+				return false
+			}
+			v.SetInt(x.I)
+			return true
+		},
+	}
+}
+
+func uintScalar(k Kind) scalar {
+	return scalar{
+		kind: k,
+		get: func(v reflect.Value) (Value, error) {
+			if v.Uint() > math.MaxInt64 {
+				return Value{}, fmt.Errorf("the number %d is over %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
+			}
+			return Value{Kind: k, I: int64(v.Uint())}, nil
+		},
+		set: func(v reflect.Value, x Value) bool {
+			if x.Kind != Int32 && x.Kind != Int64 || x.I < 0 || v.OverflowUint(uint64(x.I)) {
+				return false
+			}
+			v.SetUint(uint64(x.I))
+			return true
+		},
+	}
+}
+
+// textScalar is a type that writes and reads itself as text.
+var textScalar = scalar{
+	kind: String,
+	get: func(v reflect.Value) (Value, error) {
+		b, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
+		return Value{Kind: String, S: string(b)}, err
+	},
+	set: func(v reflect.Value, x Value) bool {
+		return x.Kind == String && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S)) == nil
+	},
+	fail: func(v reflect.Value, x Value) string {
+		if x.Kind != String {
+			return ""
+		}
+		return fmt.Sprint(v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S)))
+	},
+}
+
+// jsonScalar is any type, as JSON in a string: what the user asked for by a tag.
+var jsonScalar = scalar{
+	kind: String,
+	get: func(v reflect.Value) (Value, error) {
+		switch v.Kind() {
+		case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+			if v.IsNil() {
+				return Value{}, nil
+			}
+		}
+		b, err := json.Marshal(v.Addr().Interface())
+		return Value{Kind: String, S: string(b)}, err
+	},
+	set: func(v reflect.Value, x Value) bool {
+		return x.Kind == String && json.Unmarshal([]byte(x.S), v.Addr().Interface()) == nil
+	},
+	fail: func(v reflect.Value, x Value) string {
+		if x.Kind != String {
+			return ""
+		}
+		return fmt.Sprint(json.Unmarshal([]byte(x.S), v.Addr().Interface()))
+	},
+}
+
+// pointerTo is a type whose nil is an absent property.
+func pointerTo(t reflect.Type, s scalar) scalar {
+	return scalar{
+		kind: s.kind,
+		get: func(v reflect.Value) (Value, error) {
+			if v.IsNil() {
+				return Value{}, nil
+			}
+			return s.get(v.Elem())
+		},
+		set: func(v reflect.Value, x Value) bool {
+			p := reflect.New(t.Elem())
+			if !s.set(p.Elem(), x) {
+				return false
+			}
+			v.Set(p)
+			return true
+		},
+	}
+}

@@ -1,0 +1,129 @@
+package edm
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Kind is an EDM type.
+type Kind uint8
+
+// The types that a property can have. Absent is a property that is not there, or null.
+const (
+	Absent Kind = iota
+	String
+	Int32
+	Int64
+	Double
+	Bool
+	DateTime
+	Guid
+	Binary
+)
+
+var kindNames = [...]string{"absent", "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid", "Edm.Binary"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Value is one property's value. Which field holds it depends on the kind.
+type Value struct {
+	Kind Kind
+	I    int64 // Int32, Int64, Bool (0 or 1)
+	F    float64
+	S    string
+	B    []byte
+	T    time.Time
+	G    [16]byte
+}
+
+// Any returns the value as string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or nil.
+func (v Value) Any() any {
+	switch v.Kind {
+	case String:
+		return v.S
+	case Int32:
+		return int32(v.I)
+	case Int64:
+		return v.I
+	case Double:
+		return v.F
+	case Bool:
+		return v.I != 0
+	case DateTime:
+		return v.T
+	case Guid:
+		return v.G
+	case Binary:
+		return v.B
+	}
+	return nil
+}
+
+// Of is the inverse of Any. It also takes an int, as an Int64, for that is what a literal in code is.
+func Of(x any) (Value, error) {
+	switch x := x.(type) {
+	case nil:
+		return Value{}, nil
+	case string:
+		return Value{Kind: String, S: x}, nil
+	case int32:
+		return Value{Kind: Int32, I: int64(x)}, nil
+	case int64:
+		return Value{Kind: Int64, I: x}, nil
+	case int:
+		return Value{Kind: Int64, I: int64(x)}, nil
+	case float64:
+		return Value{Kind: Double, F: x}, nil
+	case bool:
+		return boolean(x), nil
+	case time.Time:
+		return moment(x), nil
+	case [16]byte:
+		return Value{Kind: Guid, G: x}, nil
+	case []byte:
+		return binary(x), nil
+	}
+	return Value{}, fmt.Errorf("a %T cannot be stored: string, int32, int64, int, float64, bool, time.Time, [16]byte and []byte can", x)
+}
+
+func boolean(b bool) Value {
+	v := Value{Kind: Bool}
+	if b {
+		v.I = 1
+	}
+	return v
+}
+
+// binary tells nil, which is absent, from empty.
+func binary(b []byte) Value {
+	if b == nil {
+		return Value{}
+	}
+	return Value{Kind: Binary, B: b}
+}
+
+// moment is a time in UTC, cut to the service's steps of 100 ns; the zero time is absent.
+func moment(t time.Time) Value {
+	if t.IsZero() {
+		return Value{}
+	}
+	t = t.UTC()
+	return Value{Kind: DateTime, T: t.Add(-time.Duration(t.Nanosecond() % 100))}
+}
+
+// Same tells whether two values are stored alike.
+func Same(a, b Value) bool {
+	if a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case Double:
+		return math.Float64bits(a.F) == math.Float64bits(b.F) || a.F != a.F && b.F != b.F
+	case DateTime:
+		return a.T.Equal(b.T)
+	case Binary:
+		return string(a.B) == string(b.B)
+	}
+	return a.I == b.I && a.S == b.S && a.G == b.G
+}

@@ -1,0 +1,199 @@
+package edm
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// The limits of an entity ('Understanding the Table service data model').
+const (
+	maxProperties  = 252
+	maxEntity      = 1 << 20
+	maxStringUnits = 32 << 10
+	maxBinary      = 64 << 10
+)
+
+// The service's range of DateTime.
+var (
+	minTime = time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)
+	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)
+)
+
+// Writer builds the JSON body of one entity and keeps count of its size, which is not that of the JSON: the service
+// computes it from names and types. The first error stays and is returned by Finish.
+type Writer struct {
+	b     []byte
+	count int
+	size  int
+	err   error
+}
+
+// NewWriter begins a body with its keys, in the memory of b.
+func NewWriter(b []byte, partitionKey, rowKey string) *Writer {
+	w := &Writer{b: append(b, `{"`+PartitionKey+`":`...)}
+	w.b = appendString(w.b, partitionKey)
+	w.b = append(w.b, `,"`+RowKey+`":`...)
+	w.b = appendString(w.b, rowKey)
+	// 4 bytes and two for each character of the keys: the size of an entity without properties.
+	w.size = 4 + 2*(units(partitionKey)+units(rowKey))
+	return w
+}
+
+// Finish returns the body, or the first error: of a property, or of the entity's count of properties and size.
+func (w *Writer) Finish() ([]byte, error) {
+	switch {
+	case w.err != nil:
+		return nil, w.err
+	case w.count > maxProperties:
+		return nil, &LimitError{Limit: "properties of an entity", Got: w.count, Max: maxProperties}
+	case w.size > maxEntity:
+		return nil, &LimitError{Limit: "size of an entity in bytes, by the service's formula", Got: w.size, Max: maxEntity}
+	}
+	return append(w.b, '}'), nil
+}
+
+// Fail keeps err as the body's error, unless there is one.
+func (w *Writer) Fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Put writes a property whose name has been checked; an absent value writes nothing.
+func (w *Writer) Put(name string, v Value) {
+	if v.Kind == Absent || w.err != nil {
+		return
+	}
+	if err := checkValue(name, v); err != nil {
+		w.Fail(err)
+		return
+	}
+	w.b = append(w.b, ',', '"')
+	w.b = append(w.b, name...)
+	if v.Kind != String && v.Kind != Int32 && v.Kind != Bool {
+		w.b = append(w.b, annotation+`":"`...)
+		w.b = append(w.b, kindNames[v.Kind]...)
+		w.b = append(w.b, `","`...)
+		w.b = append(w.b, name...)
+	}
+	w.b = append(w.b, `":`...)
+	w.b = appendJSON(w.b, v)
+	w.count++
+	w.size += 8 + 2*units(name) + size(v)
+}
+
+// checkValue applies the limits of a single property.
+func checkValue(name string, v Value) error {
+	switch v.Kind {
+	case String:
+		if !utf8.ValidString(v.S) {
+			return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
+		}
+		if len(v.S) > maxStringUnits { // a character has no more units than bytes
+			if n := units(v.S); n > maxStringUnits {
+				return &LimitError{Field: name, Limit: "length of a string in UTF-16 units", Got: n, Max: maxStringUnits}
+			}
+		}
+	case Binary:
+		if n := len(v.B); n > maxBinary {
+			return &LimitError{Field: name, Limit: "length of a binary value in bytes", Got: n, Max: maxBinary}
+		}
+	case DateTime:
+		if v.T.Before(minTime) || v.T.After(maxTime) {
+			return &ValueError{Field: name, Reason: fmt.Sprintf("the time %s is outside 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
+		}
+	}
+	return nil
+}
+
+// size is what a value counts for in the service's formula.
+func size(v Value) int {
+	switch v.Kind {
+	case String:
+		return 4 + 2*units(v.S)
+	case Binary:
+		return 4 + len(v.B)
+	case Guid:
+		return 16
+	case Int32:
+		return 4
+	case Bool:
+		return 1
+	}
+	return 8
+}
+
+// appendJSON writes a value without its annotation.
+func appendJSON(b []byte, v Value) []byte {
+	switch v.Kind {
+	case String:
+		return appendString(b, v.S)
+	case Int32:
+		return strconv.AppendInt(b, v.I, 10)
+	case Int64:
+		b = strconv.AppendInt(append(b, '"'), v.I, 10)
+	case Double:
+		switch {
+		case v.F != v.F:
+			return append(b, `"NaN"`...)
+		case v.F > math.MaxFloat64:
+			return append(b, `"Infinity"`...)
+		case v.F < -math.MaxFloat64:
+			return append(b, `"-Infinity"`...)
+		}
+		return strconv.AppendFloat(b, v.F, 'g', -1, 64)
+	case Bool:
+		return strconv.AppendBool(b, v.I != 0)
+	case DateTime:
+		b = v.T.AppendFormat(append(b, '"'), dateTime)
+	case Guid:
+		b = appendGuid(append(b, '"'), v.G)
+	case Binary:
+		b = base64.StdEncoding.AppendEncode(append(b, '"'), v.B)
+	}
+	return append(b, '"')
+}
+
+// dateTime is the service's own form: up to seven digits, trailing zeros trimmed.
+const dateTime = "2006-01-02T15:04:05.9999999Z"
+
+func appendGuid(b []byte, g [16]byte) []byte {
+	const digits = "0123456789abcdef"
+	for i, c := range g {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			b = append(b, '-')
+		}
+		b = append(b, digits[c>>4], digits[c&15])
+	}
+	return b
+}
+
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', "01"[c>>4], "0123456789abcdef"[c&15])
+		}
+		from = i + 1
+	}
+	return append(append(b, s[from:]...), '"')
+}
