@@ -147,7 +147,7 @@ func TestPage(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(e.PartitionKey, e.RowKey, v.N, string(e.Raw[:2])))
 		return true
-	}); err != nil || !reflect.DeepEqual(got, []string{`pa1 {"`, `pb2 {"`}) {
+	}); err != nil || !reflect.DeepEqual(got, []string{`pa1{"`, `pb2{"`}) {
 		t.Error(got, err)
 	}
 	n := 0
