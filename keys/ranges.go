@@ -27,6 +27,14 @@ func (r Range) Err() error { return r.err }
 // IsPoint tells whether r holds exactly one key.
 func (r Range) IsPoint() bool { return r.set && r.closed && r.from == r.to }
 
+// Point returns the only key of a range for which IsPoint holds, and an unset key for any other.
+func (r Range) Point() Enc {
+	if !r.IsPoint() {
+		return Enc{}
+	}
+	return Enc{s: r.from, set: true}
+}
+
 // Contains tells whether r holds the encoded key s.
 func (r Range) Contains(s string) bool {
 	switch {
@@ -243,4 +251,12 @@ func oneSide(whole Range, lower bool, at Enc) Range {
 		whole.to, whole.closed = s, true
 	}
 	return whole
+}
+
+// Meets tells whether two ranges may have a key in common. It looks at their bounds alone.
+func (r Range) Meets(other Range) bool {
+	before := func(a, b Range) bool { // all of a sorts before all of b
+		return a.to != "" && (a.to < b.from || a.to == b.from && !a.closed)
+	}
+	return r.set && other.set && !before(r, other) && !before(other, r)
 }

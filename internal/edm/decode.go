@@ -3,6 +3,7 @@ package edm
 import (
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader has just read. Properties
@@ -149,4 +150,34 @@ func (p *Plan) PutUnknown(w *Writer, raw []byte) {
 		}
 		w.Put(name, x)
 	}
+}
+
+// Overlay returns the stored entity raw with the properties of body in place of its own: what a merge makes of a row.
+func Overlay(raw, body []byte) ([]byte, error) {
+	under, over := NewReader(raw), NewReader(body)
+	e, err := under.One()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := over.One(); err != nil {
+		return nil, err
+	}
+	old, err := under.Columns()
+	if err != nil {
+		return nil, err
+	}
+	set, err := over.Columns()
+	if err != nil {
+		return nil, err
+	}
+	w := NewWriter(nil, e.PartitionKey, e.RowKey)
+	for _, c := range old {
+		if !slices.ContainsFunc(set, func(s Column) bool { return s.Name == c.Name }) {
+			w.Put(c.Name, c.Value)
+		}
+	}
+	for _, c := range set {
+		w.Put(c.Name, c.Value)
+	}
+	return w.Finish()
 }

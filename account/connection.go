@@ -1,0 +1,96 @@
+package account
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+// connection is what a connection string says.
+type connection struct {
+	name, key string
+	sas       string
+	endpoints Endpoints
+}
+
+// development is what UseDevelopmentStorage=true stands for: the emulator's published account on its default ports.
+const development = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
+	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
+	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
+
+// parse reads a connection string ('Configure Azure Storage connection strings'). Its errors name settings, never values.
+func parse(cs string) (connection, error) {
+	settings := map[string]string{}
+	for part := range strings.SplitSeq(cs, ";") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(part, "=")
+		if !ok || name == "" {
+			return connection{}, errors.New("account: the connection string has a part without =")
+		}
+		name = strings.ToLower(name)
+		if _, twice := settings[name]; twice {
+			return connection{}, fmt.Errorf("account: the connection string has %s twice", name)
+		}
+		settings[name] = value
+	}
+	if strings.EqualFold(settings["usedevelopmentstorage"], "true") {
+		return parse(development)
+	}
+	c := connection{name: settings["accountname"], key: settings["accountkey"], sas: settings["sharedaccesssignature"]}
+	c.endpoints = Endpoints{settings["tableendpoint"], settings["queueendpoint"], settings["blobendpoint"]}
+	if c.name != "" {
+		protocol, suffix := settings["defaultendpointsprotocol"], settings["endpointsuffix"]
+		if protocol == "" {
+			protocol = "https"
+		}
+		if suffix == "" {
+			suffix = "core.windows.net"
+		}
+		for service, at := range map[string]*string{"table": &c.endpoints.Table, "queue": &c.endpoints.Queue, "blob": &c.endpoints.Blob} {
+			if *at == "" {
+				*at = protocol + "://" + c.name + "." + service + "." + suffix
+			}
+		}
+	}
+	switch {
+	case c.sas == "" && c.key == "":
+		return c, errors.New("account: the connection string has neither AccountKey nor SharedAccessSignature")
+	case c.sas == "" && c.name == "":
+		return c, errors.New("account: the connection string has an AccountKey but no AccountName")
+	case c.endpoints == Endpoints{}:
+		return c, errors.New("account: the connection string has neither AccountName nor endpoints")
+	}
+	if _, err := base64.StdEncoding.DecodeString(c.key); err != nil {
+		return c, errors.New("account: the AccountKey of the connection string is not base64")
+	}
+	return c, nil
+}
+
+// withKey opens the account by its key.
+func (c connection) withKey(o *Options) (*Account, error) {
+	tables, err1 := aztables.NewSharedKeyCredential(c.name, c.key)
+	queues, err2 := azqueue.NewSharedKeyCredential(c.name, c.key)
+	blobs, err3 := service.NewSharedKeyCredential(c.name, c.key)
+	if errors.Join(err1, err2, err3) != nil {
+		return nil, errors.New("account: the SDK refuses the account key") // its text is not trusted to keep the key
+	}
+	return open(c.endpoints, o, clients{
+		tables: func(u string, o azcore.ClientOptions) (*aztables.ServiceClient, error) {
+			return aztables.NewServiceClientWithSharedKey(u, tables, &aztables.ClientOptions{ClientOptions: o})
+		},
+		queues: func(u string, o azcore.ClientOptions) (*azqueue.ServiceClient, error) {
+			return azqueue.NewServiceClientWithSharedKeyCredential(u, queues, &azqueue.ClientOptions{ClientOptions: o})
+		},
+		blobs: func(u string, o azcore.ClientOptions) (*service.Client, error) {
+			return service.NewClientWithSharedKeyCredential(u, blobs, &service.ClientOptions{ClientOptions: o})
+		},
+	})
+}

@@ -1,0 +1,446 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type review struct {
+	Department string
+	ID, Year   int
+	Rating     int32
+}
+
+var (
+	reviewKey    = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4)).Named("review")
+	reviewSchema = table.Schema[review]{
+		Partition: keys.Bind1(dept, func(r *review) *string { return &r.Department }),
+		Row:       keys.Bind2(reviewKey, func(r *review) (*int, *int) { return &r.ID, &r.Year }),
+	}
+)
+
+// staffOf fills a table: ids 1 to n in Sales, every tenth also in Marketing.
+func staffOf(e *env, n int) *table.Table[employee] {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	names := []string{"Jones", "Smith", "O'Brien", "Müller"}
+	for i := 1; i <= n; i++ {
+		v := employee{"Sales", i, fmt.Sprint("F", i), names[i%4], int32(20 + i), fmt.Sprintf("e%d@contoso.com", i)}
+		_, err := staff.Insert(ctx, &v)
+		e.must(err)
+		if i%10 == 0 {
+			v.Department = "Marketing"
+			_, err := staff.Insert(ctx, &v)
+			e.must(err)
+		}
+	}
+	e.counter.Take()
+	return staff
+}
+
+// ids lists a query and returns the employees' numbers.
+func ids(e *env, t *table.Table[employee], q table.Query[employee]) string {
+	e.Helper()
+	var got []string
+	for v, err := range t.List(context.Background(), q) {
+		e.must(err)
+		got = append(got, fmt.Sprint(v.Value.ID))
+	}
+	return lines(got)
+}
+
+func ranges(e *env) {
+	staff := staffOf(e, 30)
+	sales := dept.Of("Sales")
+	for _, c := range []struct {
+		q     table.Query[employee]
+		class table.Class
+		want  string
+	}{
+		{table.Query[employee]{Partition: sales, Rows: keys.Point(empid.Of(7))}, table.PointQuery, "7"},
+		{table.Query[employee]{Partition: sales, Rows: empid.Between(9, 12)}, table.RangeQuery, "9 10 11 12"},
+		{table.Query[employee]{Partition: sales, Rows: empid.AtLeast(28)}, table.RangeQuery, "28 29 30"},
+		{table.Query[employee]{Partition: sales, Rows: empid.AtMost(2)}, table.RangeQuery, "1 2"},
+		{table.Query[employee]{Partition: sales, Rows: keys.Family(empid.Of(7))}, table.RangeQuery, "7"},
+		{table.Query[employee]{Partition: sales, Limit: 3}, table.PartitionScan, "1 2 3"},
+		{table.Query[employee]{Partition: dept.Of("Marketing")}, table.PartitionScan, "10 20 30"},
+		{table.Query[employee]{Partition: dept.Of("Legal")}, table.PartitionScan, ""},
+		{table.Query[employee]{Partition: sales, Rows: empid.Between(100, 200)}, table.RangeQuery, ""},
+	} {
+		if got := ids(e, staff, c.q); got != c.want || c.q.Class() != c.class {
+			e.Errorf("%v %v: %q, %v, want %q, %v", c.q.Partition, c.q.Rows, got, c.q.Class(), c.want, c.class)
+		}
+		e.did("1 query")
+	}
+	for what, q := range map[string]table.Query[employee]{
+		"another layout's range": {Partition: sales, Rows: reviewKey.Prefix(7)},
+		"swapped bounds":         {Partition: sales, Rows: empid.Between(2, 1)},
+		"a partition in error":   {Partition: keys.Raw("a/b")},
+		"an empty partition":     {Partition: keys.Raw("")},
+	} {
+		for _, err := range staff.List(context.Background(), q) {
+			var ke *keys.KeyError
+			if !errors.As(err, &ke) {
+				e.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	e.did("none")
+}
+
+// filters compares every type that a filter knows.
+func filters(e *env) {
+	ctx := context.Background()
+	type row struct {
+		N    int
+		S    string
+		I32  int32
+		I64  int64
+		F    float64
+		B    bool
+		T    time.Time
+		G    [16]byte
+		Bin  []byte
+		Opt  *int32
+		Kind kind
+	}
+	schema := table.Schema[row]{Partition: keys.Const[row]("p"), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(r *row) *int { return &r.N })}
+	tab := open(e, schema, nil)
+	base := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	for i := range 5 {
+		r := row{i, fmt.Sprint("s", i), int32(i - 2), int64(i) << 40, float64(i) / 2, i%2 == 0, base.Add(time.Duration(i) * time.Second), [16]byte{byte(i)}, []byte{byte(i), 255}, nil, kind(i)}
+		if i > 2 {
+			n := int32(i)
+			r.Opt = &n
+		}
+		_, err := tab.Insert(ctx, &r)
+		e.must(err)
+	}
+	s := table.FieldOf(func(r *row) *string { return &r.S })
+	i32 := table.FieldOf(func(r *row) *int32 { return &r.I32 })
+	i64 := table.FieldOf(func(r *row) *int64 { return &r.I64 })
+	f := table.FieldOf(func(r *row) *float64 { return &r.F })
+	b := table.FieldOf(func(r *row) *bool { return &r.B })
+	tm := table.FieldOf(func(r *row) *time.Time { return &r.T })
+	g := table.FieldOf(func(r *row) *[16]byte { return &r.G })
+	bin := table.FieldOf(func(r *row) *[]byte { return &r.Bin })
+	opt := table.FieldOf(func(r *row) **int32 { return &r.Opt })
+	kd := table.FieldOf(func(r *row) *kind { return &r.Kind })
+	four := int32(4)
+	e.counter.Take()
+	for what, c := range map[string]struct {
+		c    table.Cond[row]
+		want string
+	}{
+		"none":            {table.Cond[row]{}, "0 1 2 3 4"},
+		"string eq":       {s.Eq("s3"), "3"},
+		"string ge":       {s.Ge("s3"), "3 4"},
+		"int32 lt":        {i32.Lt(0), "0 1"},
+		"int32 le":        {i32.Le(0), "0 1 2"},
+		"int64 gt":        {i64.Gt(1 << 41), "3 4"},
+		"int64 eq":        {i64.Eq(1 << 42), "4"},
+		"double eq whole": {f.Eq(1), "2"},
+		"double ge":       {f.Ge(1.5), "3 4"},
+		"double huge":     {f.Lt(1e300), "0 1 2 3 4"},
+		"double tiny":     {f.Gt(5e-324), "1 2 3 4"},
+		"bool":            {b.Eq(false), "1 3"},
+		"time":            {tm.Gt(base.Add(2 * time.Second)), "3 4"},
+		"time, elsewhere": {tm.Eq(base.Add(time.Second).In(time.FixedZone("", 5*3600))), "1"},
+		"guid":            {g.Eq([16]byte{2}), "2"},
+		"binary":          {bin.Eq([]byte{2, 255}), "2"},
+		"pointer":         {opt.Eq(&four), "4"},
+		"marshaler":       {kd.Eq(3), "3"},
+		"ne":              {s.Ne("s3"), "0 1 2 4"},
+		"and":             {table.And(i32.Ge(-1), i32.Le(1)), "1 2 3"},
+		"or":              {table.Or(i32.Eq(-2), i32.Eq(2)), "0 4"},
+		"not":             {table.Not(i32.Eq(0)), "0 1 3 4"},
+		"nested":          {table.And(table.Or(b.Eq(true), i32.Eq(1)), table.Not(table.And(s.Eq("s0"), b.Eq(true)))), "2 3 4"},
+		"at the limit":    {table.And(slices.Repeat([]table.Cond[row]{i32.Ge(1)}, 12)...), "3 4"},
+	} {
+		var got []string
+		for v, err := range tab.List(ctx, table.Query[row]{Where: c.c}) {
+			if err != nil {
+				e.Errorf("%s: %v", what, err)
+				break
+			}
+			got = append(got, fmt.Sprint(v.Value.N))
+		}
+		if lines(got) != c.want {
+			e.Errorf("%s: %s, want %s", what, lines(got), c.want)
+		}
+		e.did("1 query")
+	}
+	var le *table.LimitError
+	_, err := tab.Explain(table.Query[row]{Where: table.And(slices.Repeat([]table.Cond[row]{i32.Ge(1)}, 13)...)})
+	if !errors.As(err, &le) || le.Got != 16 || le.Max != 15 {
+		e.Errorf("16 comparisons, three of them the keys': %v", err)
+	}
+	n := table.FieldOf(func(r *row) *int { return &r.N })
+	for what, c := range map[string]table.Cond[row]{"absent": opt.Eq(nil), "key field": n.Eq(1), "empty and": table.And[row](), "zero inside": table.Not(table.Cond[row]{}), "year 1600": tm.Gt(base.AddDate(-426, 0, 0))} {
+		for _, err := range tab.List(ctx, table.Query[row]{Where: c}) {
+			var ve *table.ValueError
+			if !errors.As(err, &ve) {
+				e.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	e.did("none")
+}
+
+// kind writes itself as text.
+type kind int
+
+func (k kind) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "kind-%d", int(k)), nil }
+func (k *kind) UnmarshalText(b []byte) error {
+	_, err := fmt.Sscanf(string(b), "kind-%d", (*int)(k))
+	return err
+}
+
+// filterText: whatever a text holds, it stays a text.
+func filterText(e *env) {
+	ctx := context.Background()
+	staff := staffOf(e, 8)
+	for _, s := range []string{"O'Brien", "Müller", "x' or PartitionKey ne 'z", "' or '1' eq '1", "'", "''", "a&b=c#?%27+d", "日本😀", `"\`} {
+		want := ""
+		if s == "O'Brien" || s == "Müller" {
+			want = ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)})
+			if len(strings.Fields(want)) != 2 {
+				e.Errorf("%q: %q", s, want)
+			}
+			continue
+		}
+		if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)}); got != "" {
+			e.Errorf("%q finds %s", s, got)
+		}
+		got, err := staff.Insert(ctx, &employee{Department: "Text", ID: len(s), Last: s})
+		e.must(err)
+		if found := ids(e, staff, table.Query[employee]{Partition: dept.Of("Text"), Where: last.Eq(s)}); found != fmt.Sprint(len(s)) {
+			e.Errorf("%q finds %q", s, found)
+		}
+		e.must(staff.Delete(ctx, got))
+	}
+}
+
+// pages: the same list, however it is cut; requests as promised; break, limit and a second range.
+func pages(e *env) {
+	ctx := context.Background()
+	staff := staffOf(e, 25)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), Stats: new(table.Stats)}
+	whole := ids(e, staff, q)
+	e.did("1 query")
+	q.PageSize = 10
+	if got := ids(e, staff, q); got != whole {
+		e.Error(got)
+	}
+	e.did("3 query")
+	if *q.Stats != (table.Stats{Requests: 3, Rows: 25}) {
+		e.Errorf("%+v", *q.Stats)
+	}
+	q.Limit = 12
+	if got := ids(e, staff, q); got != strings.Join(strings.Fields(whole)[:12], " ") {
+		e.Error(got)
+	}
+	e.did("2 query")
+	if q.Stats.Rows != 12 {
+		e.Errorf("%d rows were asked for, to deliver 12", q.Stats.Rows)
+	}
+	list := staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 10})
+	e.did("none") // nothing is sent until it is ranged over
+	for range 2 {
+		n := 0
+		for _, err := range list {
+			e.must(err)
+			if n++; n == 11 {
+				break
+			}
+		}
+		e.did("2 query")
+	}
+	var le *table.LimitError
+	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 1001}); !errors.As(err, &le) {
+		e.Error(err)
+	}
+	var ve *table.ValueError
+	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Limit: -1}); !errors.As(err, &ve) {
+		e.Error(err)
+	}
+}
+
+// scans: a table scan is refused before it is sent, unless it is meant.
+func scans(e *env) {
+	staff := staffOf(e, 20)
+	for _, err := range staff.List(context.Background(), table.Query[employee]{Where: age.Ge(30)}) {
+		if !errors.Is(err, table.ErrTableScan) {
+			e.Error(err)
+		}
+	}
+	e.did("none")
+	got := ids(e, staff, table.Query[employee]{Where: age.Ge(39), TableScan: true})
+	if got != "20 19 20" { // Marketing before Sales
+		e.Error(got)
+	}
+	e.did("1 query")
+}
+
+// sideBySide: two types in one partition see their own rows only.
+func sideBySide(e *env) {
+	ctx := context.Background()
+	staff := staffOf(e, 3)
+	reviews := same(e, staff, reviewSchema)
+	for _, y := range []int{2011, 2012} {
+		_, err := reviews.Insert(ctx, &review{"Sales", 2, y, 5})
+		e.must(err)
+	}
+	if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales")}); got != "1 2 3" {
+		e.Error(got)
+	}
+	n := 0
+	for r, err := range reviews.List(ctx, table.Query[review]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(2)}) {
+		e.must(err)
+		if n++; r.Value.ID != 2 || r.Value.Rating != 5 || r.Value.Department != "Sales" {
+			e.Errorf("%+v", r.Value)
+		}
+	}
+	if n != 2 {
+		e.Error(n)
+	}
+	// A range that holds rows of both: the other's are skipped and counted.
+	st := new(table.Stats)
+	if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
+		e.Errorf("%s, %+v", got, st)
+	}
+	var ke *keys.KeyError
+	if _, err := staff.Get(ctx, keys.At(dept.Of("Sales"), reviewKey.Of(2, 2011))); !errors.As(err, &ke) {
+		e.Errorf("a review was read as an employee: %v", err)
+	}
+}
+
+// projection reads what is asked for, and no more.
+func projection(e *env) {
+	ctx := context.Background()
+	staff := staffOf(e, 5)
+	type name struct {
+		Last  string `table:"LastName"`
+		Email string
+	}
+	names, err := table.As[name](staff)
+	e.must(err)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.Between(2, 3)}
+	var got []string
+	for p, err := range names.List(ctx, q) {
+		e.must(err)
+		id, err := empid.Decode(p.Key.RowKey())
+		e.must(err)
+		got = append(got, fmt.Sprint(id, p.Value.Last, p.Value.Email))
+		if p.ETag == "" {
+			e.Error("no ETag")
+		}
+	}
+	if lines(got) != "2O'Briene2@contoso.com 3Müllere3@contoso.com" {
+		e.Error(got)
+	}
+	e.did("1 query")
+	one, err := names.Get(ctx, at("Sales", 4))
+	e.must(err)
+	if one.Value.Last != "Jones" || one.Key != at("Sales", 4) {
+		e.Errorf("%+v", one)
+	}
+	e.did("1 query")
+	if _, err := names.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
+		e.Error(err)
+	}
+	for _, err := range names.List(ctx, table.Query[employee]{}) {
+		if !errors.Is(err, table.ErrTableScan) {
+			e.Error(err)
+		}
+	}
+	var te *table.TypeError
+	if _, err := table.As[struct{ Salary int }](staff); !errors.As(err, &te) || te.Field != "Salary" {
+		e.Error(err)
+	}
+	if _, err := table.As[struct{ Age string }](staff); !errors.As(err, &te) {
+		e.Error(err)
+	}
+}
+
+// constPartition: where the schema knows the only partition, a query need not name it, and is no table scan.
+func constPartition(e *env) {
+	ctx := context.Background()
+	type setting struct{ Name, Value string }
+	settings := open(e, table.Schema[setting]{
+		Partition: keys.Const[setting]("settings"),
+		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(s *setting) *string { return &s.Name }),
+	}, nil)
+	_, err := settings.Insert(ctx, &setting{"color", "red"})
+	e.must(err)
+	n := 0
+	for s, err := range settings.List(ctx, table.Query[setting]{}) {
+		e.must(err)
+		if n++; s.Value != (setting{"color", "red"}) || s.Key.PartitionKey() != "settings" {
+			e.Errorf("%+v", s)
+		}
+	}
+	if ex, err := settings.Explain(table.Query[setting]{}); n != 1 || err != nil || ex.Class != table.PartitionScan || ex.Filter != "PartitionKey eq 'settings' and RowKey lt '~'" {
+		e.Errorf("%d, %+v, %v", n, ex, err)
+	}
+}
+
+// oneWay: a key that cannot be read back is checked instead.
+func oneWay(e *env) {
+	ctx := context.Background()
+	type user struct{ Email, Name string }
+	bucket := keys.Tuple1(keys.Spread(keys.Text(), 16))
+	folded := keys.Tuple1(keys.Fold(keys.Text()))
+	schema := table.Schema[user]{
+		Partition: keys.BindFunc(bucket.All(), func(u *user) keys.Enc { return bucket.Of(u.Email) }),
+		Row:       keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) }),
+	}
+	users := open(e, schema, nil)
+	in, err := users.Insert(ctx, &user{"JonesJ@Contoso.com", "Jones"})
+	e.must(err)
+	got, err := users.Get(ctx, keys.At(bucket.Of("JonesJ@Contoso.com"), folded.Of("jonesj@contoso.COM")))
+	e.must(err)
+	if got.Value != in.Value {
+		e.Errorf("%+v", got.Value)
+	}
+	got.Value.Email = "smith@contoso.com"
+	if err := users.Replace(ctx, got); !errors.Is(err, table.ErrKeyChanged) {
+		e.Error(err)
+	}
+	mail := table.FieldOf(func(u *user) *string { return &u.Email })
+	e.must(users.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // past the checks, as a plain writer would
+	var ke *keys.KeyError
+	if _, err := users.Get(ctx, in.Key); !errors.As(err, &ke) || ke.Key == "" {
+		e.Errorf("a row whose key is not its own: %v", err)
+	}
+}
+
+// rowsAsStored shows what is in the table, whatever it is.
+func rowsAsStored(e *env) {
+	ctx := context.Background()
+	staff := staffOf(e, 1)
+	reviews := same(e, staff, reviewSchema)
+	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 5})
+	e.must(err)
+	var got []string
+	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+		e.must(err)
+		names := slices.Sorted(maps.Keys(maps.Collect(r.All())))
+		got = append(got, fmt.Sprint(r.Key, names))
+		if r.ETag == "" || r.Timestamp.IsZero() {
+			e.Errorf("%+v", r)
+		}
+	}
+	want := []string{"('Sales','empid_000001') [Age Email FirstName LastName]", "('Sales','review_000001_2011') [Rating]"}
+	if !slices.Equal(got, want) {
+		e.Error(got)
+	}
+}

@@ -1,0 +1,486 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// The guide's domain: employees in departments.
+type employee struct {
+	Department string
+	ID         int
+	First      string `table:"FirstName"`
+	Last       string `table:"LastName"`
+	Age        int32
+	Email      string
+}
+
+var (
+	dept  = keys.Tuple1(keys.Text())
+	empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+
+	staffSchema = table.Schema[employee]{
+		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+	}
+	first = table.FieldOf(func(e *employee) *string { return &e.First })
+	last  = table.FieldOf(func(e *employee) *string { return &e.Last })
+	age   = table.FieldOf(func(e *employee) *int32 { return &e.Age })
+	mail  = table.FieldOf(func(e *employee) *string { return &e.Email })
+)
+
+func at(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
+
+var jones = employee{"Sales", 223, "Jessy", "Jones", 44, "jonesj@contoso.com"}
+
+// suite is the behaviour suite, by name.
+var suite = map[string]func(*env){
+	"life of an entity":       lifeOfAnEntity,
+	"conditions":              conditions,
+	"explicit keys":           explicitKeys,
+	"merge":                   merges,
+	"upsert":                  upserts,
+	"forced writes":           forcedWrites,
+	"unknown columns":         unknownColumns,
+	"update loses nothing":    updateLosesNothing,
+	"update ends":             updateEnds,
+	"keys of all sorts":       keysOfAllSorts,
+	"values of all sorts":     valuesOfAllSorts,
+	"largest entity":          largestEntity,
+	"ensure":                  ensure,
+	"ranges":                  ranges,
+	"filters":                 filters,
+	"filter text":             filterText,
+	"pages":                   pages,
+	"scans":                   scans,
+	"types side by side":      sideBySide,
+	"projection":              projection,
+	"cancelled":               cancelled,
+	"one partition for all":   constPartition,
+	"keys that are one-way":   oneWay,
+	"rows as they are stored": rowsAsStored,
+}
+
+func lifeOfAnEntity(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	v := jones
+	in, err := staff.Insert(ctx, &v)
+	e.must(err)
+	e.did("1 insert")
+	if in.Value != jones || in.Key != at("Sales", 223) || in.ETag == "" || in.Timestamp.IsZero() {
+		e.Errorf("inserted: %+v", in)
+	}
+	got, err := staff.Get(ctx, at("Sales", 223))
+	e.must(err)
+	e.did("1 get")
+	if got.Value != jones || got.Key != in.Key || got.ETag != in.ETag || !got.Timestamp.Equal(in.Timestamp) {
+		e.Errorf("got %+v after %+v", got, in)
+	}
+	got.Value.Age++
+	before := got.ETag
+	e.must(staff.Replace(ctx, got))
+	e.did("1 replace")
+	if got.ETag == before || got.ETag == "" {
+		e.Error("the ETag was not renewed")
+	}
+	e.must(staff.Merge(ctx, got, last.Set("Smith")))
+	e.did("1 merge")
+	again, err := staff.Get(ctx, got.Key)
+	e.must(err)
+	if again.Value != got.Value || again.ETag != got.ETag || again.Value.Age != 45 || again.Value.Last != "Smith" {
+		e.Errorf("stored %+v, held %+v", again, got)
+	}
+	e.counter.Take()
+	e.must(staff.Delete(ctx, got))
+	e.did("1 delete")
+	if _, err := staff.Get(ctx, got.Key); !errors.Is(err, table.ErrNotFound) {
+		e.Errorf("deleted: %v", err)
+	}
+}
+
+// conditions: each refusal is told apart, reaches the SDK's own error, and leaves the entity as it was.
+func conditions(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	e.must(err)
+	v := jones
+	mine, err := staff.Insert(ctx, &v)
+	e.must(err)
+	theirs, err := staff.Get(ctx, mine.Key)
+	e.must(err)
+	e.must(staff.Merge(ctx, theirs, age.Set(50)))
+	gone, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+	e.must(err)
+	e.must(staff.DeleteAny(ctx, gone.Key))
+	mine.Value.Age = 1
+
+	_, exists := staff.Insert(ctx, &v)
+	_, notFound := staff.Get(ctx, at("Sales", 2))
+	_, noTable := missing.Get(ctx, at("Sales", 2))
+	_, noTableInsert := missing.Insert(ctx, &v)
+	var noTableList error
+	for _, noTableList = range missing.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	}
+	for what, c := range map[string]struct{ got, want error }{
+		"insert twice":            {exists, table.ErrExists},
+		"get of a missing row":    {notFound, table.ErrNotFound},
+		"get, missing table":      {noTable, table.ErrTableNotFound},
+		"insert, missing table":   {noTableInsert, table.ErrTableNotFound},
+		"list, missing table":     {noTableList, table.ErrTableNotFound},
+		"replace, changed":        {staff.Replace(ctx, mine), table.ErrChanged},
+		"merge, changed":          {staff.Merge(ctx, mine, age.Set(3)), table.ErrChanged},
+		"delete, changed":         {staff.Delete(ctx, mine), table.ErrChanged},
+		"replace, gone":           {staff.Replace(ctx, gone), table.ErrNotFound},
+		"merge, gone":             {staff.Merge(ctx, gone, age.Set(3)), table.ErrNotFound},
+		"delete, gone":            {staff.Delete(ctx, gone), table.ErrNotFound},
+		"delete any, gone":        {staff.DeleteAny(ctx, gone.Key), table.ErrNotFound},
+		"merge any, gone":         {staff.MergeAny(ctx, gone.Key, age.Set(3)), table.ErrNotFound},
+		"replace without an ETag": {staff.Replace(ctx, &table.Entity[employee]{Value: v, Key: mine.Key}), table.ErrNoETag},
+	} {
+		if !errors.Is(c.got, c.want) {
+			e.Errorf("%s: %v, want %v", what, c.got, c.want)
+		}
+		var re *azcore.ResponseError
+		if c.want != table.ErrNoETag && (!errors.As(c.got, &re) || re.StatusCode < 400) {
+			e.Errorf("%s: the service's error is out of reach", what)
+		}
+		var oe *table.OpError
+		if !errors.As(c.got, &oe) || strings.Contains(c.got.Error(), "\n") || c.want != table.ErrNoETag && oe.Code == "" {
+			e.Errorf("%s: %v", what, c.got)
+		}
+	}
+	if mine.Value.Age != 1 || mine.Value.Last != "Jones" {
+		e.Errorf("a refused write changed the entity: %+v", mine.Value)
+	}
+	if now, err := staff.Get(ctx, mine.Key); err != nil || now.Value.Age != 50 {
+		e.Errorf("a refused write changed the row: %+v, %v", now, err)
+	}
+}
+
+// explicitKeys: a table without bindings takes keys with every verb.
+func explicitKeys(e *env) {
+	ctx := context.Background()
+	type note struct{ Text string }
+	notes := open(e, table.Schema[note]{}, nil)
+	k := keys.At(keys.Raw("2026"), keys.Raw("first"))
+	in, err := notes.InsertAt(ctx, k, &note{"a"})
+	e.must(err)
+	in.Value.Text = "b"
+	e.must(notes.Replace(ctx, in))
+	_, err = notes.UpsertAt(ctx, keys.At(keys.Raw("2026"), keys.Raw("second")), &note{"c"}, table.ReplaceExisting)
+	e.must(err)
+	var got []string
+	for n, err := range notes.List(ctx, table.Query[note]{Partition: keys.Raw("2026")}) {
+		e.must(err)
+		got = append(got, n.Key.RowKey()+"="+n.Value.Text)
+	}
+	if lines(got) != "first=b second=c" {
+		e.Error(got)
+	}
+	var ke *keys.KeyError
+	if _, err := notes.Insert(ctx, &note{"x"}); !errors.As(err, &ke) {
+		e.Errorf("no key: %v", err)
+	}
+	staff := open(e, staffSchema, nil)
+	v := jones
+	if _, err := staff.InsertAt(ctx, at("Sales", 224), &v); !errors.As(err, &ke) {
+		e.Errorf("a key that is not the entity's: %v", err)
+	}
+	e.did("none")
+}
+
+// merges: only what is named is written; local edits stay local.
+func merges(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	v := jones
+	in, err := staff.Insert(ctx, &v)
+	e.must(err)
+	in.Value.Age = 99
+	e.must(staff.Merge(ctx, in, last.Set("Smith"), mail.Set("smithj@contoso.com")))
+	if in.Value.Age != 99 || in.Value.Last != "Smith" {
+		e.Errorf("held: %+v", in.Value)
+	}
+	got, err := staff.Get(ctx, in.Key)
+	e.must(err)
+	if got.Value.Age != 44 || got.Value.Last != "Smith" || got.Value.Email != "smithj@contoso.com" || got.Value.First != "Jessy" {
+		e.Errorf("stored: %+v", got.Value)
+	}
+	row, err := in.Row()
+	e.must(err)
+	if n, _ := row.Get("LastName"); n != "Smith" || row.Len() != 4 {
+		e.Errorf("the entity does not know what its merge made of the row: %+v", row)
+	}
+	e.must(staff.Replace(ctx, in)) // by the renewed ETag, local edit and all
+	if got, err = staff.Get(ctx, in.Key); err != nil || got.Value.Age != 99 {
+		e.Errorf("%+v, %v", got, err)
+	}
+	e.counter.Take()
+	var ve *table.ValueError
+	if err := staff.Merge(ctx, in); !errors.As(err, &ve) {
+		e.Errorf("merge of nothing: %v", err)
+	}
+	if err := staff.Merge(ctx, in, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
+		e.Errorf("twice the same: %v", err)
+	}
+	id := table.FieldOf(func(e *employee) *int { return &e.ID })
+	if err := staff.Merge(ctx, in, id.Set(1)); !errors.As(err, &ve) || ve.Field != "ID" {
+		e.Errorf("key field: %v", err)
+	}
+	e.did("none")
+}
+
+// upserts: replacing deletes what the value lacks, merging keeps it.
+func upserts(e *env) {
+	ctx := context.Background()
+	type row struct {
+		P, R string
+		A, B *int32
+	}
+	schema := table.Schema[row]{
+		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
+		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+	}
+	tab := open(e, schema, nil)
+	one, two := int32(1), int32(2)
+	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	stored := func() string {
+		got, err := tab.Get(ctx, k)
+		e.must(err)
+		e.counter.Take()
+		s := ""
+		for _, p := range []*int32{got.Value.A, got.Value.B} {
+			if p == nil {
+				s += "-"
+			} else {
+				s += fmt.Sprint(*p)
+			}
+		}
+		return s
+	}
+	_, err := tab.Upsert(ctx, &row{"p", "r", &one, &one}, table.MergeExisting)
+	e.must(err)
+	e.did("1 insert-or-merge")
+	if s := stored(); s != "11" {
+		e.Error(s)
+	}
+	up, err := tab.Upsert(ctx, &row{P: "p", R: "r", A: &two}, table.MergeExisting)
+	e.must(err)
+	if s := stored(); s != "21" {
+		e.Error(s)
+	}
+	if err := tab.Replace(ctx, up); !errors.Is(err, table.ErrPartial) {
+		e.Errorf("replacing what is only known in part: %v", err)
+	}
+	if r, err := up.Row(); r != nil || err != nil {
+		e.Error("a row that is not known", r, err)
+	}
+	b := table.FieldOf(func(r *row) **int32 { return &r.B })
+	e.must(tab.Merge(ctx, up, b.Set(&two)))
+	if s := stored(); s != "22" {
+		e.Error(s)
+	}
+	var ve *table.ValueError
+	if err := tab.Merge(ctx, up, b.Set(nil)); !errors.As(err, &ve) || ve.Field != "B" || !strings.Contains(err.Error(), "Replace") {
+		e.Errorf("merging an absent value: %v", err)
+	}
+	up, err = tab.Upsert(ctx, &row{P: "p", R: "r", B: &one}, table.ReplaceExisting)
+	e.must(err)
+	e.did("1 insert-or-replace")
+	if s := stored(); s != "-1" {
+		e.Error(s)
+	}
+	up.Value.B = nil
+	e.must(tab.Replace(ctx, up))
+	if s := stored(); s != "--" {
+		e.Error(s)
+	}
+	if _, err := tab.Upsert(ctx, &row{P: "p", R: "r"}, 0); !errors.As(err, &ve) {
+		e.Errorf("no mode: %v", err)
+	}
+	e.did("none")
+}
+
+// forcedWrites go past the ETag, by name only.
+func forcedWrites(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	v := jones
+	stale, err := staff.Insert(ctx, &v)
+	e.must(err)
+	e.must(staff.MergeAny(ctx, stale.Key, age.Set(50), first.Set("Jess")))
+	stale.Value.Last = "Smith"
+	if err := staff.Replace(ctx, stale); !errors.Is(err, table.ErrChanged) {
+		e.Errorf("a stale replace: %v", err)
+	}
+	e.counter.Take()
+	e.must(staff.ReplaceAny(ctx, stale))
+	e.did("1 replace")
+	if got, err := staff.Get(ctx, stale.Key); err != nil || got.Value.Age != 44 || got.Value.Last != "Smith" || got.ETag != stale.ETag {
+		e.Errorf("%+v, %v", got, err)
+	}
+	e.counter.Take()
+	e.must(staff.DeleteAny(ctx, stale.Key))
+	e.did("1 delete")
+	stale.ETag = azcore.ETagAny
+	if err := staff.Delete(ctx, stale); !errors.Is(err, table.ErrNoETag) {
+		e.Errorf("an ETag of * passes for one that was read: %v", err)
+	}
+}
+
+// unknownColumns: a narrower type changes a row of a wider one without losing what it does not know, nor its types.
+func unknownColumns(e *env) {
+	ctx := context.Background()
+	type wide struct {
+		Name  string
+		Ratio float64
+		Big   int64
+		When  time.Time
+		ID    [16]byte
+		Data  []byte
+	}
+	type narrow struct{ Name string }
+	type open_ struct {
+		Name  string
+		Extra map[string]any `table:",extra"`
+	}
+	full := wide{"a", 3, 1<<53 + 1, time.Date(2026, 11, 21, 1, 2, 3, 1234500, time.UTC), [16]byte{1}, []byte{}}
+	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	w := open(e, table.Schema[wide]{}, nil)
+	n := same(e, w, table.Schema[narrow]{})
+	o := same(e, w, table.Schema[open_]{})
+	_, err := w.InsertAt(ctx, k, &full)
+	e.must(err)
+	got, err := n.Get(ctx, k)
+	e.must(err)
+	got.Value.Name = "b"
+	e.must(n.Replace(ctx, got))
+	_, err = n.Update(ctx, k, func(v *narrow) error { v.Name += "c"; return nil })
+	e.must(err)
+	full.Name = "bc"
+	if now, err := w.Get(ctx, k); err != nil || !reflect.DeepEqual(now.Value, full) {
+		e.Errorf("%+v, %v", now, err)
+	}
+	bag, err := o.Get(ctx, k)
+	e.must(err)
+	if len(bag.Value.Extra) != 5 || bag.Value.Extra["Ratio"] != 3.0 || bag.Value.Extra["Big"] != int64(1<<53+1) {
+		e.Errorf("%#v", bag.Value.Extra)
+	}
+	delete(bag.Value.Extra, "Big")
+	bag.Value.Extra["New"] = int32(7)
+	e.must(o.Replace(ctx, bag))
+	row, err := bag.Row()
+	e.must(err)
+	if _, ok := row.Get("Big"); ok || row.Type("New") != "Edm.Int32" || row.Type("Ratio") != "Edm.Double" {
+		e.Errorf("%+v", row)
+	}
+}
+
+// updateLosesNothing: many writers, each adding one.
+func updateLosesNothing(e *env) {
+	ctx := context.Background()
+	o := &table.Options{}
+	o.Retry.Rounds = 1000
+	o.Retry.Delay, o.Retry.MaxDelay = time.Millisecond, 20*time.Millisecond
+	staff := open(e, staffSchema, o)
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+	e.must(err)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				if _, err := staff.Update(ctx, at("Sales", 1), func(v *employee) error { v.Age++; return nil }); err != nil {
+					e.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got, err := staff.Get(ctx, at("Sales", 1)); err != nil || got.Value.Age != 40 {
+		e.Errorf("%+v, %v", got, err)
+	}
+}
+
+// updateEnds: the change's own error comes back as it is; a rival that is always faster ends it after the given rounds.
+func updateEnds(e *env) {
+	ctx := context.Background()
+	o := &table.Options{}
+	o.Retry.Rounds, o.Retry.Delay = 3, -1
+	staff := open(e, staffSchema, o)
+	v := jones
+	_, err := staff.Insert(ctx, &v)
+	e.must(err)
+	e.counter.Take()
+	done, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.Age++; return nil })
+	e.must(err)
+	e.did("1 get, 1 replace")
+	if done.Value.Age != 45 {
+		e.Errorf("%+v", done.Value)
+	}
+	no := errors.New("no")
+	if _, err := staff.Update(ctx, at("Sales", 223), func(*employee) error { return no }); err != no {
+		e.Error(err)
+	}
+	e.did("1 get")
+	rounds := 0
+	_, err = staff.Update(ctx, at("Sales", 223), func(v *employee) error {
+		rounds++
+		return staff.MergeAny(ctx, at("Sales", 223), age.Set(int32(rounds)))
+	})
+	if !errors.Is(err, table.ErrChanged) || rounds != 3 {
+		e.Errorf("%v after %d rounds", err, rounds)
+	}
+	e.did("3 get, 3 merge, 3 replace")
+	if _, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.ID = 5; return nil }); !errors.Is(err, table.ErrKeyChanged) {
+		e.Error(err)
+	}
+	e.did("1 get")
+	if _, err := staff.Update(ctx, at("Sales", 9), func(*employee) error { return nil }); !errors.Is(err, table.ErrNotFound) {
+		e.Error(err)
+	}
+}
+
+func ensure(e *env) {
+	ctx := context.Background()
+	t, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	e.must(err)
+	e.did("none") // New sends nothing
+	e.must(t.Ensure(ctx))
+	e.must(t.Ensure(ctx))
+	e.did("2 table-create")
+}
+
+func cancelled(e *env) {
+	staff := open(e, staffSchema, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	v := jones
+	in, err := staff.Insert(ctx, &v)
+	e.must(err)
+	e.counter.Take()
+	cancel()
+	_, errInsert := staff.Insert(ctx, &v)
+	_, errGet := staff.Get(ctx, in.Key)
+	_, errUpdate := staff.Update(ctx, in.Key, func(*employee) error { return nil })
+	var errList error
+	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	}
+	for what, err := range map[string]error{"insert": errInsert, "get": errGet, "update": errUpdate, "list": errList,
+		"replace": staff.Replace(ctx, in), "merge": staff.Merge(ctx, in, age.Set(1)), "delete": staff.Delete(ctx, in)} {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrUnknownOutcome) {
+			e.Errorf("%s: %v", what, err)
+		}
+	}
+	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so nothing is in doubt
+}

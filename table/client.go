@@ -1,0 +1,35 @@
+package table
+
+import (
+	"slices"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// DefaultTryTimeout bounds one try of a request where nothing else is set. The SDK itself waits for ever.
+const DefaultTryTimeout = 10 * time.Second
+
+// ClientOptions returns a copy of base with what this library adds to a client of the SDK: no signature in the text of a
+// transport error; tries that end after DefaultTryTimeout unless base says otherwise; marks by which a write that never
+// left the machine, for want of a token for instance, is told from one whose outcome is unknown; and counter, if it is not
+// nil. Clients made without it work as well: the library then bounds its own writes and treats every doubt as unknown.
+//
+// It serves clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout back to 0
+// afterwards: a limit on one try would cut long downloads.
+func ClientOptions(base azcore.ClientOptions, counter *Counter) azcore.ClientOptions {
+	o := base
+	if o.Retry.TryTimeout == 0 {
+		o.Retry.TryTimeout = DefaultTryTimeout
+	}
+	o.PerCallPolicies = append([]policy.Policy{wire.RedactPolicy{}, wire.ProbeCall{}}, base.PerCallPolicies...)
+	o.PerRetryPolicies = slices.Clone(base.PerRetryPolicies)
+	if counter != nil {
+		o.PerRetryPolicies = append(o.PerRetryPolicies, counter)
+	}
+	o.PerRetryPolicies = append(o.PerRetryPolicies, wire.ProbeRetry{})
+	return o
+}

@@ -1,0 +1,164 @@
+package table
+
+import (
+	"iter"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Entity is a value with what the service and the library know of its row. Verbs take it and renew it: after a write it
+// carries the new ETag. On any error it stays as it was, but after ErrUnknownOutcome it cannot be used until it is read
+// again. It is not for concurrent use.
+type Entity[T any] struct {
+	Value     T
+	Key       keys.Key
+	ETag      azcore.ETag
+	Timestamp time.Time // the service's time of the last write; zero if the service did not tell
+
+	// raw is the row as it was read or written last: what Replace keeps of it goes back from here, and a change is the
+	// difference to it, whatever the caller has done to Value.
+	raw   []byte
+	state state
+}
+
+// state tells what an entity may be used for.
+type state uint8
+
+const (
+	whole   state = iota // raw is the whole row
+	partial              // raw is not known, or only in part
+	doubtful
+)
+
+// Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
+// is nil where the whole row is not known, as after an Upsert that merged.
+func (e *Entity[T]) Row() (*Row, error) {
+	if e.raw == nil {
+		return nil, nil
+	}
+	r := edm.NewReader(e.raw)
+	if _, err := r.One(); err != nil {
+		return nil, public(err)
+	}
+	columns, err := r.Columns()
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Row{Key: e.Key, ETag: e.ETag, Timestamp: e.Timestamp, columns: columns}, nil
+}
+
+// Row is an entity as a bag of properties, for code that does not know its Go type.
+type Row struct {
+	Key       keys.Key
+	ETag      azcore.ETag
+	Timestamp time.Time
+
+	columns []edm.Column
+}
+
+// Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
+func (r *Row) Get(name string) (value any, ok bool) {
+	for _, c := range r.columns {
+		if c.Name == name {
+			return c.Value.Any(), true
+		}
+	}
+	return nil, false
+}
+
+// All yields the properties, without the keys and the timestamp, in the order of the service's reply.
+func (r *Row) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, c := range r.columns {
+			if !yield(c.Name, c.Value.Any()) {
+				return
+			}
+		}
+	}
+}
+
+// Type returns the EDM type of a property, such as "Edm.Int64", or "" if there is no such property.
+func (r *Row) Type(name string) string {
+	for _, c := range r.columns {
+		if c.Name == name {
+			return c.Value.Kind.String()
+		}
+	}
+	return ""
+}
+
+// Len is the number of properties.
+func (r *Row) Len() int { return len(r.columns) }
+
+// Composite is a field that is stored in several properties. The pointer to the field's type implements it.
+//
+// PropertySuffixes is called on a zero value and always returns the same list; a property's name is the field's followed
+// by a suffix. PropertyValues returns a value for each suffix, or nil for none at all; SetPropertyValues takes them back,
+// and is not called where all are absent. Values are string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or
+// nil for an absent property.
+type Composite interface {
+	PropertySuffixes() []string
+	PropertyValues() ([]any, error)
+	SetPropertyValues([]any) error
+}
+
+// decode turns the entity that the reader has just read into a typed one. mine is false for a row whose key another layout
+// has made: it belongs to another type, and err is the *keys.KeyError that says so.
+func (t *Table[T]) decode(r *edm.Reader, in edm.Entity) (e *Entity[T], mine bool, err error) {
+	e = &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, raw: in.Raw}
+	if err := t.schema.Row.Decode(&e.Value, in.RowKey); err != nil {
+		return nil, false, err
+	}
+	if err := t.schema.Partition.Decode(&e.Value, in.PartitionKey); err != nil {
+		return nil, false, err
+	}
+	if err := t.plan.Decode(r, reflect.ValueOf(&e.Value).Elem()); err != nil {
+		return nil, true, err
+	}
+	if t.verify {
+		if err := t.agrees(&e.Value, e.Key); err != nil {
+			return nil, true, err
+		}
+	}
+	return e, true, nil
+}
+
+// agrees compares a key with what the schema makes of a value. A half that is not bound agrees with everything.
+func (t *Table[T]) agrees(v *T, k keys.Key) error {
+	for _, half := range []struct {
+		name  string
+		bind  keys.Bind[T]
+		given string
+	}{{edm.PartitionKey, t.schema.Partition, k.PartitionKey()}, {edm.RowKey, t.schema.Row, k.RowKey()}} {
+		if !half.bind.IsSet() {
+			continue
+		}
+		s, err := half.bind.Encode(v).Result()
+		if err != nil {
+			return err
+		}
+		if s != half.given {
+			return &keys.KeyError{Key: half.name, Value: half.given, Reason: "does not agree with the entity's fields, which make " + s}
+		}
+	}
+	return nil
+}
+
+// stamp reads the time out of an ETag: the two determine each other.
+func stamp(etag azcore.ETag) time.Time {
+	_, s, _ := strings.Cut(string(etag), "datetime'")
+	s, _, _ = strings.Cut(s, "'")
+	if s, err := url.PathUnescape(s); err == nil {
+		if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}

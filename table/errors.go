@@ -1,0 +1,189 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// The conditions that callers tell apart, with errors.Is. errors.As with *azcore.ResponseError reaches the service's own
+// error wherever there is one.
+var (
+	// ErrNotFound: there is no such row.
+	ErrNotFound = errors.New("no such row")
+	// ErrExists: the row to be inserted, or the table to be created, exists.
+	ErrExists = errors.New("exists already")
+	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
+	ErrChanged = errors.New("the row has changed since it was read")
+	// ErrTableNotFound: the table does not exist. See Table.Ensure.
+	ErrTableNotFound = errors.New("no such table")
+	// ErrUnknownOutcome: the reply to a write was lost, and the write may have been done, may still be done, or may never be
+	// done. The entity cannot be used until it is read again; reading it at once proves nothing about a write that is still
+	// on its way.
+	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
+	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. A key cannot be changed in
+	// place: insert the entity under its new key and delete the old one.
+	ErrKeyChanged = errors.New("fields of the key were changed, but a row keeps its key")
+	// ErrPartial: the entity was not read whole, so replacing the row by it would lose the rest. Get it first, or merge.
+	ErrPartial = errors.New("the entity is not the whole row")
+	// ErrNoETag: the entity was not read from the table or written to it, so nothing is known of the row's version.
+	ErrNoETag = errors.New("the entity carries no ETag of a stored row")
+	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
+	ErrTableScan = errors.New("the query would scan the table")
+)
+
+// OpError says which operation on which row failed. Err is one of the conditions above, a typed error of this package or of
+// package keys, or the cause. Its text holds neither the row's data nor any secret.
+type OpError struct {
+	Op    string // the verb, such as Replace
+	Table string
+	Key   keys.Key // zero for queries
+	Code  string   // the service's error code, if it answered with one
+	Err   error
+}
+
+func (e *OpError) Error() string {
+	s := "table: " + e.Op + " " + e.Table
+	if e.Key != (keys.Key{}) {
+		s += e.Key.String()
+	}
+	s += ": "
+	if e.Code != "" {
+		s += e.Code + ": "
+	}
+	return s + brief(e.Err)
+}
+
+func (e *OpError) Unwrap() error { return e.Err }
+
+// condition is one of the conditions above with the service's error or the transport's behind it.
+type condition struct{ is, cause error }
+
+func (c *condition) Error() string {
+	if c.is == ErrUnknownOutcome {
+		return c.is.Error() + " (" + brief(c.cause) + ")"
+	}
+	return c.is.Error()
+}
+
+// brief is an error's text, but for the service's error, whose own text prints the whole reply.
+func brief(err error) string {
+	var re *azcore.ResponseError
+	if errors.As(err, &re) {
+		return fmt.Sprintf("the service answered %d", re.StatusCode)
+	}
+	return err.Error()
+}
+
+func (c *condition) Unwrap() []error { return []error{c.is, c.cause} }
+
+// LimitError is a limit of the service that a property, an entity or a query exceeds. No request was sent.
+type LimitError struct {
+	Field string // the property, or "" for the entity or query as a whole
+	Limit string // what is limited, with its unit
+	Got   int
+	Max   int
+}
+
+func (e *LimitError) Error() string { return (*edm.LimitError)(e).Error() }
+
+// ValueError is a value or a name that the service cannot store or compare with. No request was sent.
+type ValueError struct {
+	Field  string
+	Reason string
+}
+
+func (e *ValueError) Error() string { return (*edm.ValueError)(e).Error() }
+
+// DecodeError is a stored property that does not fit its field, or a reply that cannot be read.
+type DecodeError struct {
+	Field  string // the property, or "" for the reply as a whole
+	Reason string
+}
+
+func (e *DecodeError) Error() string { return (*edm.DecodeError)(e).Error() }
+
+// TypeError is a Go type that cannot be stored. It comes from New and As.
+type TypeError struct {
+	Type   reflect.Type
+	Field  string // the field of Type, or "" for the type as a whole
+	Reason string
+}
+
+func (e *TypeError) Error() string { return (*edm.TypeError)(e).Error() }
+
+// public turns the codec's errors into this package's.
+func public(err error) error {
+	switch e := err.(type) {
+	case *edm.LimitError:
+		return (*LimitError)(e)
+	case *edm.ValueError:
+		return (*ValueError)(e)
+	case *edm.DecodeError:
+		return (*DecodeError)(e)
+	case *edm.TypeError:
+		return (*TypeError)(e)
+	}
+	return err
+}
+
+// opError wraps what went wrong before or after a request.
+func (t *Table[T]) opError(op string, k keys.Key, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &OpError{Op: op, Table: t.name, Key: k, Err: public(err)}
+	var re *azcore.ResponseError
+	if errors.As(err, &re) {
+		e.Code = re.ErrorCode
+	}
+	return e
+}
+
+// readError is the error of a request that reads.
+func (t *Table[T]) readError(op string, k keys.Key, err error) error {
+	err = wire.Redact(err)
+	if is := known(err); is != nil {
+		err = &condition{is, err}
+	}
+	return t.opError(op, k, err)
+}
+
+// writeError is the error of a request that writes: refused, not sent, or unknown.
+func (t *Table[T]) writeError(op string, k keys.Key, call *wire.Call, err error) error {
+	err = wire.Redact(err)
+	switch call.Verdict(err) {
+	case wire.Refused:
+		if is := known(err); is != nil {
+			err = &condition{is, err}
+		}
+	case wire.Unknown:
+		err = &condition{ErrUnknownOutcome, err}
+	}
+	return t.opError(op, k, err)
+}
+
+// known names the condition that the service's error code stands for.
+func known(err error) error {
+	var re *azcore.ResponseError
+	if !errors.As(err, &re) {
+		return nil
+	}
+	switch re.ErrorCode {
+	case "ResourceNotFound", "EntityNotFound":
+		return ErrNotFound
+	case "TableNotFound":
+		return ErrTableNotFound
+	case "EntityAlreadyExists", "TableAlreadyExists":
+		return ErrExists
+	case "UpdateConditionNotSatisfied", "ConditionNotMet":
+		return ErrChanged
+	}
+	return nil
+}

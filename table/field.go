@@ -1,0 +1,94 @@
+package table
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+)
+
+// Field names a field of T by a pointer to it, for conditions and merges: there is no string to rot, and the compiler
+// checks the type of what is compared and set. It is a value to be kept in a variable:
+//
+//	var age = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
+//
+// A mistake in the accessor is an error of the first use.
+type Field[T, V any] struct {
+	path []int
+	err  error
+}
+
+// AnyField lets fields of different types stand in one list.
+type AnyField[T any] interface{ of(*T) ([]int, error) }
+
+func (f Field[T, V]) of(*T) ([]int, error) { return f.path, f.err }
+
+// FieldOf finds the field that at points to. It must be a field of T or of a struct embedded in T.
+func FieldOf[T, V any](at func(*T) *V) (f Field[T, V]) {
+	t := reflect.TypeFor[T]()
+	defer func() {
+		if r := recover(); r != nil {
+			f.err = &TypeError{Type: t, Reason: fmt.Sprintf("a field's accessor panics: %v", r)}
+		}
+	}()
+	if t.Kind() != reflect.Struct {
+		f.err = &TypeError{Type: t, Reason: "is not a struct"}
+		return f
+	}
+	zero := new(T)
+	if f.path = edm.Find(reflect.ValueOf(zero).Elem(), at(zero)); f.path == nil {
+		f.err = &TypeError{Type: t, Reason: "a field's accessor does not point at a field of it"}
+	}
+	return f
+}
+
+// Set is a change of one property, for Merge.
+type Set[T any] struct {
+	path  []int
+	value reflect.Value // addressable
+	err   error
+}
+
+// Set makes the change that gives the field the value v. An absent v (nil, the zero time) is an error of Merge, which
+// leaves absent properties as they are: use Replace.
+func (f Field[T, V]) Set(v V) Set[T] { return Set[T]{f.path, reflect.ValueOf(&v).Elem(), f.err} }
+
+// Cond is a condition on the properties of T. Conditions on keys are the query's Partition and Rows.
+type Cond[T any] struct {
+	op    string // a comparison, "and", "or" or "not"; "" for the zero condition, which everything meets
+	path  []int
+	value reflect.Value
+	parts []Cond[T]
+	err   error
+}
+
+func (f Field[T, V]) compare(op string, v V) Cond[T] {
+	return Cond[T]{op: op, path: f.path, value: reflect.ValueOf(&v).Elem(), err: f.err}
+}
+
+// Eq is met by rows whose property equals v. A row without the property meets no comparison.
+func (f Field[T, V]) Eq(v V) Cond[T] { return f.compare("eq", v) }
+
+// Ne is met by rows whose property differs from v.
+func (f Field[T, V]) Ne(v V) Cond[T] { return f.compare("ne", v) }
+
+// Lt is met by rows whose property is less than v.
+func (f Field[T, V]) Lt(v V) Cond[T] { return f.compare("lt", v) }
+
+// Le is met by rows whose property is less than v or equal.
+func (f Field[T, V]) Le(v V) Cond[T] { return f.compare("le", v) }
+
+// Gt is met by rows whose property is greater than v.
+func (f Field[T, V]) Gt(v V) Cond[T] { return f.compare("gt", v) }
+
+// Ge is met by rows whose property is greater than v or equal.
+func (f Field[T, V]) Ge(v V) Cond[T] { return f.compare("ge", v) }
+
+// And is met by rows that meet all of the conditions.
+func And[T any](c ...Cond[T]) Cond[T] { return Cond[T]{op: "and", parts: c} }
+
+// Or is met by rows that meet at least one of the conditions.
+func Or[T any](c ...Cond[T]) Cond[T] { return Cond[T]{op: "or", parts: c} }
+
+// Not is met by rows that do not meet c.
+func Not[T any](c Cond[T]) Cond[T] { return Cond[T]{op: "not", parts: []Cond[T]{c}} }

@@ -1,0 +1,216 @@
+package table
+
+import (
+	"context"
+	"iter"
+	"reflect"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// List yields the entities of a query in the order of their keys. Nothing is sent until it is ranged over, breaking out of
+// the loop ends it, an error is yielded once and ends it, and ranging again starts again. 1 request for each page; pages
+// that are short or empty, which the service may send at any time, are followed by the next. Rows whose key another layout
+// has made are skipped and counted in Query.Stats.
+//
+// Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values
+// that cannot be compared; *keys.KeyError; *DecodeError for a row that does not fit T; ErrTableNotFound.
+func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
+	return list(t, ctx, "List", q, "", t.schema.Row.Range(), func(r *edm.Reader, in edm.Entity) (*Entity[T], bool, error) {
+		return t.decode(r, in)
+	})
+}
+
+// Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Where the query names
+// no range, it is the whole partition without the library's own rows. Requests and errors are those of List.
+func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
+	return list(t, ctx, "Rows", q, "", keys.RawBetween("", ""), func(r *edm.Reader, in edm.Entity) (*Row, bool, error) {
+		columns, err := r.Columns()
+		return &Row{keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, columns}, true, err
+	})
+}
+
+// Projection is an entity of which only the properties of P were read.
+type Projection[P any] struct {
+	Value P
+	Key   keys.Key
+	ETag  azcore.ETag
+}
+
+// View reads rows of a table of T as the narrower type P. It is safe for concurrent use.
+type View[P, T any] struct {
+	table  *Table[T]
+	plan   *edm.Plan
+	choice string
+}
+
+// As makes a view that reads only the properties of P: they become the query's $select. Each must be a property of T and
+// of the same EDM type, else it is a *TypeError. The rows' keys come with each projection.
+func As[P, T any](t *Table[T]) (*View[P, T], error) {
+	typ := reflect.TypeFor[P]()
+	plan, err := edm.NewPlan(typ, nil)
+	if err != nil {
+		return nil, t.opError("As", keys.Key{}, err)
+	}
+	fail := func(field, reason string) (*View[P, T], error) {
+		return nil, t.opError("As", keys.Key{}, &TypeError{Type: typ, Field: field, Reason: reason})
+	}
+	if plan.HasExtra() {
+		return fail("", "a projection cannot ask for unknown columns")
+	}
+	choice := edm.PartitionKey + "," + edm.RowKey
+	for _, name := range plan.Names() {
+		switch {
+		case !t.plan.Has(name) && !t.plan.HasExtra():
+			return fail(name, "is no property of "+t.plan.Type.String())
+		case t.plan.Has(name) && t.plan.KindOf(name) != plan.KindOf(name):
+			return fail(name, "is "+plan.KindOf(name).String()+", but "+t.plan.KindOf(name).String()+" in "+t.plan.Type.String())
+		}
+		choice += "," + name
+	}
+	return &View[P, T]{t, plan, choice}, nil
+}
+
+// List is [Table.List] for the properties of P. It takes the same queries and refuses the same scans.
+func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
+	return list(v.table, ctx, "List", q, v.choice, v.table.schema.Row.Range(), func(r *edm.Reader, in edm.Entity) (*Projection[P], bool, error) {
+		var whose T
+		if v.table.schema.Row.Decode(&whose, in.RowKey) != nil || v.table.schema.Partition.Decode(&whose, in.PartitionKey) != nil {
+			return nil, false, nil
+		}
+		p := &Projection[P]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag)}
+		return p, true, v.plan.Decode(r, reflect.ValueOf(&p.Value).Elem())
+	})
+}
+
+// Get reads one row's properties of P. 1 request, a point query, for the SDK's own Get knows no projection. Errors:
+// ErrNotFound, ErrTableNotFound, *keys.KeyError, *DecodeError.
+func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error) {
+	if err := k.Err(); err != nil {
+		return nil, v.table.opError("Get", keys.Key{}, err)
+	}
+	q := Query[T]{Partition: keys.Raw(k.PartitionKey()), Rows: keys.Point(keys.Raw(k.RowKey())), Limit: 1}
+	for p, err := range v.List(ctx, q) {
+		return p, err
+	}
+	return nil, v.table.opError("Get", k, ErrNotFound)
+}
+
+// list is every list: it asks for pages until there are no more, and makes of each row what read makes of it. all is the
+// range where the query names none. read tells whether a row is of the list's type.
+func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], choice string, all keys.Range, read func(*edm.Reader, edm.Entity) (E, bool, error)) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		var err error
+		ctx, end := t.span(ctx, op)
+		defer func() { end(err) }()
+		var none E
+		q, ex, err := t.explain(q, all)
+		if err != nil {
+			err = t.opError(op, keys.Key{}, err)
+			yield(none, err)
+			return
+		}
+		p := pager[T]{t: t, filter: ex.Filter, choice: choice, stats: q.Stats}
+		if p.stats == nil {
+			p.stats = new(Stats)
+		}
+		*p.stats = Stats{}
+		for left := q.Limit; ; {
+			var body []byte
+			if body, err = p.page(ctx, pageSize(q, left)); err != nil {
+				err = t.readError(op, keys.Key{}, err)
+				yield(none, err)
+				return
+			}
+			stopped, bad := false, error(nil)
+			r := edm.NewReader(body)
+			broken := r.Page(func(in edm.Entity) bool {
+				p.stats.Rows++
+				if !q.Rows.Contains(in.RowKey) {
+					p.stats.Foreign++
+					return true
+				}
+				e, mine, rerr := read(r, in)
+				if !mine {
+					p.stats.Foreign++
+					return true
+				}
+				if rerr != nil {
+					bad = t.opError(op, keys.Stored(in.PartitionKey, in.RowKey), rerr)
+					return false
+				}
+				left--
+				stopped = !yield(e, nil) || left == 0
+				return !stopped
+			})
+			if broken != nil && !stopped && bad == nil {
+				bad = t.opError(op, keys.Key{}, broken)
+			}
+			switch {
+			case stopped:
+				return
+			case bad != nil:
+				err = bad
+				yield(none, err)
+				return
+			case !p.more():
+				return
+			}
+		}
+	}
+}
+
+// pageSize is how many rows the next request asks for: no more than are still wanted.
+func pageSize[T any](q Query[T], left int) int32 {
+	n := q.PageSize
+	if n == 0 {
+		n = maxPage
+	}
+	if q.Limit > 0 {
+		n = min(n, left)
+	}
+	return int32(n)
+}
+
+// pager asks for one page after another. Each has its own size, so each is a pager of the SDK of its own.
+type pager[T any] struct {
+	t              *Table[T]
+	filter, choice string
+	stats          *Stats
+	nextPK, nextRK *string
+}
+
+// page returns the body of the next page as the service sent it.
+func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
+	o := &aztables.ListEntitiesOptions{Top: &size, NextPartitionKey: p.nextPK, NextRowKey: p.nextRK}
+	if p.filter != "" {
+		o.Filter = &p.filter
+	}
+	if p.choice != "" {
+		o.Select = &p.choice
+	}
+	p.stats.Requests++
+	var call wire.Call
+	resp, err := p.t.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
+	if err != nil {
+		return nil, err
+	}
+	p.nextPK, p.nextRK = set(resp.NextPartitionKey), set(resp.NextRowKey)
+	return call.Body()
+}
+
+// more tells whether a token came: also one without a RowKey, which the service sends at boundaries of its own.
+func (p *pager[T]) more() bool { return p.nextPK != nil || p.nextRK != nil }
+
+// set turns an empty token into none, for the service refuses an empty one.
+func set(s *string) *string {
+	if s != nil && *s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package table
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+)
+
+// Common are the options that all packages of this library share. The zero value of each field is its default.
+type Common struct {
+	// WriteTimeout bounds a write in all, also where its context has no deadline. Defaults to 30 s; negative means no bound.
+	WriteTimeout time.Duration
+
+	// Retry bounds tries and rounds.
+	Retry Retry
+
+	// Tracing receives a span for each verb, with the requests that it makes as children. Give it the provider that the
+	// SDK's clients got in azcore.ClientOptions. The spans of the SDK's own methods are then suppressed, as the SDK does
+	// where its methods call each other. The zero value traces nothing.
+	Tracing tracing.Provider
+}
+
+// Retry bounds tries and rounds.
+type Retry struct {
+	// TryTimeout bounds one try of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
+	TryTimeout time.Duration
+
+	// Rounds is how often Update reads, changes and writes before it gives up because others are always faster.
+	// Defaults to 8.
+	Rounds int
+
+	// Delay is the pause before the second round. It doubles with each round up to MaxDelay, and each pause is shortened
+	// at random by up to a half, so that rivals part. Defaults to 20 ms and 1 s; a negative Delay means no pause.
+	Delay, MaxDelay time.Duration
+}
+
+// withDefaults returns o with its defaults filled in.
+func (o Common) withDefaults() Common {
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.WriteTimeout, 30*time.Second)
+	def(&o.Retry.TryTimeout, DefaultTryTimeout)
+	def(&o.Retry.Delay, 20*time.Millisecond)
+	def(&o.Retry.MaxDelay, time.Second)
+	if o.Retry.Rounds <= 0 {
+		o.Retry.Rounds = 8
+	}
+	return o
+}
+
+// pause waits before round n, the second being 1, or until ctx ends.
+func (r Retry) pause(ctx context.Context, n int) error {
+	d := r.MaxDelay
+	if n <= 16 {
+		d = min(d, r.Delay<<(n-1))
+	}
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d - rand.N(d/2+1))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

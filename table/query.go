@@ -1,0 +1,246 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// The limits of a query ('Querying tables and entities', 'Query timeout and pagination').
+const (
+	maxComparisons = 15
+	maxPage        = 1000
+)
+
+// Query says which entities to read, and in which way the service finds them. It is a plain value: copy and change it.
+type Query[T any] struct {
+	// Partition is the PartitionKey. Unset means every partition, which is a table scan; where the schema binds the
+	// partition to a constant, unset means that one.
+	Partition keys.Enc
+
+	// Rows is the range of RowKeys. Unset means the range of the schema's layout, so that rows of other types and of the
+	// library are not read.
+	Rows keys.Range
+
+	// Where filters on properties. The service reads and pays for rows that it then filters out.
+	Where Cond[T]
+
+	// Limit ends the list after that many entities; 0 means no limit.
+	Limit int
+
+	// PageSize is how many rows one request asks for, 1 to 1000. Defaults to 1000, or to Limit where that is smaller.
+	PageSize int
+
+	// TableScan allows a query without a partition. It reads the whole table.
+	TableScan bool
+
+	// Stats, if set, is filled while the list is ranged over.
+	Stats *Stats
+}
+
+// Stats is what a list has cost so far.
+type Stats struct {
+	Requests int // pages, each of which is a request, not counting repeated tries
+	Rows     int // rows that came with them
+	Foreign  int // rows of other types among them, which were skipped
+}
+
+// Class is how the service finds the rows of a query: what decides its cost.
+type Class int
+
+// The classes, from the cheapest to the dearest ('Azure Table storage table design guide', design for querying).
+const (
+	PointQuery    Class = iota + 1 // both keys given
+	RangeQuery                     // a partition and a range of RowKeys
+	PartitionScan                  // a partition
+	TableScan                      // no partition: every row of the table is read
+)
+
+// String returns the class in words.
+func (c Class) String() string {
+	switch c {
+	case PointQuery:
+		return "point query"
+	case RangeQuery:
+		return "range query"
+	case PartitionScan:
+		return "partition scan"
+	case TableScan:
+		return "table scan"
+	}
+	return fmt.Sprintf("Class(%d)", int(c))
+}
+
+// Class tells how the service will find the rows, by the keys that the query names itself.
+func (q Query[T]) Class() Class {
+	switch {
+	case !q.Partition.IsSet():
+		return TableScan
+	case q.Rows.IsPoint():
+		return PointQuery
+	case q.Rows.IsSet():
+		return RangeQuery
+	}
+	return PartitionScan
+}
+
+// Explanation is what a query sends.
+type Explanation struct {
+	Class       Class
+	Filter      string
+	Comparisons int // of the 15 that a filter may hold
+}
+
+// Explain returns what List would send, and the errors that it would return before it sent anything. No requests.
+func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
+	_, ex, err := t.explain(q, t.schema.Row.Range())
+	return ex, t.opError("Explain", keys.Key{}, err)
+}
+
+// explain checks a query, fills in what it leaves to the table, and writes its filter. all is the range of rows where the
+// query names none.
+func (t *Table[T]) explain(q Query[T], all keys.Range) (_ Query[T], ex Explanation, err error) {
+	if q, ex.Class, err = t.completed(q, all); err != nil {
+		return q, ex, err
+	}
+	var f filter[T]
+	if q.Partition.IsSet() {
+		f.key(edm.PartitionKey, "eq", q.Partition.String())
+	}
+	f.rows(q.Rows)
+	if err := f.cond(t.plan, q.Where); err != nil {
+		return q, ex, err
+	}
+	ex.Filter, ex.Comparisons = f.b.String(), f.n
+	if f.n > maxComparisons {
+		return q, ex, &LimitError{Field: "Query.Where", Limit: "comparisons of a filter, those of the keys included", Got: f.n, Max: maxComparisons}
+	}
+	return q, ex, nil
+}
+
+// completed checks a query's keys and numbers, and fills in what the schema knows: the only partition, the range of rows.
+func (t *Table[T]) completed(q Query[T], all keys.Range) (Query[T], Class, error) {
+	if q.Limit < 0 {
+		return q, 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("%d is negative", q.Limit)}
+	}
+	if q.PageSize < 0 || q.PageSize > maxPage {
+		return q, 0, &LimitError{Field: "Query.PageSize", Limit: "rows of a page, at least 0", Got: q.PageSize, Max: maxPage}
+	}
+	if only := t.schema.Partition.Range(); !q.Partition.IsSet() && only.IsPoint() {
+		q.Partition = only.Point()
+	}
+	class := q.Class()
+	if class == TableScan && !q.TableScan {
+		return q, class, ErrTableScan
+	}
+	if q.Partition.IsSet() && q.Partition.Err() != nil {
+		return q, class, q.Partition.Err()
+	}
+	switch layout := t.schema.Row.Range(); {
+	case q.Rows.Err() != nil:
+		return q, class, q.Rows.Err()
+	case !q.Rows.IsSet() && all.IsSet():
+		q.Rows = all
+	case !q.Rows.IsSet():
+		q.Rows = keys.RawBetween("", "")
+	case layout.IsSet() && !q.Rows.Meets(layout):
+		return q, class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + layout.String()}
+	}
+	return q, class, nil
+}
+
+// filter writes an OData filter and counts its comparisons.
+type filter[T any] struct {
+	b strings.Builder
+	n int
+}
+
+func (f *filter[T]) and() {
+	if f.b.Len() > 0 {
+		f.b.WriteString(" and ")
+	}
+}
+
+func (f *filter[T]) key(name, op, value string) {
+	f.and()
+	f.b.WriteString(name + " " + op + " " + edm.Quote(value))
+	f.n++
+}
+
+// belowLibrary ends every range that has no end: behind it begin the library's rows.
+const belowLibrary = "~"
+
+func (f *filter[T]) rows(r keys.Range) {
+	from, to, closed := r.Bounds()
+	if r.IsPoint() {
+		f.key(edm.RowKey, "eq", from)
+		return
+	}
+	if to == "" {
+		to = belowLibrary
+	}
+	if from != "" {
+		f.key(edm.RowKey, "ge", from)
+	}
+	if closed {
+		f.key(edm.RowKey, "le", to)
+	} else {
+		f.key(edm.RowKey, "lt", to)
+	}
+}
+
+// cond writes a condition on properties behind what is there.
+func (f *filter[T]) cond(p *edm.Plan, c Cond[T]) error {
+	if c.op == "" {
+		return nil
+	}
+	var inner filter[T]
+	if err := inner.tree(p, c); err != nil {
+		return err
+	}
+	f.and()
+	f.b.WriteString("(" + inner.b.String() + ")")
+	f.n += inner.n
+	return nil
+}
+
+func (f *filter[T]) tree(p *edm.Plan, c Cond[T]) error {
+	switch c.op {
+	case "":
+		return &ValueError{Field: "Query.Where", Reason: "a zero condition stands inside And, Or or Not"}
+	case "and", "or", "not":
+		if len(c.parts) == 0 {
+			return &ValueError{Field: "Query.Where", Reason: "And and Or need at least one condition"}
+		}
+		for i, part := range c.parts {
+			switch {
+			case c.op == "not":
+				f.b.WriteString("not ")
+			case i > 0:
+				f.b.WriteString(" " + c.op + " ")
+			}
+			f.b.WriteString("(")
+			if err := f.tree(p, part); err != nil {
+				return err
+			}
+			f.b.WriteString(")")
+		}
+		return nil
+	}
+	if c.err != nil {
+		return c.err
+	}
+	name, value, err := p.Comparable(c.path, c.value)
+	if err != nil {
+		return err
+	}
+	literal, err := edm.Literal(name, value)
+	if err != nil {
+		return err
+	}
+	f.b.WriteString(name + " " + c.op + " " + literal)
+	f.n++
+	return nil
+}

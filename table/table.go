@@ -1,0 +1,179 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Schema says how entities of type T are addressed. How their fields are stored is said by T itself; see [Table].
+type Schema[T any] struct {
+	// Partition and Row bind the keys to fields of T, both ways. Bound fields are found by their address and are never
+	// stored as properties, whatever their tags. A binding that is left out means that verbs need an explicit key:
+	// InsertAt, UpsertAt, and the verbs that take one anyway.
+	Partition, Row keys.Bind[T]
+}
+
+// Options of a table. The zero value is ready for use.
+type Options struct {
+	Common
+}
+
+// Table reads and writes entities of type T, a struct, in one table. It is safe for concurrent use.
+//
+// # How fields are stored
+//
+// A field is stored in the property of its name, or of the name in its tag: `table:"LastName"`. Unexported fields and
+// those tagged `table:"-"` are not stored, nor are the fields that the schema binds to a key; embedded structs count as
+// their fields.
+//
+//	string                             Edm.String
+//	bool                               Edm.Boolean
+//	int8 to int32, uint8, uint16       Edm.Int32
+//	int, int64, uint, uint32, uint64   Edm.Int64; a value past int64 is an error
+//	float32, float64                   Edm.Double, NaN and infinities included
+//	time.Time                          Edm.DateTime, in UTC, cut to 100 ns; the zero time is absent
+//	[16]byte                           Edm.Guid
+//	[]byte                             Edm.Binary; nil is absent, empty is not
+//	*X                                 as X; nil is absent
+//	encoding.TextMarshaler and -Unmarshaler, on the pointer or the value: Edm.String
+//	Composite                          several properties
+//
+// and types over these. Where several rows fit, the order is: the options of the tag; Composite; time.Time, [16]byte and
+// []byte; TextMarshaler; the kind of the type. Options stand behind the name:
+//
+//	omitempty   the zero value is absent
+//	json        any type, as JSON in an Edm.String
+//	each        a slice, each element in a property of its own: m000, m001, … up to m251; each=24 means h00 to h23
+//	extra       one map[string]any that takes the columns that no other field does
+//
+// Columns that T does not know survive reading, changing and replacing an entity even without such a map.
+type Table[T any] struct {
+	name   string
+	client client
+	schema Schema[T]
+	plan   *edm.Plan
+	opt    Common
+	tracer tracing.Tracer
+
+	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
+	verify bool
+}
+
+// New makes a table of an SDK client and a schema. It sends nothing: the table itself is created by [Table.Ensure]. Errors
+// are a *TypeError for a T that cannot be stored, a *keys.KeyError for a binding that was made wrongly, and a *ValueError
+// or *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first).
+func New[T any](service Service, name string, schema Schema[T], o *Options) (*Table[T], error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if err := checkTableName(name); err != nil {
+		return nil, fmt.Errorf("table: New: %w", err)
+	}
+	if err := errors.Join(schema.Partition.Err(), schema.Row.Err()); err != nil {
+		return nil, fmt.Errorf("table: New %s: %w", name, err)
+	}
+	t := &Table[T]{name: name, schema: schema, opt: o.Common.withDefaults()}
+	bound, err := t.boundFields()
+	if err == nil {
+		t.plan, err = edm.NewPlan(reflect.TypeFor[T](), bound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("table: New %s: %w", name, public(err))
+	}
+	t.client = service.NewClient(name)
+	t.tracer = t.opt.Tracing.NewTracer("aztablekit", "")
+	return t, nil
+}
+
+// boundFields finds the fields that the schema binds to keys.
+func (t *Table[T]) boundFields() (paths [][]int, err error) {
+	if reflect.TypeFor[T]().Kind() != reflect.Struct {
+		return nil, nil // NewPlan says so
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = &TypeError{Type: reflect.TypeFor[T](), Reason: fmt.Sprintf("a key binding's accessor panics: %v", r)}
+		}
+	}()
+	zero := new(T)
+	v := reflect.ValueOf(zero).Elem()
+	seen := map[string]bool{}
+	for _, b := range []keys.Bind[T]{t.schema.Partition, t.schema.Row} {
+		t.verify = t.verify || b.OneWay()
+		mine := map[string]bool{}
+		for _, ptr := range b.Fields(zero) {
+			path := edm.Find(v, ptr)
+			if path == nil {
+				return nil, &TypeError{Type: v.Type(), Reason: "a key binding's accessor does not point at a field of it"}
+			}
+			id := fmt.Sprint(path)
+			t.verify = t.verify || seen[id] || mine[id]
+			mine[id] = true
+			paths = append(paths, path)
+		}
+		seen = mine
+	}
+	return paths, nil
+}
+
+func checkTableName(name string) error {
+	if n := len(name); n < 3 || n > 63 {
+		return &LimitError{Field: name, Limit: "length of a table's name, which is at least 3", Got: n, Max: 63}
+	}
+	for i := range len(name) {
+		c := name[i] | 0x20
+		if (c < 'a' || c > 'z') && (i == 0 || name[i] < '0' || name[i] > '9') {
+			return &ValueError{Field: name, Reason: fmt.Sprintf("a table's name may hold letters and digits, a letter first; %q is at byte %d", name[i], i)}
+		}
+	}
+	return nil
+}
+
+// Name returns the table's name.
+func (t *Table[T]) Name() string { return t.name }
+
+// Ensure creates the table unless it exists. 1 request; idempotent. A name that was deleted less than a minute ago is
+// refused by the service with TableBeingDeleted.
+func (t *Table[T]) Ensure(ctx context.Context) (err error) {
+	ctx, end := t.span(ctx, "Ensure")
+	defer func() { end(err) }()
+	ctx, cancel := t.bound(ctx)
+	defer cancel()
+	var call wire.Call
+	_, err = t.client.CreateTable(call.Write(ctx, t.tryTimeout()), nil)
+	if known(err) == ErrExists {
+		return nil
+	}
+	if err != nil {
+		return t.writeError("Ensure", keys.Key{}, &call, err)
+	}
+	return nil
+}
+
+// span begins the span of a verb.
+func (t *Table[T]) span(ctx context.Context, verb string) (context.Context, func(error)) {
+	return runtime.StartSpan(ctx, "aztablekit.Table."+verb, t.tracer, &runtime.StartSpanOptions{
+		Attributes: []tracing.Attribute{{Key: "db.collection.name", Value: t.name}},
+	})
+}
+
+// bound gives a write its deadline.
+func (t *Table[T]) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.opt.WriteTimeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, t.opt.WriteTimeout)
+}
+
+// tryTimeout is the bound of one try, 0 for none.
+func (t *Table[T]) tryTimeout() time.Duration { return max(t.opt.Retry.TryTimeout, 0) }

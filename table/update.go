@@ -1,0 +1,39 @@
+package table
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Update reads the entity under k, lets change change it, and replaces it by its ETag; where another writer was faster, it
+// starts again from a fresh read, at most Retry.Rounds times. change may be called several times, each time with what is
+// stored then; its error ends Update and comes back as it is. 2 requests for each round.
+//
+// Errors: ErrNotFound; ErrChanged where every round met a faster writer; ErrKeyChanged where change touched a field of the
+// key; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of Get
+// and Replace.
+func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (_ *Entity[T], err error) {
+	ctx, end := t.span(ctx, "Update")
+	defer func() { end(err) }()
+	for round := 1; ; round++ {
+		e, err := t.get(ctx, "Update", k)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(&e.Value); err != nil {
+			return nil, err
+		}
+		err = t.replace(ctx, "Update", e, e.ETag)
+		switch {
+		case err == nil:
+			return e, nil
+		case !errors.Is(err, ErrChanged) || round >= t.opt.Retry.Rounds:
+			return nil, err
+		}
+		if err := t.opt.Retry.pause(ctx, round); err != nil {
+			return nil, t.opError("Update", k, err)
+		}
+	}
+}
