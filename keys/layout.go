@@ -136,8 +136,7 @@ func put[A any](w *writer, p Part[A], a A, more bool) {
 	if w.err != nil {
 		return
 	}
-	if p.append == nil || p.err != nil {
-		w.err = inPart(w.n, p, p.err)
+	if w.err = sound(w.n, p); w.err != nil {
 		return
 	}
 	b, err := p.append(w.b, a)
@@ -186,8 +185,7 @@ func take[A any](r *reader, p Part[A], to *A, more bool) {
 		return
 	}
 	fail := func(reason string) { r.err = inPart(r.n, p, &KeyError{Value: r.whole, Reason: reason}) }
-	if p.parse == nil || p.err != nil {
-		r.err = inPart(r.n, p, p.err)
+	if r.err = sound(r.n, p); r.err != nil {
 		return
 	}
 	s := r.rest
@@ -212,11 +210,22 @@ func take[A any](r *reader, p Part[A], to *A, more bool) {
 	*to = v
 }
 
+// sound is the error of a part that was made wrongly, or not at all.
+func sound[A any](n int, p Part[A]) error {
+	switch {
+	case p.err != nil:
+		return inPart(n, p, p.err)
+	case p.append == nil:
+		return inPart(n, p, &KeyError{Reason: "was not made by a function of package keys"})
+	}
+	return nil
+}
+
 // inPart says of which part an error speaks.
 func inPart[A any](n int, p Part[A], err error) error {
 	ke, ok := err.(*KeyError)
 	if !ok {
-		ke = &KeyError{Reason: "was not made by a function of package keys"}
+		ke = &KeyError{Reason: err.Error()}
 	}
 	c := *ke
 	c.Part = fmt.Sprintf("part %d, %s", n, p.name)

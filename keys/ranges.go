@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -97,6 +98,9 @@ func RawBetween(from, to string) Range {
 
 // All is the range of every key of the layout.
 func (l Layout1[A]) All() Range {
+	if err := sound(1, l.a); err != nil {
+		return Range{err: err}
+	}
 	r := l.name.all()
 	if l.name.prefix == "" && r.err == nil && l.a.width > 0 {
 		r.from, r.to, r.closed = l.a.low(), l.a.high(), true
@@ -105,10 +109,12 @@ func (l Layout1[A]) All() Range {
 }
 
 // All is the range of every key of the layout.
-func (l Layout2[A, B]) All() Range { return under(l.name, l.a) }
+func (l Layout2[A, B]) All() Range { return under(l.name, l.a, sound(2, l.b)) }
 
 // All is the range of every key of the layout.
-func (l Layout3[A, B, C]) All() Range { return under(l.name, l.a) }
+func (l Layout3[A, B, C]) All() Range {
+	return under(l.name, l.a, errors.Join(sound(2, l.b), sound(3, l.c)))
+}
 
 func (n name) all() Range {
 	if n.err != nil {
@@ -120,7 +126,10 @@ func (n name) all() Range {
 	return prefixed(n.prefix)
 }
 
-func under[A any](n name, first Part[A]) Range {
+func under[A any](n name, first Part[A], others error) Range {
+	if err := errors.Join(sound(1, first), others); err != nil {
+		return Range{err: err}
+	}
 	r := n.all()
 	if n.prefix == "" && r.err == nil && first.width > 0 {
 		r.from, r.to = first.low()+separator, first.high()+after

@@ -1,0 +1,58 @@
+// Package table is the typed core: entities of a Go type in one table of Azure Table storage, on the official SDK.
+//
+// A [Table] is made of the SDK's ServiceClient, a table name and a [Schema], which binds the two keys to fields of the type,
+// both ways:
+//
+//	type Employee struct {
+//		Department string // in the PartitionKey
+//		ID         int    // in the RowKey
+//		LastName   string
+//		Age        int32
+//	}
+//
+//	var (
+//		dept  = keys.Tuple1(keys.Text())
+//		empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+//		age   = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
+//	)
+//
+//	staff, err := table.New(service, "staff", table.Schema[Employee]{
+//		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+//		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+//	}, nil)
+//
+// The row of employee 223 in Sales then has the PartitionKey Sales, the RowKey empid_000223, and the properties LastName and
+// Age. Other types may live in the same partition: each sees its own rows.
+//
+// # Reading
+//
+// [Table.Get] is a point query. A [Query] is a value that names a partition, a range of rows and conditions on properties;
+// its class tells what it costs, and one that would scan the table is refused unless that is asked for by name.
+// [Table.List] follows the service's pages, empty ones included. [As] reads a narrower type, and only its properties travel.
+//
+// # Writing
+//
+// Verbs take and renew an [Entity], which carries the row's ETag: a row that somebody else has changed is not overwritten
+// but reported as [ErrChanged]. [Table.Update] reads, changes, replaces and repeats that when it lost a race. What goes past
+// the ETag has Any in its name, or is an Upsert.
+//
+// A write ends in one of three ways: done; refused, with an error that says why; or [ErrUnknownOutcome], where the reply was
+// lost. It is never reported wrongly: the SDK's own repetition of writes, which turns a lost reply into 'exists' or into a
+// change that is made twice, is switched off for the library's calls on any client.
+//
+// # What is checked before anything is sent
+//
+// The service's rules for keys, property names, types, lengths, the size of an entity and of a filter. Errors are typed
+// ([LimitError], [ValueError], [keys.KeyError]) and name the field and the limit.
+//
+// # The row space
+//
+// RowKeys and PartitionKeys that begin with ~ belong to the library, as do the properties _op, _life, _ix, _type, _v and
+// _sys. Lists never show those rows, and end below them. A program that reads the table without this library finds rows as
+// shown above.
+//
+// # Requests
+//
+// Each verb's comment says how many requests it makes. A [Counter] counts them in production and in tests; a tracing
+// provider in [Common] shows them as children of the verb's span.
+package table

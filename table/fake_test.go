@@ -1,0 +1,141 @@
+package table_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// wire is a Transporter that answers by a function and remembers what was sent.
+type wire struct {
+	answer func(r *http.Request, body string) (*http.Response, error)
+
+	mu   sync.Mutex
+	sent []sent
+}
+
+type sent struct {
+	method, path, query, body string
+	header                    http.Header
+}
+
+func (w *wire) Do(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
+	w.mu.Lock()
+	w.sent = append(w.sent, sent{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Clone()})
+	w.mu.Unlock()
+	resp, err := w.answer(r, string(body))
+	if resp != nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+// requests lists what was sent, one word for each.
+func (w *wire) requests() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var s []string
+	for _, r := range w.sent {
+		s = append(s, r.method)
+	}
+	return strings.Join(s, " ")
+}
+
+func (w *wire) last() sent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent[len(w.sent)-1]
+}
+
+// reply makes an answer as the service does: no x-ms-error-code on JSON.
+func reply(status int, body string, header ...string) *http.Response {
+	h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata;streaming=true;charset=utf-8"}}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func failure(status int, code string) *http.Response {
+	return reply(status, fmt.Sprintf(`{"odata.error":{"code":%q,"message":{"lang":"en-US","value":"text\nRequestId:x\nTime:2017-10-02T20:21:34.0618764Z"}}}`, code))
+}
+
+const etag = `W/"datetime'2026-11-21T01%3A02%3A03.1234567Z'"`
+
+func done() *http.Response { return reply(204, "", "ETag", etag) }
+
+// bare is a client of the SDK as a user makes it, but for the network and the waiting.
+func bare(w policy.Transporter, o ...func(*azcore.ClientOptions)) *aztables.ServiceClient {
+	options := azcore.ClientOptions{Transport: w, Retry: policy.RetryOptions{RetryDelay: time.Millisecond}}
+	for _, f := range o {
+		f(&options)
+	}
+	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: options})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+type employee struct {
+	Department string
+	ID         int
+	Last       string `table:"LastName"`
+	Age        int32
+}
+
+var (
+	dept        = keys.Tuple1(keys.Text())
+	empid       = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	staffSchema = table.Schema[employee]{
+		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+	}
+	age  = table.FieldOf(func(e *employee) *int32 { return &e.Age })
+	last = table.FieldOf(func(e *employee) *string { return &e.Last })
+)
+
+func at(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
+
+func newStaff(t *testing.T, s table.Service) *table.Table[employee] {
+	t.Helper()
+	o := &table.Options{}
+	o.Retry.Delay = -1
+	staff, err := table.New(s, "staff", staffSchema, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return staff
+}
+
+// row is employee 223 as the service sends it.
+const row = `{"odata.metadata":"https://x/$metadata#staff/@Element","odata.etag":"W/\"datetime'2026-11-21T01%3A02%3A03.1234567Z'\"","PartitionKey":"Sales","RowKey":"empid_000223","Timestamp":"2026-11-21T01:02:03.1234567Z","LastName":"Jones","Age":44}`
+
+// stored is an entity that was read.
+func stored(t *testing.T, staff *table.Table[employee], w *wire) *table.Entity[employee] {
+	t.Helper()
+	answer := w.answer
+	w.answer = func(*http.Request, string) (*http.Response, error) { return reply(200, row, "ETag", etag), nil }
+	e, err := staff.Get(context.Background(), at("Sales", 223))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.answer, w.sent = answer, nil
+	return e
+}
