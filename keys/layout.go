@@ -212,11 +212,8 @@ func take[A any](r *reader, p Part[A], to *A, more bool) {
 
 // sound is the error of a part that was made wrongly, or not at all.
 func sound[A any](n int, p Part[A]) error {
-	switch {
-	case p.err != nil:
-		return inPart(n, p, p.err)
-	case p.append == nil:
-		return inPart(n, p, &KeyError{Reason: "was not made by a function of package keys"})
+	if err := p.fault(); err != nil {
+		return inPart(n, p, err)
 	}
 	return nil
 }

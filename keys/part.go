@@ -24,6 +24,14 @@ func broken[A any](name, reason string) Part[A] {
 	return Part[A]{name: name, err: &KeyError{Part: name, Reason: reason}}
 }
 
+// fault is the error of a part that was made wrongly, or by nobody.
+func (p Part[A]) fault() error {
+	if p.err == nil && p.append == nil {
+		return &KeyError{Reason: "was not made by a function of package keys"}
+	}
+	return p.err
+}
+
 // Desc turns the order of a part around: larger values sort first. The part must have a fixed width, as all numbers,
 // times, dates, booleans and UUIDs do. Desc(Time()) is the inverted ticks of the design guide's log tail pattern.
 func Desc[A any](p Part[A]) Part[A] {
@@ -69,7 +77,7 @@ func Desc[A any](p Part[A]) Part[A] {
 // Map makes a part for B out of one for A. to and from must be inverse to each other; to decides the order.
 func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
 	m := Part[B]{
-		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, prefixes: p.prefixes, desc: p.desc, lossy: p.lossy, err: p.err,
+		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, prefixes: p.prefixes, desc: p.desc, lossy: p.lossy, err: p.fault(),
 		append: func(dst []byte, b B) ([]byte, error) { return p.append(dst, to(b)) },
 		parse: func(s string) (b B, err error) {
 			a, err := p.parse(s)

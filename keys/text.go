@@ -199,6 +199,7 @@ func Enum[S ~string](values ...S) Part[S] {
 // returns the folded text, and a two-way binding is refused.
 func Fold[S ~string](p Part[S]) Part[S] {
 	write := p.append
+	p.err = p.fault()
 	p.name = "fold(" + p.name + ")"
 	p.lossy = "folded text cannot be read back"
 	p.append = func(dst []byte, v S) ([]byte, error) {
@@ -213,7 +214,7 @@ func Fold[S ~string](p Part[S]) Part[S] {
 // moves existing values. A value cannot be read back from its bucket: two-way bindings are refused.
 func Spread[A any](p Part[A], n int) Part[A] {
 	name := fmt.Sprintf("spread(%s, %d)", p.name, n)
-	if p.err != nil {
+	if p.err = p.fault(); p.err != nil {
 		return p
 	}
 	if n < 2 || n > 10_000 {
