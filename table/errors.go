@@ -43,7 +43,7 @@ var (
 type OpError struct {
 	Op    string // the verb, such as Replace
 	Table string
-	Key   keys.Key // zero for queries
+	Key   keys.Key // zero for queries, and where the key itself is wrong
 	Code  string   // the service's error code, if it answered with one
 	Err   error
 }
@@ -137,6 +137,9 @@ func public(err error) error {
 func (t *Table[T]) opError(op string, k keys.Key, err error) error {
 	if err == nil {
 		return nil
+	}
+	if k.Err() != nil {
+		k = keys.Key{} // the cause says what is wrong with it
 	}
 	e := &OpError{Op: op, Table: t.name, Key: k, Err: public(err)}
 	var re *azcore.ResponseError

@@ -92,7 +92,7 @@ func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection
 // ErrNotFound, ErrTableNotFound, *keys.KeyError, *DecodeError.
 func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error) {
 	if err := k.Err(); err != nil {
-		return nil, v.table.opError("Get", keys.Key{}, err)
+		return nil, v.table.opError("Get", k, err)
 	}
 	q := Query[T]{Partition: keys.Raw(k.PartitionKey()), Rows: keys.Point(keys.Raw(k.RowKey())), Limit: 1}
 	for p, err := range v.List(ctx, q) {

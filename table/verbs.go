@@ -24,7 +24,7 @@ func (t *Table[T]) Get(ctx context.Context, k keys.Key) (_ *Entity[T], err error
 
 func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], error) {
 	if err := k.Err(); err != nil {
-		return nil, t.opError(op, keys.Key{}, err)
+		return nil, t.opError(op, k, err)
 	}
 	var call wire.Call
 	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
@@ -230,7 +230,7 @@ func (t *Table[T]) delete(ctx context.Context, op string, k keys.Key, match azco
 	ctx, end := t.span(ctx, op)
 	defer func() { end(err) }()
 	if err := k.Err(); err != nil {
-		return t.opError(op, keys.Key{}, err)
+		return t.opError(op, k, err)
 	}
 	return t.write(ctx, op, k, func(ctx context.Context) error {
 		_, err := t.client.DeleteEntity(ctx, k.PartitionKey(), k.RowKey(), &aztables.DeleteEntityOptions{IfMatch: &match})
