@@ -191,7 +191,7 @@ func keysOfAllSorts(e *env) {
 				e.Errorf("merge %q %q: %v", k.P, k.R, err)
 			}
 			n := 0
-			for l, err := range tab.List(ctx, table.Query[row]{Partition: keys.Raw(k.P), Rows: keys.Point(keys.Raw(k.R))}) {
+			for l, err := range tab.List(ctx, table.Query[row]{Partition: got.Key.Partition(), Rows: keys.Point(got.Key.Row())}) {
 				if n++; err != nil || l.Value.V != 3 || l.Value.R != k.R {
 					e.Errorf("list %q %q: %+v, %v", k.P, k.R, l, err)
 				}

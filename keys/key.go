@@ -113,6 +113,14 @@ func (k Key) PartitionKey() string { return k.pk }
 // RowKey returns the RowKey, or "" if the key carries an error.
 func (k Key) RowKey() string { return k.rk }
 
+// Partition returns the PartitionKey as a query takes it. It is not checked again.
+func (k Key) Partition() Enc { return half(k.pk, k.err) }
+
+// Row returns the RowKey as keys.Point takes it. It is not checked again.
+func (k Key) Row() Enc { return half(k.rk, k.err) }
+
+func half(s string, err error) Enc { return Enc{s: s, set: err == nil, err: err} }
+
 // Err returns the reasons why the key cannot be used. They are *KeyError, one for each half.
 func (k Key) Err() error {
 	if k.err != nil {

@@ -18,7 +18,7 @@ func Example() {
 	staff := newTable(table.Schema[employee]{
 		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
-	}, nil)
+	})
 
 	jones, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Last: "Jones", Age: 44})
 	check(err)
@@ -226,7 +226,7 @@ func ExampleComposite() {
 		Bonuses []int64        `table:"bonus,each=12"`
 		Other   map[string]any `table:",extra"`
 	}
-	contracts := newTable(table.Schema[contract]{}, nil)
+	contracts := newTable(table.Schema[contract]{})
 	k := keys.At(keys.Raw("Sales"), keys.Raw("223"))
 	c, err := contracts.InsertAt(ctx, k, &contract{money{450000, "CHF"}, []int64{100, 200}, map[string]any{"Remark": "since 2012"}})
 	check(err)

@@ -76,6 +76,13 @@ func As[P, T any](t *Table[T]) (*View[P, T], error) {
 	return &View[P, T]{t, plan, choice}, nil
 }
 
+// Explain is [Table.Explain] for the properties of P.
+func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
+	ex, err := v.table.Explain(q)
+	ex.Select = v.choice
+	return ex, err
+}
+
 // List is [Table.List] for the properties of P. It takes the same queries and refuses the same scans.
 func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
 	return list(v.table, ctx, "List", q, v.choice, v.table.schema.Row.Range(), func(r *edm.Reader, in edm.Entity) (*Projection[P], bool, error) {
@@ -94,7 +101,7 @@ func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error
 	if err := k.Err(); err != nil {
 		return nil, v.table.opError("Get", k, err)
 	}
-	q := Query[T]{Partition: keys.Raw(k.PartitionKey()), Rows: keys.Point(keys.Raw(k.RowKey())), Limit: 1}
+	q := Query[T]{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1}
 	for p, err := range v.List(ctx, q) {
 		return p, err
 	}

@@ -90,7 +90,8 @@ func (q Query[T]) Class() Class {
 type Explanation struct {
 	Class       Class
 	Filter      string
-	Comparisons int // of the 15 that a filter may hold
+	Comparisons int    // of the 15 that a filter may hold
+	Select      string // the properties that are asked for; "" means all
 }
 
 // Explain returns what List would send, and the errors that it would return before it sent anything. No requests.

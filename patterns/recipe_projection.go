@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var projection = recipe{
+	name:  "projection",
+	title: "Fetch only the properties that are needed",
+	guide: []string{"G09", "G43"},
+	problem: `A query returns whole entities unless it names the properties that it wants, and a page of whole entities can be
+		a megabyte. Here a narrower Go type is the projection: its fields are what the service sends.`,
+	run: func(ctx context.Context, r *Run) error {
+		type Employee struct {
+			Department string
+			ID         int
+			FirstName  string
+			LastName   string
+			CV         string
+		}
+		type Name struct {
+			LastName string
+		}
+		dept := keys.Tuple1(keys.Text())
+		empid := keys.Tuple1(keys.Digits[int](6))
+		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		if err := staff.Ensure(ctx); err != nil {
+			return err
+		}
+		for id, name := range []string{"Hall", "Cao", "Kwok"} {
+			if _, err := staff.Insert(ctx, &Employee{"Sales", id, "F.", name, strings.Repeat("long story, ", 2000)}); err != nil {
+				return err
+			}
+		}
+		if err := r.Stored(ctx, "staff"); err != nil {
+			return err
+		}
+		names, err := table.As[Name](staff)
+		if err != nil {
+			return err
+		}
+		q := table.Query[Employee]{Partition: dept.Of("Sales")}
+		ex, err := names.Explain(q)
+		if err != nil {
+			return err
+		}
+		if err := r.Ask("the names in Sales, without the CVs", ex, func() error {
+			for n, err := range names.List(ctx, q) {
+				if err != nil {
+					return err
+				}
+				id, err := empid.Decode(n.Key.RowKey())
+				if err != nil {
+					return err
+				}
+				r.Answer("%d %s", id, n.Value.LastName)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		return r.Naive("whole entities", func() error {
+			read := 0
+			for e, err := range staff.List(ctx, q) {
+				if err != nil {
+					return err
+				}
+				read += len(e.Value.CV)
+			}
+			r.Answer("%d characters of CVs were read to be thrown away", read)
+			return nil
+		})
+	},
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var rangeQuery = recipe{
+	name:  "range-query",
+	title: "Read a run of neighbouring rows",
+	guide: []string{"G02", "G06"},
+	problem: `Within a partition rows are sorted by RowKey, so a range of RowKeys is read without touching any other row. For
+		numbers that holds only if their text sorts as they do: 000123, not 123.`,
+	run: func(ctx context.Context, r *Run) error {
+		type Employee struct {
+			Department string
+			ID         int
+			LastName   string
+		}
+		dept := keys.Tuple1(keys.Text())
+		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		if err := staff.Ensure(ctx); err != nil {
+			return err
+		}
+		for id, name := range map[int]string{9: "Hall", 99: "Cao", 100: "Kwok", 123: "Jones", 199: "Smith", 200: "Weber"} {
+			if _, err := staff.Insert(ctx, &Employee{"Sales", id, name}); err != nil {
+				return err
+			}
+		}
+		if err := r.Stored(ctx, "staff"); err != nil {
+			return err
+		}
+		q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: empid.Between(100, 199)}
+		ex, err := staff.Explain(q)
+		if err != nil {
+			return err
+		}
+		return r.Ask("employees 100 to 199 of Sales", ex, func() error {
+			for e, err := range staff.List(ctx, q) {
+				if err != nil {
+					return err
+				}
+				r.Answer("%d %s", e.Value.ID, e.Value.LastName)
+			}
+			return nil
+		})
+	},
+}

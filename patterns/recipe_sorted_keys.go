@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var sortedKeys = recipe{
+	name:  "sorted-keys",
+	title: "A RowKey that gives the sort order for free",
+	guide: []string{"G06", "G07"},
+	problem: `The service sorts by key and by nothing else, and keys are text: 9 comes after 10, and yesterday before today.
+		Choose the RowKey so that the order most asked for is the order of the rows: numbers padded, times as ticks, or turned
+		around where the newest should come first.`,
+	run: func(ctx context.Context, r *Run) error {
+		type Claim struct {
+			Employee  string
+			Submitted time.Time
+			Amount    int32
+		}
+		employee := keys.Tuple1(keys.Text())
+		newestFirst := keys.Tuple1(keys.Desc(keys.Time()))
+		claims, err := table.New(r.Tables(), r.Table("claims"), table.Schema[Claim]{
+			Partition: keys.Bind1(employee, func(c *Claim) *string { return &c.Employee }),
+			Row:       keys.Bind1(newestFirst, func(c *Claim) *time.Time { return &c.Submitted }),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		if err := claims.Ensure(ctx); err != nil {
+			return err
+		}
+		monday := time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)
+		for day := range 5 {
+			c := Claim{"jonesj", monday.AddDate(0, 0, day), int32(100 + day)}
+			if _, err := claims.Insert(ctx, &c); err != nil {
+				return err
+			}
+		}
+		if err := r.Stored(ctx, "claims"); err != nil {
+			return err
+		}
+		for _, c := range []struct {
+			what string
+			q    table.Query[Claim]
+		}{
+			{"the two newest claims of jonesj", table.Query[Claim]{Partition: employee.Of("jonesj"), Limit: 2}},
+			{"those since Thursday", table.Query[Claim]{Partition: employee.Of("jonesj"), Rows: newestFirst.AtLeast(monday.AddDate(0, 0, 3))}},
+		} {
+			ex, err := claims.Explain(c.q)
+			if err != nil {
+				return err
+			}
+			if err := r.Ask(c.what, ex, func() error {
+				for e, err := range claims.List(ctx, c.q) {
+					if err != nil {
+						return err
+					}
+					r.Answer("%s %d", e.Value.Submitted.Format("Monday"), e.Value.Amount)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return r.Naive("numbers as they are", func() error {
+			padded := keys.Tuple1(keys.Digits[int](6))
+			r.Answer("'9' < '10' is %v, '%s' < '%s' is %v", fmt.Sprint(9) < fmt.Sprint(10), padded.Of(9), padded.Of(10), padded.Of(9).String() < padded.Of(10).String())
+			return nil
+		})
+	},
+}

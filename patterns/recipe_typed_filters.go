@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var typedFilters = recipe{
+	name:  "typed-filters",
+	title: "Filters without filter strings",
+	guide: []string{"G41"},
+	problem: `Filters are text, and text built by hand goes wrong: a quote in a name changes the query, a number without its
+		suffix matches nothing or everything, a local time is taken for UTC. Conditions on fields are checked by the compiler
+		and written by the library.`,
+	run: func(ctx context.Context, r *Run) error {
+		type Employee struct {
+			Department string
+			ID         int
+			LastName   string
+			Age        int32
+			Salary     float64
+			Hired      time.Time
+			Badge      int64
+		}
+		last := table.FieldOf(func(e *Employee) *string { return &e.LastName })
+		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
+		salary := table.FieldOf(func(e *Employee) *float64 { return &e.Salary })
+		hired := table.FieldOf(func(e *Employee) *time.Time { return &e.Hired })
+		badge := table.FieldOf(func(e *Employee) *int64 { return &e.Badge })
+
+		dept := keys.Tuple1(keys.Text())
+		empid := keys.Tuple1(keys.Digits[int](6))
+		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		if err := staff.Ensure(ctx); err != nil {
+			return err
+		}
+		spring := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+		for _, e := range []Employee{
+			{"Sales", 1, "O'Brien", 44, 5000, spring.AddDate(-3, 0, 0), 1 << 40},
+			{"Sales", 2, "Jones", 29, 4200.5, spring.AddDate(0, 1, 0), 1<<40 + 1},
+			{"Sales", 3, "Müller", 51, 6100, spring.AddDate(0, 2, 0), 1<<40 + 2},
+		} {
+			if _, err := staff.Insert(ctx, &e); err != nil {
+				return err
+			}
+		}
+		if err := r.Stored(ctx, "staff"); err != nil {
+			return err
+		}
+		for _, c := range []struct {
+			what  string
+			where table.Cond[Employee]
+		}{
+			{"a name with a quote in it", last.Eq("O'Brien")},
+			{"a name that tries to be a filter", last.Eq("x' or PartitionKey ne 'z")},
+			{"over 40 and paid at least 6000, or with the badge 2^40 + 1", table.Or(table.And(age.Gt(40), salary.Ge(6000)), badge.Eq(1<<40+1))},
+			{"hired since spring, but not Jones", table.And(hired.Ge(spring), table.Not(last.Eq("Jones")))},
+		} {
+			q := table.Query[Employee]{Partition: dept.Of("Sales"), Where: c.where}
+			ex, err := staff.Explain(q)
+			if err != nil {
+				return err
+			}
+			if err := r.Ask(c.what, ex, func() error {
+				for e, err := range staff.List(ctx, q) {
+					if err != nil {
+						return err
+					}
+					r.Answer("%d %s", e.Value.ID, e.Value.LastName)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}

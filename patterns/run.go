@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// recipe is one pattern.
+type recipe struct {
+	name    string   // for the command line
+	title   string   // in a line
+	guide   []string // the requirements of the guide that it shows
+	problem string   // what one meets without it
+	run     func(context.Context, *Run) error
+}
+
+func (r recipe) head() report {
+	problem := strings.Join(strings.Fields(r.problem), " ") // it is wrapped in the source
+	return report{Name: r.name, Title: r.title, Guide: r.guide, Problem: problem}
+}
+
+// Run is what a recipe has of the catalogue: tables of its own, and a report. Everything else it does by the library's
+// public packages, so a copy needs only the lines with Run replaced.
+type Run struct {
+	service *service
+	prefix  string
+	tables  []string // as they are called in the account
+	report  report
+}
+
+// Tables is the SDK's client of the Table service.
+func (r *Run) Tables() table.Service { return r.service.acc.Tables() }
+
+// Table returns the name under which a table called name stands in the account.
+func (r *Run) Table(name string) string {
+	full := r.prefix + name
+	for _, t := range r.tables {
+		if t == full {
+			return full
+		}
+	}
+	r.tables = append(r.tables, full)
+	return full
+}
+
+// Do is a step: what it does, and the requests that it takes.
+func (r *Run) Do(what string, f func() error) error {
+	return r.step(step{What: what}, f)
+}
+
+// Ask is a step that queries: with the query's class and what is sent.
+func (r *Run) Ask(what string, ex table.Explanation, f func() error) error {
+	return r.step(step{What: what, Class: ex.Class.String(), Filter: ex.Filter, Select: ex.Select}, f)
+}
+
+// Naive is what one would do without the pattern: only its requests are shown.
+func (r *Run) Naive(what string, f func() error) error {
+	return r.step(step{What: what, Naive: true}, f)
+}
+
+// Answer is a line of what a step has found.
+func (r *Run) Answer(format string, args ...any) {
+	s := &r.report.Steps[len(r.report.Steps)-1]
+	s.Answers = append(s.Answers, r.plain(fmt.Sprintf(format, args...)))
+}
+
+func (r *Run) step(s step, f func() error) error {
+	r.service.counter.Take()
+	s.Filter = r.plain(s.Filter)
+	r.report.Steps = append(r.report.Steps, s)
+	err := f()
+	last := &r.report.Steps[len(r.report.Steps)-1]
+	last.Requests = r.service.counter.Take()
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.What, err)
+	}
+	return nil
+}
+
+// plain calls the tables by their plain names.
+func (r *Run) plain(s string) string { return strings.ReplaceAll(s, r.prefix, "") }
+
+// Stored shows every row of a table as it is.
+func (r *Run) Stored(ctx context.Context, name string) error {
+	rows, err := table.New(r.Tables(), r.Table(name), table.Schema[struct{}]{}, nil)
+	if err != nil {
+		return err
+	}
+	s := step{What: "stored in " + name}
+	for row, err := range rows.Rows(ctx, table.Query[struct{}]{TableScan: true}) {
+		if err != nil {
+			return err
+		}
+		s.Rows = append(s.Rows, storedRow{row.Key.PartitionKey(), row.Key.RowKey(), properties(row)})
+	}
+	r.report.Steps = append(r.report.Steps, s)
+	return nil
+}
+
+// properties writes a row's properties, long ones cut.
+func properties(row *table.Row) []string {
+	const most = 40
+	var out []string
+	for name, value := range row.All() {
+		s := fmt.Sprint(value)
+		if n := len(s); n > most {
+			s = fmt.Sprintf("%s… (%d bytes)", s[:most], n)
+		}
+		out = append(out, name+"="+s)
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// service is where recipes run.
+type service struct {
+	name    string
+	acc     *account.Account
+	counter table.Counter
+	close   func()
+}
+
+func open(ctx context.Context, on string) (*service, error) {
+	s := &service{name: on, close: func() {}}
+	o := account.Options{Counter: &s.counter}
+	cs := ""
+	switch on {
+	case "azurite":
+		server, err := azurite.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		cs, s.close = server.ConnectionString, server.Stop
+		o.Client = azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}}
+	case "env":
+		if cs = os.Getenv("AZURE_STORAGE_CONNECTION_STRING"); cs == "" {
+			return nil, errors.New("-on env: AZURE_STORAGE_CONNECTION_STRING is not set")
+		}
+	default:
+		return nil, fmt.Errorf("-on %s: the services are azurite and env", on)
+	}
+	var err error
+	if s.acc, err = account.FromConnectionString(cs, &o); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// runAll runs recipes one after the other and hands each report out as soon as it is there.
+func (s *service) runAll(ctx context.Context, recipes []recipe, done func(report)) (reports []report, err error) {
+	for _, rec := range recipes {
+		r := &Run{service: s, report: rec.head(), prefix: "t" + strings.ToLower(rand.Text()[:8])}
+		rerr := rec.run(ctx, r)
+		rerr = errors.Join(rerr, r.cleanUp(ctx))
+		if rerr != nil {
+			r.report.Error = rerr.Error()
+			err = errors.Join(err, fmt.Errorf("%s: %w", rec.name, rerr))
+		}
+		reports = append(reports, r.report)
+		done(r.report)
+	}
+	return reports, err
+}
+
+// cleanUp deletes the recipe's tables, also where its context is over.
+func (r *Run) cleanUp(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	for _, name := range r.tables {
+		if _, derr := r.service.acc.Tables().DeleteTable(ctx, name, nil); derr != nil {
+			var re *azcore.ResponseError
+			if errors.As(derr, &re) && re.StatusCode == 404 {
+				continue // the recipe failed before it was created
+			}
+			err = errors.Join(err, fmt.Errorf("the table %s is left behind: %w", name, derr))
+		}
+	}
+	return err
+}
