@@ -18,11 +18,6 @@ type Field[T, V any] struct {
 	err  error
 }
 
-// AnyField lets fields of different types stand in one list.
-type AnyField[T any] interface{ of(*T) ([]int, error) }
-
-func (f Field[T, V]) of(*T) ([]int, error) { return f.path, f.err }
-
 // FieldOf finds the field that at points to. It must be a field of T or of a struct embedded in T.
 func FieldOf[T, V any](at func(*T) *V) (f Field[T, V]) {
 	t := reflect.TypeFor[T]()

@@ -104,7 +104,7 @@ func ptr[T any](v T) *T { return &v }
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	v := everything{
-		base: base{"c"}, ID: 7, Str: "a\"\\\n\x01é", Opt: ptr(""), Renamed: "x",
+		base: base{"c"}, private: 1, ID: 7, Str: "a\"\\\n\x01é", Opt: ptr(""), Renamed: "x",
 		I8: math.MinInt8, I16: -1, I32: math.MaxInt32, I64: math.MinInt64, I: 1 << 53, U8: 255, U16: 65535, U32: math.MaxUint32, U64: math.MaxInt64,
 		F32: 0.5, F64: 5, B: true, PB: ptr(false),
 		Time: time.Date(2026, 11, 21, 2, 3, 4, 123456789, time.FixedZone("", 5*3600)), PTime: ptr(time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)),

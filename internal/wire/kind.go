@@ -38,7 +38,8 @@ func Kind(r *http.Request) string {
 		return TableDelete
 	case name == "Tables":
 		return TableQuery
-	case len(r.Header["DataServiceVersion"]) == 0: // as the SDK spells it, which is not Go's canonical form
+	//lint:ignore SA1008 the SDK sets the header in this spelling, which is not Go's canonical one
+	case len(r.Header["DataServiceVersion"]) == 0:
 		return Other
 	case r.Method == http.MethodGet && keyed && args != ")":
 		return Get

@@ -1,0 +1,10 @@
+// Package aztablekit is the root of typed helpers for the Azure Table storage design patterns, on the official Azure SDK.
+// It holds no code. Import the package of what you need:
+//
+//   - keys: PartitionKeys and RowKeys that sort, stay apart and can be read back
+//   - table: typed entities, queries and writes in one table
+//   - account: the SDK's clients for a storage account, configured as the library asks
+//
+// The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run
+// and to copy.
+package aztablekit

@@ -1,0 +1,75 @@
+package aztablekit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// The README's program: a test compares the two.
+func Example() {
+	ctx := context.Background()
+
+	type Employee struct {
+		Department string // the PartitionKey
+		ID         int    // the RowKey
+		LastName   string
+		Age        int32
+	}
+	dept := keys.Tuple1(keys.Text())
+	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
+
+	acc, err := account.FromConnectionString(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	staff, err := table.New(acc.Tables(), "staff", table.Schema[Employee]{
+		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := staff.Ensure(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	// Stored as PartitionKey Sales, RowKey empid_000223, LastName and Age.
+	jones, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Age: 44})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// Read, change, replace by ETag, and again if somebody was faster.
+	_, err = staff.Update(ctx, jones.Key, func(e *Employee) error { e.Age++; return nil })
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// The old version is refused, not written over the new one.
+	err = staff.Delete(ctx, jones)
+	fmt.Println(errors.Is(err, table.ErrChanged))
+
+	// One partition, a range of keys, a typed condition.
+	q := table.Query[Employee]{
+		Partition: dept.Of("Sales"),
+		Rows:      empid.Between(200, 299),
+		Where:     age.Ge(40),
+	}
+	for e, err := range staff.List(ctx, q) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Value.ID, e.Value.LastName, e.Value.Age)
+	}
+	// Output:
+	// true
+	// 223 Jones 45
+}
