@@ -54,6 +54,7 @@ func Install(ctx context.Context) (string, error) {
 	if installed(dir) {
 		return dir, nil
 	}
+	fmt.Fprintln(os.Stderr, "fetching Azurite from npm into "+dir+", once; this takes about a minute")
 	tmp, err := os.MkdirTemp(cache, "installing-")
 	if err != nil {
 		return "", err

@@ -1,0 +1,33 @@
+package edm
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestNames goes through the rules for property names.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, ok := range []string{"a", "_", "_private", "Größe", "日本", "a1", "aͤ", "id", "ETag", "timestamp", strings.Repeat("x", 255), strings.Repeat("é", 255)} {
+		if err := CheckName(ok); err != nil {
+			t.Errorf("%q: %v", ok, err)
+		}
+	}
+	for _, bad := range []string{"", "1a", "a-b", "a b", "a.b", "odata.etag", "odata.x", "X@odata.type", "a/b", "a'b", "$a", "a\x00", "a\xff", "😀",
+		"PartitionKey", "RowKey", "Timestamp", "_op", "_life", "_ix", "_type", "_v", "_sys"} {
+		var ve *ValueError
+		if err := CheckName(bad); !errors.As(err, &ve) || ve.Reason == "" {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	var le *LimitError
+	for _, long := range []string{strings.Repeat("x", 256), strings.Repeat("x", 254) + "𝒳"} {
+		if err := CheckName(long); !errors.As(err, &le) || le.Got != 256 || le.Max != 255 {
+			t.Errorf("%v", err)
+		}
+	}
+	if System("_opx") || System("op") || System("") || System("_op _life") || !System("_op") || !System("_sys") {
+		t.Error("the library's names are not told from others")
+	}
+}

@@ -1,0 +1,175 @@
+package keys_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Numbers are padded; a value that does not fit is an error, not a key out of order.
+func ExampleDigits() {
+	type EmployeeID uint32
+	empid := keys.Tuple1(keys.Digits[EmployeeID](6))
+	fmt.Println(empid.Of(EmployeeID(123)))
+	// Output: 000123
+}
+
+// Negative numbers sort below positive ones.
+func ExampleInt() {
+	balance := keys.Tuple1(keys.Int[int](4))
+	fmt.Println(balance.Of(-7), balance.Of(-1), balance.Of(0), balance.Of(42))
+	// Output: -9992 -9998 00000 00042
+}
+
+func ExampleFloat() {
+	ratio := keys.Tuple1(keys.Float[float64]())
+	fmt.Println(ratio.Of(-1).String() < ratio.Of(0.5).String(), ratio.Of(0.5).String() < ratio.Of(3).String())
+	// Output: true true
+}
+
+// Text stays readable; Ordered has the order of its bytes in any place.
+func ExampleText() {
+	fmt.Println(keys.Tuple1(keys.Text()).Of("jonesj@contoso.com"))
+	fmt.Println(keys.Tuple1(keys.Text()).Of("R&D Zürich"))
+	// Output:
+	// jonesj@contoso.com
+	// R=26D=20Z=C3=BCrich
+}
+
+func ExampleOrdered() {
+	byName := keys.Tuple2(keys.Ordered(), keys.Digits[int](6))
+	fmt.Println(byName.Of("Jones", 123))
+	fmt.Println(byName.Of("Jones-Smith", 7))
+	// Output:
+	// Jones!_000123
+	// Jones-2DSmith!_000007
+}
+
+// A look-up finds an address however it is written.
+func ExampleFold() {
+	email := keys.Tuple1(keys.Fold(keys.Text())).Named("email")
+	fmt.Println(email.Of("JonesJ@Contoso.com"))
+	// Output: email_jonesj@contoso.com
+}
+
+func ExampleTime() {
+	at := keys.Tuple1(keys.Time())
+	fmt.Println(at.Of(time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)))
+	// Output: 0639304164000000000
+}
+
+func ExampleDate() {
+	day := keys.Tuple2(keys.Text(), keys.Date())
+	fmt.Println(day.Of("web", time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)))
+	// Output: web_2014-07-31
+}
+
+func ExampleUUID() {
+	type OrderID [16]byte
+	order := keys.Tuple1(keys.UUID[OrderID]()).Named("order")
+	fmt.Println(order.Of(OrderID{0xde, 0xbc, 15: 1}))
+	// Output: order_debc0000-0000-0000-0000-000000000001
+}
+
+func ExampleBytes() {
+	hash := keys.Tuple1(keys.Bytes())
+	fmt.Println(hash.Of([]byte{0, 255}))
+	// Output: 00ff
+}
+
+func ExampleBool() {
+	open := keys.Tuple2(keys.Bool(), keys.Uint(4))
+	fmt.Println(open.Of(true, 7))
+	// Output: 1_0007
+}
+
+func ExampleEnum() {
+	state := keys.Tuple2(keys.Enum("new", "done"), keys.Uint(4))
+	fmt.Println(state.Of("new", 7))
+	fmt.Println(state.Of("lost", 7))
+	// Output:
+	// new_0007
+	// (keys: part 1, enum: "lost" is none of ["new" "done"])
+}
+
+// Map makes a part for a type of your own.
+func ExampleMap() {
+	type Month struct{ Year, Month int }
+	month := keys.Map(keys.Digits[int](6),
+		func(m Month) int { return m.Year*100 + m.Month },
+		func(n int) (Month, error) {
+			if n%100 < 1 || n%100 > 12 {
+				return Month{}, fmt.Errorf("is no month")
+			}
+			return Month{n / 100, n % 100}, nil
+		})
+	byMonth := keys.Tuple1(month)
+	fmt.Println(byMonth.Between(Month{2026, 1}, Month{2026, 11}))
+	m, err := byMonth.Decode("202611")
+	fmt.Println(m, err)
+	// Output:
+	// [202601, 202611]
+	// {2026 11} <nil>
+}
+
+func ExampleTuple3() {
+	log := keys.Tuple3(keys.Text(), keys.Digits[int](4), keys.Digits[int](6)).Named("log")
+	fmt.Println(log.Of("web", 2026, 17))
+	fmt.Println(log.Prefix2("web", 2026))
+	// Output:
+	// log_web_2026_000017
+	// [log_web_2026_, log_web_2026`)
+}
+
+func ExampleLayout1_Starting() {
+	email := keys.Tuple1(keys.Text()).Named("email")
+	fmt.Println(email.Starting("a"))
+	// Output: [email_a, email_b)
+}
+
+func ExampleInvertedTicks() {
+	n, err := keys.InvertedTicks(time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC))
+	fmt.Println(n, err)
+	t, err := keys.FromInvertedTicks(n)
+	fmt.Println(t, err)
+	// Output:
+	// 2516074811999999999 <nil>
+	// 2026-11-16 09:00:00 +0000 UTC <nil>
+}
+
+// A key that loses information is computed, checked on reading, and never read back.
+func ExampleBindFunc() {
+	type User struct{ Email string }
+	bucket := keys.Tuple1(keys.Spread(keys.Text(), 16))
+	partition := keys.BindFunc(bucket.All(), func(u *User) keys.Enc { return bucket.Of(u.Email) })
+	fmt.Println(partition.Encode(&User{"jonesj@contoso.com"}), partition.OneWay())
+	// Output: 06 true
+}
+
+func ExampleBind1() {
+	type Employee struct{ ID int }
+	row := keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Employee) *int { return &e.ID })
+	fmt.Println(row.Encode(&Employee{223}), row.Range())
+	// Output: empid_000223 [empid_, empid`)
+}
+
+func ExampleBindRaw() {
+	type Row struct{ Name string }
+	row := keys.BindRaw(func(r *Row) *string { return &r.Name })
+	fmt.Println(row.Encode(&Row{"O'Brien"}))
+	// Output: O'Brien
+}
+
+func ExampleConst() {
+	type Setting struct{ Name string }
+	partition := keys.Const[Setting]("settings")
+	fmt.Println(partition.Encode(&Setting{}), partition.Range().IsPoint())
+	// Output: settings true
+}
+
+func ExampleRawBetween() {
+	r := keys.RawBetween("a", "c")
+	fmt.Println(r, r.Contains("bcd"), r.Contains("c"))
+	// Output: [a, c) true false
+}
