@@ -19,6 +19,13 @@ type Reader struct {
 	notes   []note
 	scratch []byte
 	lastPK  string
+
+	// The first room for members, notes and scratch: most entities need no more.
+	room struct {
+		members [24]member
+		notes   [4]note
+		scratch [96]byte
+	}
 }
 
 // Entity is what every entity has.
@@ -40,7 +47,11 @@ type member struct {
 type note struct{ name, typ []byte }
 
 // NewReader reads the reply b.
-func NewReader(b []byte) *Reader { return &Reader{scanner: scanner{b: b}} }
+func NewReader(b []byte) *Reader {
+	r := &Reader{scanner: scanner{b: b}}
+	r.members, r.notes, r.scratch = r.room.members[:0], r.room.notes[:0], r.room.scratch[:0]
+	return r
+}
 
 // One reads a reply that is a single entity.
 func (r *Reader) One() (Entity, error) {
@@ -308,8 +319,8 @@ func (r *Reader) parse(m member) (Value, error) {
 			return boolean(s == "true"), nil
 		}
 	case "Edm.DateTime":
-		if t, err := time.Parse(time.RFC3339Nano, string(text)); isText && err == nil {
-			return Value{Kind: DateTime, T: t.UTC()}, nil
+		if t, ok := dateTimeOf(text); isText && ok {
+			return Value{Kind: DateTime, T: t}, nil
 		}
 	case "Edm.Guid":
 		if g, ok := guid(text); isText && ok {
@@ -368,6 +379,49 @@ func double(text []byte) (float64, bool) {
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
 	return f, err == nil
+}
+
+// dateTimeOf reads the service's form of a time, and whatever else RFC 3339 allows.
+func dateTimeOf(text []byte) (time.Time, bool) {
+	if n := len(text); n >= len("2006-01-02T15:04:05Z") && text[n-1] == 'Z' {
+		if t, ok := plainTime(text); ok {
+			return t, true
+		}
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(text))
+	return t.UTC(), err == nil
+}
+
+// plainTime reads 2006-01-02T15:04:05Z with up to nine digits of a fraction.
+func plainTime(b []byte) (t time.Time, ok bool) {
+	number := func(from, to int) (n int) {
+		for _, c := range b[from:to] {
+			if c < '0' || c > '9' {
+				ok = false
+			}
+			n = n*10 + int(c-'0')
+		}
+		return n
+	}
+	ok = b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':'
+	year, month, day := number(0, 4), number(5, 7), number(8, 10)
+	hour, minute, second := number(11, 13), number(14, 16), number(17, 19)
+	nano := 0
+	if digits := len(b) - len("2006-01-02T15:04:05.Z"); digits >= 0 {
+		ok = ok && b[19] == '.' && digits >= 1 && digits <= 9
+		if !ok {
+			return t, false
+		}
+		nano = number(20, 20+digits)
+		for range 9 - digits {
+			nano *= 10
+		}
+	}
+	if !ok || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
+		return t, false
+	}
+	t = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
+	return t, t.Day() == day // 31 April is no day
 }
 
 // guid reads 8-4-4-4-12 hexadecimal digits of either case.

@@ -183,12 +183,14 @@ func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 	bad := func(why string, at int) ([]byte, error) {
 		return nil, &DecodeError{Reason: fmt.Sprintf("a string with %s at byte %d", why, t.from+at)}
 	}
+	ascii := true
 	for i, c := range raw {
 		if c < 0x20 {
 			return bad("a bare control character", i)
 		}
+		ascii = ascii && c < utf8.RuneSelf
 	}
-	if !utf8.Valid(raw) {
+	if !ascii && !utf8.Valid(raw) {
 		return bad("broken UTF-8", 0)
 	}
 	if !t.escaped {

@@ -34,6 +34,9 @@ type Writer struct {
 
 // NewWriter begins a body with its keys, in the memory of b.
 func NewWriter(b []byte, partitionKey, rowKey string) *Writer {
+	if b == nil {
+		b = make([]byte, 0, 512)
+	}
 	w := &Writer{b: append(b, `{"`+PartitionKey+`":`...)}
 	w.b = appendString(w.b, partitionKey)
 	w.b = append(w.b, `,"`+RowKey+`":`...)
