@@ -89,7 +89,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		return errors.Join(err, enc.Encode(reports))
 	}
 	if err == nil {
-		fmt.Fprintf(out, "%d recipes on %s in %.1f s\n", len(reports), s.name, time.Since(start).Seconds())
+		fmt.Fprintf(out, "recipes run on %s: %d, in %.1f s\n", s.name, len(reports), time.Since(start).Seconds())
 	}
 	return err
 }

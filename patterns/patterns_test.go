@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/azurite"
 )
 
 var update = flag.Bool("update", false, "write what the catalogue prints to testdata/catalogue.txt")
 
-var took = regexp.MustCompile(` in [0-9.]+ s\n`)
+var took = regexp.MustCompile(`in [0-9.]+ s\n`)
 
 // TestCatalogue runs every recipe on Azurite and compares what is printed, requests and all, with what is kept.
 func TestCatalogue(t *testing.T) {
@@ -26,7 +29,7 @@ func TestCatalogue(t *testing.T) {
 	if err := command(context.Background(), nil, &out); err != nil {
 		t.Fatal(err)
 	}
-	got := took.ReplaceAll(out.Bytes(), []byte(" in … s\n"))
+	got := took.ReplaceAll(out.Bytes(), []byte("in … s\n"))
 	const golden = "testdata/catalogue.txt"
 	if *update {
 		if err := os.WriteFile(golden, got, 0o644); err != nil {
@@ -115,5 +118,31 @@ func TestRecipesCanBeCopied(t *testing.T) {
 	}
 	if n != len(catalogue) {
 		t.Errorf("%d files for %d recipes", n, len(catalogue))
+	}
+}
+
+// TestOnEnv runs a recipe on the account of the environment, and leaves no table there.
+func TestOnEnv(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: starts Azurite, which needs Node.js")
+	}
+	ctx := context.Background()
+	server, err := azurite.Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", server.ConnectionString)
+	var out bytes.Buffer
+	if err := command(ctx, []string{"-on", "env", "run", "range-query"}, &out); err != nil || !strings.Contains(out.String(), "recipes run on env: 1,") {
+		t.Fatalf("%v\n%s", err, out.Bytes())
+	}
+	acc, err := account.FromConnectionString(server.ConnectionString, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := acc.Tables().NewListTablesPager(nil).NextPage(ctx)
+	if err != nil || len(page.Tables) != 0 {
+		t.Errorf("%d tables are left, %v", len(page.Tables), err)
 	}
 }

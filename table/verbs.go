@@ -52,7 +52,8 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 
 // Insert stores a new entity under the key that the schema makes of its fields. 1 request. Errors: ErrExists, also where an
 // earlier Insert with an unknown outcome was done after all; ErrUnknownOutcome; ErrTableNotFound; *LimitError, *ValueError
-// and *keys.KeyError before any request.
+// and *keys.KeyError before any request. Headers that the context carries by policy.WithHTTPHeader are not sent, for the
+// library sets one in the same way.
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 	return t.insert(ctx, "Insert", t.keyOf(v), v)
 }
