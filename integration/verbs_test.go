@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -14,62 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// The guide's domain: employees in departments.
-type employee struct {
-	Department string
-	ID         int
-	First      string `table:"FirstName"`
-	Last       string `table:"LastName"`
-	Age        int32
-	Email      string
-}
-
-var (
-	dept  = keys.Tuple1(keys.Text())
-	empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
-
-	staffSchema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
-	}
-	first = table.FieldOf(func(e *employee) *string { return &e.First })
-	last  = table.FieldOf(func(e *employee) *string { return &e.Last })
-	age   = table.FieldOf(func(e *employee) *int32 { return &e.Age })
-	mail  = table.FieldOf(func(e *employee) *string { return &e.Email })
-)
-
-func at(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
-
-var jones = employee{"Sales", 223, "Jessy", "Jones", 44, "jonesj@contoso.com"}
-
-// suite is the behaviour suite, by name.
-var suite = map[string]func(*env){
-	"life of an entity":       lifeOfAnEntity,
-	"conditions":              conditions,
-	"explicit keys":           explicitKeys,
-	"merge":                   merges,
-	"upsert":                  upserts,
-	"forced writes":           forcedWrites,
-	"unknown columns":         unknownColumns,
-	"update loses nothing":    updateLosesNothing,
-	"update ends":             updateEnds,
-	"keys of all sorts":       keysOfAllSorts,
-	"values of all sorts":     valuesOfAllSorts,
-	"largest entity":          largestEntity,
-	"ensure":                  ensure,
-	"ranges":                  ranges,
-	"filters":                 filters,
-	"filter text":             filterText,
-	"pages":                   pages,
-	"scans":                   scans,
-	"types side by side":      sideBySide,
-	"projection":              projection,
-	"cancelled":               cancelled,
-	"one partition for all":   constPartition,
-	"keys that are one-way":   oneWay,
-	"rows as they are stored": rowsAsStored,
-}
 
 func lifeOfAnEntity(e *env) {
 	ctx := context.Background()
@@ -386,101 +329,4 @@ func unknownColumns(e *env) {
 	if _, ok := row.Get("Big"); ok || row.Type("New") != "Edm.Int32" || row.Type("Ratio") != "Edm.Double" {
 		e.Errorf("%+v", row)
 	}
-}
-
-// updateLosesNothing: many writers, each adding one.
-func updateLosesNothing(e *env) {
-	ctx := context.Background()
-	o := &table.Options{}
-	o.Retry.Rounds = 1000
-	o.Retry.Delay, o.Retry.MaxDelay = time.Millisecond, 20*time.Millisecond
-	staff := open(e, staffSchema, o)
-	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
-	e.must(err)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 5 {
-				if _, err := staff.Update(ctx, at("Sales", 1), func(v *employee) error { v.Age++; return nil }); err != nil {
-					e.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if got, err := staff.Get(ctx, at("Sales", 1)); err != nil || got.Value.Age != 40 {
-		e.Errorf("%+v, %v", got, err)
-	}
-}
-
-// updateEnds: the change's own error comes back as it is; a rival that is always faster ends it after the given rounds.
-func updateEnds(e *env) {
-	ctx := context.Background()
-	o := &table.Options{}
-	o.Retry.Rounds, o.Retry.Delay = 3, -1
-	staff := open(e, staffSchema, o)
-	v := jones
-	_, err := staff.Insert(ctx, &v)
-	e.must(err)
-	e.counter.Take()
-	done, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.Age++; return nil })
-	e.must(err)
-	e.did("1 get, 1 replace")
-	if done.Value.Age != 45 {
-		e.Errorf("%+v", done.Value)
-	}
-	no := errors.New("no")
-	if _, err := staff.Update(ctx, at("Sales", 223), func(*employee) error { return no }); err != no {
-		e.Error(err)
-	}
-	e.did("1 get")
-	rounds := 0
-	_, err = staff.Update(ctx, at("Sales", 223), func(v *employee) error {
-		rounds++
-		return staff.MergeAny(ctx, at("Sales", 223), age.Set(int32(rounds)))
-	})
-	if !errors.Is(err, table.ErrChanged) || rounds != 3 {
-		e.Errorf("%v after %d rounds", err, rounds)
-	}
-	e.did("3 get, 3 merge, 3 replace")
-	if _, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.ID = 5; return nil }); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
-	}
-	e.did("1 get")
-	if _, err := staff.Update(ctx, at("Sales", 9), func(*employee) error { return nil }); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
-	}
-}
-
-func ensure(e *env) {
-	ctx := context.Background()
-	t, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
-	e.must(err)
-	e.did("none") // New sends nothing
-	e.must(t.Ensure(ctx))
-	e.must(t.Ensure(ctx))
-	e.did("2 table-create")
-}
-
-func cancelled(e *env) {
-	staff := open(e, staffSchema, nil)
-	ctx, cancel := context.WithCancel(context.Background())
-	v := jones
-	in, err := staff.Insert(ctx, &v)
-	e.must(err)
-	e.counter.Take()
-	cancel()
-	_, errInsert := staff.Insert(ctx, &v)
-	_, errGet := staff.Get(ctx, in.Key)
-	_, errUpdate := staff.Update(ctx, in.Key, func(*employee) error { return nil })
-	var errList error
-	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
-	}
-	for what, err := range map[string]error{"insert": errInsert, "get": errGet, "update": errUpdate, "list": errList,
-		"replace": staff.Replace(ctx, in), "merge": staff.Merge(ctx, in, age.Set(1)), "delete": staff.Delete(ctx, in)} {
-		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrUnknownOutcome) {
-			e.Errorf("%s: %v", what, err)
-		}
-	}
-	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so nothing is in doubt
 }
