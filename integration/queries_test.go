@@ -96,6 +96,31 @@ func ranges(e *env) {
 	e.did("none")
 }
 
+// family: a key and what is below it, without those that merely begin alike.
+func family(e *env) {
+	ctx := context.Background()
+	type row struct{ P, R string }
+	tab := open(e, table.Schema[row]{
+		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
+		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+	}, nil)
+	for _, r := range []string{"Jone", "Jones", "Jones-Smith", "Jones0", "JonesA", "Jones_000152", "Jones_000153", "Jones`", "Jonesa"} {
+		_, err := tab.Insert(ctx, &row{"p", r})
+		e.must(err)
+	}
+	e.counter.Take()
+	st := new(table.Stats)
+	var got []string
+	for v, err := range tab.List(ctx, table.Query[row]{Partition: keys.Raw("p"), Rows: keys.Family(keys.Raw("Jones")), Stats: st}) {
+		e.must(err)
+		got = append(got, v.Value.R)
+	}
+	if lines(got) != "Jones Jones_000152 Jones_000153" || st.Rows != 6 || st.Foreign != 3 {
+		e.Errorf("%s, %+v", lines(got), *st)
+	}
+	e.did("1 query")
+}
+
 // filters compares every type that a filter knows.
 func filters(e *env) {
 	ctx := context.Background()

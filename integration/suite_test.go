@@ -49,6 +49,7 @@ var suite = map[string]func(*env){
 	"largest entity":          largestEntity,
 	"ensure":                  ensure,
 	"ranges":                  ranges,
+	"family":                  family,
 	"filters":                 filters,
 	"filter text":             filterText,
 	"pages":                   pages,
