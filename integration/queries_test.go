@@ -464,6 +464,17 @@ func rowsAsStored(e *env) {
 			e.Errorf("%+v", r)
 		}
 	}
+	// A range of another type's rows is this verb's to show.
+	n := 0
+	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(1)}) {
+		e.must(err)
+		if n++; r.Key.RowKey() != "review_000001_2011" {
+			e.Error(r.Key)
+		}
+	}
+	if n != 1 {
+		e.Errorf("%d reviews", n)
+	}
 	want := []string{"('Sales','empid_000001') [Age Email FirstName LastName]", "('Sales','review_000001_2011') [Rating]"}
 	if !slices.Equal(got, want) {
 		e.Error(got)

@@ -42,6 +42,7 @@ var suite = map[string]func(*env){
 	"upsert":                  upserts,
 	"forced writes":           forcedWrites,
 	"unknown columns":         unknownColumns,
+	"system properties":       systemProperties,
 	"update loses nothing":    updateLosesNothing,
 	"update ends":             updateEnds,
 	"keys of all sorts":       keysOfAllSorts,

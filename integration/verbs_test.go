@@ -112,6 +112,36 @@ func conditions(e *env) {
 	}
 }
 
+// systemProperties: what the library keeps on a row travels with the entity, out of sight, and goes back on Replace and Update.
+func systemProperties(e *env) {
+	ctx := context.Background()
+	type bag struct {
+		Extra map[string]any `table:",extra"`
+	}
+	bags := open(e, table.Schema[bag]{}, nil)
+	body := []byte(`{"PartitionKey":"p","RowKey":"r","Name":"a","_op":"00f","_life":"b2","_v":3}`)
+	_, err := e.acc.Tables().NewClient(bags.Name()).AddEntity(ctx, body, nil)
+	e.must(err)
+	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	_, err = bags.Update(ctx, k, func(b *bag) error {
+		if len(b.Extra) != 1 {
+			e.Errorf("shown: %v", b.Extra)
+		}
+		b.Extra = map[string]any{"Name": "b"}
+		return nil
+	})
+	e.must(err)
+	got, err := bags.Get(ctx, k)
+	e.must(err)
+	row, err := got.Row()
+	e.must(err)
+	for name, want := range map[string]any{"Name": "b", "_op": "00f", "_life": "b2", "_v": int32(3)} {
+		if v, _ := row.Get(name); v != want {
+			e.Errorf("%s is %v, want %v", name, v, want)
+		}
+	}
+}
+
 // explicitKeys: a table without bindings takes keys with every verb.
 func explicitKeys(e *env) {
 	ctx := context.Background()

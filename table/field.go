@@ -85,5 +85,5 @@ func And[T any](c ...Cond[T]) Cond[T] { return Cond[T]{op: "and", parts: c} }
 // Or is met by rows that meet at least one of the conditions.
 func Or[T any](c ...Cond[T]) Cond[T] { return Cond[T]{op: "or", parts: c} }
 
-// Not is met by rows that do not meet c.
+// Not is met by rows that do not meet c. Whether a row without the property is one of them is the service's to say.
 func Not[T any](c Cond[T]) Cond[T] { return Cond[T]{op: "not", parts: []Cond[T]{c}} }

@@ -29,7 +29,7 @@ func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], e
 // Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Where the query names
 // no range, it is the whole partition without the library's own rows. Requests and errors are those of List.
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
-	return list(t, ctx, "Rows", q, "", keys.RawBetween("", ""), func(r *edm.Reader, in edm.Entity) (*Row, bool, error) {
+	return list(t, ctx, "Rows", q, "", everyRow, func(r *edm.Reader, in edm.Entity) (*Row, bool, error) {
 		columns, err := r.Columns()
 		return &Row{keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, columns}, true, err
 	})
@@ -68,13 +68,16 @@ func As[P, T any](t *Table[T]) (*View[P, T], error) {
 		switch {
 		case !t.plan.Has(name) && !t.plan.HasExtra():
 			return fail(name, "is no property of "+t.plan.Type.String())
-		case t.plan.Has(name) && t.plan.KindOf(name) != plan.KindOf(name):
+		case !sameKind(t.plan.KindOf(name), plan.KindOf(name)):
 			return fail(name, "is "+plan.KindOf(name).String()+", but "+t.plan.KindOf(name).String()+" in "+t.plan.Type.String())
 		}
 		choice += "," + name
 	}
 	return &View[P, T]{t, plan, choice}, nil
 }
+
+// sameKind compares the types of a property in two plans. Absent is a type that only the value tells.
+func sameKind(a, b edm.Kind) bool { return a == b || a == edm.Absent || b == edm.Absent }
 
 // Explain is [Table.Explain] for the properties of P.
 func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
@@ -202,6 +205,8 @@ func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
 		o.Select = &p.choice
 	}
 	p.stats.Requests++
+	ctx, cancel := bound(ctx, p.t.opt.ReadTimeout)
+	defer cancel()
 	var call wire.Call
 	resp, err := p.t.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
 	if err != nil {

@@ -38,7 +38,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s was taken", what)
 		}
 	}
-	for _, name := range []string{"", "ab", "1ab", "a-b", "my_table", strings.Repeat("x", 64), "größe", "a b"} {
+	for _, name := range []string{"", "ab", "1ab", "a-b", "my_table", strings.Repeat("x", 64), "größe", "a b", "Tables"} {
 		if _, err := table.New(s, name, staffSchema, nil); err == nil {
 			t.Errorf("the name %q was taken", name)
 		}

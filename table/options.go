@@ -13,6 +13,10 @@ type Common struct {
 	// WriteTimeout bounds a write in all, also where its context has no deadline. Defaults to 30 s; negative means no bound.
 	WriteTimeout time.Duration
 
+	// ReadTimeout bounds one request that reads, the client's own repetitions included, for the SDK waits for ever where
+	// its options do not say otherwise. A list of many pages has it for each. Defaults to 1 min; negative means no bound.
+	ReadTimeout time.Duration
+
 	// Retry bounds tries and rounds.
 	Retry Retry
 
@@ -44,6 +48,7 @@ func (o Common) withDefaults() Common {
 		}
 	}
 	def(&o.WriteTimeout, 30*time.Second)
+	def(&o.ReadTimeout, time.Minute)
 	def(&o.Retry.TryTimeout, DefaultTryTimeout)
 	def(&o.Retry.Delay, 20*time.Millisecond)
 	def(&o.Retry.MaxDelay, time.Second)
@@ -51,6 +56,14 @@ func (o Common) withDefaults() Common {
 		o.Retry.Rounds = 8
 	}
 	return o
+}
+
+// bound gives a context a deadline; a negative d means none.
+func bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, d)
 }
 
 // pause waits before round n, the second being 1, or until ctx ends.

@@ -299,10 +299,13 @@ func TestEmptyPages(t *testing.T) {
 func TestWithoutLimits(t *testing.T) {
 	t.Parallel()
 	o := &table.Options{}
-	o.WriteTimeout, o.Retry.TryTimeout = -1, -1
+	o.WriteTimeout, o.ReadTimeout, o.Retry.TryTimeout = -1, -1, -1
 	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
 		if deadline, ok := r.Context().Deadline(); ok {
 			t.Errorf("a deadline: %v", time.Until(deadline))
+		}
+		if r.Method == http.MethodGet {
+			return reply(200, row, "ETag", etag), nil
 		}
 		return done(), nil
 	}}
@@ -311,6 +314,9 @@ func TestWithoutLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44}); err != nil {
+		t.Error(err)
+	}
+	if _, err := staff.Get(context.Background(), at("Sales", 223)); err != nil {
 		t.Error(err)
 	}
 }

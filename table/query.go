@@ -100,8 +100,11 @@ func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
 	return ex, t.opError("Explain", keys.Key{}, err)
 }
 
-// explain checks a query, fills in what it leaves to the table, and writes its filter. all is the range of rows where the
-// query names none.
+// everyRow is the range of every row but the library's.
+var everyRow = keys.RawBetween("", "")
+
+// explain checks a query, fills in what it leaves to the table, and writes its filter. all is the range of rows that may be
+// asked for, and the one that is where the query names none; unset, it is every row.
 func (t *Table[T]) explain(q Query[T], all keys.Range) (_ Query[T], ex Explanation, err error) {
 	if q, ex.Class, err = t.completed(q, all); err != nil {
 		return q, ex, err
@@ -139,15 +142,16 @@ func (t *Table[T]) completed(q Query[T], all keys.Range) (Query[T], Class, error
 	if q.Partition.IsSet() && q.Partition.Err() != nil {
 		return q, class, q.Partition.Err()
 	}
-	switch layout := t.schema.Row.Range(); {
+	if !all.IsSet() {
+		all = everyRow
+	}
+	switch {
 	case q.Rows.Err() != nil:
 		return q, class, q.Rows.Err()
-	case !q.Rows.IsSet() && all.IsSet():
-		q.Rows = all
 	case !q.Rows.IsSet():
-		q.Rows = keys.RawBetween("", "")
-	case layout.IsSet() && !q.Rows.Meets(layout):
-		return q, class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + layout.String()}
+		q.Rows = all
+	case !q.Rows.Meets(all):
+		return q, class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + all.String()}
 	}
 	return q, class, nil
 }

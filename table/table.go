@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -130,6 +131,9 @@ func checkTableName(name string) error {
 	if n := len(name); n < 3 || n > 63 {
 		return &LimitError{Field: name, Limit: "length of a table's name, which is at least 3", Got: n, Max: 63}
 	}
+	if strings.EqualFold(name, "tables") {
+		return &ValueError{Field: name, Reason: "the name belongs to the service"}
+	}
 	for i := range len(name) {
 		c := name[i] | 0x20
 		if (c < 'a' || c > 'z') && (i == 0 || name[i] < '0' || name[i] > '9') {
@@ -147,7 +151,7 @@ func (t *Table[T]) Name() string { return t.name }
 func (t *Table[T]) Ensure(ctx context.Context) (err error) {
 	ctx, end := t.span(ctx, "Ensure")
 	defer func() { end(err) }()
-	ctx, cancel := t.bound(ctx)
+	ctx, cancel := bound(ctx, t.opt.WriteTimeout)
 	defer cancel()
 	var call wire.Call
 	_, err = t.client.CreateTable(call.Write(ctx, t.tryTimeout()), nil)
@@ -165,14 +169,6 @@ func (t *Table[T]) span(ctx context.Context, verb string) (context.Context, func
 	return runtime.StartSpan(ctx, "aztablekit.Table."+verb, t.tracer, &runtime.StartSpanOptions{
 		Attributes: []tracing.Attribute{{Key: "db.collection.name", Value: t.name}},
 	})
-}
-
-// bound gives a write its deadline.
-func (t *Table[T]) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if t.opt.WriteTimeout < 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, t.opt.WriteTimeout)
 }
 
 // tryTimeout is the bound of one try, 0 for none.

@@ -306,6 +306,22 @@ func TestTrapT16(t *testing.T) {
 			t.Errorf("%v after %v, %s", err, time.Since(start), w.requests())
 		}
 	})
+	synctest.Test(t, func(t *testing.T) { // reads, on any client
+		staff := newStaff(t, bare(&wire{answer: hang}))
+		for what, read := range map[string]func() error{
+			"get": func() error { _, err := staff.Get(context.Background(), at("Sales", 1)); return err },
+			"list": func() (err error) {
+				for _, err = range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+				}
+				return err
+			},
+		} {
+			start := time.Now()
+			if err := read(); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != time.Minute {
+				t.Errorf("%s: %v after %v", what, err, time.Since(start))
+			}
+		}
+	})
 	synctest.Test(t, func(t *testing.T) { // reads, with the options that account gives its clients
 		w := &wire{answer: hang}
 		options := table.ClientOptions(azcore.ClientOptions{Transport: w}, nil)

@@ -26,6 +26,8 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 	if err := k.Err(); err != nil {
 		return nil, t.opError(op, k, err)
 	}
+	ctx, cancel := bound(ctx, t.opt.ReadTimeout)
+	defer cancel()
 	var call wire.Call
 	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err != nil {
@@ -255,7 +257,7 @@ func (t *Table[T]) write(ctx context.Context, op string, k keys.Key, send func(c
 	if err := ctx.Err(); err != nil {
 		return t.opError(op, k, err) // nothing was sent, so nothing is unknown
 	}
-	ctx, cancel := t.bound(ctx)
+	ctx, cancel := bound(ctx, t.opt.WriteTimeout)
 	defer cancel()
 	var call wire.Call
 	if err := send(call.Write(ctx, t.tryTimeout())); err != nil {
