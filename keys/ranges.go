@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Range is an interval of encoded keys: all keys from a first one up to a last one or up to a bound that is not part of
@@ -36,12 +37,33 @@ func (r Range) Point() Enc {
 	return Enc{s: r.from, set: true}
 }
 
+// compare orders keys as the service does: by UTF-16 code units. That is the order of Go's strings but for characters beyond
+// U+FFFF, whose surrogates sort below U+E000 to U+FFFF.
+func compare(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
+		n-- // to the beginning of the character in which they differ
+	}
+	x, _ := utf8.DecodeRuneInString(a[n:])
+	y, _ := utf8.DecodeRuneInString(b[n:])
+	if beyond := x > 0xffff; beyond != (y > 0xffff) && min(x, y) >= 0xe000 && len(a) > n && len(b) > n {
+		if beyond {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
 // Contains tells whether r holds the encoded key s.
 func (r Range) Contains(s string) bool {
 	switch {
-	case !r.set || s < r.from:
+	case !r.set || compare(s, r.from) < 0:
 		return false
-	case r.to != "" && (s > r.to || s == r.to && !r.closed):
+	case r.to != "" && (compare(s, r.to) > 0 || s == r.to && !r.closed):
 		return false
 	}
 	return r.family == "" || s == r.family || strings.HasPrefix(s, r.family+separator)
@@ -90,7 +112,7 @@ func RawBetween(from, to string) Range {
 			return Range{err: err}
 		}
 	}
-	if to != "" && from > to {
+	if to != "" && compare(from, to) > 0 {
 		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
 	}
 	return Range{from: from, to: to, set: true}
@@ -265,7 +287,7 @@ func oneSide(whole Range, lower bool, at Enc) Range {
 // Meets tells whether two ranges may have a key in common. It looks at their bounds alone.
 func (r Range) Meets(other Range) bool {
 	before := func(a, b Range) bool { // all of a sorts before all of b
-		return a.to != "" && (a.to < b.from || a.to == b.from && !a.closed)
+		return a.to != "" && (compare(a.to, b.from) < 0 || a.to == b.from && !a.closed)
 	}
 	return r.set && other.set && !before(r, other) && !before(other, r)
 }
