@@ -1,0 +1,215 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The exchanges below are what the live service and Cosmos DB answered in the recordings of the SDKs' own tests, restated:
+// the order and spelling of headers, which of them are there, line ends, and messages are theirs.
+
+const (
+	batchGUID  = "batchresponse_9b659759-7bbb-45fd-a426-cf69614b55c4"
+	changeGUID = "changesetresponse_e76ade11-abfb-4e93-bb9d-608c876c780b"
+)
+
+// set builds a reply of parts.
+func set(parts ...string) string {
+	s := "--" + batchGUID + "\r\nContent-Type: multipart/mixed; boundary=" + changeGUID + "\r\n\r\n"
+	for _, p := range parts {
+		s += "--" + changeGUID + "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n" + p + "\r\n"
+	}
+	return s + "--" + changeGUID + "--\r\n--" + batchGUID + "--\r\n"
+}
+
+// answer builds a part: its status line, headers and body.
+func answer(status, body string, header ...string) string {
+	return "HTTP/1.1 " + status + "\r\n" + strings.Join(header, "\r\n") + "\r\n\r\n" + body
+}
+
+const (
+	nosniff   = "X-Content-Type-Options: nosniff"
+	noCache   = "Cache-Control: no-cache"
+	version1  = "DataServiceVersion: 1.0;"
+	version3  = "DataServiceVersion: 3.0;"
+	plainJSON = "Content-Type: application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+	quiet     = "Preference-Applied: return-no-content"
+	where     = "https://storagename.table.core.windows.net/staff(PartitionKey='003',RowKey='x')"
+)
+
+// tag is an ETag; those of one transaction differ and follow no order.
+func tag(fraction int) string {
+	return fmt.Sprintf(`W/"datetime'2017-10-02T20%%3A21%%3A26.%dZ'"`, fraction)
+}
+
+func inserted(fraction int) string {
+	return answer("204 No Content", "\r\n", nosniff, noCache, quiet, version3, "Location: "+where, "DataServiceId: "+where, "ETag: "+tag(fraction))
+}
+
+func updated(fraction int) string {
+	return answer("204 No Content", "\r\n", nosniff, noCache, version1, "ETag: "+tag(fraction))
+}
+
+func deleted() string { return answer("204 No Content", "\r\n", nosniff, noCache, version1) }
+
+func echoed(fraction int, id string) string {
+	head := []string{version3, plainJSON}
+	if id != "" {
+		head = append(head, "Content-ID: "+id)
+	}
+	head = append(head, nosniff, noCache, "Preference-Applied: return-content", "Location: "+where, "ETag: "+tag(fraction))
+	return answer("201 Created", `{"odata.metadata":"https://x/$metadata#staff/@Element","PartitionKey":"partition1","RowKey":"row4","Text":"--`+changeGUID+`"}`+"\r\n", head...)
+}
+
+// withID puts a Content-ID where the service puts it.
+func withID(id, part string) string {
+	line, rest, _ := strings.Cut(part, "\r\n")
+	return line + "\r\nContent-ID: " + id + "\r\n" + rest
+}
+
+func refused(status, code, message string, header ...string) string {
+	if header == nil {
+		header = []string{nosniff, noCache, version3, plainJSON}
+	}
+	return answer(status, `{"odata.error":{"code":"`+code+`","message":{"lang":"en-US","value":"`+message+`\nRequestId:6493f9d0-0002-00c7-0abc-3b2815000000\nTime:2017-10-02T20:21:34.0618764Z"}}}`+"\r\n", header...)
+}
+
+type exchange struct {
+	name  string
+	n     int // operations sent
+	reply string
+	etags []string
+	index int
+	code  string
+}
+
+func exchanges() []exchange {
+	preferring := []string{nosniff, noCache, quiet, version3, plainJSON}
+	unfold := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+	return []exchange{
+		{name: "insert, delete, update, merge, two upserts; Content-IDs echoed", n: 6,
+			reply: set(withID("1", inserted(8694883)), withID("2", deleted()), withID("3", updated(7663717)), withID("4", updated(7854348)), withID("5", updated(8244597)), withID("6", updated(7673751))),
+			etags: []string{tag(8694883), "", tag(7663717), tag(7854348), tag(8244597), tag(7673751)}},
+		{name: "no Content-ID", n: 2, reply: set(inserted(1), deleted()), etags: []string{tag(1), ""}},
+		{name: "Content-IDs in another order", n: 2, reply: set(withID("2", inserted(1)), withID("1", updated(2))), etags: []string{tag(1), tag(2)}},
+		{name: "entities echoed, the first without a Content-ID", n: 3, reply: set(echoed(1, ""), echoed(1, "1"), echoed(1, "2")), etags: []string{tag(1), tag(1), tag(1)}},
+		{name: "one operation, no index", n: 1, reply: set(withID("1", refused("412 Precondition Failed", "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied."))), code: "UpdateConditionNotSatisfied"},
+		{name: "one insert, no index", n: 1, reply: set(refused("409 Conflict", "EntityAlreadyExists", "The specified entity already exists.", preferring...)), code: "EntityAlreadyExists"},
+		{name: "one delete, no index", n: 1, reply: set(refused("404 Not Found", "ResourceNotFound", "The specified resource does not exist.")), code: "ResourceNotFound"},
+		{name: "the third of three", n: 3, reply: set(refused("409 Conflict", "EntityAlreadyExists", "2:The specified entity already exists.", preferring...)), index: 2, code: "EntityAlreadyExists"},
+		{name: "the second of two", n: 2, reply: set(refused("404 Not Found", "ResourceNotFound", "1:The specified resource does not exist.")), index: 1, code: "ResourceNotFound"},
+		{name: "a row twice", n: 2, reply: set(withID("1", refused("400 Bad Request", "InvalidDuplicateRow", "1:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request."))), index: 1, code: "InvalidDuplicateRow"},
+		{name: "a row twice, as old versions say it", n: 2, reply: set(withID("1", refused("400 Bad Request", "InvalidInput", "1:One of the request inputs is not valid."))), index: 1, code: "InvalidInput"},
+		{name: "two partitions", n: 2, reply: set(refused("400 Bad Request", "CommandsInBatchActOnDifferentPartitions", "1:All commands in a batch must operate on same entity group.", preferring...)), index: 1, code: "CommandsInBatchActOnDifferentPartitions"},
+		{name: "no table", n: 1, reply: set(refused("404 Not Found", "TableNotFound", "0:The table specified does not exist.", nosniff, version3, plainJSON)), code: "TableNotFound"},
+		{name: "too many operations", n: 101, reply: set(refused("400 Bad Request", "InvalidInput", "99:The batch request operation exceeds the maximum 100 changes per change set.", preferring...)), index: 99, code: "InvalidInput"},
+		{name: "an index that was not sent", n: 2, reply: set(refused("400 Bad Request", "InvalidInput", "99:The batch request operation exceeds the maximum 100 changes per change set.")), index: -1, code: "InvalidInput"},
+		{name: "Cosmos DB: refused", n: 3, index: 2, code: "EntityAlreadyExists",
+			reply: "--" + batchGUID + "\r\nContent-Type: multipart/mixed; boundary=" + changeGUID + "\r\n\r\n--" + changeGUID + "\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n" +
+				"HTTP/1.1 409 Conflict\r\nContent-Type: application/json;odata=fullmetadata\r\n\r\n" + `{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-us","value":"2:The specified entity already exists.\n\nRequestID:5e4f03ea\n"}}}` +
+				"\r\n--" + changeGUID + "--\n--" + batchGUID + "--\r\n"},
+		{name: "line feeds alone", n: 2, reply: unfold(set(inserted(1), updated(2))), etags: []string{tag(1), tag(2)}},
+		{name: "nothing behind the closing boundary", n: 1, reply: strings.TrimSuffix(set(inserted(1)), "\r\n"), etags: []string{tag(1)}},
+	}
+}
+
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	for _, x := range exchanges() {
+		etags, failure, err := ParseReply([]byte(x.reply), x.n)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", x.name, err)
+		case x.code == "" && (failure != nil || !slices.Equal(etags, x.etags)):
+			t.Errorf("%s: %+v, %q", x.name, failure, etags)
+		case x.code != "" && (failure == nil || failure.Index != x.index || failure.Code != x.code || failure.Status < 400 || failure.Message == ""):
+			t.Errorf("%s: %+v", x.name, failure)
+		}
+	}
+}
+
+// TestCutReplies (T3): before the last byte of the closing boundary nothing is known, unless a whole failing part has
+// arrived. What is right at each cut is computed from the whole text.
+func TestCutReplies(t *testing.T) {
+	t.Parallel()
+	for _, x := range exchanges() {
+		certain := strings.LastIndex(x.reply, "--"+batchGUID+"--") + len("--"+batchGUID+"--")
+		if x.code != "" {
+			certain = strings.LastIndex(x.reply, "}}}") + len("}}}")
+		}
+		for cut := range len(x.reply) + 1 {
+			etags, failure, err := ParseReply([]byte(x.reply[:cut]), x.n)
+			switch {
+			case cut < certain && err == nil:
+				t.Fatalf("%s, cut at %d of %d: %q, %+v; certain from %d on", x.name, cut, len(x.reply), etags, failure, certain)
+			case cut >= certain && err != nil:
+				t.Fatalf("%s, cut at %d of %d: %v; certain from %d on", x.name, cut, len(x.reply), err, certain)
+			case cut >= certain && (x.code == "") != (failure == nil), cut >= certain && failure != nil && (failure.Index != x.index || failure.Code != x.code):
+				t.Fatalf("%s, cut at %d of %d: %+v", x.name, cut, len(x.reply), failure)
+			}
+		}
+	}
+}
+
+// TestBadReplies: none of these tells an outcome.
+func TestBadReplies(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]string{
+		"empty":                        "",
+		"JSON":                         `{"odata.error":{"code":"InternalError"}}`,
+		"a page of a proxy":            "<html>\r\n<body>202</body>\r\n</html>\r\n",
+		"too few parts":                set(inserted(1)),
+		"too many parts":               set(inserted(1), inserted(2), inserted(3)),
+		"no parts":                     set(),
+		"a part that says nothing":     set(inserted(1), answer("302 Found", "")),
+		"a part without a status":      set(inserted(1), "HTTP/1.1\r\n\r\n"),
+		"another protocol":             set(inserted(1), "SPDY 204\r\n\r\n"),
+		"a header without a colon":     set(inserted(1), answer("204 No Content", "", "nonsense")),
+		"no change set":                "--x\r\nContent-Type: application/http\r\n\r\n" + inserted(1) + "\r\n--x--\r\n",
+		"no boundary named":            "--x\r\nContent-Type: multipart/mixed\r\n\r\n--y--\r\n--x--\r\n",
+		"another closing boundary":     strings.ReplaceAll(set(inserted(1), inserted(2)), "--"+batchGUID+"--", "--other--"),
+		"rubbish between":              strings.Replace(set(inserted(1), inserted(2)), "--"+changeGUID+"\r\n", "rubbish\r\n--"+changeGUID+"\r\n", 1),
+		"a failure without an outcome": strings.Split(set(answer("500 Internal Server Error", "oops")), "oops")[0] + "oops",
+	} {
+		if etags, failure, err := ParseReply([]byte(reply), 2); err == nil {
+			t.Errorf("%s: %q, %+v", name, etags, failure)
+		}
+	}
+	if _, f, err := ParseReply([]byte(set(answer("500 Internal Server Error", "oops"))), 2); err != nil || f.Status != 500 || f.Index != 0 || f.Code != "" {
+		t.Errorf("a failure that is no JSON: %+v, %v", f, err)
+	}
+}
+
+// FuzzReply: no reply breaks the parser; what it calls a success has an ETag or a place for each operation and a closing
+// boundary, and no cut of it is one.
+func FuzzReply(f *testing.F) {
+	for _, x := range exchanges() {
+		f.Add(x.reply, x.n)
+		f.Add(x.reply[:len(x.reply)/2], x.n)
+	}
+	f.Fuzz(func(t *testing.T, reply string, n int) {
+		n = 1 + n&127
+		etags, failure, err := ParseReply([]byte(reply), n)
+		switch {
+		case err != nil:
+			if etags != nil || failure != nil {
+				t.Fatal("an error and an answer")
+			}
+		case failure != nil:
+			if etags != nil || failure.Status < 400 || failure.Index < -1 || failure.Index >= n {
+				t.Fatalf("%q, %+v", etags, failure)
+			}
+		default:
+			open, _, _ := strings.Cut(reply, "\n")
+			end := strings.LastIndex(reply, strings.TrimSuffix(open, "\r")+"--")
+			if len(etags) != n || end <= 0 {
+				t.Fatalf("%d parts for %d operations", len(etags), n)
+			}
+			if _, _, err := ParseReply([]byte(reply[:end]), n); err == nil {
+				t.Fatal("a cut reply is a success")
+			}
+		}
+	})
+}
