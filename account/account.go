@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
@@ -43,7 +45,8 @@ type Endpoints struct {
 var ErrNoEndpoint = errors.New("account: opened without an endpoint for this service")
 
 // FromConnectionString opens the account of a connection string, with an account key or a shared access signature:
-// endpoints of their own, EndpointSuffix and UseDevelopmentStorage=true (an emulator on its default ports) included.
+// endpoints of their own, EndpointSuffix and UseDevelopmentStorage=true (an emulator on its default ports, behind DevelopmentStorageProxyUri if that
+// is given) included.
 func FromConnectionString(cs string, o *Options) (*Account, error) {
 	c, err := parse(cs)
 	if err != nil {
@@ -123,7 +126,8 @@ func open(e Endpoints, o *Options, with clients) (*Account, error) {
 // one makes the client of one service, or one whose calls say that there is no endpoint.
 func one[C any](what, endpoint string, o azcore.ClientOptions, with, without func(string, azcore.ClientOptions) (C, error)) (c C, err error) {
 	if endpoint == "" {
-		o.Transport, o.Retry.MaxRetries = nowhere{}, -1
+		o.Retry.MaxRetries = -1
+		o.PerCallPolicies = append(slices.Clone(o.PerCallPolicies), nowhere{}) // before anything counts as sent
 		return without("https://nowhere.invalid/", o)
 	}
 	u, err := url.Parse(endpoint)
@@ -136,10 +140,10 @@ func one[C any](what, endpoint string, o azcore.ClientOptions, with, without fun
 	return with(u.String(), o)
 }
 
-// nowhere is the transport of a service without an endpoint.
+// nowhere is the policy of a service without an endpoint.
 type nowhere struct{}
 
-func (nowhere) Do(*http.Request) (*http.Response, error) { return nil, ErrNoEndpoint }
+func (nowhere) Do(*policy.Request) (*http.Response, error) { return nil, ErrNoEndpoint }
 
 // signed puts a shared access signature behind each endpoint that has none.
 func (e Endpoints) signed(sas string) Endpoints {

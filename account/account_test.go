@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -53,6 +54,7 @@ func TestConnectionStrings(t *testing.T) {
 		"DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=" + key + ";EndpointSuffix=core.windows.net": "https://acct.table.core.windows.net/staff https://acct.queue.core.windows.net/hints https://acct.blob.core.windows.net/photos",
 		"accountname=acct;accountkey=" + key: "https://acct.table.core.windows.net/staff https://acct.queue.core.windows.net/hints https://acct.blob.core.windows.net/photos",
 		"DefaultEndpointsProtocol=http;AccountName=acct;AccountKey=" + key + ";EndpointSuffix=example.invalid;QueueEndpoint=http://q.invalid:1/acct;": "http://acct.table.example.invalid/staff http://q.invalid:1/acct/hints http://acct.blob.example.invalid/photos",
+		"UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://emulator.invalid/":                                                              "http://emulator.invalid:10002/devstoreaccount1/staff http://emulator.invalid:10001/devstoreaccount1/hints http://emulator.invalid:10000/devstoreaccount1/photos",
 		"UseDevelopmentStorage=true": "http://127.0.0.1:10002/devstoreaccount1/staff http://127.0.0.1:10001/devstoreaccount1/hints http://127.0.0.1:10000/devstoreaccount1/photos",
 		"TableEndpoint=https://t.invalid/;QueueEndpoint=https://q.invalid;BlobEndpoint=https://b.invalid/;SharedAccessSignature=sv=1&sig=c2ln": "https://t.invalid/staff?sig https://q.invalid/hints?sig https://b.invalid/photos?sig",
 		"AccountName=acct;SharedAccessSignature=?sv=1&sig=c2ln":                                                                                "https://acct.table.core.windows.net/staff?sig https://acct.queue.core.windows.net/hints?sig https://acct.blob.core.windows.net/photos?sig",
@@ -96,7 +98,7 @@ func TestConnectionStrings(t *testing.T) {
 func TestBadConnectionStrings(t *testing.T) {
 	t.Parallel()
 	for _, cs := range []string{"", "nonsense", "AccountName=acct", "AccountKey=" + key, "AccountName=acct;AccountKey=not-base64!secret",
-		"AccountName=a;AccountName=b;AccountKey=" + key, "SharedAccessSignature=sig=c2VjcmV0", "=x;AccountKey=" + key,
+		"AccountName=a;AccountName=b;AccountKey=" + key, "AccountName=a;c2VjcmV0==;c2VjcmV0==", "SharedAccessSignature=sig=c2VjcmV0", "=x;AccountKey=" + key,
 		"AccountName=acct;AccountKey=" + key + ";TableEndpoint=ftp://x/?sig=c2VjcmV0", "AccountName=acct;AccountKey=" + key + ";TableEndpoint=https://%zz"} {
 		_, err := account.FromConnectionString(cs, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), "account: ") || strings.Contains(err.Error(), "c2Vj") || strings.Contains(err.Error(), "secret") {
@@ -129,6 +131,14 @@ func TestCredential(t *testing.T) {
 	if !errors.Is(errs[1], account.ErrNoEndpoint) || errors.Is(errs[0], account.ErrNoEndpoint) || errors.Is(errs[2], account.ErrNoEndpoint) {
 		t.Errorf("%v", errs)
 	}
+	// Nothing was sent, so a write is not in doubt.
+	staff, err := table.New(queuesOnly(t, &s).Tables(), "staff", table.Schema[struct{}]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := staff.DeleteAny(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r"))); !errors.Is(err, account.ErrNoEndpoint) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Errorf("a write without an endpoint: %v", err)
+	}
 	if len(s.requests) != 2 {
 		t.Fatalf("%d requests", len(s.requests))
 	}
@@ -140,4 +150,14 @@ func TestCredential(t *testing.T) {
 	if a.Queues() == nil || a.Blobs() == nil {
 		t.Error("no client")
 	}
+}
+
+// queuesOnly is an account without a Table endpoint.
+func queuesOnly(t *testing.T, s *seen) *account.Account {
+	t.Helper()
+	a, err := account.FromSAS(account.Endpoints{Queue: "https://acct.queue.invalid/?sig=c2ln"}, s.options(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }

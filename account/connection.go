@@ -3,7 +3,6 @@ package account
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -24,7 +23,7 @@ const development = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;
 	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
 	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
 
-// parse reads a connection string ('Configure Azure Storage connection strings'). Its errors name settings, never values.
+// parse reads a connection string ('Configure Azure Storage connection strings'). Its errors repeat nothing of it.
 func parse(cs string) (connection, error) {
 	settings := map[string]string{}
 	for part := range strings.SplitSeq(cs, ";") {
@@ -37,11 +36,14 @@ func parse(cs string) (connection, error) {
 		}
 		name = strings.ToLower(name)
 		if _, twice := settings[name]; twice {
-			return connection{}, fmt.Errorf("account: the connection string has %s twice", name)
+			return connection{}, errors.New("account: the connection string has a setting twice") // a misplaced ; makes names of secrets
 		}
 		settings[name] = value
 	}
 	if strings.EqualFold(settings["usedevelopmentstorage"], "true") {
+		if proxy := settings["developmentstorageproxyuri"]; proxy != "" {
+			return parse(strings.ReplaceAll(development, "http://127.0.0.1", strings.TrimSuffix(proxy, "/")))
+		}
 		return parse(development)
 	}
 	c := connection{name: settings["accountname"], key: settings["accountkey"], sas: settings["sharedaccesssignature"]}

@@ -441,7 +441,12 @@ func oneWay(e *env) {
 		e.Error(err)
 	}
 	mail := table.FieldOf(func(u *user) *string { return &u.Email })
-	e.must(users.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // past the checks, as a plain writer would
+	if err := users.Merge(ctx, in, mail.Set("other@contoso.com")); !errors.Is(err, table.ErrKeyChanged) {
+		e.Error(err)
+	}
+	plain, err := table.New(e.acc.Tables(), users.Name(), table.Schema[user]{}, nil)
+	e.must(err)
+	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer that does not know the keys
 	var ke *keys.KeyError
 	if _, err := users.Get(ctx, in.Key); !errors.As(err, &ke) || ke.Key == "" {
 		e.Errorf("a row whose key is not its own: %v", err)

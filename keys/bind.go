@@ -18,7 +18,7 @@ type Bind[T any] struct {
 //	keys.Bind1(empid, func(e *Employee) *int { return &e.ID })
 func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(l.a.lossy),
+		err:    twoWay(at == nil, l.a.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { return l.Of(*at(t)) },
 		fields: func(t *T) []any { return []any{at(t)} },
@@ -35,7 +35,7 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 // Bind2 ties a layout of two parts to two fields.
 func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(l.a.lossy, l.b.lossy),
+		err:    twoWay(at == nil, l.a.lossy, l.b.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b := at(t); return l.Of(*a, *b) },
 		fields: func(t *T) []any { a, b := at(t); return []any{a, b} },
@@ -53,7 +53,7 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 // Bind3 ties a layout of three parts to three fields.
 func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(l.a.lossy, l.b.lossy, l.c.lossy),
+		err:    twoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b, c := at(t); return l.Of(*a, *b, *c) },
 		fields: func(t *T) []any { a, b, c := at(t); return []any{a, b, c} },
@@ -71,6 +71,7 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 // BindRaw ties a key to a text field as it is, for existing tables; see [Raw].
 func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
 	return Bind[T]{
+		err:    twoWay(at == nil),
 		all:    name{}.all(),
 		encode: func(t *T) Enc { return Raw(string(*at(t))) },
 		fields: func(t *T) []any { return []any{at(t)} },
@@ -96,10 +97,13 @@ func Const[T any](s string) Bind[T] {
 // id ([Spread]) or folded text. What key needs must be stored in other properties: when an entity is read, its key is
 // computed again and a difference is a *KeyError. all says where the keys are, as a layout's All does.
 func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
-	return Bind[T]{all: all, encode: key}
+	return Bind[T]{err: twoWay(key == nil), all: all, encode: key}
 }
 
-func twoWay(lossy ...string) error {
+func twoWay(unset bool, lossy ...string) error {
+	if unset {
+		return &KeyError{Reason: "is bound by an accessor that is nil"}
+	}
 	for i, why := range lossy {
 		if why != "" {
 			return &KeyError{Part: fmt.Sprintf("part %d", i+1), Reason: "cannot be bound both ways: " + why + "; use BindFunc"}
@@ -109,7 +113,7 @@ func twoWay(lossy ...string) error {
 }
 
 // IsSet tells whether b binds anything.
-func (b Bind[T]) IsSet() bool { return b.encode != nil }
+func (b Bind[T]) IsSet() bool { return b.encode != nil || b.err != nil }
 
 // Err returns the *KeyError of a binding that was made wrongly.
 func (b Bind[T]) Err() error {
@@ -127,7 +131,7 @@ func (b Bind[T]) Range() Range { return b.all }
 
 // Fields returns pointers to the fields of t that the key is made of.
 func (b Bind[T]) Fields(t *T) []any {
-	if b.fields == nil {
+	if b.fields == nil || b.err != nil {
 		return nil
 	}
 	return b.fields(t)
@@ -135,7 +139,10 @@ func (b Bind[T]) Fields(t *T) []any {
 
 // Encode builds the key from the fields of t.
 func (b Bind[T]) Encode(t *T) Enc {
-	if b.encode == nil {
+	switch {
+	case b.err != nil:
+		return Enc{err: b.err}
+	case b.encode == nil:
 		return Enc{err: &KeyError{Reason: "is not bound to any field, and no explicit key was given"}}
 	}
 	return b.encode(t)
@@ -144,8 +151,8 @@ func (b Bind[T]) Encode(t *T) Enc {
 // Decode sets the fields of t from the key s. A key of another layout is a *KeyError, and t may then be set in part. A
 // one-way binding sets nothing and checks nothing: compare s with Encode once all properties are read.
 func (b Bind[T]) Decode(t *T, s string) error {
-	if b.decode == nil {
-		return nil
+	if b.decode == nil || b.err != nil {
+		return b.err
 	}
 	return b.decode(t, s)
 }

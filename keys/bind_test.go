@@ -43,10 +43,13 @@ func TestBindRefusesWhatCannotComeBack(t *testing.T) {
 	folded := keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(r *review) *string { return &r.Part })
 	spread := keys.Bind2(keys.Tuple2(keys.Spread(keys.Text(), 4), keys.Text()), func(r *review) (*string, *string) { return &r.Part, &r.Part })
 	mistake := keys.Bind1(keys.Tuple1(keys.Text()).Named("?"), func(r *review) *string { return &r.Part })
-	for _, b := range []keys.Bind[review]{folded, spread, mistake} {
-		if b.Err() == nil {
+	for _, b := range []keys.Bind[review]{folded, spread, mistake,
+		keys.Bind1[review](keys.Tuple1(keys.Text()), nil), keys.Bind2[review](keys.Tuple2(keys.Text(), keys.Text()), nil),
+		keys.Bind3[review](keys.Tuple3(keys.Text(), keys.Text(), keys.Text()), nil), keys.BindRaw[review, string](nil), keys.BindFunc[review](keys.RawBetween("", ""), nil)} {
+		if b.Err() == nil || !b.IsSet() || b.Encode(&review{}).Err() == nil || b.Decode(&review{}, "x") == nil {
 			t.Error("bound")
 		}
+		b.Fields(&review{}) // and does not panic
 	}
 	if !strings.Contains(folded.Err().Error(), "BindFunc") {
 		t.Errorf("the error names no way on: %v", folded.Err())

@@ -11,7 +11,7 @@ import (
 type KeyError struct {
 	Key    string // PartitionKey or RowKey; empty where it is not known which of the two it is
 	Part   string // the part of the layout, such as "part 2, digits(4)"; empty for a key without layout
-	Value  string // the value, cut to 64 bytes
+	Value  string // the value; the error's text cuts it to 64 bytes
 	Reason string // which rule it breaks
 	Length int    // how long it is, where the rule is a length
 	Limit  int    // how long it may be

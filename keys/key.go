@@ -17,6 +17,7 @@ const reserved = '~'
 // which is not the same as an empty one.
 type Enc struct {
 	s   string
+	end string // what its last part writes where another follows
 	set bool
 	err error
 }
@@ -72,7 +73,7 @@ func check(s string) error {
 		switch {
 		case r == '/' || r == '\\' || r == '#' || r == '?':
 			return fail(fmt.Sprintf("holds %q at byte %d, which the service refuses in keys", r, i))
-		case r < 0x20 || r >= 0x7f && r <= 0x9f:
+		case control(r):
 			return fail(fmt.Sprintf("holds the control character %U at byte %d, which the service refuses in keys", r, i))
 		}
 		units++
@@ -85,6 +86,8 @@ func check(s string) error {
 	}
 	return nil
 }
+
+func control(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
 // Key is an entity's address. A key that could not be encoded carries its error into the verb that it is given to. Keys
 // may be compared with == and used in maps.

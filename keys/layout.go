@@ -123,6 +123,7 @@ func newName(prefix string) name {
 type writer struct {
 	b   []byte
 	n   int
+	end string // of the last part
 	err error
 }
 
@@ -147,7 +148,7 @@ func put[A any](w *writer, p Part[A], a A, more bool) {
 	if more {
 		b = append(append(b, p.end...), separator...)
 	}
-	w.b = b
+	w.b, w.end = b, p.end
 }
 
 // key applies the rules for whole keys: a layout can break them only by being empty, too long or a Map of its own mind.
@@ -155,7 +156,11 @@ func (w *writer) key() Enc {
 	if w.err != nil {
 		return Enc{err: w.err}
 	}
-	return Raw(string(w.b))
+	e := Raw(string(w.b))
+	if e.set {
+		e.end = w.end
+	}
+	return e
 }
 
 // reader takes a key apart and keeps the first error.
@@ -203,6 +208,11 @@ func take[A any](r *reader, p Part[A], to *A, more bool) {
 		return
 	}
 	v, err := p.parse(s)
+	if err == nil && p.lossy != "" { // parse then takes more than append makes
+		if again, _ := p.append(nil, v); string(again) != s {
+			err = &KeyError{Value: s, Reason: "is not what this part writes for its value"}
+		}
+	}
 	if err != nil {
 		r.err = inPart(r.n, p, err)
 		return

@@ -1,8 +1,10 @@
 package keys_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +140,7 @@ func TestRefused(t *testing.T) {
 		"one bucket":           keys.Tuple1(keys.Spread(keys.Text(), 1)).Of("a"),
 		"odd name":             keys.Tuple1(keys.Uint(3)).Named("a_b").Of(1),
 		"empty name":           keys.Tuple2(keys.Uint(3), keys.Uint(3)).Named("").Of(1, 2),
+		"map of nothing":       keys.Tuple1(keys.Map[string, int](keys.Text(), nil, nil)).Of(1),
 		"zero part":            keys.Tuple1(keys.Part[int]{}).Of(1),
 		"mapped zero part":     keys.Tuple1(keys.Map(keys.Part[int]{}, func(i int) int { return i }, func(i int) (int, error) { return i, nil })).Of(1),
 		"inverted zero part":   keys.Tuple1(keys.Desc(keys.Part[int]{})).Of(1),
@@ -155,7 +158,13 @@ func TestRefused(t *testing.T) {
 		"swapped":             keys.Tuple1(keys.Uint(3)).Between(2, 1),
 		"swapped, descending": keys.Tuple1(keys.Desc(keys.Uint(3))).Between(2, 1),
 		"swapped, raw":        keys.RawBetween("b", "a"),
-		"raw with slash":      keys.RawBetween("a/", ""),
+		"raw above ~":         keys.RawBetween("~i", ""),
+		"raw, broken":         keys.RawBetween("", "a\xff"),
+		"raw, control":        keys.RawBetween("a\n", ""),
+		"prefix, mapped text": keys.Tuple1(keys.Map(keys.Text(), func(i int) string { return fmt.Sprint(i) }, strconv.Atoi)).Starting(1),
+		"prefix, broken rest": keys.Tuple2(keys.Digits[int](3), keys.Digits[int](0)).Prefix(1),
+		"prefix 1, broken":    keys.Tuple3(keys.Digits[int](3), keys.Digits[int](3), keys.Digits[int](0)).Prefix1(1),
+		"prefix 2, broken":    keys.Tuple3(keys.Digits[int](3), keys.Digits[int](3), keys.Digits[int](0)).Prefix2(1, 1),
 		"bound out of range":  keys.Tuple1(keys.Uint(3)).Between(1, 1000),
 		"prefix of a number":  keys.Tuple1(keys.Uint(3)).Starting(1),
 		"point of nothing":    keys.Point(keys.Enc{}),
@@ -198,6 +207,13 @@ func TestDecodeTakesOnlyItsOwn(t *testing.T) {
 	if _, err := small.Decode("128"); err == nil {
 		t.Error("128 became an int8")
 	}
+	folded := keys.Tuple1(keys.Fold(keys.Text()))
+	if _, err := folded.Decode("Abc"); err == nil {
+		t.Error("folded took capitals")
+	}
+	if s, err := folded.Decode("abc"); s != "abc" || err != nil {
+		t.Error(s, err)
+	}
 	if a, b, err := pair.Decode("a-2D!_b"); a != "a-" || b != "b" || err != nil {
 		t.Error(a, b, err)
 	}
@@ -238,6 +254,11 @@ func TestRanges(t *testing.T) {
 		{keys.Family(bare.Of(123)), "000123 000123_2012 000123_", "000124 0001234 000123-a 000122"},
 		{keys.Family(keys.Raw("Jones")), "Jones Jones_000152", "Jones-Smith JonesA Jonesa Jone"},
 		{keys.Point(empid.Of(223)), "empid_000223", "empid_000224 empid_0002230"},
+		{keys.Family(keys.Tuple1(keys.Ordered()).Of("abc")), "abc abc!_0001", "abc_0001 abcd abc! abcd!_0001"},
+		{keys.Family(keys.Tuple1(keys.Bytes()).Of([]byte{1})), "01 01!_0001", "0101 01_0001"},
+		{keys.Tuple1(keys.Text()).Between("", "b"), "a b 0", "c"},
+		{keys.Tuple1(keys.Text()).AtLeast(""), "a 0", "~i|1"},
+		{keys.RawBetween("a/", "~"), "a0 z", "a. ~"},
 		{keys.RawBetween("a", "c"), "a b bzz", "c A"},
 		{keys.RawBetween("", "c"), "a 0", "c"},
 		{keys.RawBetween("b", ""), "b z", "a"},

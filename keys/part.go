@@ -76,8 +76,11 @@ func Desc[A any](p Part[A]) Part[A] {
 
 // Map makes a part for B out of one for A. to and from must be inverse to each other; to decides the order.
 func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
+	if to == nil || from == nil {
+		return broken[B](p.name, "Map needs both functions")
+	}
 	m := Part[B]{
-		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, prefixes: p.prefixes, desc: p.desc, lossy: p.lossy, err: p.fault(),
+		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.fault(),
 		append: func(dst []byte, b B) ([]byte, error) { return p.append(dst, to(b)) },
 		parse: func(s string) (b B, err error) {
 			a, err := p.parse(s)

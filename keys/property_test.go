@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -61,14 +63,71 @@ func laws[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator
 					if alone.AtLeast(a).Contains(l) != (order(b, a) >= 0) {
 						t.Fatalf("at least %q: %q", k, l)
 					}
+					if alone.AtMost(a).Contains(l) != (order(b, a) <= 0) {
+						t.Fatalf("at most %q: %q", k, l)
+					}
 					between := alone.Between(a, b)
 					if (between.Err() == nil) != (order(a, b) <= 0) {
 						t.Fatalf("between %q and %q: %v", k, l, between)
+					}
+					c := gen.Draw(t, "c")
+					if m, err := alone.Of(c).Result(); err == nil && between.Err() == nil && between.Contains(m) != (order(a, c) <= 0 && order(c, b) <= 0) {
+						t.Fatalf("between %q and %q: %q", k, l, m)
+					}
+					// A family is a key and what is below it, and nobody else's.
+					family := keys.Family(alone.Of(a))
+					below, other := keys.Tuple2(p, keys.Uint(1)).Of(a, 7).String(), keys.Tuple2(p, keys.Uint(1)).Of(b, 7).String()
+					if !family.Contains(k) || !family.Contains(below) || family.Contains(l) != (k == l) || family.Contains(other) != (k == l) {
+						t.Fatalf("the family %v of %q: %q, %q, %q", family, k, below, l, other)
 					}
 				}
 			}
 		})
 	})
+}
+
+// rangesOf states that the ranges of layouts with leading parts hold just what they say.
+func rangesOf[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator[A], order func(a, b A) int) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		two, three := keys.Tuple2(keys.Ordered(), p), keys.Tuple3(keys.Text(), keys.Uint(1), p).Named("n")
+		rapid.Check(t, func(t *rapid.T) {
+			lo, hi, v := gen.Draw(t, "lo"), gen.Draw(t, "hi"), gen.Draw(t, "v")
+			if order(lo, hi) > 0 {
+				lo, hi = hi, lo
+			}
+			x, y := texts.Draw(t, "x"), texts.Draw(t, "y")
+			n, m := rapid.Uint64Range(0, 1).Draw(t, "n"), rapid.Uint64Range(0, 1).Draw(t, "m")
+			k2, k3 := two.Of(y, v).String(), three.Of(y, m, v).String()
+			atLeast, atMost := order(v, lo) >= 0, order(v, hi) <= 0
+			for _, c := range []struct {
+				r    keys.Range
+				k    string
+				want bool
+			}{
+				{two.AtLeast(x, lo), k2, x == y && atLeast},
+				{two.AtMost(x, hi), k2, x == y && atMost},
+				{two.Between(x, lo, hi), k2, x == y && atLeast && atMost},
+				{three.Prefix1(x), k3, x == y},
+				{three.Prefix2(x, n), k3, x == y && n == m},
+				{three.AtLeast(x, n, lo), k3, x == y && n == m && atLeast},
+				{three.AtMost(x, n, hi), k3, x == y && n == m && atMost},
+				{three.Between(x, n, lo, hi), k3, x == y && n == m && atLeast && atMost},
+			} {
+				if c.r.Err() != nil || c.r.Contains(c.k) != c.want {
+					t.Fatalf("%v holds %q: %v, want %v", c.r, c.k, !c.want, c.want)
+				}
+			}
+		})
+	})
+}
+
+// TestRangesProperty: ascending, descending, and text.
+func TestRangesProperty(t *testing.T) {
+	t.Parallel()
+	rangesOf(t, "digits", keys.Digits[uint8](3), rapid.Uint8(), cmp.Compare)
+	rangesOf(t, "desc", keys.Desc(keys.Digits[uint8](3)), rapid.Uint8(), cmp.Compare)
+	rangesOf(t, "ordered", keys.Ordered(), texts, strings.Compare)
 }
 
 // texts holds what breaks escaping: separators, escape characters, neighbours of every interval, non-ASCII, broken UTF-8.
@@ -165,10 +224,27 @@ func TestFoldFinds(t *testing.T) {
 	l := keys.Tuple1(keys.Fold(keys.Ordered()))
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringN(1, 8, 40).Draw(t, "s")
-		if l.Of(s) != l.Of(strings.ToUpper(strings.ToLower(s))) && l.Of(s) != l.Of(strings.ToLower(s)) {
-			t.Fatalf("%q: %q, %q", s, l.Of(s), l.Of(strings.ToLower(s)))
+		folded, err := l.Decode(l.Of(s).String())
+		if err != nil || l.Of(folded) != l.Of(s) {
+			t.Fatalf("%q: folded once %q, twice %q, %v", s, folded, l.Of(folded), err)
+		}
+		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+			if l.Of(form.String(s)) != l.Of(s) {
+				t.Fatalf("%q in another form: %q, %q", s, l.Of(s), l.Of(form.String(s)))
+			}
 		}
 	})
+	// Every pair of characters that Unicode calls equal but for case, in both directions.
+	for r := rune(1); r < 0x1ffff; r++ {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
+			if l.Of(string(r)) != l.Of(string(o)) {
+				t.Errorf("%q and %q: %q, %q", r, o, l.Of(string(r)), l.Of(string(o)))
+			}
+		}
+	}
 }
 
 // FuzzDecode: whatever a layout reads, it wrote; and nothing panics.

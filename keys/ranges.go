@@ -12,7 +12,8 @@ import (
 type Range struct {
 	from, to string // to "" = no upper bound
 	closed   bool   // to belongs to the range
-	family   string // only this key and those below it
+	family   string // only this key and those that begin with below
+	below    string
 	set      bool
 	err      error
 }
@@ -66,7 +67,7 @@ func (r Range) Contains(s string) bool {
 	case r.to != "" && (compare(s, r.to) > 0 || s == r.to && !r.closed):
 		return false
 	}
-	return r.family == "" || s == r.family || strings.HasPrefix(s, r.family+separator)
+	return r.family == "" || s == r.family || strings.HasPrefix(s, r.below)
 }
 
 // String returns the range as an interval: [empid_000100, empid_000199].
@@ -98,18 +99,19 @@ func Family(e Enc) Range {
 	if err != nil {
 		return Range{err: err}
 	}
-	return Range{from: s, to: s + after, family: s, set: true}
+	return Range{from: s, to: s + after, family: s, below: s + e.end + separator, set: true}
 }
 
 // RawBetween is the half-open range of keys from ≤ key < to, for keys without a layout. An empty from or to leaves that
-// side open.
+// side open. A bound need not be a key itself, but must be valid UTF-8 without control characters and not be above ~,
+// where the library's rows begin.
 func RawBetween(from, to string) Range {
 	for _, s := range []string{from, to} {
-		if s == "" {
-			continue
-		}
-		if err := check(s); err != nil {
-			return Range{err: err}
+		switch {
+		case s > string(reserved):
+			return Range{err: &KeyError{Value: s, Reason: "is above ~, where the library's rows begin"}}
+		case !utf8.ValidString(s) || strings.ContainsFunc(s, control):
+			return Range{err: &KeyError{Value: s, Reason: "holds control characters or is not valid UTF-8"}}
 		}
 	}
 	if to != "" && compare(from, to) > 0 {
@@ -164,9 +166,10 @@ func prefixed(s string) Range {
 	return Range{from: s, to: strings.TrimSuffix(s, separator) + after, set: true}
 }
 
-func (w *writer) prefix() Range {
-	if w.err != nil {
-		return Range{err: w.err}
+// prefix is the range of what begins as it was written; rest are the faults of the parts that follow.
+func (w *writer) prefix(rest ...error) Range {
+	if err := errors.Join(append(rest, w.err)...); err != nil {
+		return Range{err: err}
 	}
 	return prefixed(string(w.b))
 }
@@ -175,14 +178,14 @@ func (w *writer) prefix() Range {
 func (l Layout2[A, B]) Prefix(a A) Range {
 	w := l.name.write()
 	put(w, l.a, a, true)
-	return w.prefix()
+	return w.prefix(sound(2, l.b))
 }
 
 // Prefix1 is the range of all keys whose first part is a, and of no others.
 func (l Layout3[A, B, C]) Prefix1(a A) Range {
 	w := l.name.write()
 	put(w, l.a, a, true)
-	return w.prefix()
+	return w.prefix(sound(2, l.b), sound(3, l.c))
 }
 
 // Prefix2 is the range of all keys whose first two parts are a and b, and of no others.
@@ -190,15 +193,25 @@ func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
 	w := l.name.write()
 	put(w, l.a, a, true)
 	put(w, l.b, b, true)
-	return w.prefix()
+	return w.prefix(sound(3, l.c))
 }
 
 // Between is the range of the keys from lo to hi, both included, in the order of the values; swapped bounds are an error.
 // For text it follows the order that the part promises.
-func (l Layout1[A]) Between(lo, hi A) Range { return between(l.All(), l.a.desc, l.Of(lo), l.Of(hi)) }
+func (l Layout1[A]) Between(lo, hi A) Range { return between(l.All(), l.a.desc, l.least(lo), l.Of(hi)) }
 
 // AtLeast is the range of lo and all greater values.
-func (l Layout1[A]) AtLeast(lo A) Range { return oneSide(l.All(), !l.a.desc, l.Of(lo)) }
+func (l Layout1[A]) AtLeast(lo A) Range { return oneSide(l.All(), !l.a.desc, l.least(lo)) }
+
+// least is Of for a lower bound, which the empty text can be although it is no key.
+func (l Layout1[A]) least(a A) Enc {
+	if l.name.prefix == "" && l.a.prefixes && l.a.fault() == nil {
+		if b, err := l.a.append(nil, a); err == nil && len(b) == 0 {
+			return Enc{set: true}
+		}
+	}
+	return l.Of(a)
+}
 
 // AtMost is the range of hi and all smaller values.
 func (l Layout1[A]) AtMost(hi A) Range { return oneSide(l.All(), l.a.desc, l.Of(hi)) }
@@ -230,7 +243,8 @@ func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
 }
 
 // Starting is the range of all texts that begin with a: email_a to email_b holds every address that begins with an a. It
-// serves Text, Ordered, their folded forms and Bytes; for other parts it is an error.
+// serves Text, Ordered, their folded forms and Bytes; for other parts it is an error. Of folded text it is a beginning as
+// folding leaves it: é is one character, which does not begin with e.
 func (l Layout1[A]) Starting(a A) Range {
 	if !l.a.prefixes {
 		return Range{err: inPart(1, l.a, &KeyError{Reason: "has no prefixes: only text and bytes have"})}

@@ -203,9 +203,21 @@ func Fold[S ~string](p Part[S]) Part[S] {
 	p.name = "fold(" + p.name + ")"
 	p.lossy = "folded text cannot be read back"
 	p.append = func(dst []byte, v S) ([]byte, error) {
-		return write(dst, S(norm.NFC.String(cases.Fold().String(norm.NFC.String(string(v))))))
+		return write(dst, S(norm.NFC.String(cases.Fold().String(strings.Map(cherokee, norm.NFC.String(string(v)))))))
 	}
 	return p
+}
+
+// cherokee gives the small letters of this script their capitals, which came first and to which Unicode folds them.
+// cases.Fold exchanges the two.
+func cherokee(r rune) rune {
+	switch {
+	case r >= 0xab70 && r <= 0xabbf:
+		return r - 0xab70 + 0x13a0
+	case r >= 0x13f8 && r <= 0x13fd:
+		return r - 8
+	}
+	return r
 }
 
 // Spread is the number of a bucket, 0 to n-1, found by a hash (FNV-1a) of p's encoding: the same value is always in the

@@ -12,11 +12,28 @@ import (
 
 // keyOf makes an entity's key of its fields.
 func (t *Table[T]) keyOf(v *T) keys.Key {
+	if v == nil {
+		return keys.Key{} // encode says so
+	}
 	return keys.At(t.schema.Partition.Encode(v), t.schema.Row.Encode(v))
+}
+
+// create is encode for a row that may not exist yet: its key must be one that lists show, which that of a row that was
+// read ([keys.Stored]) need not be.
+func (t *Table[T]) create(k keys.Key, v *T, stored []byte) ([]byte, error) {
+	if k.Err() == nil {
+		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
+			return nil, err
+		}
+	}
+	return t.encode(k, v, stored)
 }
 
 // encode writes the whole of a value under a key, and what the stored row holds besides.
 func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
+	if v == nil {
+		return nil, errNil
+	}
 	if err := k.Err(); err != nil {
 		return nil, err
 	}
@@ -28,6 +45,8 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 	t.plan.PutUnknown(w, stored)
 	return w.Finish()
 }
+
+var errNil = &ValueError{Field: "value", Reason: "is nil"}
 
 // encodeSets writes the properties that a merge sets.
 func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T]) ([]byte, error) {
@@ -52,25 +71,59 @@ func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T]) ([]byte, error) {
 	return w.Finish()
 }
 
+// merged writes what a merge of e sends, and the row as it is then, if the row is known.
+func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body, raw []byte, err error) {
+	if body, err = t.encodeSets(e.Key, sets); err != nil {
+		return nil, nil, err
+	}
+	if t.oneWay() {
+		v := e.Value
+		apply(&v, sets)
+		if t.agrees(&v, e.Key) != nil {
+			return nil, nil, ErrKeyChanged
+		}
+	}
+	if e.raw != nil {
+		raw, err = edm.Overlay(e.raw, body)
+	}
+	return body, raw, err
+}
+
+// apply makes the changes of a merge to a value.
+func apply[T any](v *T, sets []Set[T]) {
+	to := reflect.ValueOf(v).Elem()
+	for _, s := range sets {
+		to.FieldByIndex(s.path).Set(s.value)
+	}
+}
+
+// oneWay tells whether a key is computed from fields that are stored as properties.
+func (t *Table[T]) oneWay() bool { return t.schema.Partition.OneWay() || t.schema.Row.OneWay() }
+
+// keysAlone is the body of a merge that changes nothing.
+func keysAlone(k keys.Key) []byte {
+	body, _ := edm.NewWriter(nil, k.PartitionKey(), k.RowKey()).Finish() // no properties, no limit to exceed
+	return body
+}
+
 // usable tells whether an entity may be written by its ETag; entire asks that the whole row is known.
 func (e *Entity[T]) usable(entire bool) error {
 	switch {
+	case e == nil:
+		return errNil
 	case e.Key.Err() != nil:
 		return e.Key.Err()
-	case e.state == doubtful:
+	case e.doubtful:
 		return &condition{ErrUnknownOutcome, errors.New("of an earlier write to this entity; Get it again")}
 	case e.ETag == "" || e.ETag == azcore.ETagAny:
 		return ErrNoETag
-	case entire && e.state == partial:
+	case entire && e.raw == nil:
 		return ErrPartial
 	}
 	return nil
 }
 
-// doubt marks an entity of which nobody knows whether a write has changed it.
-func (e *Entity[T]) doubt(err error) error {
-	if errors.Is(err, ErrUnknownOutcome) {
-		e.state = doubtful
-	}
-	return err
+// renewed makes e what the service has stored, once its ETag is known.
+func (e *Entity[T]) renewed(raw []byte) func(azcore.ETag) {
+	return func(etag azcore.ETag) { e.ETag, e.Timestamp, e.raw = etag, stamp(etag), raw }
 }

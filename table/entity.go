@@ -16,6 +16,9 @@ import (
 // Entity is a value with what the service and the library know of its row. Verbs take it and renew it: after a write it
 // carries the new ETag. On any error it stays as it was, but after ErrUnknownOutcome it cannot be used until it is read
 // again. It is not for concurrent use.
+//
+// Entities come from verbs. One that a program makes itself, of a key and an ETag that it has kept, serves Merge and
+// Delete; Replace refuses it with ErrPartial, for the columns that T does not know would be lost.
 type Entity[T any] struct {
 	Value     T
 	Key       keys.Key
@@ -24,18 +27,11 @@ type Entity[T any] struct {
 
 	// raw is the row as it was read or written last: what Replace keeps of it goes back from here, and a change is the
 	// difference to it, whatever the caller has done to Value.
-	raw   []byte
-	state state
+	raw []byte
+
+	// doubtful: the outcome of a write is unknown.
+	doubtful bool
 }
-
-// state tells what an entity may be used for.
-type state uint8
-
-const (
-	whole   state = iota // raw is the whole row
-	partial              // raw is not known, or only in part
-	doubtful
-)
 
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
 // is nil where the whole row is not known, as after an Upsert that merged.
@@ -124,7 +120,7 @@ func (t *Table[T]) decode(r *edm.Reader, in edm.Entity) (e *Entity[T], mine bool
 	}
 	if t.verify {
 		if err := t.agrees(&e.Value, e.Key); err != nil {
-			return nil, true, err
+			return nil, !t.schema.Row.OneWay(), err // only its key tells whose row it is
 		}
 	}
 	return e, true, nil
@@ -141,6 +137,9 @@ func (t *Table[T]) agrees(v *T, k keys.Key) error {
 			continue
 		}
 		s, err := half.bind.Encode(v).Result()
+		if err != nil && t.unchanged(half.bind, v, half.given) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -149,6 +148,17 @@ func (t *Table[T]) agrees(v *T, k keys.Key) error {
 		}
 	}
 	return nil
+}
+
+// unchanged tells whether a key that could not be made again says the same as v: the key of a row that others have written
+// need not be one that this library would write.
+func (t *Table[T]) unchanged(b keys.Bind[T], v *T, given string) bool {
+	var read T
+	if b.OneWay() || b.Decode(&read, given) != nil {
+		return false
+	}
+	is, was := b.Fields(v), b.Fields(&read)
+	return len(is) > 0 && reflect.DeepEqual(is, was)
 }
 
 // stamp reads the time out of an ETag: the two determine each other.

@@ -97,17 +97,25 @@ func (e *LimitError) Error() string { return (*edm.LimitError)(e).Error() }
 type ValueError struct {
 	Field  string
 	Reason string
+	Err    error // what the field's own type says, if that is the cause; it may hold data, so Error leaves it out
 }
 
 func (e *ValueError) Error() string { return (*edm.ValueError)(e).Error() }
+
+// Unwrap returns Err.
+func (e *ValueError) Unwrap() error { return e.Err }
 
 // DecodeError is a stored property that does not fit its field, or a reply that cannot be read.
 type DecodeError struct {
 	Field  string // the property, or "" for the reply as a whole
 	Reason string
+	Err    error // what the field's own type says, if that is the cause; it may hold data, so Error leaves it out
 }
 
 func (e *DecodeError) Error() string { return (*edm.DecodeError)(e).Error() }
+
+// Unwrap returns Err.
+func (e *DecodeError) Unwrap() error { return e.Err }
 
 // TypeError is a Go type that cannot be stored. It comes from New and As.
 type TypeError struct {
@@ -117,6 +125,9 @@ type TypeError struct {
 }
 
 func (e *TypeError) Error() string { return (*edm.TypeError)(e).Error() }
+
+// unknown tells whether an error leaves the outcome of a write open.
+func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
 
 // public turns the codec's errors into this package's.
 func public(err error) error {
@@ -134,14 +145,14 @@ func public(err error) error {
 }
 
 // opError wraps what went wrong before or after a request.
-func (t *Table[T]) opError(op string, k keys.Key, err error) error {
+func (c *core) opError(op string, k keys.Key, err error) error {
 	if err == nil {
 		return nil
 	}
 	if k.Err() != nil {
 		k = keys.Key{} // the cause says what is wrong with it
 	}
-	e := &OpError{Op: op, Table: t.name, Key: k, Err: public(err)}
+	e := &OpError{Op: op, Table: c.name, Key: k, Err: public(err)}
 	var re *azcore.ResponseError
 	if errors.As(err, &re) {
 		e.Code = re.ErrorCode
@@ -150,16 +161,16 @@ func (t *Table[T]) opError(op string, k keys.Key, err error) error {
 }
 
 // readError is the error of a request that reads.
-func (t *Table[T]) readError(op string, k keys.Key, err error) error {
+func (c *core) readError(op string, k keys.Key, err error) error {
 	err = wire.Redact(err)
 	if is := known(err); is != nil {
 		err = &condition{is, err}
 	}
-	return t.opError(op, k, err)
+	return c.opError(op, k, err)
 }
 
 // writeError is the error of a request that writes: refused, not sent, or unknown.
-func (t *Table[T]) writeError(op string, k keys.Key, call *wire.Call, err error) error {
+func (c *core) writeError(op string, k keys.Key, call *wire.Call, err error) error {
 	err = wire.Redact(err)
 	switch call.Verdict(err) {
 	case wire.Refused:
@@ -169,7 +180,7 @@ func (t *Table[T]) writeError(op string, k keys.Key, call *wire.Call, err error)
 	case wire.Unknown:
 		err = &condition{ErrUnknownOutcome, err}
 	}
-	return t.opError(op, k, err)
+	return c.opError(op, k, err)
 }
 
 // known names the condition that the service's error code stands for.

@@ -21,7 +21,7 @@ import (
 // Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values
 // that cannot be compared; *keys.KeyError; *DecodeError for a row that does not fit T; ErrTableNotFound.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
-	return list(t, ctx, "List", q, "", t.schema.Row.Range(), func(r *edm.Reader, in edm.Entity) (*Entity[T], bool, error) {
+	return list(t, ctx, "List", q, "", true, func(r *edm.Reader, in edm.Entity) (*Entity[T], bool, error) {
 		return t.decode(r, in)
 	})
 }
@@ -29,7 +29,7 @@ func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], e
 // Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Where the query names
 // no range, it is the whole partition without the library's own rows. Requests and errors are those of List.
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
-	return list(t, ctx, "Rows", q, "", everyRow, func(r *edm.Reader, in edm.Entity) (*Row, bool, error) {
+	return list(t, ctx, "Rows", q, "", false, func(r *edm.Reader, in edm.Entity) (*Row, bool, error) {
 		columns, err := r.Columns()
 		return &Row{keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, columns}, true, err
 	})
@@ -50,7 +50,8 @@ type View[P, T any] struct {
 }
 
 // As makes a view that reads only the properties of P: they become the query's $select. Each must be a property of T and
-// of the same EDM type, else it is a *TypeError. The rows' keys come with each projection.
+// of the same EDM type, else it is a *TypeError. The rows' keys come with each projection. Where keys are computed from
+// fields (keys.BindFunc) a view does not check them, and takes all rows in the range of keys to be T's.
 func As[P, T any](t *Table[T]) (*View[P, T], error) {
 	typ := reflect.TypeFor[P]()
 	plan, err := edm.NewPlan(typ, nil)
@@ -88,7 +89,7 @@ func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
 
 // List is [Table.List] for the properties of P. It takes the same queries and refuses the same scans.
 func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
-	return list(v.table, ctx, "List", q, v.choice, v.table.schema.Row.Range(), func(r *edm.Reader, in edm.Entity) (*Projection[P], bool, error) {
+	return list(v.table, ctx, "List", q, v.choice, true, func(r *edm.Reader, in edm.Entity) (*Projection[P], bool, error) {
 		var whose T
 		if v.table.schema.Row.Decode(&whose, in.RowKey) != nil || v.table.schema.Partition.Decode(&whose, in.PartitionKey) != nil {
 			return nil, false, nil
@@ -111,15 +112,15 @@ func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error
 	return nil, v.table.opError("Get", k, ErrNotFound)
 }
 
-// list is every list: it asks for pages until there are no more, and makes of each row what read makes of it. all is the
-// range where the query names none. read tells whether a row is of the list's type.
-func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], choice string, all keys.Range, read func(*edm.Reader, edm.Entity) (E, bool, error)) iter.Seq2[E, error] {
+// list is every list: it asks for pages until there are no more, and makes of each row what read makes of it. own tells that
+// it asks for rows of T alone, and read whether a row is one.
+func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], choice string, own bool, read func(*edm.Reader, edm.Entity) (E, bool, error)) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		var err error
 		ctx, end := t.span(ctx, op)
 		defer func() { end(err) }()
 		var none E
-		q, ex, err := t.explain(q, all)
+		q, ex, err := t.explain(q, own)
 		if err != nil {
 			err = t.opError(op, keys.Key{}, err)
 			yield(none, err)
@@ -132,7 +133,7 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 		*p.stats = Stats{}
 		for left := q.Limit; ; {
 			var body []byte
-			if body, err = p.page(ctx, pageSize(q, left)); err != nil {
+			if body, err = p.page(ctx, pageSize(q, left, p.stats.Foreign)); err != nil {
 				err = t.readError(op, keys.Key{}, err)
 				yield(none, err)
 				return
@@ -175,13 +176,13 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 	}
 }
 
-// pageSize is how many rows the next request asks for: no more than are still wanted.
-func pageSize[T any](q Query[T], left int) int32 {
+// pageSize is how many rows the next request asks for: no more than are still wanted, unless some came in vain.
+func pageSize[T any](q Query[T], left, foreign int) int32 {
 	n := q.PageSize
 	if n == 0 {
 		n = maxPage
 	}
-	if q.Limit > 0 {
+	if q.Limit > 0 && foreign == 0 {
 		n = min(n, left)
 	}
 	return int32(n)
@@ -197,6 +198,9 @@ type pager[T any] struct {
 
 // page returns the body of the next page as the service sent it.
 func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	o := &aztables.ListEntitiesOptions{Top: &size, NextPartitionKey: p.nextPK, NextRowKey: p.nextRK}
 	if p.filter != "" {
 		o.Filter = &p.filter
@@ -212,12 +216,20 @@ func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.nextPK, p.nextRK = set(resp.NextPartitionKey), set(resp.NextRowKey)
+	pk, rk := set(resp.NextPartitionKey), set(resp.NextRowKey)
+	if p.more() && same(pk, p.nextPK) && same(rk, p.nextRK) {
+		return nil, errRepeated
+	}
+	p.nextPK, p.nextRK = pk, rk
 	return call.Body()
 }
 
 // more tells whether a token came: also one without a RowKey, which the service sends at boundaries of its own.
 func (p *pager[T]) more() bool { return p.nextPK != nil || p.nextRK != nil }
+
+var errRepeated = &DecodeError{Reason: "the service repeats its continuation token, so the list would never end"}
+
+func same(a, b *string) bool { return a != nil && b != nil && *a == *b || a == nil && b == nil }
 
 // set turns an empty token into none, for the service refuses an empty one.
 func set(s *string) *string {

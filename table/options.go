@@ -68,9 +68,12 @@ func bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 
 // pause waits before round n, the second being 1, or until ctx ends.
 func (r Retry) pause(ctx context.Context, n int) error {
-	d := r.MaxDelay
-	if n <= 16 {
-		d = min(d, r.Delay<<(n-1))
+	if r.Delay < 0 {
+		return ctx.Err()
+	}
+	d := min(r.Delay, r.MaxDelay)
+	for ; n > 1 && d < r.MaxDelay; n-- {
+		d = min(2*d, r.MaxDelay)
 	}
 	if d <= 0 {
 		return ctx.Err()

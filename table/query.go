@@ -96,22 +96,24 @@ type Explanation struct {
 
 // Explain returns what List would send, and the errors that it would return before it sent anything. No requests.
 func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
-	_, ex, err := t.explain(q, t.schema.Row.Range())
+	_, ex, err := t.explain(q, true)
 	return ex, t.opError("Explain", keys.Key{}, err)
 }
 
 // everyRow is the range of every row but the library's.
 var everyRow = keys.RawBetween("", "")
 
-// explain checks a query, fills in what it leaves to the table, and writes its filter. all is the range of rows that may be
-// asked for, and the one that is where the query names none; unset, it is every row.
-func (t *Table[T]) explain(q Query[T], all keys.Range) (_ Query[T], ex Explanation, err error) {
-	if q, ex.Class, err = t.completed(q, all); err != nil {
+// explain checks a query, fills in what it leaves to the table, and writes its filter. own tells that it asks for rows of T
+// alone.
+func (t *Table[T]) explain(q Query[T], own bool) (_ Query[T], ex Explanation, err error) {
+	if q, ex.Class, err = t.completed(q, own); err != nil {
 		return q, ex, err
 	}
 	var f filter[T]
 	if q.Partition.IsSet() {
 		f.key(edm.PartitionKey, "eq", q.Partition.String())
+	} else {
+		f.key(edm.PartitionKey, "lt", belowLibrary)
 	}
 	f.rows(q.Rows)
 	if err := f.cond(t.plan, q.Where); err != nil {
@@ -125,7 +127,7 @@ func (t *Table[T]) explain(q Query[T], all keys.Range) (_ Query[T], ex Explanati
 }
 
 // completed checks a query's keys and numbers, and fills in what the schema knows: the only partition, the range of rows.
-func (t *Table[T]) completed(q Query[T], all keys.Range) (Query[T], Class, error) {
+func (t *Table[T]) completed(q Query[T], own bool) (Query[T], Class, error) {
 	if q.Limit < 0 {
 		return q, 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("%d is negative", q.Limit)}
 	}
@@ -142,8 +144,14 @@ func (t *Table[T]) completed(q Query[T], all keys.Range) (Query[T], Class, error
 	if q.Partition.IsSet() && q.Partition.Err() != nil {
 		return q, class, q.Partition.Err()
 	}
-	if !all.IsSet() {
-		all = everyRow
+	all := everyRow
+	if own {
+		if r := t.schema.Row.Range(); r.IsSet() {
+			all = r
+		}
+		if pk := t.schema.Partition.Range(); q.Partition.IsSet() && pk.IsSet() && !pk.Contains(q.Partition.String()) {
+			return q, class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partition.String(), Reason: "is no partition of this table's layout, " + pk.String()}
+		}
 	}
 	switch {
 	case q.Rows.Err() != nil:

@@ -6,13 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -41,7 +36,7 @@ type Options struct {
 //	bool                               Edm.Boolean
 //	int8 to int32, uint8, uint16       Edm.Int32
 //	int, int64, uint, uint32, uint64   Edm.Int64; a value past int64 is an error
-//	float32, float64                   Edm.Double, NaN and infinities included
+//	float32, float64                   Edm.Double, NaN and infinities included; the sign of zero may be lost
 //	time.Time                          Edm.DateTime, in UTC, cut to 100 ns; the zero time is absent
 //	[16]byte                           Edm.Guid
 //	[]byte                             Edm.Binary; nil is absent, empty is not
@@ -54,17 +49,17 @@ type Options struct {
 //
 //	omitempty   the zero value is absent
 //	json        any type, as JSON in an Edm.String
-//	each        a slice, each element in a property of its own: m000, m001, … up to m251; each=24 means h00 to h23
+//	each        a slice, each element in a property of its own: m000, m001, … up to m251; each=24 means h00 to h23.
+//	            An empty list comes back as nil, and the last element must not be absent
 //	extra       one map[string]any that takes the columns that no other field does
+//
+// Two fields of one name are an error of New, also where one is in an embedded struct and Go would hide it.
 //
 // Columns that T does not know survive reading, changing and replacing an entity even without such a map.
 type Table[T any] struct {
-	name   string
-	client client
+	core
 	schema Schema[T]
 	plan   *edm.Plan
-	opt    Common
-	tracer tracing.Tracer
 
 	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
 	verify bool
@@ -83,7 +78,10 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 	if err := errors.Join(schema.Partition.Err(), schema.Row.Err()); err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}
-	t := &Table[T]{name: name, schema: schema, opt: o.Common.withDefaults()}
+	if service == nil {
+		return nil, fmt.Errorf("table: New %s: %w", name, &ValueError{Field: "service", Reason: "is nil"})
+	}
+	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema}
 	bound, err := t.boundFields()
 	if err == nil {
 		t.plan, err = edm.NewPlan(reflect.TypeFor[T](), bound)
@@ -91,8 +89,6 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 	if err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, public(err))
 	}
-	t.client = service.NewClient(name)
-	t.tracer = t.opt.Tracing.NewTracer("aztablekit", "")
 	return t, nil
 }
 
@@ -148,28 +144,13 @@ func (t *Table[T]) Name() string { return t.name }
 
 // Ensure creates the table unless it exists. 1 request; idempotent. A name that was deleted less than a minute ago is
 // refused by the service with TableBeingDeleted.
-func (t *Table[T]) Ensure(ctx context.Context) (err error) {
-	ctx, end := t.span(ctx, "Ensure")
-	defer func() { end(err) }()
-	ctx, cancel := bound(ctx, t.opt.WriteTimeout)
-	defer cancel()
-	var call wire.Call
-	_, err = t.client.CreateTable(call.Write(ctx, t.tryTimeout()), nil)
-	if known(err) == ErrExists {
+func (t *Table[T]) Ensure(ctx context.Context) error {
+	err := t.write(ctx, "Ensure", keys.Key{}, func(ctx context.Context) error {
+		_, err := t.client.CreateTable(ctx, nil)
+		return err
+	})
+	if errors.Is(err, ErrExists) {
 		return nil
 	}
-	if err != nil {
-		return t.writeError("Ensure", keys.Key{}, &call, err)
-	}
-	return nil
+	return err
 }
-
-// span begins the span of a verb.
-func (t *Table[T]) span(ctx context.Context, verb string) (context.Context, func(error)) {
-	return runtime.StartSpan(ctx, "aztablekit.Table."+verb, t.tracer, &runtime.StartSpanOptions{
-		Attributes: []tracing.Attribute{{Key: "db.collection.name", Value: t.name}},
-	})
-}
-
-// tryTimeout is the bound of one try, 0 for none.
-func (t *Table[T]) tryTimeout() time.Duration { return max(t.opt.Retry.TryTimeout, 0) }

@@ -25,7 +25,7 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 		if err := change(&e.Value); err != nil {
 			return nil, err
 		}
-		err = t.replace(ctx, "Update", e, e.ETag)
+		err = t.replaceOp("Update", e).send(ctx)
 		switch {
 		case err == nil:
 			return e, nil

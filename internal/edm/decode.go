@@ -49,15 +49,13 @@ func element(list reflect.Value, i int) reflect.Value {
 }
 
 func (f *field) mismatch(name string, v reflect.Value, x Value) error {
-	reason := fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())
+	e := &DecodeError{Field: name, Reason: fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())}
 	if f.scalar.fail != nil {
-		if why := f.scalar.fail(v, x); why != "" {
-			reason = why
+		if e.Err = f.scalar.fail(v, x); e.Err != nil {
+			e.Reason = fmt.Sprintf("the field's type %v refuses a text of %d bytes", v.Type(), len(x.S))
 		}
-	} else if x.Kind == Int32 || x.Kind == Int64 {
-		reason = fmt.Sprintf("the %v %d does not fit the field's type %v", x.Kind, x.I, v.Type())
 	}
-	return &DecodeError{Field: name, Reason: reason}
+	return e
 }
 
 func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
@@ -100,7 +98,7 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 			continue
 		}
 		if err := v.FieldByIndex(f.path).Addr().Interface().(Composite).SetPropertyValues(values); err != nil {
-			return &DecodeError{Field: f.name, Reason: err.Error()}
+			return &DecodeError{Field: f.name, Reason: "SetPropertyValues refuses the properties", Err: err}
 		}
 	}
 	return nil

@@ -70,7 +70,7 @@ func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, er
 		return "", Value{}, &ValueError{Field: f.name, Reason: "is not a single property, so a filter cannot compare it"}
 	}
 	if x, err = f.scalar.get(v); err != nil {
-		err = &ValueError{Field: f.name, Reason: err.Error()}
+		err = f.refused(f.name, err)
 	}
 	return f.name, x, err
 }
@@ -84,7 +84,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		}
 		x, err := f.scalar.get(v)
 		if err != nil {
-			w.Fail(&ValueError{Field: f.name, Reason: err.Error()})
+			w.Fail(f.refused(f.name, err))
 			return
 		}
 		w.Put(f.name, x)
@@ -96,24 +96,37 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		for i := range v.Len() {
 			x, err := f.scalar.get(v.Index(i))
 			if err != nil {
-				w.Fail(&ValueError{Field: f.names[i], Reason: err.Error()})
+				w.Fail(f.refused(f.names[i], err))
+				return
+			}
+			if x.Kind == Absent && i == v.Len()-1 {
+				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so the list would come back shorter"})
 				return
 			}
 			w.Put(f.names[i], x)
 		}
 	case composite:
 		values, err := v.Addr().Interface().(Composite).PropertyValues()
-		if err == nil && values != nil && len(values) != len(f.names) {
-			err = fmt.Errorf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))
-		}
-		if err != nil {
-			w.Fail(&ValueError{Field: f.name, Reason: err.Error()})
+		switch {
+		case err != nil:
+			w.Fail(f.refused(f.name, err))
+			return
+		case values != nil && len(values) != len(f.names):
+			w.Fail(&ValueError{Field: f.name, Reason: fmt.Sprintf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))})
 			return
 		}
 		for i, value := range values {
 			w.PutAny(f.names[i], value)
 		}
 	}
+}
+
+// refused is the error of a value that its Go type does not give away. What the type of a user says may hold the data.
+func (f *field) refused(name string, err error) error {
+	if f.form == composite || f.scalar.fail != nil {
+		return &ValueError{Field: name, Reason: "the field's own type refuses the value", Err: err}
+	}
+	return &ValueError{Field: name, Reason: err.Error()}
 }
 
 func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {

@@ -25,15 +25,23 @@ func (e *LimitError) Error() string {
 type ValueError struct {
 	Field  string
 	Reason string
+	Err    error // what the field's own type says; it may hold data, so the text leaves it out
 }
 
 func (e *ValueError) Error() string { return "property " + e.Field + ": " + e.Reason }
+
+// Unwrap returns Err.
+func (e *ValueError) Unwrap() error { return e.Err }
 
 // DecodeError is a property that does not fit its field, or a reply that cannot be read.
 type DecodeError struct {
 	Field  string // the property, or "" for the reply as a whole
 	Reason string
+	Err    error // what the field's own type says; it may hold data, so the text leaves it out
 }
+
+// Unwrap returns Err.
+func (e *DecodeError) Unwrap() error { return e.Err }
 
 func (e *DecodeError) Error() string {
 	if e.Field == "" {

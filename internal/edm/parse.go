@@ -20,7 +20,7 @@ func (r *Reader) value(m member) (Value, error) {
 
 func (r *Reader) parse(m member) (Value, error) {
 	fail := func() (Value, error) {
-		return Value{}, &DecodeError{Reason: fmt.Sprintf("%.60q is no %s", r.b[m.tok.from:m.tok.to], m.typ)}
+		return Value{}, &DecodeError{Reason: fmt.Sprintf("what stands there, %d bytes, is no %s", m.tok.to-m.tok.from, m.typ)}
 	}
 	text := r.b[m.tok.from:m.tok.to]
 	switch m.tok.kind {
@@ -95,8 +95,10 @@ func untyped(kind byte, text []byte) (Value, error) {
 			return Value{Kind: Int32, I: n}, nil
 		}
 		return Value{Kind: Int64, I: n}, nil
+	} else if f, ok := double(text); ok { // a whole double that lost its point, too large for an Int64
+		return Value{Kind: Double, F: f}, nil
 	}
-	return Value{}, &DecodeError{Reason: fmt.Sprintf("the number %.60s is out of range", text)}
+	return Value{}, &DecodeError{Reason: "the number is out of range"}
 }
 
 func integer(text []byte) (int64, bool) {

@@ -59,6 +59,13 @@ func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	if err := p.walk(t, nil, boundPaths); err != nil {
 		return nil, err
 	}
+	for _, f := range p.fields {
+		for _, b := range boundPaths {
+			if len(b) > len(f.path) && slices.Equal(b[:len(f.path)], f.path) {
+				return nil, &TypeError{Type: t, Field: f.goName, Reason: "is stored as a whole, but a key is bound to a field inside it"}
+			}
+		}
+	}
 	return p, nil
 }
 
@@ -87,8 +94,11 @@ func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 			}
 		}
 		if !sf.IsExported() {
-			if tagged {
+			switch {
+			case tagged:
 				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "has a table tag but is not exported"}
+			case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its exported fields would be stored if it were not a value of its own
+				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded type that is stored as one value, but it is not exported; export it or tag it with -"}
 			}
 			continue
 		}
@@ -109,10 +119,16 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		return &TypeError{Type: p.Type, Field: f.goName, Reason: fmt.Sprintf(format, args...)}
 	}
 	asJSON, each := false, 0
-	for option := range strings.SplitSeq(options, ",") {
+	words := strings.FieldsFunc(options, func(r rune) bool { return r == ',' })
+	alone := func(word string) error {
+		if len(words) > 1 {
+			return fail("the option %s stands alone", word)
+		}
+		return nil
+	}
+	for _, option := range words {
 		word, number, _ := strings.Cut(option, "=")
 		switch word {
-		case "":
 		case "omitempty":
 			f.omit = true
 		case "json":
@@ -122,8 +138,11 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 				return fail("the field for unknown columns must be one map[string]any")
 			}
 			p.extra = f.path
-			return nil
+			return alone(word)
 		case "each":
+			if err := alone(word); err != nil {
+				return err
+			}
 			each = maxProperties
 			if number != "" {
 				n, err := strconv.Atoi(number)
@@ -143,6 +162,9 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	case reflect.PointerTo(t).Implements(compositeType):
 		if t.Kind() == reflect.Pointer {
 			return fail("a composite field must be a value, not a pointer")
+		}
+		if f.omit {
+			return fail("omitempty has no effect on a composite field: its PropertyValues says what is absent")
 		}
 		f.form = composite
 		for _, suffix := range reflect.New(t).Interface().(Composite).PropertySuffixes() {
@@ -173,6 +195,9 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			return fail("%v", err)
 		}
 		if other, taken := p.byName[name]; taken {
+			if other.field == len(p.fields) {
+				return fail("the property %s comes twice", name)
+			}
 			return fail("the property %s is already that of the field %s", name, p.fields[other.field].goName)
 		}
 		p.byName[name] = target{len(p.fields), i}

@@ -12,9 +12,9 @@ import (
 // scalar is how one Go type is stored in one property.
 type scalar struct {
 	kind Kind
-	get  func(v reflect.Value) (Value, error)        // v is addressable
-	set  func(v reflect.Value, x Value) (ok bool)    // false: the value does not fit the Go type
-	fail func(v reflect.Value, x Value) (why string) // nil: the usual words
+	get  func(v reflect.Value) (Value, error)     // v is addressable
+	set  func(v reflect.Value, x Value) (ok bool) // false: the value does not fit the Go type
+	fail func(v reflect.Value, x Value) error     // the Go type's own reason not to take x; nil: it has none
 }
 
 var (
@@ -53,8 +53,10 @@ func scalarOf(t reflect.Type) (scalar, bool) {
 	case reflect.Uint, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return uintScalar(Int64), t.Kind() != reflect.Uintptr
 	case reflect.Pointer:
-		if s, ok := scalarOf(t.Elem()); ok && t.Elem().Kind() != reflect.Pointer {
-			return pointerTo(t, s), true
+		if t.Elem().Kind() != reflect.Pointer {
+			if s, ok := scalarOf(t.Elem()); ok {
+				return pointerTo(t, s), true
+			}
 		}
 	}
 	return scalar{}, false
@@ -106,8 +108,10 @@ var floatScalar = scalar{
 	get:  func(v reflect.Value) (Value, error) { return Value{Kind: Double, F: v.Float()}, nil },
 	set: func(v reflect.Value, x Value) bool {
 		switch x.Kind {
-		case Int32:
-			x.F = float64(x.I)
+		case Int32, Int64:
+			if x.F = float64(x.I); int64(x.F) != x.I || x.I == math.MaxInt64 {
+				return false
+			}
 		case String:
 			f, ok := double([]byte(x.S))
 			if !ok || !math.IsNaN(f) && !math.IsInf(f, 0) {
@@ -166,11 +170,11 @@ var textScalar = scalar{
 	set: func(v reflect.Value, x Value) bool {
 		return x.Kind == String && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S)) == nil
 	},
-	fail: func(v reflect.Value, x Value) string {
+	fail: func(v reflect.Value, x Value) error {
 		if x.Kind != String {
-			return ""
+			return nil
 		}
-		return fmt.Sprint(v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S)))
+		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S))
 	},
 }
 
@@ -190,11 +194,11 @@ var jsonScalar = scalar{
 	set: func(v reflect.Value, x Value) bool {
 		return x.Kind == String && json.Unmarshal([]byte(x.S), v.Addr().Interface()) == nil
 	},
-	fail: func(v reflect.Value, x Value) string {
+	fail: func(v reflect.Value, x Value) error {
 		if x.Kind != String {
-			return ""
+			return nil
 		}
-		return fmt.Sprint(json.Unmarshal([]byte(x.S), v.Addr().Interface()))
+		return json.Unmarshal([]byte(x.S), v.Addr().Interface())
 	},
 }
 

@@ -66,7 +66,7 @@ func (w *Writer) Fail(err error) {
 	}
 }
 
-// Put writes a property whose name has been checked; an absent value writes nothing.
+// Put writes a property; an absent value writes nothing. The name has been checked, or was read from the service.
 func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
@@ -75,13 +75,11 @@ func (w *Writer) Put(name string, v Value) {
 		w.Fail(err)
 		return
 	}
-	w.b = append(w.b, ',', '"')
-	w.b = append(w.b, name...)
+	w.b = appendName(append(w.b, ',', '"'), name)
 	if v.Kind != String && v.Kind != Int32 && v.Kind != Bool {
 		w.b = append(w.b, annotation+`":"`...)
 		w.b = append(w.b, kindNames[v.Kind]...)
-		w.b = append(w.b, `","`...)
-		w.b = append(w.b, name...)
+		w.b = appendName(append(w.b, `","`...), name)
 	}
 	w.b = append(w.b, `":`...)
 	w.b = appendJSON(w.b, v)
@@ -176,7 +174,11 @@ func appendGuid(b []byte, g [16]byte) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
+	return append(appendName(append(b, '"'), s), '"')
+}
+
+// appendName writes a text without its quotes.
+func appendName(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -187,6 +189,10 @@ func appendString(b []byte, s string) []byte {
 		switch c {
 		case '"', '\\':
 			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
 		case '\n':
 			b = append(b, '\\', 'n')
 		case '\r':
@@ -198,5 +204,5 @@ func appendString(b []byte, s string) []byte {
 		}
 		from = i + 1
 	}
-	return append(append(b, s[from:]...), '"')
+	return append(b, s[from:]...)
 }

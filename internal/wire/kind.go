@@ -29,6 +29,10 @@ func Kind(r *http.Request) string {
 	last := path[strings.LastIndexByte(path, '/')+1:]
 	name, args, keyed := strings.Cut(last, "(")
 	conditional := len(r.Header["If-Match"]) > 0
+	// Blobs may have any name, but nobody asks for them as JSON.
+	if !strings.Contains(r.Header.Get("Accept"), "json") {
+		return Other
+	}
 	switch {
 	case name == "$batch":
 		return Transaction

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -26,13 +27,36 @@ func (e *transportError) Timeout() bool {
 func Redact(err error) error {
 	var ue *url.Error
 	if !errors.As(err, &ue) {
-		return err
+		return withoutSignature(err)
 	}
 	host := ""
 	if u, perr := url.Parse(ue.URL); perr == nil {
 		host = u.Host
 	}
 	return &transportError{ue.Op, host, Redact(ue.Err)}
+}
+
+// signatureError is an error whose text held a signature.
+type signatureError struct {
+	text string
+	err  error // the first of its causes whose text does not
+}
+
+func (e *signatureError) Error() string { return e.text }
+func (e *signatureError) Unwrap() error { return e.err }
+
+var signature = regexp.MustCompile(`(?i)(\bsig(nature)?(=|%3d|":"))[^&\s"']*`)
+
+// withoutSignature cuts signatures out of a text that a transport of the user's own has made.
+func withoutSignature(err error) error {
+	if err == nil || !signature.MatchString(err.Error()) {
+		return err
+	}
+	e := &signatureError{text: signature.ReplaceAllString(err.Error(), "${1}REDACTED")}
+	for e.err = errors.Unwrap(err); e.err != nil && signature.MatchString(e.err.Error()); {
+		e.err = errors.Unwrap(e.err)
+	}
+	return e
 }
 
 // RedactPolicy applies Redact to every call of a client.

@@ -35,6 +35,7 @@ func TestKind(t *testing.T) {
 		if c.want != TableDelete {
 			r.Header["DataServiceVersion"] = []string{"3.0"}
 		}
+		r.Header.Set("Accept", "application/json;odata=minimalmetadata")
 		if c.match != "" {
 			r.Header["If-Match"] = []string{c.match}
 		}
@@ -42,8 +43,12 @@ func TestKind(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.method, c.path, got, c.want)
 		}
 	}
-	if got := Kind(&http.Request{Method: "PUT", URL: &url.URL{Path: "/photos/blob"}}); got != Other {
-		t.Errorf("a blob: %s", got)
+	for _, path := range []string{"/photos/blob", "/photos/Tables", "/photos/$batch"} {
+		for _, method := range []string{"PUT", "GET", "POST", "DELETE"} {
+			if got := Kind(&http.Request{Method: method, URL: &url.URL{Path: path}, Header: http.Header{"Accept": {"application/xml"}}}); got != Other {
+				t.Errorf("the blob %s: %s", path, got)
+			}
+		}
 	}
 }
 
@@ -60,6 +65,18 @@ func TestRedact(t *testing.T) {
 		got := Redact(err)
 		if strings.Contains(got.Error(), "secret") || !errors.Is(got, cause) {
 			t.Errorf("%v became %v", err, got)
+		}
+	}
+	// Transports of other people write texts of their own.
+	for _, text := range []string{"Post https://x/?sv=1&sig=c2VjcmV0%3D: EOF", "bad url 'https://x?sig=secret'", `{"sig":"secret"}`, "x?SIG%3Dsecret&se=1"} {
+		err := Redact(fmt.Errorf("proxy: %w", fmt.Errorf("%s: %w", text, cause)))
+		for deep := err; deep != nil; deep = errors.Unwrap(deep) {
+			if s := deep.Error(); strings.Contains(s, "secret") || strings.Contains(s, "c2Vj") {
+				t.Errorf("%q became %q", text, s)
+			}
+		}
+		if !errors.Is(err, cause) || !strings.Contains(err.Error(), "proxy") {
+			t.Errorf("%q became %v", text, err)
 		}
 	}
 	if Redact(nil) != nil || Redact(cause) != cause {

@@ -1,0 +1,59 @@
+package table
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// core is what a table is apart from its Go type.
+type core struct {
+	service Service
+	name    string
+	client  client
+	opt     Common
+	tracer  tracing.Tracer
+}
+
+func newCore(s Service, name string, o Common) core {
+	o = o.withDefaults()
+	return core{service: s, name: name, client: s.NewClient(name), opt: o, tracer: o.Tracing.NewTracer("aztablekit", "")}
+}
+
+// same tells whether two are the same table as far as can be known: of one service, by the name, whose case means nothing.
+func (c *core) same(other *core) bool {
+	return strings.EqualFold(c.name, other.name) && (c == other || reflect.ValueOf(c.service).Comparable() && c.service == other.service)
+}
+
+// span begins the span of a verb.
+func (c *core) span(ctx context.Context, verb string) (context.Context, func(error)) {
+	return runtime.StartSpan(ctx, "aztablekit.Table."+verb, c.tracer, &runtime.StartSpanOptions{
+		Attributes: []tracing.Attribute{{Key: "db.collection.name", Value: c.name}},
+	})
+}
+
+// tryTimeout is the bound of one try, 0 for none.
+func (c *core) tryTimeout() time.Duration { return max(c.opt.Retry.TryTimeout, 0) }
+
+// write makes one try of a write and judges its outcome.
+func (c *core) write(ctx context.Context, op string, k keys.Key, send func(context.Context) error) (err error) {
+	ctx, end := c.span(ctx, op)
+	defer func() { end(err) }()
+	if err := ctx.Err(); err != nil {
+		return c.opError(op, k, err) // nothing was sent, so nothing is unknown
+	}
+	ctx, cancel := bound(ctx, c.opt.WriteTimeout)
+	defer cancel()
+	var call wire.Call
+	if err := send(call.Write(ctx, c.tryTimeout())); err != nil {
+		return c.writeError(op, k, &call, err)
+	}
+	return nil
+}

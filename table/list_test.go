@@ -1,0 +1,195 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// paged answers queries out of rows, $top at a time, whatever the filter.
+func paged(rows []string) *wire {
+	return &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+		q := r.URL.Query()
+		top, _ := strconv.Atoi(q.Get("$top"))
+		from, _ := strconv.Atoi(q.Get("NextRowKey"))
+		to := min(from+top, len(rows))
+		var h []string
+		if to < len(rows) {
+			h = []string{"x-ms-continuation-NextPartitionKey", "p", "x-ms-continuation-NextRowKey", strconv.Itoa(to)}
+		}
+		return reply(200, `{"value":[`+strings.Join(rows[from:to], ",")+`]}`, h...), nil
+	}}
+}
+
+// TestLimitAmongForeignRows: rows of other types do not cost a request each.
+func TestLimitAmongForeignRows(t *testing.T) {
+	t.Parallel()
+	type user struct{ Name string }
+	var rows []string
+	for i := range 100 {
+		rows = append(rows, fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"p","RowKey":"000_%03d"}`, i))
+	}
+	rows = append(rows, `{"odata.etag":"e","PartitionKey":"p","RowKey":"zoe"}`)
+	w := paged(rows)
+	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	var stats table.Stats
+	for e, err := range users.List(context.Background(), table.Query[user]{Partition: keys.Raw("p"), Limit: 1, Stats: &stats}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, e.Value.Name)
+	}
+	if fmt.Sprint(found) != "[zoe]" || w.requests() != "GET GET" || stats != (table.Stats{Requests: 2, Rows: 101, Foreign: 100}) {
+		t.Errorf("%v by %s, %+v", found, w.requests(), stats)
+	}
+}
+
+// TestRepeatedToken: a service that sends the same token again would keep a list busy for ever.
+func TestRepeatedToken(t *testing.T) {
+	t.Parallel()
+	w := &wire{answer: func(*http.Request, string) (*http.Response, error) {
+		return reply(200, `{"value":[]}`, "x-ms-continuation-NextPartitionKey", "p"), nil
+	}}
+	var err error
+	for _, err = range newStaff(t, bare(w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+	}
+	var de *table.DecodeError
+	if !errors.As(err, &de) || w.requests() != "GET GET" {
+		t.Errorf("%v after %s", err, w.requests())
+	}
+}
+
+// TestScansEndBelowTheLibrary: in both keys.
+func TestScansEndBelowTheLibrary(t *testing.T) {
+	t.Parallel()
+	w := paged(nil)
+	staff := newStaff(t, bare(w))
+	for range staff.Rows(context.Background(), table.Query[employee]{TableScan: true}) {
+	}
+	for range staff.List(context.Background(), table.Query[employee]{TableScan: true}) {
+	}
+	var filters []string
+	for _, s := range w.sent {
+		q, _ := url.ParseQuery(s.query)
+		filters = append(filters, q.Get("$filter"))
+	}
+	if fmt.Sprintf("%q", filters) != `["PartitionKey lt '~' and RowKey lt '~'" "PartitionKey lt '~' and RowKey ge 'empid_' and RowKey lt 'empid`+"`"+`'"]` {
+		t.Errorf("%q", filters)
+	}
+}
+
+// TestForeignPartition: a partition that no key of the layout has would be read in vain.
+func TestForeignPartition(t *testing.T) {
+	t.Parallel()
+	type row struct{ ID int }
+	w := paged(nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := table.Query[row]{Partition: keys.Raw("other")}
+	for _, err = range tab.List(context.Background(), q) {
+	}
+	var ke *keys.KeyError
+	if !errors.As(err, &ke) || ke.Key != "PartitionKey" || w.requests() != "" {
+		t.Errorf("%v, %s", err, w.requests())
+	}
+	for _, err := range tab.Rows(context.Background(), q) {
+		t.Errorf("rows of any partition can be shown: %v", err)
+	}
+	if w.requests() != "GET" {
+		t.Error(w.requests())
+	}
+}
+
+// TestOneWayBesideOthers: where only the computed key tells whose row it is, rows of others are skipped, and Get says why it
+// cannot read one.
+func TestOneWayBesideOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type user struct{ Email string }
+	folded := keys.Tuple1(keys.Fold(keys.Text()))
+	w := paged([]string{`{"odata.etag":"e","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
+	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stats table.Stats
+	var found []string
+	for e, err := range users.List(ctx, table.Query[user]{Partition: keys.Raw("p"), Stats: &stats}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, e.Value.Email)
+	}
+	if fmt.Sprint(found) != "[Jones@x]" || stats.Foreign != 1 {
+		t.Errorf("%v, %+v", found, stats)
+	}
+
+	// A merge may not take the key's ground away.
+	email := table.FieldOf(func(u *user) *string { return &u.Email })
+	w.answer = func(r *http.Request, _ string) (*http.Response, error) {
+		if r.Method == http.MethodGet {
+			return reply(200, `{"odata.etag":"e","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`), nil
+		}
+		return done(), nil
+	}
+	e, err := users.Get(ctx, keys.At(keys.Raw("p"), folded.Of("JONES@x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := users.Merge(ctx, e, email.Set("other@x")); !errors.Is(err, table.ErrKeyChanged) || e.Value.Email != "Jones@x" {
+		t.Errorf("%v, %+v", err, e.Value)
+	}
+	var ve *table.ValueError
+	if err := users.MergeAny(ctx, e.Key, email.Set("other@x")); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	if err := users.Merge(ctx, e, email.Set("JONES@x")); err != nil || e.Value.Email != "JONES@x" {
+		t.Errorf("a merge that leaves the key: %v", err)
+	}
+}
+
+// TestForeignKeys: a row whose key others have written, which Raw refuses, can be read and replaced.
+func TestForeignKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type row struct{ P, R, Name string }
+	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+		if r.Method == http.MethodGet {
+			return reply(200, `{"odata.etag":"e","PartitionKey":"p","RowKey":"Ärger","Name":"a"}`), nil
+		}
+		return done(), nil
+	}}
+	tab, err := table.New(bare(w), "ttt", table.Schema[row]{
+		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
+		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := tab.Get(ctx, keys.Stored("p", "Ärger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Value.Name = "b"
+	if err := tab.Replace(ctx, e); err != nil {
+		t.Error(err)
+	}
+	e.Value.R = "Ö"
+	if err := tab.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
+		t.Error(err)
+	}
+}

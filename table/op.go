@@ -1,0 +1,214 @@
+package table
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Op is one write, of an entity of any type, for [Transact]. The methods of a Table that end in Op make it of what the
+// entity is at that moment; what is wrong with it is reported when it is used.
+type Op struct {
+	core  *core
+	verb  string
+	kind  aztables.TransactionType
+	key   keys.Key
+	match azcore.ETag // "" for an insert or upsert
+	body  []byte
+	err   error
+
+	stored any               // the *Entity that the row is once this is done, or nil
+	done   func(azcore.ETag) // makes that true
+	doubt  func()            // nobody knows whether it is done
+}
+
+// send is a write on its own: one request.
+func (op Op) send(ctx context.Context) error {
+	if op.err != nil {
+		return op.core.opError(op.verb, op.key, op.err)
+	}
+	var etag azcore.ETag
+	err := op.core.write(ctx, op.verb, op.key, func(ctx context.Context) (err error) {
+		etag, err = op.request(ctx)
+		return err
+	})
+	op.settle(etag, err)
+	return err
+}
+
+// request calls the SDK. It writes into its options, so they are made anew for each call.
+func (op Op) request(ctx context.Context) (etag azcore.ETag, err error) {
+	c := op.core.client
+	update := aztables.UpdateModeReplace
+	switch op.kind {
+	case aztables.TransactionTypeAdd:
+		// The reply would repeat what was sent: without it, the reply is an ETag.
+		ctx = policy.WithHTTPHeader(ctx, http.Header{"Prefer": {"return-no-content"}})
+		resp, err := c.AddEntity(ctx, op.body, nil)
+		return resp.ETag, err
+	case aztables.TransactionTypeDelete:
+		_, err := c.DeleteEntity(ctx, op.key.PartitionKey(), op.key.RowKey(), &aztables.DeleteEntityOptions{IfMatch: &op.match})
+		return "", err
+	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeInsertReplace:
+		if op.kind == aztables.TransactionTypeInsertMerge {
+			update = aztables.UpdateModeMerge
+		}
+		resp, err := c.UpsertEntity(ctx, op.body, &aztables.UpsertEntityOptions{UpdateMode: update})
+		return resp.ETag, err
+	}
+	if op.kind == aztables.TransactionTypeUpdateMerge {
+		update = aztables.UpdateModeMerge
+	}
+	resp, err := c.UpdateEntity(ctx, op.body, &aztables.UpdateEntityOptions{IfMatch: &op.match, UpdateMode: update})
+	return resp.ETag, err
+}
+
+// settle tells the entity what has become of the write.
+func (op Op) settle(etag azcore.ETag, err error) {
+	switch {
+	case err == nil && op.done != nil:
+		op.done(etag)
+	case unknown(err) && op.doubt != nil:
+		op.doubt()
+	}
+}
+
+// op begins a write.
+func (t *Table[T]) op(verb string, kind aztables.TransactionType, k keys.Key) Op {
+	return Op{core: &t.core, verb: verb, kind: kind, key: k}
+}
+
+// of is op for an entity that was read.
+func (t *Table[T]) of(verb string, kind aztables.TransactionType, e *Entity[T], entire bool) Op {
+	op := t.op(verb, kind, keys.Key{})
+	if op.err = e.usable(entire); e != nil {
+		op.key, op.match, op.stored, op.doubt = e.Key, e.ETag, e, func() { e.doubtful = true }
+	}
+	return op
+}
+
+// InsertOp is [Table.Insert] as part of a transaction. [Stored] gives the entity.
+func (t *Table[T]) InsertOp(v *T) Op { return t.insertOp("Insert", t.keyOf(v), v) }
+
+// InsertAtOp is [Table.InsertAt] as part of a transaction.
+func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op { return t.insertOp("InsertAt", k, v) }
+
+func (t *Table[T]) insertOp(verb string, k keys.Key, v *T) Op {
+	op := t.op(verb, aztables.TransactionTypeAdd, k)
+	if op.body, op.err = t.create(k, v, nil); op.err != nil {
+		return op
+	}
+	e := &Entity[T]{Value: *v, Key: k}
+	op.stored, op.done = e, e.renewed(op.body)
+	return op
+}
+
+// UpsertOp is [Table.Upsert] as part of a transaction. [Stored] gives the entity.
+func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
+	return t.upsertOp("Upsert", t.keyOf(v), v, mode)
+}
+
+// UpsertAtOp is [Table.UpsertAt] as part of a transaction.
+func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
+	return t.upsertOp("UpsertAt", k, v, mode)
+}
+
+func (t *Table[T]) upsertOp(verb string, k keys.Key, v *T, mode UpsertMode) Op {
+	op := t.op(verb, aztables.TransactionTypeInsertReplace, k)
+	if op.body, op.err = t.create(k, v, nil); op.err != nil {
+		return op
+	}
+	e := &Entity[T]{Value: *v, Key: k}
+	op.stored = e
+	switch mode {
+	case ReplaceExisting:
+		op.done = e.renewed(op.body)
+	case MergeExisting:
+		op.kind, op.done = aztables.TransactionTypeInsertMerge, e.renewed(nil)
+	default:
+		op.err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
+	}
+	return op
+}
+
+// ReplaceOp is [Table.Replace] as part of a transaction.
+func (t *Table[T]) ReplaceOp(e *Entity[T]) Op { return t.replaceOp("Replace", e) }
+
+// ReplaceAnyOp is [Table.ReplaceAny] as part of a transaction.
+func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op {
+	op := t.replaceOp("ReplaceAny", e)
+	op.match = azcore.ETagAny
+	return op
+}
+
+func (t *Table[T]) replaceOp(verb string, e *Entity[T]) Op {
+	op := t.of(verb, aztables.TransactionTypeUpdateReplace, e, true)
+	if op.err != nil {
+		return op
+	}
+	if t.agrees(&e.Value, e.Key) != nil {
+		op.err = ErrKeyChanged
+		return op
+	}
+	op.body, op.err = t.encode(e.Key, &e.Value, e.raw)
+	op.done = e.renewed(op.body)
+	return op
+}
+
+// MergeOp is [Table.Merge] as part of a transaction.
+func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
+	op := t.of("Merge", aztables.TransactionTypeUpdateMerge, e, false)
+	if op.err != nil {
+		return op
+	}
+	var raw []byte
+	if op.body, raw, op.err = t.merged(e, sets); op.err != nil {
+		return op
+	}
+	renew := e.renewed(raw)
+	op.done = func(etag azcore.ETag) {
+		apply(&e.Value, sets)
+		renew(etag)
+	}
+	return op
+}
+
+// MergeAnyOp is [Table.MergeAny] as part of a transaction.
+func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
+	op := t.op("MergeAny", aztables.TransactionTypeUpdateMerge, k)
+	op.match = azcore.ETagAny
+	if op.body, op.err = t.encodeSets(k, sets); op.err == nil && t.oneWay() {
+		op.err = &ValueError{Field: "sets", Reason: "a key of this table is computed from fields and not read back, so a merge must see the entity: Get it and use Merge"}
+	}
+	return op
+}
+
+// PinOp writes nothing, but lets the transaction fail with ErrChanged or ErrNotFound unless the row is still as e was
+// read: what one row must hold for another to be written. It renews the row's ETag and Timestamp, so two transactions that
+// pin the same row exclude each other.
+func (t *Table[T]) PinOp(e *Entity[T]) Op {
+	op := t.of("Pin", aztables.TransactionTypeUpdateMerge, e, false)
+	if op.err == nil {
+		op.body, op.done = keysAlone(e.Key), e.renewed(e.raw)
+	}
+	return op
+}
+
+// DeleteOp is [Table.Delete] as part of a transaction.
+func (t *Table[T]) DeleteOp(e *Entity[T]) Op {
+	op := t.of("Delete", aztables.TransactionTypeDelete, e, false)
+	op.stored = nil
+	return op
+}
+
+// DeleteAnyOp is [Table.DeleteAny] as part of a transaction.
+func (t *Table[T]) DeleteAnyOp(k keys.Key) Op {
+	op := t.op("DeleteAny", aztables.TransactionTypeDelete, k)
+	op.match, op.err = azcore.ETagAny, k.Err()
+	return op
+}
