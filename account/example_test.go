@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // An emulator on its default ports; in production the connection string comes from the environment.
@@ -40,4 +41,21 @@ func ExampleFromCredential() {
 	}
 	fmt.Println(acc.Queue("hints").URL())
 	// Output: https://name.queue.core.windows.net/hints
+}
+
+// The SDK's clients, configured, for whatever else a program does.
+func ExampleAccount() {
+	acc, err := account.FromConnectionString("UseDevelopmentStorage=true", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(acc.Queues().URL())
+	fmt.Println(acc.Blobs().URL())
+	_, err = table.New(acc.Tables(), "staff", table.Schema[struct{ Name string }]{}, nil)
+	fmt.Println(err)
+	// Output:
+	// http://127.0.0.1:10001/devstoreaccount1
+	// http://127.0.0.1:10000/devstoreaccount1
+	// <nil>
 }

@@ -61,4 +61,9 @@ var suite = map[string]func(*env){
 	"one partition for all":   constPartition,
 	"keys that are one-way":   oneWay,
 	"rows as they are stored": rowsAsStored,
+	"transactions":            transactions,
+	"largest transaction":     largestTransaction,
+	"quoted keys":             quotedKeys,
+	"in a partition":          inPartition,
+	"rekey":                   rekeys,
 }

@@ -173,3 +173,80 @@ func ExampleRawBetween() {
 	fmt.Println(r, r.Contains("bcd"), r.Contains("c"))
 	// Output: [a, c) true false
 }
+
+// Ticks are .NET's: 100 ns since year 1.
+func ExampleTicks() {
+	at := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
+	ticks, err := keys.Ticks(at)
+	fmt.Println(ticks, err)
+	back, err := keys.FromTicks(ticks)
+	fmt.Println(back, err)
+	// Output:
+	// 635424264000000000 <nil>
+	// 2014-07-31 18:00:00 +0000 UTC <nil>
+}
+
+// The user's own text types need no conversion.
+func ExampleTextOf() {
+	type Email string
+	type Name string
+	fmt.Println(keys.Tuple2(keys.OrderedOf[Name](), keys.TextOf[Email]()).Of("Jones", "jonesj@contoso.com"))
+	// Output: Jones!_jonesj@contoso.com
+}
+
+// Three parts bind to three fields.
+func ExampleBind3() {
+	type Line struct {
+		Server string
+		At     time.Time
+		Number uint64
+		Text   string
+	}
+	log := keys.Tuple3(keys.Text(), keys.Desc(keys.Time()), keys.Uint(4))
+	b := keys.Bind3(log, func(l *Line) (*string, *time.Time, *uint64) { return &l.Server, &l.At, &l.Number })
+	row := b.Encode(&Line{Server: "web", At: time.Unix(0, 0), Number: 7})
+	fmt.Println(row)
+	var back Line
+	fmt.Println(b.Decode(&back, row.String()), back.Server, back.At, back.Number, len(b.Fields(&back)))
+	// Output:
+	// web_2534023007999999999_0007
+	// <nil> web 1970-01-01 00:00:00 +0000 UTC 7 3
+}
+
+// Ranges in the order of the values, open on one side, or below leading parts.
+func ExampleLayout3_AtLeast() {
+	reading := keys.Tuple3(keys.Text(), keys.Digits[int](2), keys.Digits[int](4))
+	fmt.Println(reading.AtLeast("web", 7, 100))
+	fmt.Println(reading.AtMost("web", 7, 100))
+	fmt.Println(reading.Prefix1("web"))
+	// Output:
+	// [web_07_0100, web_07`)
+	// [web_07_, web_07_0100]
+	// [web_, web`)
+}
+
+// What a range holds can be asked without a table.
+func ExampleRange() {
+	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	r := empid.Between(100, 199)
+	from, to, closed := r.Bounds()
+	fmt.Println(from, to, closed, r.IsSet())
+	fmt.Println(r.Contains("empid_000150"), r.Meets(empid.AtLeast(200)))
+	one := keys.Point(empid.Of(223))
+	fmt.Println(one.IsPoint(), one.Point())
+	// Output:
+	// empid_000100 empid_000199 true true
+	// true false
+	// true empid_000223
+}
+
+// A key can be taken apart, and one that was read elsewhere can be used as it is.
+func ExampleStored() {
+	k := keys.Stored("Sales", "empid_000223")
+	fmt.Println(k.PartitionKey(), k.RowKey(), k.Partition(), k.Row())
+	s, err := keys.Raw("a/b").Result()
+	fmt.Printf("%q %v\n", s, err)
+	// Output:
+	// Sales empid_000223 Sales empid_000223
+	// "" keys: "a/b" holds '/' at byte 1, which the service refuses in keys
+}

@@ -27,13 +27,21 @@ var (
 	// done. The entity cannot be used until it is read again; reading it at once proves nothing about a write that is still
 	// on its way.
 	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
-	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. A key cannot be changed in
-	// place: insert the entity under its new key and delete the old one.
-	ErrKeyChanged = errors.New("fields of the key were changed, but a row keeps its key")
+	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
+	ErrKeyChanged = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it")
 	// ErrPartial: the entity was not read whole, so replacing the row by it would lose the rest. Get it first, or merge.
 	ErrPartial = errors.New("the entity is not the whole row")
 	// ErrNoETag: the entity was not read from the table or written to it, so nothing is known of the row's version.
 	ErrNoETag = errors.New("the entity carries no ETag of a stored row")
+	// ErrDuplicateRow: a transaction holds two operations on one row.
+	ErrDuplicateRow = errors.New("the transaction holds another operation on this row")
+
+	// ErrOtherPartition: a transaction holds operations on two partitions.
+	ErrOtherPartition = errors.New("the row is in another partition than the transaction")
+
+	// ErrOtherTable: a transaction holds operations on two tables, or on one table by two services.
+	ErrOtherTable = errors.New("the row is in another table, or another service's, than the transaction")
+
 	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
 	ErrTableScan = errors.New("the query would scan the table")
 )
@@ -49,7 +57,10 @@ type OpError struct {
 }
 
 func (e *OpError) Error() string {
-	s := "table: " + e.Op + " " + e.Table
+	s := "table: " + e.Op
+	if e.Table != "" {
+		s += " " + e.Table
+	}
 	if e.Key != (keys.Key{}) {
 		s += e.Key.String()
 	}
@@ -75,7 +86,7 @@ func (c *condition) Error() string {
 // brief is an error's text, but for the service's error, whose own text prints the whole reply.
 func brief(err error) string {
 	var re *azcore.ResponseError
-	if errors.As(err, &re) {
+	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
 		return fmt.Sprintf("the service answered %d", re.StatusCode)
 	}
 	return err.Error()
@@ -154,7 +165,7 @@ func (c *core) opError(op string, k keys.Key, err error) error {
 	}
 	e := &OpError{Op: op, Table: c.name, Key: k, Err: public(err)}
 	var re *azcore.ResponseError
-	if errors.As(err, &re) {
+	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
 		e.Code = re.ErrorCode
 	}
 	return e
@@ -171,16 +182,20 @@ func (c *core) readError(op string, k keys.Key, err error) error {
 
 // writeError is the error of a request that writes: refused, not sent, or unknown.
 func (c *core) writeError(op string, k keys.Key, call *wire.Call, err error) error {
-	err = wire.Redact(err)
+	return c.opError(op, k, c.judged(call, wire.Redact(err)))
+}
+
+// judged names the condition of a write that failed.
+func (c *core) judged(call *wire.Call, err error) error {
 	switch call.Verdict(err) {
 	case wire.Refused:
 		if is := known(err); is != nil {
-			err = &condition{is, err}
+			return &condition{is, err}
 		}
 	case wire.Unknown:
-		err = &condition{ErrUnknownOutcome, err}
+		return &condition{ErrUnknownOutcome, err}
 	}
-	return c.opError(op, k, err)
+	return err
 }
 
 // known names the condition that the service's error code stands for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -134,4 +135,50 @@ func ExampleLimitError() {
 	var limit *table.LimitError
 	fmt.Println(errors.As(err, &limit), limit)
 	// Output: true property LastName: length of a string in UTF-16 units: 40000, at most 32768
+}
+
+// All six comparisons. A row that lacks the property meets none of them.
+func ExampleField_Lt() {
+	staff := sales(nil)
+	for _, c := range []table.Cond[employee]{age.Eq(40), age.Ne(40), age.Lt(40), age.Le(40), age.Gt(40), age.Ge(40)} {
+		ex, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Where: c})
+		check(err)
+		n := 0
+		for _, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Where: c}) {
+			check(err)
+			n++
+		}
+		_, cond, _ := strings.Cut(ex.Filter, "(")
+		fmt.Println("("+cond, n)
+	}
+	// Output:
+	// (Age eq 40) 1
+	// (Age ne 40) 3
+	// (Age lt 40) 2
+	// (Age le 40) 3
+	// (Age gt 40) 1
+	// (Age ge 40) 2
+}
+
+// A row as a bag of properties.
+func ExampleRow() {
+	staff := sales(nil)
+	e, err := staff.Get(context.Background(), at("Sales", 1))
+	check(err)
+	row, err := e.Row()
+	check(err)
+	name, ok := row.Get("LastName")
+	fmt.Println(row.Len(), name, ok, row.Type("Age"))
+	// Output: 2 Jones true Edm.Int32
+}
+
+// What a piece of code costs, in production or in a test.
+func ExampleCounts() {
+	requests := new(table.Counter)
+	staff := sales(requests)
+	_, err := staff.Update(context.Background(), at("Sales", 1), func(e *employee) error { e.Age++; return nil })
+	check(err)
+	n := requests.Take()
+	fmt.Println(n, n.Total(), n[table.KindReplace])
+	// Output: 1 get, 1 replace 2 1
 }

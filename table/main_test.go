@@ -20,6 +20,9 @@ import (
 // emulator serves the examples, which cannot skip themselves: under -short, they are left out here.
 var emulator *azurite.Server
 
+// service is its Table service, which all examples share, so that they can open a table twice.
+var service table.Service
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
@@ -31,6 +34,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	acc, err := account.FromConnectionString(emulator.ConnectionString, &account.Options{
+		Client: azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}},
+	})
+	check(err)
+	service = acc.Tables()
 	code := m.Run()
 	emulator.Stop()
 	os.Exit(code)
@@ -40,11 +48,7 @@ var examples atomic.Int64
 
 // newTable makes a table that no other example uses.
 func newTable[T any](schema table.Schema[T]) *table.Table[T] {
-	acc, err := account.FromConnectionString(emulator.ConnectionString, &account.Options{
-		Client: azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}},
-	})
-	check(err)
-	t, err := table.New(acc.Tables(), fmt.Sprintf("example%dx%x", examples.Add(1), time.Now().UnixNano()), schema, nil)
+	t, err := table.New(service, fmt.Sprintf("example%dx%x", examples.Add(1), time.Now().UnixNano()), schema, nil)
 	check(err)
 	check(t.Ensure(context.Background()))
 	return t

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +66,86 @@ func panics(f func()) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	f()
 	return false
+}
+
+// T2: a failed transaction is a ResponseError with status 202 and no code; which operation failed stands in the body alone.
+func TestTrapT02(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := answering(batch(broken(409, "EntityAlreadyExists", "1:The specified entity already exists.")))
+	add := aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}
+	_, err := bare(w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add, add}, nil)
+	var re *azcore.ResponseError
+	if !errors.As(err, &re) || re.StatusCode != 202 || re.ErrorCode != "" {
+		t.Errorf("the SDK tells what has failed now: %v", err)
+	}
+	staff := newStaff(t, bare(w))
+	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "a", 1}), staff.InsertOp(&employee{"Sales", 2, "b", 1}))
+	var be *table.BatchError
+	if !errors.As(err, &be) || be.Index != 1 || be.Key != at("Sales", 2) || !errors.Is(err, table.ErrExists) || !errors.As(err, &re) || re.StatusCode != 409 {
+		t.Error(err)
+	}
+}
+
+// T3: a reply to a failed transaction that is cut short is reported as success, or makes the SDK panic.
+func TestTrapT03(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	refusal := batch(broken(409, "EntityAlreadyExists", "1:The specified entity already exists."))
+	certain := strings.Index(refusal, "}}}") + len("}}}")
+	add := aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}
+	w := &wire{}
+	sdk, staff := bare(w).NewClient("staff"), newStaff(t, bare(w))
+	successes, panicked := 0, 0
+	for cut := range certain {
+		w.answer = func(*http.Request, string) (*http.Response, error) { return accepted(refusal[:cut]) }
+		if panics(func() {
+			if _, err := sdk.SubmitTransaction(ctx, []aztables.TransactionAction{add, add}, nil); err == nil {
+				successes++
+			}
+		}) {
+			panicked++
+		}
+		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "a", 1}), staff.InsertOp(&employee{"Sales", 2, "b", 1}))
+		if !errors.Is(err, table.ErrUnknownOutcome) {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+	}
+	if successes == 0 || panicked == 0 {
+		t.Errorf("of %d cuts the SDK takes %d for success now, and panics at %d", certain, successes, panicked)
+	}
+}
+
+// T5: an update in a transaction without IfMatch carries no If-Match, and so inserts a row that is missing.
+func TestTrapT05(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := answering(batch(part(1), part(2), part(3)))
+	var actions []aztables.TransactionAction
+	for i, kind := range []aztables.TransactionType{aztables.TransactionTypeUpdateMerge, aztables.TransactionTypeUpdateReplace, aztables.TransactionTypeUpdateMerge} {
+		actions = append(actions, aztables.TransactionAction{ActionType: kind, Entity: fmt.Appendf(nil, `{"PartitionKey":"p","RowKey":"r%d"}`, i)})
+	}
+	if _, err := bare(w).NewClient("staff").SubmitTransaction(ctx, actions, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range sentParts(w) {
+		if p.match != "" {
+			t.Errorf("the SDK asks for a row that exists now: %+v", p)
+		}
+	}
+	staff := newStaff(t, bare(w))
+	e, f := stored(t, staff, w), stored(t, staff, w)
+	f.Key, f.Value.ID = at("Sales", 1), 1
+	if _, err := table.Transact(ctx, staff.ReplaceAnyOp(e), staff.MergeAnyOp(at("Sales", 2), age.Set(1)), staff.ReplaceOp(f)); err != nil {
+		t.Fatal(err)
+	}
+	var matches []string
+	for _, p := range sentParts(w) {
+		matches = append(matches, p.match)
+	}
+	if want := []string{"*", "*", etag}; !slices.Equal(matches, want) {
+		t.Errorf("%q", matches)
+	}
 }
 
 // T6: bodies go through map[string]any: an int64 written as a number is rounded, and a whole double becomes an Int32.
@@ -176,6 +258,83 @@ func TestTrapT08(t *testing.T) {
 	ex, err := tab.Explain(table.Query[row]{Partition: keys.Raw("p"), Where: when.Ge(local)})
 	if err != nil || !strings.Contains(ex.Filter, "datetime'2026-11-21T07:00:00Z'") {
 		t.Errorf("%+v, %v", ex, err)
+	}
+}
+
+// T9: in a transaction the SDK does not double the quotes in a key's address, so that a key can address another row.
+func TestTrapT09(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := answering(batch(part(1)))
+	any := azcore.ETagAny
+	merge := aztables.TransactionAction{ActionType: aztables.TransactionTypeUpdateMerge, Entity: []byte(`{"PartitionKey":"O'Brien","RowKey":"r"}`), IfMatch: &any}
+	if _, err := bare(w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{merge}, nil); err != nil || !strings.Contains(sentParts(w)[0].line, "O%27Brien'") {
+		t.Errorf("the SDK doubles quotes now: %v, %s", err, sentParts(w)[0].line)
+	}
+	type row struct{ P, R, Name string }
+	tab, err := table.New(bare(w), "ttt", table.Schema[row]{
+		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
+		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := table.FieldOf(func(r *row) *string { return &r.Name })
+	const pk, rk = "O'Brien", "x',RowKey='y"
+	k := keys.At(keys.Raw(pk), keys.Raw(rk))
+	const address = "(PartitionKey='O%27%27Brien',RowKey='x%27%27%2CRowKey=%27%27y')"
+	for what, op := range map[string]table.Op{
+		"insert":       tab.InsertOp(&row{pk, rk, "n"}),
+		"upsert":       tab.UpsertOp(&row{pk, rk, "n"}, table.ReplaceExisting),
+		"upsert merge": tab.UpsertOp(&row{pk, rk, "n"}, table.MergeExisting),
+		"merge":        tab.MergeAnyOp(k, name.Set("n")),
+		"merge by tag": tab.MergeOp(&table.Entity[row]{Value: row{P: pk, R: rk}, Key: k, ETag: etag}, name.Set("n")),
+		"delete":       tab.DeleteAnyOp(k),
+		"pin":          tab.PinOp(&table.Entity[row]{Value: row{P: pk, R: rk}, Key: k, ETag: etag}),
+	} {
+		if _, err := table.Transact(ctx, op); err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		p := sentParts(w)[0]
+		if what == "insert" {
+			if strings.Contains(p.line, "(") || !strings.Contains(p.body, `"PartitionKey":"O'Brien"`) || !strings.Contains(p.body, `"RowKey":"x',RowKey='y"`) {
+				t.Errorf("%s: %+v", what, p)
+			}
+			continue
+		}
+		if !strings.Contains(p.line, address) {
+			t.Errorf("%s: %s", what, p.line)
+		}
+		if what != "delete" && what != "pin" && !strings.Contains(p.body, `"Name":"n"`) {
+			t.Errorf("%s: %s", what, p.body)
+		}
+	}
+}
+
+// T11: a reply to a POST that is cut off is neither asked for again nor told from a refusal.
+func TestTrapT11(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := &wire{answer: func(*http.Request, string) (*http.Response, error) { return severed(batch(part(1)), 40), nil }}
+	add := aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}
+	_, err := bare(w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add}, nil)
+	var re *azcore.ResponseError
+	if err == nil || errors.As(err, &re) || w.requests() != "POST" {
+		t.Errorf("the SDK does something else now: %v after %s", err, w.requests())
+	}
+	w.sent = nil
+	staff := newStaff(t, bare(w))
+	e := stored(t, staff, w)
+	if _, err := table.Transact(ctx, staff.ReplaceOp(e)); !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, io.ErrUnexpectedEOF) || w.requests() != "POST" {
+		t.Errorf("%v after %s", err, w.requests())
+	}
+	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
+		t.Errorf("the entity can be used although nobody knows its ETag: %v", err)
+	}
+	// An insert on its own is a POST too.
+	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
 	}
 }
 

@@ -68,6 +68,7 @@ type everything struct {
 	Addr    netip.Addr
 	Doc     map[string]int `table:",json"`
 	Hours   []int64        `table:"h,each=24"`
+	Times   []time.Time    `table:"m,each=2"`
 	Home    place
 	Größe   int32
 	Extra   map[string]any `table:",extra"`
@@ -187,6 +188,14 @@ func TestSpecialDoubles(t *testing.T) {
 	if err != nil || !math.IsNaN(v.A) || !math.IsInf(v.B, 1) || !math.IsInf(v.C, -1) || !math.IsNaN(v.Bare) {
 		t.Errorf("%+v, %v", v, err)
 	}
+	// Whole doubles that have lost their point on the way, whatever their size.
+	w, _, err := decode[d](newPlan(t, d{}), `{"A":3000000000,"B":100000000000000000000,"C":-9007199254740992}`)
+	if err != nil || w.A != 3e9 || w.B != 1e20 || w.C != -9007199254740992 {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if w, _, err := decode[d](newPlan(t, d{}), `{"A":9007199254740993}`); err == nil {
+		t.Errorf("an Int64 was rounded to %v", w.A)
+	}
 	got, err := encode(newPlan(t, d{}), v)
 	if err != nil || !strings.Contains(got, `"A@odata.type":"Edm.Double","A":"NaN"`) || !strings.Contains(got, `"C":"-Infinity"`) {
 		t.Error(got, err)
@@ -280,6 +289,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"column of the library": {everything{Extra: map[string]any{"_op": "x"}}, `"_op"`},
 		"column with a hyphen":  {everything{Extra: map[string]any{"a-b": "x"}}, `"a-b"`},
 		"column with a digit":   {everything{Extra: map[string]any{"1a": "x"}}, `"1a"`},
+		"absent last element":   {everything{Times: []time.Time{time.Unix(0, 0), {}}}, "m1"},
 		"column without a name": {everything{Extra: map[string]any{"": "x"}}, `""`},
 	} {
 		_, err := encode(p, c.v)
@@ -330,13 +340,34 @@ func TestEntityLimits(t *testing.T) {
 	}
 }
 
+// Types with which a plan goes wrong easily: without an end, with methods of a field that nobody can reach, with a name twice.
+type (
+	endless *endless
+	stamped struct {
+		time.Time
+		Note string
+	}
+	placed struct{ place }
+	twice  struct{}
+)
+
+func (twice) PropertySuffixes() []string     { return []string{"A", "A"} }
+func (twice) PropertyValues() ([]any, error) { return nil, nil }
+func (*twice) SetPropertyValues([]any) error { return nil }
+
 func TestTypesThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	type inner struct{ A int }
 	for _, v := range []any{
 		5, struct{ C chan int }{}, struct{ F func() }{}, struct{ C complex128 }{}, struct{ M map[string]int }{}, struct{ I any }{},
 		struct{ S []string }{}, struct{ S inner }{}, struct{ P **int }{}, struct{ P *place }{}, struct{ A [3]int }{}, struct{ U uintptr }{},
-		struct{ *inner }{}, struct {
+		struct{ *inner }{}, struct{ X endless }{}, struct{ stamped }{}, struct{ placed }{}, struct{ Twice twice }{}, struct {
+			A place `table:",omitempty"`
+		}{}, struct {
+			A []int `table:",json,each"`
+		}{}, struct {
+			A map[string]any `table:",json,extra"`
+		}{}, struct {
 			A int `table:"X"`
 			B int `table:"X"`
 		}{}, struct {
@@ -384,6 +415,16 @@ func TestBoundFieldsAreNoProperties(t *testing.T) {
 	if _, _, err := p.Comparable(path, reflect.ValueOf("k")); err == nil {
 		t.Error("a filter compares a key field by property")
 	}
+	// A struct that is stored as a whole would store the key's field with it.
+	type Base struct{ ID int }
+	type doc struct {
+		Base `table:"Base,json"`
+	}
+	var d doc
+	var te *TypeError
+	if _, err := NewPlan(reflect.TypeFor[doc](), [][]int{Find(reflect.ValueOf(&d).Elem(), &d.ID)}); !errors.As(err, &te) {
+		t.Error(err)
+	}
 }
 
 // TestUnknownColumnsSurvive: a double stays one, hidden properties stay, known ones are left to the fields.
@@ -395,6 +436,12 @@ func TestUnknownColumnsSurvive(t *testing.T) {
 		Extra map[string]any `table:",extra"`
 	}
 	raw := []byte(`{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","N":null}`)
+	// A name that no service would keep does not become another property.
+	w := NewWriter(nil, "p", "r")
+	newPlan(t, row{}).PutUnknown(w, []byte(`{"x\":1,\"RowKey\":\"evil\",\"y":2}`))
+	if got, err := w.Finish(); err != nil || string(got) != `{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}` {
+		t.Errorf("%s, %v", got, err)
+	}
 	for _, c := range []struct {
 		p    *Plan
 		want string

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -11,12 +12,17 @@ import (
 
 // Call follows one call through the SDK: its reply, and how far its request got.
 type Call struct {
+	// MaxBody is the size at which a request body is refused before it is sent, on clients with the Probe policies; 0 is
+	// no limit. The error is a *BodyError.
+	MaxBody int64
+
 	resp  *http.Response
 	probe probe
 }
 
 // Read prepares a call that may be repeated: the client's own retry options stay.
 func (c *Call) Read(ctx context.Context) context.Context {
+	c.probe.max = c.MaxBody
 	ctx = context.WithValue(ctx, probeKey{}, &c.probe)
 	return policy.WithCaptureResponse(ctx, &c.resp)
 }
@@ -25,6 +31,22 @@ func (c *Call) Read(ctx context.Context) context.Context {
 // finds: 'exists' for a row that the first try has inserted. So its retries are off, on any client. try bounds the one try.
 func (c *Call) Write(ctx context.Context, try time.Duration) context.Context {
 	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: try})
+}
+
+// Status is that of the reply, 0 if there is none.
+func (c *Call) Status() int {
+	if c.resp == nil {
+		return 0
+	}
+	return c.resp.StatusCode
+}
+
+// Part is the reply to one part of the request, without its body.
+func (c *Call) Part(status int) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: c.resp.Header.Clone(), Body: http.NoBody, Request: c.resp.Request,
+	}
 }
 
 // Body returns the reply as the service sent it. The SDK's own copy has lost the decimal point of whole doubles.

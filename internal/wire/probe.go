@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 
@@ -11,7 +12,15 @@ import (
 var errNoReply = errors.New("the client's pipeline kept no reply")
 
 // probe is carried by a call's context and marked by the two Probe policies, if the client has them.
-type probe struct{ entered, sent atomic.Bool }
+type probe struct {
+	entered, sent atomic.Bool
+	max           int64
+}
+
+// BodyError is a request body that is too large to be sent.
+type BodyError struct{ Size int }
+
+func (e *BodyError) Error() string { return fmt.Sprintf("the request body has %d bytes", e.Size) }
 
 type probeKey struct{}
 
@@ -26,6 +35,9 @@ type (
 func (ProbeCall) Do(r *policy.Request) (*http.Response, error) {
 	if p, ok := r.Raw().Context().Value(probeKey{}).(*probe); ok {
 		p.entered.Store(true)
+		if n := r.Raw().ContentLength; p.max > 0 && n > p.max {
+			return nil, &BodyError{int(n)}
+		}
 	}
 	return r.Next()
 }

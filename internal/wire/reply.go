@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
 // Failure is the operation for which a transaction was refused.
@@ -24,8 +26,8 @@ type Failure struct {
 // An error means that the reply does not tell the outcome. A success counts only when the reply is whole, to the last
 // byte of its closing boundary: what is missing of a cut reply may be the failure. A failure counts as soon as its part is
 // there.
-func ParseReply(body []byte, n int) (etags []string, failure *Failure, err error) {
-	p := replyParser{rest: body, etags: make([]string, 0, n)}
+func ParseReply(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
+	p := replyParser{rest: body, etags: make([]azcore.ETag, 0, n)}
 	if err := p.outer(n); err != nil {
 		return nil, nil, fmt.Errorf("the reply to a transaction of %d operations %w, after %d of its parts", n, err, len(p.etags))
 	}
@@ -46,7 +48,7 @@ var (
 // replyParser goes through a reply line by line. Lines end in LF or CR LF, for Cosmos DB mixes them.
 type replyParser struct {
 	rest    []byte
-	etags   []string
+	etags   []azcore.ETag
 	failure *Failure
 }
 
@@ -145,7 +147,7 @@ func (p *replyParser) part(open []byte, n int) error {
 			return errCut
 		}
 	}
-	p.etags = append(p.etags, head["etag"])
+	p.etags = append(p.etags, azcore.ETag(head["etag"]))
 	return nil
 }
 

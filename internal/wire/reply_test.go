@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
 // The exchanges below are what the live service and Cosmos DB answered in the recordings of the SDKs' own tests, restated:
@@ -40,16 +42,16 @@ const (
 )
 
 // tag is an ETag; those of one transaction differ and follow no order.
-func tag(fraction int) string {
-	return fmt.Sprintf(`W/"datetime'2017-10-02T20%%3A21%%3A26.%dZ'"`, fraction)
+func tag(fraction int) azcore.ETag {
+	return azcore.ETag(fmt.Sprintf(`W/"datetime'2017-10-02T20%%3A21%%3A26.%dZ'"`, fraction))
 }
 
 func inserted(fraction int) string {
-	return answer("204 No Content", "\r\n", nosniff, noCache, quiet, version3, "Location: "+where, "DataServiceId: "+where, "ETag: "+tag(fraction))
+	return answer("204 No Content", "\r\n", nosniff, noCache, quiet, version3, "Location: "+where, "DataServiceId: "+where, "ETag: "+string(tag(fraction)))
 }
 
 func updated(fraction int) string {
-	return answer("204 No Content", "\r\n", nosniff, noCache, version1, "ETag: "+tag(fraction))
+	return answer("204 No Content", "\r\n", nosniff, noCache, version1, "ETag: "+string(tag(fraction)))
 }
 
 func deleted() string { return answer("204 No Content", "\r\n", nosniff, noCache, version1) }
@@ -59,7 +61,7 @@ func echoed(fraction int, id string) string {
 	if id != "" {
 		head = append(head, "Content-ID: "+id)
 	}
-	head = append(head, nosniff, noCache, "Preference-Applied: return-content", "Location: "+where, "ETag: "+tag(fraction))
+	head = append(head, nosniff, noCache, "Preference-Applied: return-content", "Location: "+where, "ETag: "+string(tag(fraction)))
 	return answer("201 Created", `{"odata.metadata":"https://x/$metadata#staff/@Element","PartitionKey":"partition1","RowKey":"row4","Text":"--`+changeGUID+`"}`+"\r\n", head...)
 }
 
@@ -80,7 +82,7 @@ type exchange struct {
 	name  string
 	n     int // operations sent
 	reply string
-	etags []string
+	etags []azcore.ETag
 	index int
 	code  string
 }
@@ -91,10 +93,10 @@ func exchanges() []exchange {
 	return []exchange{
 		{name: "insert, delete, update, merge, two upserts; Content-IDs echoed", n: 6,
 			reply: set(withID("1", inserted(8694883)), withID("2", deleted()), withID("3", updated(7663717)), withID("4", updated(7854348)), withID("5", updated(8244597)), withID("6", updated(7673751))),
-			etags: []string{tag(8694883), "", tag(7663717), tag(7854348), tag(8244597), tag(7673751)}},
-		{name: "no Content-ID", n: 2, reply: set(inserted(1), deleted()), etags: []string{tag(1), ""}},
-		{name: "Content-IDs in another order", n: 2, reply: set(withID("2", inserted(1)), withID("1", updated(2))), etags: []string{tag(1), tag(2)}},
-		{name: "entities echoed, the first without a Content-ID", n: 3, reply: set(echoed(1, ""), echoed(1, "1"), echoed(1, "2")), etags: []string{tag(1), tag(1), tag(1)}},
+			etags: []azcore.ETag{tag(8694883), "", tag(7663717), tag(7854348), tag(8244597), tag(7673751)}},
+		{name: "no Content-ID", n: 2, reply: set(inserted(1), deleted()), etags: []azcore.ETag{tag(1), ""}},
+		{name: "Content-IDs in another order", n: 2, reply: set(withID("2", inserted(1)), withID("1", updated(2))), etags: []azcore.ETag{tag(1), tag(2)}},
+		{name: "entities echoed, the first without a Content-ID", n: 3, reply: set(echoed(1, ""), echoed(1, "1"), echoed(1, "2")), etags: []azcore.ETag{tag(1), tag(1), tag(1)}},
 		{name: "one operation, no index", n: 1, reply: set(withID("1", refused("412 Precondition Failed", "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied."))), code: "UpdateConditionNotSatisfied"},
 		{name: "one insert, no index", n: 1, reply: set(refused("409 Conflict", "EntityAlreadyExists", "The specified entity already exists.", preferring...)), code: "EntityAlreadyExists"},
 		{name: "one delete, no index", n: 1, reply: set(refused("404 Not Found", "ResourceNotFound", "The specified resource does not exist.")), code: "ResourceNotFound"},
@@ -110,8 +112,8 @@ func exchanges() []exchange {
 			reply: "--" + batchGUID + "\r\nContent-Type: multipart/mixed; boundary=" + changeGUID + "\r\n\r\n--" + changeGUID + "\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n" +
 				"HTTP/1.1 409 Conflict\r\nContent-Type: application/json;odata=fullmetadata\r\n\r\n" + `{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-us","value":"2:The specified entity already exists.\n\nRequestID:5e4f03ea\n"}}}` +
 				"\r\n--" + changeGUID + "--\n--" + batchGUID + "--\r\n"},
-		{name: "line feeds alone", n: 2, reply: unfold(set(inserted(1), updated(2))), etags: []string{tag(1), tag(2)}},
-		{name: "nothing behind the closing boundary", n: 1, reply: strings.TrimSuffix(set(inserted(1)), "\r\n"), etags: []string{tag(1)}},
+		{name: "line feeds alone", n: 2, reply: unfold(set(inserted(1), updated(2))), etags: []azcore.ETag{tag(1), tag(2)}},
+		{name: "nothing behind the closing boundary", n: 1, reply: strings.TrimSuffix(set(inserted(1)), "\r\n"), etags: []azcore.ETag{tag(1)}},
 	}
 }
 

@@ -1,0 +1,150 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type review struct {
+	Department string
+	ID, Year   int
+	Rating     int32
+}
+
+var (
+	reviewKey    = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
+	reviewSchema = table.Schema[review]{
+		Partition: keys.Bind1(dept, func(r *review) *string { return &r.Department }),
+		Row:       keys.Bind2(reviewKey, func(r *review) (*int, *int) { return &r.ID, &r.Year }),
+	}
+)
+
+// beside opens a second type in a table.
+func beside[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Table[T] {
+	t, err := table.New(service, other.Name(), schema, nil)
+	check(err)
+	return t
+}
+
+// Entities of several types change together, or not at all.
+func ExampleTransact() {
+	ctx := context.Background()
+	staff := sales(nil)
+	reviews := beside(staff, reviewSchema)
+	jones, err := staff.Get(ctx, at("Sales", 1))
+	check(err)
+	smith, err := staff.Get(ctx, at("Sales", 2))
+	check(err)
+
+	jones.Value.Age++
+	receipt, err := table.Transact(ctx,
+		staff.ReplaceOp(jones),
+		staff.DeleteOp(smith),
+		reviews.InsertOp(&review{"Sales", 1, 2026, 5}),
+	)
+	check(err)
+	stored := table.Stored[review](receipt, 2)
+	fmt.Println(stored.Key, jones.ETag == receipt.ETags[0], stored.ETag == receipt.ETags[2])
+
+	// smith is gone: the second operation is refused, and the first is not done.
+	_, err = table.Transact(ctx, reviews.DeleteOp(stored), staff.MergeOp(smith, age.Set(40)))
+	var refused *table.BatchError
+	fmt.Println(errors.As(err, &refused), refused.Index, refused.Key, errors.Is(err, table.ErrNotFound))
+	// Output:
+	// ('Sales','000001_2026') true true
+	// true 1 ('Sales','empid_000002') true
+}
+
+// Each write has a form for transactions: by ETag, past it, and those that ask for nothing.
+func ExampleTable_InsertOp() {
+	ctx := context.Background()
+	staff := sales(nil)
+	list := []table.Op{
+		staff.InsertOp(&employee{"Sales", 10, "Weber", 30}),
+		staff.InsertAtOp(at("Sales", 11), &employee{"Sales", 11, "Cao", 31}),
+		staff.UpsertOp(&employee{"Sales", 1, "Johnson", 32}, table.ReplaceExisting),
+		staff.UpsertAtOp(at("Sales", 12), &employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
+		staff.MergeAnyOp(at("Sales", 2), age.Set(36)),
+		staff.DeleteAnyOp(at("Sales", 3)),
+	}
+	receipt, err := table.Transact(ctx, list...)
+	check(err)
+	weber := table.Stored[employee](receipt, 0)
+	weber.Value.Last = "Weaver"
+	_, err = table.Transact(ctx, staff.ReplaceAnyOp(weber))
+	check(err)
+	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+		check(err)
+		fmt.Println(e.Value.ID, e.Value.Last, e.Value.Age)
+	}
+	// Output:
+	// 1 Johnson 32
+	// 2 Smith 36
+	// 4 Müller 45
+	// 10 Weaver 30
+	// 11 Cao 31
+	// 12 Rossi 33
+}
+
+// A pinned row is not written, but nothing is written unless it is as it was read.
+func ExampleTable_PinOp() {
+	ctx := context.Background()
+	staff := sales(nil)
+	boss, err := staff.Get(ctx, at("Sales", 1))
+	check(err)
+	check(staff.MergeAny(ctx, boss.Key, age.Set(65))) // somebody else
+	_, err = table.Transact(ctx, staff.PinOp(boss), staff.InsertOp(&employee{"Sales", 9, "Weber", 30}))
+	fmt.Println(errors.Is(err, table.ErrChanged))
+	// Output: true
+}
+
+// Two rows are read, and both are written if neither has changed; else it begins again.
+func ExampleInPartition() {
+	ctx := context.Background()
+	staff := sales(nil)
+	_, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
+		a, err := table.GetIn(tx, staff, empid.Of(1))
+		if err != nil {
+			return err
+		}
+		b, err := table.GetIn(tx, staff, empid.Of(2))
+		if err != nil {
+			return err
+		}
+		a.Value.Age, b.Value.Age = b.Value.Age, a.Value.Age
+		tx.Do(staff.ReplaceOp(a), staff.ReplaceOp(b))
+		return tx.Context().Err()
+	})
+	check(err)
+	_, err = table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
+		for e, err := range table.ListIn(tx, staff, table.Query[employee]{Rows: empid.Between(1, 2)}) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(e.Value.Last, e.Value.Age)
+		}
+		return nil
+	})
+	check(err)
+	// Output:
+	// Jones 35
+	// Smith 30
+}
+
+// A row cannot change its key in place: it moves, in one transaction.
+func ExampleTable_Rekey() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, at("Sales", 1))
+	check(err)
+	e.Value.ID = 100
+	check(staff.Rekey(ctx, e))
+	_, err = staff.Get(ctx, at("Sales", 1))
+	fmt.Println(e.Key, errors.Is(err, table.ErrNotFound))
+	check(staff.RekeyAt(ctx, e, e.Key)) // the same key: a replace
+	// Output: ('Sales','empid_000100') true
+}

@@ -1,0 +1,50 @@
+package table
+
+import (
+	"context"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Rekey moves the row to the key that the schema makes of e.Value, whose key fields have been changed: the new row is
+// inserted, with the columns that T does not know, and the old one deleted by its ETag, both or neither. The partition must
+// stay the same, for no transaction covers two. Where the key is the same, it is Replace. 1 request; e then is the new row.
+//
+// Errors: ErrExists where a row has the new key; ErrChanged and ErrNotFound about the old one; ErrOtherPartition;
+// ErrPartial; ErrNoETag; ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError.
+func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
+	if e == nil {
+		return t.opError("Rekey", keys.Key{}, errNil)
+	}
+	return t.RekeyAt(ctx, e, t.keyOf(&e.Value))
+}
+
+// RekeyAt is Rekey to an explicit key, for schemas that leave a binding out.
+func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err error) {
+	ctx, end := t.span(ctx, "Rekey")
+	defer func() { end(err) }()
+	remove := t.of("Rekey", aztables.TransactionTypeDelete, e, true)
+	fail := func(err error) error { return t.opError("Rekey", remove.key, err) }
+	switch {
+	case remove.err != nil:
+		return fail(remove.err)
+	case to == e.Key:
+		return t.replaceOp("Rekey", e).send(ctx)
+	case to.Err() == nil && to.PartitionKey() != e.Key.PartitionKey():
+		return fail(ErrOtherPartition)
+	}
+	insert := t.op("Rekey", aztables.TransactionTypeAdd, to)
+	if insert.body, insert.err = t.create(to, &e.Value, e.raw); insert.err != nil {
+		return fail(insert.err)
+	}
+	etags, err := t.transact(ctx, "Rekey", []Op{insert, remove})
+	remove.settle("", err) // the doubt, if there is one
+	if err != nil {
+		return err
+	}
+	e.Key = to
+	e.renewed(insert.body)(etags[0])
+	return nil
+}

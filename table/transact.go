@@ -1,0 +1,233 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// The limits of an entity group transaction ('Performing entity group transactions').
+const (
+	maxOperations  = 100
+	maxTransaction = 4 << 20
+)
+
+// BatchError says which operation of a transaction failed. Nothing of the transaction was done. Err is one of the
+// package's conditions (ErrExists, ErrChanged, …), a typed error of a check, or the service's *azcore.ResponseError.
+type BatchError struct {
+	Index int      // of the operation in the caller's list; -1 if the service did not name one of it
+	Key   keys.Key // its row
+	Code  string   // the service's error code, if it answered with one
+	Err   error
+}
+
+func (e *BatchError) Error() string {
+	s := fmt.Sprintf("operation %d", e.Index)
+	if e.Index < 0 {
+		s = "an operation"
+	}
+	if e.Key != (keys.Key{}) {
+		s += " " + e.Key.String()
+	}
+	s += ": "
+	if e.Code != "" {
+		s += e.Code + ": "
+	}
+	return s + brief(e.Err)
+}
+
+// Unwrap returns Err.
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// Receipt is what a transaction has done.
+type Receipt struct {
+	ETags []azcore.ETag // of the rows, in the order of the operations; "" for those that were deleted
+
+	stored []any
+}
+
+// Stored returns the entity that operation i of a transaction has stored or changed. It is nil where that was a delete, a
+// merge by key, or an operation of another type.
+func Stored[T any](r *Receipt, i int) *Entity[T] {
+	if r == nil || i < 0 || i >= len(r.stored) {
+		return nil
+	}
+	e, _ := r.stored[i].(*Entity[T])
+	return e
+}
+
+// Transact does all operations or none: an entity group transaction. They may be of several types, in one partition of one
+// table, each row once, at most 100 and 4 MiB. Entities that they were made of are renewed when it succeeds and stay as they
+// are when it fails. 1 request.
+//
+//	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&r))
+//
+// Errors: *BatchError for an operation that was refused, by a check or by the service, with ErrExists, ErrChanged,
+// ErrNotFound, ErrDuplicateRow, ErrOtherPartition, ErrOtherTable and all errors of the single verbs in it; *LimitError for
+// a transaction that is empty or too large; ErrUnknownOutcome, after which its entities cannot be used until they are read
+// again. The size is that of the request body, counted exactly on clients made with [ClientOptions]; on others the service
+// refuses the few transactions that pass the check by the length of their entities.
+func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
+	if len(ops) == 0 || len(ops) > maxOperations {
+		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction, which has at least 1", Got: len(ops), Max: maxOperations}}
+	}
+	c := ops[0].core
+	if err := together(ops); err != nil {
+		if c == nil {
+			c = new(core)
+		}
+		return nil, c.opError("Transact", keys.Key{}, err)
+	}
+	etags, err := c.transact(ctx, "Transact", ops)
+	if err != nil {
+		etags = make([]azcore.ETag, len(ops))
+	}
+	r := &Receipt{ETags: etags}
+	for i, op := range ops {
+		op.settle(etags[i], err)
+		r.stored = append(r.stored, op.stored)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// together tells whether operations can be one transaction.
+func together(ops []Op) error {
+	rows := make(map[string]bool, len(ops))
+	size := 0
+	for i, op := range ops {
+		fail := func(err error) error { return &BatchError{Index: i, Key: readable(op.key), Err: public(err)} }
+		first := ops[0]
+		switch {
+		case op.core == nil:
+			return fail(&ValueError{Field: "Op", Reason: "was made by no method of a table"})
+		case op.err != nil:
+			return fail(op.err)
+		case !op.core.same(first.core):
+			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, op.core.name, first.core.name))
+		case op.key.PartitionKey() != first.key.PartitionKey():
+			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherPartition, edm.Quote(op.key.PartitionKey()), edm.Quote(first.key.PartitionKey())))
+		case rows[op.key.RowKey()]:
+			return fail(ErrDuplicateRow)
+		}
+		rows[op.key.RowKey()] = true
+		size += len(op.body)
+	}
+	if size > maxTransaction {
+		return tooLarge(size)
+	}
+	return nil
+}
+
+func tooLarge(size int) error {
+	return &LimitError{Limit: "size of a transaction's request in bytes", Got: size, Max: maxTransaction}
+}
+
+// readable is a key for an error, or none if the error is about the key.
+func readable(k keys.Key) keys.Key {
+	if k.Err() != nil {
+		return keys.Key{}
+	}
+	return k
+}
+
+// transact sends a transaction and judges its outcome.
+func (c *core) transact(ctx context.Context, verb string, ops []Op) (etags []azcore.ETag, err error) {
+	ctx, end := c.span(ctx, verb)
+	defer func() { end(err) }()
+	if err := ctx.Err(); err != nil {
+		return nil, c.opError(verb, keys.Key{}, err)
+	}
+	ctx, cancel := bound(ctx, c.opt.WriteTimeout)
+	defer cancel()
+	call := wire.Call{MaxBody: maxTransaction}
+	serr := c.submit(call.Write(ctx, c.tryTimeout()), &call, ops)
+	var large *wire.BodyError
+	switch {
+	case errors.As(serr, &large):
+		return nil, c.opError(verb, keys.Key{}, tooLarge(large.Size))
+	case call.Status() != http.StatusAccepted:
+		return nil, c.writeError(verb, keys.Key{}, &call, serr)
+	}
+	// The service has answered. What the SDK has made of the reply is not looked at: it takes cut ones for success.
+	body, err := call.Body()
+	if err == nil {
+		var failure *wire.Failure
+		if etags, failure, err = wire.ParseReply(body, len(ops)); failure != nil {
+			return nil, c.refused(verb, &call, ops, failure)
+		}
+	}
+	if err != nil {
+		return nil, c.opError(verb, keys.Key{}, &condition{ErrUnknownOutcome, wire.Redact(err)})
+	}
+	return etags, nil
+}
+
+// submit calls the SDK. It panics on replies that it did not expect; the reply is there all the same.
+func (c *core) submit(ctx context.Context, call *wire.Call, ops []Op) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if call.Status() == 0 {
+				panic(r) // not by a reply, so not the SDK's
+			}
+			err = fmt.Errorf("the SDK cannot read the reply: %v", r)
+		}
+	}()
+	actions := make([]aztables.TransactionAction, len(ops))
+	for i := range ops {
+		actions[i] = ops[i].action()
+	}
+	_, err = c.client.SubmitTransaction(ctx, actions, nil)
+	return err
+}
+
+// action is an operation as the SDK takes it.
+func (op Op) action() aztables.TransactionAction {
+	a := aztables.TransactionAction{ActionType: op.kind, Entity: op.body}
+	if op.match != "" {
+		a.IfMatch = &op.match
+	}
+	if op.kind == aztables.TransactionTypeAdd {
+		return a
+	}
+	// The SDK addresses the row by the keys of the body, and does not double the quotes in them. The body's own keys are
+	// then wrong, but nobody reads them: the service goes by the address.
+	k := op.key
+	if pk, rk := k.PartitionKey(), k.RowKey(); strings.Contains(pk+rk, "'") {
+		double := strings.NewReplacer("'", "''")
+		k = keys.Stored(double.Replace(pk), double.Replace(rk))
+		if op.body != nil {
+			a.Entity = append(bytes.TrimSuffix(keysAlone(k), []byte("}")), op.body[len(keysAlone(op.key))-1:]...)
+		}
+	}
+	if op.body == nil {
+		a.Entity = keysAlone(k)
+	}
+	return a
+}
+
+// refused is the error of a transaction of which the service refused one operation.
+func (c *core) refused(verb string, call *wire.Call, ops []Op, f *wire.Failure) error {
+	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.Part(f.Status)}
+	err := c.judged(call, re)
+	if unknown(err) {
+		return c.opError(verb, keys.Key{}, err)
+	}
+	b := &BatchError{Index: f.Index, Code: f.Code, Err: err}
+	if f.Index >= 0 {
+		b.Key = readable(ops[f.Index].key)
+	}
+	return c.opError(verb, keys.Key{}, b)
+}
