@@ -66,4 +66,11 @@ var suite = map[string]func(*env){
 	"quoted keys":             quotedKeys,
 	"in a partition":          inPartition,
 	"rekey":                   rekeys,
+	"cursors":                 cursors,
+	"another process":         otherProcess,
+	"many keys":               manyKeys,
+	"counts":                  counts,
+	"get or insert":           getOrInsert,
+	"partitions":              partitions,
+	"budgets":                 budgets,
 }

@@ -14,7 +14,7 @@ func TestCompare(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("ab~é日\ud7ff\ue000\ufffd😀😁\U0010ffff")), 0, 4, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		if got, want := compare(a, b), slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))); got != want {
+		if got, want := Compare(a, b), slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))); got != want {
 			t.Fatalf("%q and %q: %d, want %d", a, b, got, want)
 		}
 	})

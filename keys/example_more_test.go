@@ -250,3 +250,9 @@ func ExampleStored() {
 	// Sales empid_000223 Sales empid_000223
 	// "" keys: "a/b" holds '/' at byte 1, which the service refuses in keys
 }
+
+// The service's order is that of UTF-16; Go's differs beyond U+FFFF.
+func ExampleCompare() {
+	fmt.Println(keys.Compare("empid_000100", "empid_000223"), keys.Compare("\U0001F600", "\uFFFD"), "\U0001F600" < "\uFFFD")
+	// Output: -1 -1 false
+}

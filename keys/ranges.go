@@ -38,9 +38,9 @@ func (r Range) Point() Enc {
 	return Enc{s: r.from, set: true}
 }
 
-// compare orders keys as the service does: by UTF-16 code units. That is the order of Go's strings but for characters beyond
-// U+FFFF, whose surrogates sort below U+E000 to U+FFFF.
-func compare(a, b string) int {
+// Compare orders two encoded keys as the service does, by UTF-16 code units: -1, 0 or 1. That is the order of Go's strings
+// but for characters beyond U+FFFF, which sort below U+E000 to U+FFFF.
+func Compare(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -62,9 +62,9 @@ func compare(a, b string) int {
 // Contains tells whether r holds the encoded key s.
 func (r Range) Contains(s string) bool {
 	switch {
-	case !r.set || compare(s, r.from) < 0:
+	case !r.set || Compare(s, r.from) < 0:
 		return false
-	case r.to != "" && (compare(s, r.to) > 0 || s == r.to && !r.closed):
+	case r.to != "" && (Compare(s, r.to) > 0 || s == r.to && !r.closed):
 		return false
 	}
 	return r.family == "" || s == r.family || strings.HasPrefix(s, r.below)
@@ -77,6 +77,8 @@ func (r Range) String() string {
 		return "(" + r.err.Error() + ")"
 	case !r.set:
 		return "(unset)"
+	case r.family != "":
+		return "the family of " + r.family
 	case r.closed:
 		return fmt.Sprintf("[%s, %s]", r.from, r.to)
 	}
@@ -114,7 +116,7 @@ func RawBetween(from, to string) Range {
 			return Range{err: &KeyError{Value: s, Reason: "holds control characters or is not valid UTF-8"}}
 		}
 	}
-	if to != "" && compare(from, to) > 0 {
+	if to != "" && Compare(from, to) > 0 {
 		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
 	}
 	return Range{from: from, to: to, set: true}
@@ -301,7 +303,7 @@ func oneSide(whole Range, lower bool, at Enc) Range {
 // Meets tells whether two ranges may have a key in common. It looks at their bounds alone.
 func (r Range) Meets(other Range) bool {
 	before := func(a, b Range) bool { // all of a sorts before all of b
-		return a.to != "" && (compare(a.to, b.from) < 0 || a.to == b.from && !a.closed)
+		return a.to != "" && (Compare(a.to, b.from) < 0 || a.to == b.from && !a.closed)
 	}
 	return r.set && other.set && !before(r, other) && !before(other, r)
 }

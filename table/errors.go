@@ -33,6 +33,9 @@ var (
 	ErrPartial = errors.New("the entity is not the whole row")
 	// ErrNoETag: the entity was not read from the table or written to it, so nothing is known of the row's version.
 	ErrNoETag = errors.New("the entity carries no ETag of a stored row")
+	// ErrBudget: the list has cost what its budget allows, and there is more. What was yielded is right.
+	ErrBudget = errors.New("the budget of the query is used up")
+
 	// ErrDuplicateRow: a transaction holds two operations on one row.
 	ErrDuplicateRow = errors.New("the transaction holds another operation on this row")
 
@@ -77,7 +80,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 type condition struct{ is, cause error }
 
 func (c *condition) Error() string {
-	if c.is == ErrUnknownOutcome {
+	if c.is == ErrUnknownOutcome || c.is == ErrBudget {
 		return c.is.Error() + " (" + brief(c.cause) + ")"
 	}
 	return c.is.Error()

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
@@ -38,6 +39,21 @@ type Query[T any] struct {
 
 	// Stats, if set, is filled while the list is ranged over.
 	Stats *Stats
+
+	// Cursor, if set, is where the list begins, and where it stands at any time.
+	Cursor *Cursor
+
+	// Budget ends the list with ErrBudget when it costs too much. With a Cursor it can be taken up again.
+	Budget Budget
+
+	onePage bool // without a limit, one request
+}
+
+// Budget bounds what one list may cost. Zero is no bound.
+type Budget struct {
+	Requests int           // pages asked for
+	Rows     int           // rows that come, those of other types included
+	Time     time.Duration // from the beginning, with the time that the caller takes between entities
 }
 
 // Stats is what a list has cost so far.
@@ -130,6 +146,9 @@ func (t *Table[T]) explain(q Query[T], own bool) (_ Query[T], ex Explanation, er
 func (t *Table[T]) completed(q Query[T], own bool) (Query[T], Class, error) {
 	if q.Limit < 0 {
 		return q, 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("%d is negative", q.Limit)}
+	}
+	if b := q.Budget; b.Requests < 0 || b.Rows < 0 || b.Time < 0 {
+		return q, 0, &ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("%+v holds a negative bound", b)}
 	}
 	if q.PageSize < 0 || q.PageSize > maxPage {
 		return q, 0, &LimitError{Field: "Query.PageSize", Limit: "rows of a page, at least 0", Got: q.PageSize, Max: maxPage}

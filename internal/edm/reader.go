@@ -49,6 +49,9 @@ func NewReader(b []byte) *Reader {
 	return r
 }
 
+// AtEnd tells, in the function that Page calls, whether the entity is the last of the reply.
+func (r *Reader) AtEnd() bool { return r.peek() == ']' }
+
 // One reads a reply that is a single entity.
 func (r *Reader) One() (Entity, error) {
 	if err := r.readEntity(); err != nil {

@@ -1,0 +1,337 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// fill stores n employees of a department, 100 at a time.
+func fill(e *env, staff *table.Table[employee], d string, n int) {
+	e.Helper()
+	var ops []table.Op
+	for i := range n {
+		ops = append(ops, staff.InsertOp(&employee{Department: d, ID: i + 1, Age: int32(20 + i%40)}))
+	}
+	for chunk := range slices.Chunk(ops, 100) {
+		_, err := table.Transact(context.Background(), chunk...)
+		e.must(err)
+	}
+	e.counter.Take()
+}
+
+// cursors: a list that is left in mid-page, or by its limit, goes on where it was.
+func cursors(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	fill(e, staff, "Sales", 250)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100}
+	token, ids := "", []int(nil)
+	for steps := 0; ; steps++ {
+		q.Cursor = table.NewCursor(token)
+		n := 0
+		for w, err := range staff.List(ctx, q) {
+			e.must(err)
+			ids = append(ids, w.Value.ID)
+			if n++; n == 70 {
+				break
+			}
+		}
+		if token = q.Cursor.Token(); token == "" {
+			break
+		}
+	}
+	if len(ids) != 250 || !slices.IsSorted(ids) || ids[249] != 250 {
+		e.Errorf("%d: %v", len(ids), ids)
+	}
+	// Three pages, each of which was left once in its middle and read again.
+	e.did("6 query")
+	q = table.Query[employee]{Partition: dept.Of("Sales"), Limit: 100}
+	pages := 0
+	for token = ""; ; pages++ {
+		p, err := staff.Page(ctx, q, token)
+		e.must(err)
+		if token = p.Token; token == "" {
+			break
+		}
+	}
+	if pages != 2 {
+		e.Errorf("%d pages before the last", pages)
+	}
+	e.did("3 query")
+	// Over all partitions.
+	fill(e, staff, "Marketing", 30)
+	q = table.Query[employee]{TableScan: true, Limit: 17}
+	seen := map[string]int{}
+	for token = ""; ; {
+		p, err := staff.Page(ctx, q, token)
+		e.must(err)
+		for _, w := range p.Entities {
+			seen[fmt.Sprint(w.Value.Department, w.Value.ID)]++
+		}
+		if token = p.Token; token == "" {
+			break
+		}
+	}
+	if len(seen) != 280 {
+		e.Errorf("%d rows", len(seen))
+	}
+	for k, n := range seen {
+		if n != 1 {
+			e.Errorf("%s %d times", k, n)
+		}
+	}
+}
+
+// otherProcess: a token is stored, and another process takes the list up.
+func otherProcess(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	fill(e, staff, "Sales", 120)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 50, Cursor: new(table.Cursor)}
+	n := 0
+	for _, err := range staff.List(ctx, q) {
+		e.must(err)
+		if n++; n == 70 {
+			break
+		}
+	}
+	self, err := os.Executable()
+	e.must(err)
+	cmd := exec.Command(self, "-test.run=^TestOtherProcess$", "-test.v")
+	cmd.Env = append(os.Environ(), "OTHER_TABLE="+staff.Name(), "OTHER_CONNECTION="+e.backend.ConnectionString(), "OTHER_TOKEN="+q.Cursor.Token(), "AZTABLEKIT_AZURITE="+e.backend.ConnectionString())
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "went on from 71 to 120") {
+		e.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestOtherProcess is the other process of otherProcess; on its own it does nothing.
+func TestOtherProcess(t *testing.T) {
+	name := os.Getenv("OTHER_TABLE")
+	if name == "" {
+		return
+	}
+	e := &env{T: t, backend: backends[0], counter: new(table.Counter)}
+	e.acc = e.account(os.Getenv("OTHER_CONNECTION"))
+	staff, err := table.New(e.acc.Tables(), name, staffSchema, nil)
+	e.must(err)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 50, Cursor: table.NewCursor(os.Getenv("OTHER_TOKEN"))}
+	var ids []int
+	for w, err := range staff.List(context.Background(), q) {
+		e.must(err)
+		ids = append(ids, w.Value.ID)
+	}
+	t.Logf("went on from %d to %d, %d in all", ids[0], ids[len(ids)-1], len(ids))
+}
+
+// manyKeys: in the order asked, each one request, and a missing one is no end.
+func manyKeys(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	fill(e, staff, "Sales", 100)
+	var ks []keys.Key
+	for i := range 100 {
+		ks = append(ks, at("Sales", (i*37)%100+1))
+	}
+	ks[50] = at("Sales", 999)
+	i := 0
+	for w, err := range staff.GetMany(ctx, ks...) {
+		if i == 50 {
+			if w != nil || !errors.Is(err, table.ErrNotFound) {
+				e.Errorf("%+v, %v", w, err)
+			}
+		} else if err != nil || w.Key != ks[i] {
+			e.Errorf("%d: %+v, %v", i, w, err)
+		}
+		i++
+	}
+	if i != 100 {
+		e.Errorf("%d results", i)
+	}
+	e.did("100 get")
+	for _, err := range staff.GetMany(ctx, at("Sales", 1), keys.At(dept.Of("Sales"), keys.Raw("a/b"))) {
+		var ke *keys.KeyError
+		if !errors.As(err, &ke) {
+			e.Error(err)
+		}
+	}
+	for range staff.GetMany(ctx) {
+		e.Error("nothing was asked for")
+	}
+	e.did("none")
+}
+
+// counts: whether, and how many.
+func counts(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	fill(e, staff, "Sales", 1500)
+	reviews := same(e, staff, reviewSchema)
+	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 4})
+	e.must(err)
+	e.counter.Take()
+	yes, err := staff.Exists(ctx, at("Sales", 7))
+	e.must(err)
+	no, err := staff.Exists(ctx, at("Sales", 7000))
+	e.must(err)
+	if !yes || no {
+		e.Errorf("%v, %v", yes, no)
+	}
+	e.did("2 query")
+	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+	e.must(err)
+	e.did("2 query")
+	old, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(59)})
+	e.must(err)
+	few, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 10})
+	e.must(err)
+	all, err := reviews.Count(ctx, table.Query[review]{Partition: dept.Of("Sales")})
+	e.must(err)
+	if n != 1500 || old != 37 || few != 10 || all != 1 {
+		e.Errorf("%d, %d, %d, %d", n, old, few, all)
+	}
+	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	e.must(err)
+	if _, err := missing.Exists(ctx, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
+		e.Error(err)
+	}
+	if _, err := staff.Count(ctx, table.Query[employee]{}); !errors.Is(err, table.ErrTableScan) {
+		e.Error(err)
+	}
+}
+
+// getOrInsert: many at once agree on one entity, and one has made it.
+func getOrInsert(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	var mu sync.Mutex
+	made, names := 0, map[string]bool{}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1, Last: fmt.Sprint("writer", i)})
+			if err != nil {
+				e.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			names[got.Value.Last] = true
+			if inserted {
+				made++
+			}
+		})
+	}
+	wg.Wait()
+	if made != 1 || len(names) != 1 {
+		e.Errorf("%d inserted %v", made, names)
+	}
+	e.counter.Take()
+	got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1})
+	e.must(err)
+	e.did("1 get")
+	if inserted || got.Value.Last == "" {
+		e.Errorf("%+v", got)
+	}
+	got, inserted, err = staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 2, Age: 5})
+	e.must(err)
+	e.did("1 get, 1 insert")
+	if !inserted || got.Value.Age != 5 || got.ETag == "" {
+		e.Errorf("%+v", got)
+	}
+	e.must(staff.Delete(ctx, got))
+}
+
+// partitions: each once, without reading what is in them, and work on all of them at once.
+func partitions(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	want := []string{"Marketing", "R=26D", "Sales", "Support"}
+	for _, d := range []string{"Sales", "Marketing", "R&D", "Support"} {
+		fill(e, staff, d, 20)
+	}
+	raw := e.acc.Tables().NewClient(staff.Name())
+	_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"~i|library","RowKey":"x"}`), nil)
+	e.must(err)
+	e.counter.Take()
+	var got []string
+	for pk, err := range staff.Partitions(ctx) {
+		e.must(err)
+		got = append(got, pk.String())
+	}
+	if !slices.Equal(got, want) {
+		e.Errorf("%q", got)
+	}
+	e.did("5 query")
+	var mu sync.Mutex
+	total := 0
+	e.must(staff.EachPartition(ctx, 0, func(ctx context.Context, pk keys.Enc) error {
+		n, err := staff.Count(ctx, table.Query[employee]{Partition: pk})
+		mu.Lock()
+		defer mu.Unlock()
+		total += n
+		return err
+	}))
+	if total != 80 {
+		e.Errorf("%d rows", total)
+	}
+	e.did("9 query")
+	no := errors.New("no")
+	if err := staff.EachPartition(ctx, 2, func(ctx context.Context, pk keys.Enc) error {
+		if pk.String() == "Marketing" {
+			return no
+		}
+		<-ctx.Done() // the first error ends the others
+		return ctx.Err()
+	}); err != no {
+		e.Error(err)
+	}
+	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	e.must(err)
+	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.Enc) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
+		e.Error(err)
+	}
+	only, err := table.New(e.acc.Tables(), staff.Name(), table.Schema[employee]{Partition: keys.Const[employee]("Sales")}, nil)
+	e.must(err)
+	got = nil
+	for pk, err := range only.Partitions(ctx) {
+		e.must(err)
+		got = append(got, pk.String())
+	}
+	if fmt.Sprint(got) != "[Sales]" {
+		e.Errorf("%q", got)
+	}
+}
+
+// budgets: a list that would cost too much ends, and goes on when it may.
+func budgets(e *env) {
+	ctx := context.Background()
+	staff := open(e, staffSchema, nil)
+	fill(e, staff, "Sales", 300)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100, Cursor: new(table.Cursor), Budget: table.Budget{Requests: 2, Time: time.Hour}}
+	n, over := 0, 0
+	for !q.Cursor.Done() {
+		for _, err := range staff.List(ctx, q) {
+			if errors.Is(err, table.ErrBudget) {
+				over++
+				break
+			}
+			e.must(err)
+			n++
+		}
+	}
+	if n != 300 || over != 1 {
+		e.Errorf("%d rows, over %d times", n, over)
+	}
+}

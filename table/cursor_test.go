@@ -1,0 +1,386 @@
+package table_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// adverse is a service with the employees of Sales by id, whose pages are as short as draw says, empty ones included. Its
+// tokens are the ids at which the next page begins.
+func adverse(ids *[]int, draw func(most int) int) *wire {
+	return &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+		q := r.URL.Query()
+		top, _ := strconv.Atoi(q.Get("$top"))
+		from, _ := strconv.Atoi(q.Get("NextRowKey"))
+		n, next := draw(top), 0
+		var rows []string
+		for _, id := range *ids {
+			switch {
+			case id < from:
+			case len(rows) < n:
+				rows = append(rows, fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"Sales","RowKey":"empid_%06d","LastName":"x","Age":1}`, id))
+			case next == 0:
+				next = id
+			}
+		}
+		var h []string
+		if next > 0 {
+			// The number of the request makes the tokens of two empty pages different, as the service's are.
+			h = []string{"x-ms-continuation-NextPartitionKey", fmt.Sprint("p", len(rows), time.Now().UnixNano()), "x-ms-continuation-NextRowKey", strconv.Itoa(next)}
+		}
+		return reply(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
+	}}
+}
+
+var inSales = table.Query[employee]{Partition: dept.Of("Sales")}
+
+// TestCursorAnywhere: a list that is left at any point and taken up by another process, over short and empty pages, yields
+// every row once and in order; rows that come and go behind its place are seen or not seen, never twice.
+func TestCursorAnywhere(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		var ids []int
+		for id := range 40 {
+			if rapid.Bool().Draw(rt, "there") {
+				ids = append(ids, 2*id+2)
+			}
+		}
+		always := map[int]bool{}
+		for _, id := range ids {
+			always[id] = true
+		}
+		w := adverse(&ids, func(most int) int { return rapid.IntRange(0, min(most, 7)).Draw(rt, "page") })
+		var got []int
+		token, ended := "", false
+		for !ended {
+			staff := newStaff(t, bare(w)) // as another process would
+			q := inSales
+			q.Cursor = table.NewCursor(token)
+			q.Limit = rapid.IntRange(0, 4).Draw(rt, "limit")
+			q.PageSize = rapid.IntRange(0, 9).Draw(rt, "size")
+			stop := rapid.IntRange(1, 12).Draw(rt, "stop")
+			n := 0
+			for e, err := range staff.List(context.Background(), q) {
+				if err != nil {
+					rt.Fatal(err)
+				}
+				got = append(got, e.Value.ID)
+				if n++; n == stop {
+					break
+				}
+			}
+			token, ended = q.Cursor.Token(), q.Cursor.Done()
+			if ended != (token == "") {
+				rt.Fatalf("done %v, token %q", ended, token)
+			}
+			// Others insert and delete, before and behind the place.
+			if x := rapid.IntRange(0, 80).Draw(rt, "x"); len(ids) > 0 && x%3 == 0 {
+				i := x % len(ids)
+				delete(always, ids[i])
+				ids = append(ids[:i:i], ids[i+1:]...)
+			}
+		}
+		seen := map[int]bool{}
+		for i, id := range got {
+			if i > 0 && got[i-1] >= id {
+				rt.Fatalf("out of order or twice: %v", got)
+			}
+			seen[id] = true
+		}
+		for id := range always {
+			if !seen[id] {
+				rt.Fatalf("%d is missing in %v", id, got)
+			}
+		}
+	})
+}
+
+// TestCursorRequests: going on costs nothing where a page was used up, and one request for the page in whose middle the
+// list was left.
+func TestCursorRequests(t *testing.T) {
+	t.Parallel()
+	ids := []int{1, 2, 3, 4, 5, 6, 7}
+	w := adverse(&ids, func(most int) int { return most })
+	staff := newStaff(t, bare(w))
+	cursor := new(table.Cursor)
+	q := inSales
+	q.Cursor, q.Limit = cursor, 3
+	list := func(stop int) (got []int) {
+		w.sent = nil
+		for e, err := range staff.List(context.Background(), q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, e.Value.ID); len(got) == stop {
+				break
+			}
+		}
+		return got
+	}
+	for i, c := range []struct {
+		stop     int
+		want     string
+		requests string
+	}{
+		{0, "[1 2 3]", "GET"}, {0, "[4 5 6]", "GET"}, {0, "[7]", "GET"}, {0, "[]", ""},
+	} {
+		if got := list(c.stop); fmt.Sprint(got) != c.want || w.requests() != c.requests {
+			t.Errorf("%d: %v by %q", i, got, w.requests())
+		}
+	}
+	if !cursor.Done() || cursor.Token() != "" {
+		t.Error("the end is not the end")
+	}
+	cursor = table.NewCursor("")
+	q.Cursor, q.Limit = cursor, 0
+	for i, c := range []struct {
+		stop     int
+		want     string
+		requests string
+	}{
+		{2, "[1 2]", "GET"}, {3, "[3 4 5]", "GET"}, {1, "[6]", "GET"}, {1, "[7]", "GET"}, {1, "[]", ""},
+	} {
+		if got := list(c.stop); fmt.Sprint(got) != c.want || w.requests() != c.requests {
+			t.Errorf("in mid-page, %d: %v by %q", i, got, w.requests())
+		}
+	}
+}
+
+// TestPage: what a program that shows pages gets.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	ids := []int{1, 2, 3, 4, 5}
+	short := 0
+	w := adverse(&ids, func(most int) int {
+		if short++; short%2 == 1 {
+			return 0
+		}
+		return min(most, 2)
+	})
+	staff := newStaff(t, bare(w))
+	page := func(q table.Query[employee], token string) (string, string) {
+		w.sent = nil
+		p, err := staff.Page(ctx, q, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, e := range p.Entities {
+			got = append(got, e.Value.ID)
+		}
+		return fmt.Sprintf("%v by %s", got, w.requests()), p.Token
+	}
+	// Without a limit: a request each, empty or not.
+	var all []string
+	for got, token := page(inSales, ""); ; got, token = page(inSales, token) {
+		if all = append(all, got); token == "" {
+			break
+		}
+	}
+	if got := strings.Join(all, "; "); got != "[] by GET; [1 2] by GET; [] by GET; [3 4] by GET; [] by GET; [5] by GET" {
+		t.Error(got)
+	}
+	// With one: full pages.
+	q := inSales
+	q.Limit = 3
+	first, token := page(q, "")
+	second, end := page(q, token)
+	if first != "[1 2 3] by GET GET GET GET" || second != "[4 5] by GET GET" || end != "" {
+		t.Errorf("%s; %s; %q", first, second, end)
+	}
+	// The same token gives the same page again.
+	if again, _ := page(q, token); again != "[4 5] by GET GET" {
+		t.Error(again)
+	}
+}
+
+// TestTokensOfOthers: a token of another table, query or version, or one that is damaged, is refused before any request.
+func TestTokensOfOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	ids := []int{1, 2, 3, 4, 5}
+	w := adverse(&ids, func(most int) int { return min(most, 2) })
+	s := bare(w)
+	staff := newStaff(t, s)
+	other, err := table.New(s, "others", staffSchema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper, err := table.New(s, "STAFF", staffSchema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := staff.Page(ctx, inSales, "")
+	if err != nil || p.Token == "" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	refused := func(what string, in *table.Table[employee], q table.Query[employee], token string) {
+		t.Helper()
+		w.sent = nil
+		_, err := in.Page(ctx, q, token)
+		var te *table.TokenError
+		if !errors.As(err, &te) || te.Reason == "" || w.requests() != "" {
+			t.Errorf("%s: %v, %s", what, err, w.requests())
+		}
+	}
+	q := inSales
+	q.Where = age.Ge(2)
+	refused("another condition", staff, q, p.Token)
+	q = inSales
+	q.Rows = empid.AtLeast(1)
+	refused("another range", staff, q, p.Token)
+	q.Rows = keys.Family(empid.Of(1))
+	family, err := staff.Page(ctx, q, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to, _ := q.Rows.Bounds()
+	q.Rows = keys.RawBetween(from, to)
+	refused("the family's range", staff, q, family.Token)
+	refused("another partition", staff, table.Query[employee]{Partition: dept.Of("Marketing")}, p.Token)
+	refused("another table", other, inSales, p.Token)
+	refused("nonsense", staff, inSales, "nonsense")
+	refused("not base64", staff, inSales, "!"+p.Token)
+	raw, err := base64.RawURLEncoding.DecodeString(p.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < len(raw); i++ {
+		for _, bit := range []byte{1, 0x80} {
+			b := append([]byte(nil), raw...)
+			b[i] ^= bit
+			refused(fmt.Sprintf("byte %d of %d changed", i, len(raw)), staff, inSales, base64.RawURLEncoding.EncodeToString(b))
+		}
+		refused(fmt.Sprintf("cut to %d bytes", i), staff, inSales, base64.RawURLEncoding.EncodeToString(raw[:i]))
+	}
+	// The same query in other words, and with other sizes, goes on.
+	q = inSales
+	q.Limit, q.PageSize, q.Rows = 1, 500, empid.All()
+	for _, in := range []*table.Table[employee]{staff, upper} {
+		next, err := in.Page(ctx, q, p.Token)
+		if err != nil || len(next.Entities) != 1 || next.Entities[0].Value.ID != 3 {
+			t.Errorf("%+v, %v", next, err)
+		}
+	}
+	// A projection may go on where entities were read, but not rows of every type.
+	type name struct {
+		Last string `table:"LastName"`
+	}
+	names, err := table.As[name](staff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q = inSales
+	q.Cursor = table.NewCursor(p.Token)
+	for n, err := range names.List(ctx, q) {
+		if err != nil || n.Key != at("Sales", 3) {
+			t.Errorf("%+v, %v", n, err)
+		}
+		break
+	}
+	q.Cursor = table.NewCursor(p.Token)
+	for _, err := range staff.Rows(ctx, q) {
+		var te *table.TokenError
+		if !errors.As(err, &te) {
+			t.Error(err)
+		}
+	}
+	// What a refused query has not moved is still there.
+	if q.Cursor.Token() != p.Token {
+		t.Error("a refused query has moved the cursor")
+	}
+}
+
+// TestBudgets: each bound ends a list with what it has yielded, at a place from which it goes on.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	ids := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	for what, c := range map[string]struct {
+		budget   table.Budget
+		want     string
+		requests int
+		over     bool
+	}{
+		"requests":         {table.Budget{Requests: 2}, "[1 2 3 4]", 2, true},
+		"rows":             {table.Budget{Rows: 5}, "[1 2 3 4 5]", 3, true},
+		"requests, enough": {table.Budget{Requests: 5}, "[1 2 3 4 5 6 7 8 9]", 5, false},
+		"rows, enough":     {table.Budget{Rows: 9}, "[1 2 3 4 5 6 7 8 9]", 5, false},
+		"time":             {table.Budget{Time: time.Nanosecond}, "[]", 0, true},
+		"time, enough":     {table.Budget{Time: time.Hour}, "[1 2 3 4 5 6 7 8 9]", 5, false},
+	} {
+		w := adverse(&ids, func(most int) int { return min(most, 2) })
+		staff := newStaff(t, bare(w))
+		q := inSales
+		q.Budget, q.Cursor, q.Stats = c.budget, new(table.Cursor), new(table.Stats)
+		list := func() (got []int, err error) {
+			for e, lerr := range staff.List(context.Background(), q) {
+				if lerr != nil {
+					return got, lerr
+				}
+				got = append(got, e.Value.ID)
+			}
+			return got, nil
+		}
+		got, err := list()
+		if fmt.Sprint(got) != c.want && !(got == nil && c.want == "[]") || errors.Is(err, table.ErrBudget) != c.over || !c.over && err != nil || q.Stats.Requests != c.requests && c.requests > 0 {
+			t.Errorf("%s: %v, %v, %+v", what, got, err, q.Stats)
+		}
+		if !c.over {
+			continue
+		}
+		q.Budget = table.Budget{}
+		rest, err := list()
+		if all := append(got, rest...); err != nil || fmt.Sprint(all) != fmt.Sprint(ids) {
+			t.Errorf("%s, taken up again: %v, %v", what, all, err)
+		}
+	}
+	staff := newStaff(t, bare(deaf(t)))
+	for _, b := range []table.Budget{{Requests: -1}, {Rows: -1}, {Time: -1}} {
+		q := inSales
+		q.Budget = b
+		var ve *table.ValueError
+		for _, err := range staff.List(context.Background(), q) {
+			if !errors.As(err, &ve) {
+				t.Errorf("%+v: %v", b, err)
+			}
+		}
+	}
+}
+
+// TestBudgetOfAHungService: the time is up also while a request is under way, and that is told from the caller's own end.
+func TestBudgetOfAHungService(t *testing.T) {
+	t.Parallel()
+	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}}
+	staff := newStaff(t, bare(w))
+	q := inSales
+	q.Budget.Time = time.Millisecond
+	for _, err := range staff.List(context.Background(), q) {
+		if !errors.Is(err, table.ErrBudget) {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	q.Budget.Time = time.Hour
+	for _, err := range staff.List(ctx, q) {
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, table.ErrBudget) {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Pages for a program that shows one and forgets: the token goes to the browser and comes back.
+func ExampleTable_Page() {
+	ctx := context.Background()
+	staff := sales(nil)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), Limit: 3}
+	for token := ""; ; {
+		page, err := staff.Page(ctx, q, token)
+		check(err)
+		for _, e := range page.Entities {
+			fmt.Print(e.Value.Last, " ")
+		}
+		fmt.Println()
+		if token = page.Token; token == "" {
+			return
+		}
+	}
+	// Output:
+	// Jones Smith O'Brien
+	// Müller
+}
+
+// A list is left in the middle of a page, and taken up again later.
+func ExampleCursor() {
+	ctx := context.Background()
+	staff := sales(nil)
+	cursor := new(table.Cursor)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), Cursor: cursor}
+	for e, err := range staff.List(ctx, q) {
+		check(err)
+		fmt.Println(e.Value.Last)
+		if e.Value.ID == 2 {
+			break
+		}
+	}
+	saved := cursor.Token()
+
+	q.Cursor = table.NewCursor(saved) // in another process, perhaps
+	for e, err := range staff.List(ctx, q) {
+		check(err)
+		fmt.Println(e.Value.Last)
+	}
+	fmt.Println(q.Cursor.Done())
+
+	q.Where = age.Ge(40)
+	q.Cursor = table.NewCursor(saved)
+	for _, err := range staff.List(ctx, q) {
+		var refused *table.TokenError
+		fmt.Println(errors.As(err, &refused), refused)
+	}
+	// Output:
+	// Jones
+	// Smith
+	// O'Brien
+	// Müller
+	// true
+	// true continuation token: is of another query
+}
+
+// A list that may cost a page and no more.
+func ExampleBudget() {
+	staff := sales(nil)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 3, Budget: table.Budget{Requests: 1}}
+	for e, err := range staff.List(context.Background(), q) {
+		if errors.Is(err, table.ErrBudget) {
+			fmt.Println("there is more")
+			break
+		}
+		check(err)
+		fmt.Println(e.Value.Last)
+	}
+	// Output:
+	// Jones
+	// Smith
+	// O'Brien
+	// there is more
+}
+
+// Several rows by their keys, ten at a time. An "or" over RowKeys would scan the partition.
+func ExampleTable_GetMany() {
+	staff := sales(nil)
+	for e, err := range staff.GetMany(context.Background(), at("Sales", 3), at("Sales", 99), at("Sales", 1)) {
+		if errors.Is(err, table.ErrNotFound) {
+			fmt.Println("nobody")
+			continue
+		}
+		check(err)
+		fmt.Println(e.Value.Last)
+	}
+	// Output:
+	// O'Brien
+	// nobody
+	// Jones
+}
+
+func ExampleTable_Exists() {
+	staff := sales(nil)
+	yes, err := staff.Exists(context.Background(), at("Sales", 1))
+	check(err)
+	no, err := staff.Exists(context.Background(), at("Sales", 99))
+	check(err)
+	fmt.Println(yes, no)
+	// Output: true false
+}
+
+func ExampleTable_Count() {
+	n, err := sales(nil).Count(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)})
+	check(err)
+	fmt.Println(n)
+	// Output: 3
+}
+
+func ExampleTable_GetOrInsert() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1, Last: "Weber"})
+	check(err)
+	fmt.Println(e.Value.Last, inserted)
+	e, inserted, err = staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 9, Last: "Weber"})
+	check(err)
+	fmt.Println(e.Value.Last, inserted)
+	// Output:
+	// Jones false
+	// Weber true
+}
+
+// Which departments are there? One request for each, however many employees they have.
+func ExampleTable_Partitions() {
+	ctx := context.Background()
+	staff := sales(nil)
+	_, err := staff.Insert(ctx, &employee{Department: "Marketing", ID: 1, Last: "Cao"})
+	check(err)
+	for pk, err := range staff.Partitions(ctx) {
+		check(err)
+		fmt.Println(pk)
+	}
+	// Output:
+	// Marketing
+	// Sales
+}
+
+// Work on all partitions, several at a time.
+func ExampleTable_EachPartition() {
+	ctx := context.Background()
+	staff := sales(nil)
+	err := staff.EachPartition(ctx, 4, func(ctx context.Context, partition keys.Enc) error {
+		n, err := staff.Count(ctx, table.Query[employee]{Partition: partition})
+		fmt.Println(partition, n)
+		return err
+	})
+	check(err)
+	// Output: Sales 4
+}

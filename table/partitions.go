@@ -1,0 +1,103 @@
+package table
+
+import (
+	"context"
+	"iter"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Partitions yields the distinct PartitionKeys of the table, in their order, that lie in the range of the schema's layout;
+// which types of rows they hold is not looked at. It jumps from one partition to the next without reading what lies
+// between: 1 request for each partition, and 1 to find that there are no more.
+//
+// Errors: ErrTableNotFound, and those of any read.
+func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
+	return func(yield func(keys.Enc, error) bool) {
+		var err error
+		ctx, end := t.span(ctx, "Partitions")
+		defer func() { end(err) }()
+		all := t.schema.Partition.Range()
+		if !all.IsSet() {
+			all = everyRow
+		}
+		last := ""
+		for {
+			var f filter[T]
+			f.partitions(all, last)
+			p := &pager[T]{t: t, filter: f.b.String(), choice: edm.PartitionKey, stats: new(Stats), at: new(position)}
+			var found string
+			if found, err = p.first(ctx); err != nil {
+				err = t.readError("Partitions", keys.Key{}, err)
+				yield(keys.Enc{}, err)
+				return
+			}
+			if found == "" {
+				return
+			}
+			if last = found; !yield(keys.Stored(found, found).Partition(), nil) {
+				return
+			}
+		}
+	}
+}
+
+// partitions is the range of PartitionKeys behind the last one.
+func (f *filter[T]) partitions(all keys.Range, last string) {
+	from, to, closed := all.Bounds()
+	switch {
+	case last != "":
+		f.key(edm.PartitionKey, "gt", last)
+	case from != "":
+		f.key(edm.PartitionKey, "ge", from)
+	}
+	if to == "" {
+		to = belowLibrary
+	}
+	if closed {
+		f.key(edm.PartitionKey, "le", to)
+	} else {
+		f.key(edm.PartitionKey, "lt", to)
+	}
+}
+
+// first returns the PartitionKey of the first row that comes, "" if none does. Empty pages are followed by the next.
+func (p *pager[T]) first(ctx context.Context) (pk string, err error) {
+	for !p.at.done {
+		body, err := p.page(ctx, 1)
+		if err != nil {
+			return "", err
+		}
+		r := edm.NewReader(body)
+		if err := r.Page(func(in edm.Entity) bool { pk = in.PartitionKey; return false }); err != nil || pk != "" {
+			return pk, err
+		}
+		p.turn()
+	}
+	return "", nil
+}
+
+// EachPartition calls f for each partition of the table, for several at a time: work on a table as a whole is as fast as
+// its partitions are many, for each has a server's attention of its own. At most width calls run at the same time, 10 if
+// width is 0. The first error cancels the context of the other calls and is returned when they have ended.
+//
+// Requests: those of [Table.Partitions], and of f.
+func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
+	if width <= 0 {
+		width = fanOut
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(width)
+	for pk, err := range t.Partitions(ctx) {
+		g.Go(func() error {
+			if err != nil {
+				return err
+			}
+			return f(ctx, pk)
+		})
+	}
+	return g.Wait()
+}
