@@ -17,17 +17,14 @@ func ExampleTable_Page() {
 	for token := ""; ; {
 		page, err := staff.Page(ctx, q, token)
 		check(err)
-		for _, e := range page.Entities {
-			fmt.Print(e.Value.Last, " ")
-		}
-		fmt.Println()
+		fmt.Println(len(page.Entities), "from", page.Entities[0].Value.Last)
 		if token = page.Token; token == "" {
 			return
 		}
 	}
 	// Output:
-	// Jones Smith O'Brien
-	// Müller
+	// 3 from Jones
+	// 1 from Müller
 }
 
 // A list is left in the middle of a page, and taken up again later.
