@@ -73,4 +73,6 @@ var suite = map[string]func(*env){
 	"get or insert":           getOrInsert,
 	"partitions":              partitions,
 	"budgets":                 budgets,
+	"dispatch":                dispatch,
+	"versions":                versions,
 }

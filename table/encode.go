@@ -3,6 +3,7 @@ package table
 import (
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -14,6 +15,9 @@ import (
 func (t *Table[T]) keyOf(v *T) keys.Key {
 	if v == nil {
 		return keys.Key{} // encode says so
+	}
+	if row, ok := any(v).(*Row); ok && !t.schema.Partition.IsSet() && !t.schema.Row.IsSet() {
+		return row.Key
 	}
 	return keys.At(t.schema.Partition.Encode(v), t.schema.Row.Encode(v))
 }
@@ -41,8 +45,13 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 		return nil, err
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	t.plan.Encode(w, reflect.ValueOf(v).Elem())
-	t.plan.PutUnknown(w, stored)
+	own := t.schema.put(w)
+	if row, ok := any(v).(*Row); ok {
+		row.write(w, own...)
+	} else {
+		t.plan.Encode(w, reflect.ValueOf(v).Elem())
+		t.plan.PutUnknown(w, stored, own...)
+	}
 	return w.Finish()
 }
 
@@ -62,17 +71,46 @@ func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T]) ([]byte, error) {
 			return nil, s.err
 		}
 		for _, other := range sets[:i] {
-			if reflect.DeepEqual(other.path, s.path) {
-				return nil, &ValueError{Field: t.plan.Type.FieldByIndex(s.path).Name, Reason: "is set twice"}
+			if other.name == s.name && slices.Equal(other.path, s.path) {
+				return nil, &ValueError{Field: t.fieldName(s), Reason: "is set twice"}
 			}
 		}
-		t.plan.EncodeField(w, s.path, s.value)
+		if s.name == "" {
+			t.plan.EncodeField(w, s.path, s.value)
+		} else if err := putNamed(w, s.name, s.value); err != nil {
+			return nil, err
+		}
 	}
 	return w.Finish()
 }
 
+func (t *Table[T]) fieldName(s Set[T]) string {
+	if s.name != "" || len(s.path) == 0 {
+		return s.name
+	}
+	return t.plan.Type.FieldByIndex(s.path).Name
+}
+
+// putNamed writes a property that a merge of a Row sets.
+func putNamed(w *edm.Writer, name string, v reflect.Value) error {
+	x, err := edm.Named(name, v)
+	switch {
+	case err != nil:
+		return err
+	case edm.System(name):
+		return &ValueError{Field: name, Reason: "belongs to the library"}
+	case x.Kind == edm.Absent:
+		return &ValueError{Field: name, Reason: "a merge cannot make a property absent; use Replace"}
+	}
+	w.Put(name, x)
+	return nil
+}
+
 // merged writes what a merge of e sends, and the row as it is then, if the row is known.
 func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body, raw []byte, err error) {
+	if e.upgraded {
+		return nil, nil, ErrOldVersion
+	}
 	if body, err = t.encodeSets(e.Key, sets); err != nil {
 		return nil, nil, err
 	}
@@ -93,6 +131,11 @@ func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body, raw []byte, err er
 func apply[T any](v *T, sets []Set[T]) {
 	to := reflect.ValueOf(v).Elem()
 	for _, s := range sets {
+		if row, ok := any(v).(*Row); ok {
+			x, _ := edm.Named(s.name, s.value) // it has been written
+			row.put(s.name, x)
+			continue
+		}
 		to.FieldByIndex(s.path).Set(s.value)
 	}
 }
@@ -125,5 +168,5 @@ func (e *Entity[T]) usable(entire bool) error {
 
 // renewed makes e what the service has stored, once its ETag is known.
 func (e *Entity[T]) renewed(raw []byte) func(azcore.ETag) {
-	return func(etag azcore.ETag) { e.ETag, e.Timestamp, e.raw = etag, stamp(etag), raw }
+	return func(etag azcore.ETag) { e.ETag, e.Timestamp, e.raw, e.upgraded = etag, stamp(etag), raw, false }
 }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"iter"
 	"net/url"
 	"reflect"
 	"strings"
@@ -29,8 +28,8 @@ type Entity[T any] struct {
 	// difference to it, whatever the caller has done to Value.
 	raw []byte
 
-	// doubtful: the outcome of a write is unknown.
-	doubtful bool
+	doubtful bool // the outcome of a write is unknown
+	upgraded bool // the stored row is of an older version than raw and Value
 }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
@@ -50,49 +49,6 @@ func (e *Entity[T]) Row() (*Row, error) {
 	return &Row{Key: e.Key, ETag: e.ETag, Timestamp: e.Timestamp, columns: columns}, nil
 }
 
-// Row is an entity as a bag of properties, for code that does not know its Go type.
-type Row struct {
-	Key       keys.Key
-	ETag      azcore.ETag
-	Timestamp time.Time
-
-	columns []edm.Column
-}
-
-// Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
-func (r *Row) Get(name string) (value any, ok bool) {
-	for _, c := range r.columns {
-		if c.Name == name {
-			return c.Value.Any(), true
-		}
-	}
-	return nil, false
-}
-
-// All yields the properties, without the keys and the timestamp, in the order of the service's reply.
-func (r *Row) All() iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		for _, c := range r.columns {
-			if !yield(c.Name, c.Value.Any()) {
-				return
-			}
-		}
-	}
-}
-
-// Type returns the EDM type of a property, such as "Edm.Int64", or "" if there is no such property.
-func (r *Row) Type(name string) string {
-	for _, c := range r.columns {
-		if c.Name == name {
-			return c.Value.Kind.String()
-		}
-	}
-	return ""
-}
-
-// Len is the number of properties.
-func (r *Row) Len() int { return len(r.columns) }
-
 // Composite is a field that is stored in several properties. The pointer to the field's type implements it.
 //
 // PropertySuffixes is called on a zero value and always returns the same list; a property's name is the field's followed
@@ -105,8 +61,8 @@ type Composite interface {
 	SetPropertyValues([]any) error
 }
 
-// decode turns the entity that the reader has just read into a typed one. mine is false for a row whose key another layout
-// has made: it belongs to another type, and err is the *keys.KeyError that says so.
+// decode turns the entity that the reader has just read into a typed one. mine is false for a row that belongs to another
+// type, and err says why: a *keys.KeyError where another layout has made its key, ErrOtherType where it says so itself.
 func (t *Table[T]) decode(r *edm.Reader, in edm.Entity) (e *Entity[T], mine bool, err error) {
 	e = &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, raw: in.Raw}
 	if err := t.schema.Row.Decode(&e.Value, in.RowKey); err != nil {
@@ -115,8 +71,8 @@ func (t *Table[T]) decode(r *edm.Reader, in edm.Entity) (e *Entity[T], mine bool
 	if err := t.schema.Partition.Decode(&e.Value, in.PartitionKey); err != nil {
 		return nil, false, err
 	}
-	if err := t.plan.Decode(r, reflect.ValueOf(&e.Value).Elem()); err != nil {
-		return nil, true, err
+	if mine, err := t.conform(r, e); err != nil {
+		return nil, mine, err
 	}
 	if t.verify {
 		if err := t.agrees(&e.Value, e.Key); err != nil {
@@ -128,6 +84,9 @@ func (t *Table[T]) decode(r *edm.Reader, in edm.Entity) (e *Entity[T], mine bool
 
 // agrees compares a key with what the schema makes of a value. A half that is not bound agrees with everything.
 func (t *Table[T]) agrees(v *T, k keys.Key) error {
+	if row, ok := any(v).(*Row); ok && row.Key != (keys.Key{}) && row.Key != k {
+		return &keys.KeyError{Key: edm.RowKey, Value: row.Key.String(), Reason: "is the row's own key, but is not the one under which it is written, " + k.String()}
+	}
 	for _, half := range []struct {
 		name  string
 		bind  keys.Bind[T]

@@ -45,6 +45,12 @@ var (
 	// ErrOtherTable: a transaction holds operations on two tables, or on one table by two services.
 	ErrOtherTable = errors.New("the row is in another table, or another service's, than the transaction")
 
+	// ErrOtherType: the row says of itself that it is of another type.
+	ErrOtherType = errors.New("the row is of another type")
+
+	// ErrOldVersion: the stored row is of an older version than the entity, so a merge would mix the two. Replace it first.
+	ErrOldVersion = errors.New("the stored row is of an older version; Replace it, or use Update")
+
 	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
 	ErrTableScan = errors.New("the query would scan the table")
 )
@@ -130,6 +136,23 @@ func (e *DecodeError) Error() string { return (*edm.DecodeError)(e).Error() }
 
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
+
+// VersionError is a row of a version that cannot be read here.
+type VersionError struct {
+	Type      string // the schema's, or ""
+	Got, Want int    // the row's version, and the one that is registered
+}
+
+func (e *VersionError) Error() string {
+	s := fmt.Sprintf("the row has version %d", e.Got)
+	if e.Type != "" {
+		s = fmt.Sprintf("the row of type %q has version %d", e.Type, e.Got)
+	}
+	if e.Got > e.Want {
+		return fmt.Sprintf("%s, newer than %d, the last that is registered", s, e.Want)
+	}
+	return fmt.Sprintf("%s, and only a whole row can be upgraded to %d", s, e.Want)
+}
 
 // TypeError is a Go type that cannot be stored. It comes from New and As.
 type TypeError struct {

@@ -15,8 +15,14 @@ import (
 // A mistake in the accessor is an error of the first use.
 type Field[T, V any] struct {
 	path []int
+	name string
 	err  error
 }
+
+// PropertyOf names a property of rows of any type, with the Go type of its values, for conditions and merges of [Row]:
+//
+//	table.PropertyOf[int32]("Age").Ge(30)
+func PropertyOf[V any](name string) Field[Row, V] { return Field[Row, V]{name: name} }
 
 // FieldOf finds the field that at points to. It must be a field of T or of a struct embedded in T.
 func FieldOf[T, V any](at func(*T) *V) (f Field[T, V]) {
@@ -40,25 +46,29 @@ func FieldOf[T, V any](at func(*T) *V) (f Field[T, V]) {
 // Set is a change of one property, for Merge.
 type Set[T any] struct {
 	path  []int
+	name  string        // of a property of a Row
 	value reflect.Value // addressable
 	err   error
 }
 
 // Set makes the change that gives the field the value v. An absent v (nil, the zero time) is an error of Merge, which
 // leaves absent properties as they are: use Replace.
-func (f Field[T, V]) Set(v V) Set[T] { return Set[T]{f.path, reflect.ValueOf(&v).Elem(), f.err} }
+func (f Field[T, V]) Set(v V) Set[T] {
+	return Set[T]{f.path, f.name, reflect.ValueOf(&v).Elem(), f.err}
+}
 
 // Cond is a condition on the properties of T. Conditions on keys are the query's Partition and Rows.
 type Cond[T any] struct {
 	op    string // a comparison, "and", "or" or "not"; "" for the zero condition, which everything meets
 	path  []int
+	name  string // of a property of a Row
 	value reflect.Value
 	parts []Cond[T]
 	err   error
 }
 
 func (f Field[T, V]) compare(op string, v V) Cond[T] {
-	return Cond[T]{op: op, path: f.path, value: reflect.ValueOf(&v).Elem(), err: f.err}
+	return Cond[T]{op: op, path: f.path, name: f.name, value: reflect.ValueOf(&v).Elem(), err: f.err}
 }
 
 // Eq is met by rows whose property equals v. A row without the property meets no comparison.

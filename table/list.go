@@ -49,7 +49,8 @@ type View[P, T any] struct {
 
 // As makes a view that reads only the properties of P: they become the query's $select. Each must be a property of T and
 // of the same EDM type, else it is a *TypeError. The rows' keys come with each projection. Where keys are computed from
-// fields (keys.BindFunc) a view does not check them, and takes all rows in the range of keys to be T's.
+// fields (keys.BindFunc) a view does not check them, and takes all rows in the range of keys to be T's. A row of an older
+// version that needs an upgrade is a *VersionError.
 func As[P, T any](t *Table[T]) (*View[P, T], error) {
 	typ := reflect.TypeFor[P]()
 	plan, err := edm.NewPlan(typ, nil)
@@ -62,7 +63,6 @@ func As[P, T any](t *Table[T]) (*View[P, T], error) {
 	if plan.HasExtra() {
 		return fail("", "a projection cannot ask for unknown columns")
 	}
-	choice := edm.PartitionKey + "," + edm.RowKey
 	for _, name := range plan.Names() {
 		switch {
 		case !t.plan.Has(name) && !t.plan.HasExtra():
@@ -70,9 +70,8 @@ func As[P, T any](t *Table[T]) (*View[P, T], error) {
 		case !sameKind(t.plan.KindOf(name), plan.KindOf(name)):
 			return fail(name, "is "+plan.KindOf(name).String()+", but "+t.plan.KindOf(name).String()+" in "+t.plan.Type.String())
 		}
-		choice += "," + name
 	}
-	return &View[P, T]{t, plan, choice}, nil
+	return &View[P, T]{t, plan, t.choose(plan.Names()...)}, nil
 }
 
 // sameKind compares the types of a property in two plans. Absent is a type that only the value tells.
@@ -88,9 +87,8 @@ func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
 // List is [Table.List] for the properties of P. It takes the same queries and refuses the same scans.
 func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
 	return list(v.table, ctx, "List", q, v.choice, true, func(r *edm.Reader, in edm.Entity) (*Projection[P], bool, error) {
-		var whose T
-		if v.table.schema.Row.Decode(&whose, in.RowKey) != nil || v.table.schema.Partition.Decode(&whose, in.PartitionKey) != nil {
-			return nil, false, nil
+		if mine, err := v.table.owns(r, in); !mine || err != nil {
+			return nil, mine, err
 		}
 		p := &Projection[P]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag)}
 		return p, true, v.plan.Decode(r, reflect.ValueOf(&p.Value).Elem())

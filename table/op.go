@@ -130,6 +130,9 @@ func (t *Table[T]) upsertOp(verb string, k keys.Key, v *T, mode UpsertMode) Op {
 		op.done = e.renewed(op.body)
 	case MergeExisting:
 		op.kind, op.done = aztables.TransactionTypeInsertMerge, e.renewed(nil)
+		if len(t.schema.Upgrade) > 0 {
+			op.err = &ValueError{Field: "UpsertMode", Reason: "MergeExisting cannot be used where rows of older versions must be upgraded: Update, or ReplaceExisting"}
+		}
 	default:
 		op.err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
 	}
@@ -182,8 +185,12 @@ func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
 func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 	op := t.op("MergeAny", aztables.TransactionTypeUpdateMerge, k)
 	op.match = azcore.ETagAny
-	if op.body, op.err = t.encodeSets(k, sets); op.err == nil && t.oneWay() {
+	switch op.body, op.err = t.encodeSets(k, sets); {
+	case op.err != nil:
+	case t.oneWay():
 		op.err = &ValueError{Field: "sets", Reason: "a key of this table is computed from fields and not read back, so a merge must see the entity: Get it and use Merge"}
+	case len(t.schema.Upgrade) > 0:
+		op.err = &ValueError{Field: "sets", Reason: "rows of older versions must be upgraded, so a merge must see the entity: Get it and use Merge"}
 	}
 	return op
 }

@@ -264,7 +264,16 @@ func (f *filter[T]) tree(p *edm.Plan, c Cond[T]) error {
 	if c.err != nil {
 		return c.err
 	}
-	name, value, err := p.Comparable(c.path, c.value)
+	var (
+		name  = c.name
+		value edm.Value
+		err   error
+	)
+	if name == "" {
+		name, value, err = p.Comparable(c.path, c.value)
+	} else {
+		value, err = edm.Named(name, c.value)
+	}
 	if err != nil {
 		return err
 	}

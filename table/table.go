@@ -17,6 +17,20 @@ type Schema[T any] struct {
 	// stored as properties, whatever their tags. A binding that is left out means that verbs need an explicit key:
 	// InsertAt, UpsertAt, and the verbs that take one anyway.
 	Partition, Row keys.Bind[T]
+
+	// Type tells the rows of T from others whose RowKeys look alike. It is stored in the property _type. Rows of another
+	// type are not T's; rows without one are T's, of version 0. Where RowKeys tell types apart, by a layout's name for
+	// instance, it can be left out.
+	Type string
+
+	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v. Rows of a newer version
+	// are a *VersionError.
+	Version int
+
+	// Upgrade has a function for each version whose rows must be changed to be rows of the next one. Reading a row of an
+	// older version applies them in turn; the stored row changes when it is replaced. Versions that only add properties
+	// need none. Conditions of a query see rows as they are stored.
+	Upgrade map[int]func(*Row) error
 }
 
 // Options of a table. The zero value is ready for use.
@@ -24,7 +38,8 @@ type Options struct {
 	Common
 }
 
-// Table reads and writes entities of type T, a struct, in one table. It is safe for concurrent use.
+// Table reads and writes entities of type T, a struct, in one table. It is safe for concurrent use. With T = [Row] it reads
+// and writes rows of any type as bags of properties.
 //
 // # How fields are stored
 //
@@ -81,10 +96,17 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 	if service == nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, &ValueError{Field: "service", Reason: "is nil"})
 	}
+	if err := schema.sound(); err != nil {
+		return nil, fmt.Errorf("table: New %s: %w", name, err)
+	}
 	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema}
 	bound, err := t.boundFields()
 	if err == nil {
-		t.plan, err = edm.NewPlan(reflect.TypeFor[T](), bound)
+		typ := reflect.TypeFor[T]()
+		if typ == rowType {
+			typ = reflect.TypeFor[struct{}]() // its properties are in no fields
+		}
+		t.plan, err = edm.NewPlan(typ, bound)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, public(err))

@@ -125,9 +125,19 @@ func (r *Reader) Columns() ([]Column, error) {
 	return columns, nil
 }
 
+// Find returns a property of the entity that the reader has just read, absent if it has none of that name.
+func (r *Reader) Find(name string) (Value, error) {
+	for _, m := range r.members {
+		if string(m.name) == name {
+			return r.value(m)
+		}
+	}
+	return Value{}, nil
+}
+
 // PutUnknown writes again what the stored entity raw holds and the plan does not: columns that the type does not know, and
-// the library's own. Where the type has a map for unknown columns, that map is the truth about them.
-func (p *Plan) PutUnknown(w *Writer, raw []byte) {
+// the library's own, but for those in except. Where the type has a map for unknown columns, that map is the truth about them.
+func (p *Plan) PutUnknown(w *Writer, raw []byte, except ...string) {
 	if raw == nil {
 		return
 	}
@@ -138,7 +148,7 @@ func (p *Plan) PutUnknown(w *Writer, raw []byte) {
 	}
 	for _, m := range r.members {
 		name := string(m.name)
-		if p.Has(name) || p.extra != nil && !System(name) {
+		if p.Has(name) || p.extra != nil && !System(name) || slices.Contains(except, name) {
 			continue
 		}
 		x, err := r.value(m)

@@ -75,6 +75,23 @@ func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, er
 	return f.name, x, err
 }
 
+// Named returns the value with which a filter compares a property that is known by its name alone.
+func Named(name string, v reflect.Value) (x Value, err error) {
+	if !System(name) {
+		if err := CheckName(name); err != nil {
+			return x, err
+		}
+	}
+	s, ok := scalarOf(v.Type())
+	if !ok {
+		return x, &ValueError{Field: name, Reason: fmt.Sprintf("a %v is not a single property, so a filter cannot compare it", v.Type())}
+	}
+	if x, err = s.get(v); err != nil {
+		err = (&field{scalar: s}).refused(name, err)
+	}
+	return x, err
+}
+
 func (f *field) encode(w *Writer, v reflect.Value) {
 	switch f.form {
 	case bound:

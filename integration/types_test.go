@@ -1,0 +1,166 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// dispatch: several types in one partition, each read as what it is, in one query; what nobody has registered is a row.
+func dispatch(e *env) {
+	ctx := context.Background()
+	typed := staffSchema
+	typed.Type = "employee"
+	staff := open(e, typed, nil)
+	reviews := same(e, staff, reviewSchema) // told by its RowKeys alone
+	type manager struct {
+		Department string
+		ID         int
+		Bonus      int64
+	}
+	managers := same(e, staff, table.Schema[manager]{
+		Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Department }),
+		Row:       keys.Bind1(empid, func(m *manager) *int { return &m.ID }),
+		Type:      "manager",
+	})
+	_, err := table.Transact(ctx,
+		staff.InsertOp(&employee{Department: "Sales", ID: 1, Last: "Jones", Age: 44}), reviews.InsertOp(&review{"Sales", 1, 2011, 4}),
+		managers.InsertOp(&manager{"Sales", 2, 1000}), staff.InsertOp(&employee{Department: "Sales", ID: 3, Last: "Smith", Age: 30}))
+	e.must(err)
+	raw := e.acc.Tables().NewClient(staff.Name())
+	for _, body := range []string{
+		`{"PartitionKey":"Sales","RowKey":"empid_000004","_type":"robot","Age":2}`, // a type that nobody has registered
+		`{"PartitionKey":"Sales","RowKey":"empid_000005","Age":9}`,                 // no type, where two might be it
+		`{"PartitionKey":"Sales","RowKey":"note","Text":"x"}`,                      // no type, no layout
+	} {
+		_, err := raw.AddEntity(ctx, []byte(body), nil)
+		e.must(err)
+	}
+	types, err := table.NewTypes(staff, reviews, managers)
+	e.must(err)
+	e.counter.Take()
+	name := func(x any) string {
+		switch x := x.(type) {
+		case *table.Entity[employee]:
+			return "employee " + x.Value.Last
+		case *table.Entity[review]:
+			return fmt.Sprint("review ", x.Value.Year)
+		case *table.Entity[manager]:
+			return fmt.Sprint("manager ", x.Value.Bonus)
+		case *table.Entity[table.Row]:
+			return "row " + x.Key.RowKey()
+		}
+		return fmt.Sprintf("%T", x)
+	}
+	var got []string
+	for x, err := range types.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales")}) {
+		e.must(err)
+		got = append(got, name(x))
+	}
+	if want := "[employee Jones manager 1000 employee Smith row empid_000004 row empid_000005 row note review 2011]"; fmt.Sprint(got) != want {
+		e.Errorf("%v", got)
+	}
+	e.did("1 query")
+	got = nil
+	q := table.Query[table.Row]{Partition: dept.Of("Sales"), Where: table.PropertyOf[int32]("Age").Lt(40)}
+	for x, err := range types.List(ctx, q) {
+		e.must(err)
+		got = append(got, name(x))
+	}
+	if want := "[employee Smith row empid_000004 row empid_000005]"; fmt.Sprint(got) != want {
+		e.Errorf("%v", got)
+	}
+	e.counter.Take()
+	x, err := types.Get(ctx, at("Sales", 2))
+	e.must(err)
+	e.did("1 get")
+	boss, ok := x.(*table.Entity[manager])
+	if !ok {
+		e.Fatalf("%T", x)
+	}
+	boss.Value.Bonus++
+	e.must(managers.Replace(ctx, boss))
+	if _, err := staff.Get(ctx, at("Sales", 2)); !errors.Is(err, table.ErrOtherType) {
+		e.Error(err)
+	}
+	if _, err := types.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
+		e.Error(err)
+	}
+	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+	e.must(err)
+	if n != 3 { // Jones, Smith, and the row that names no type
+		e.Errorf("%d employees", n)
+	}
+
+	// One change for all, without knowing their types.
+	rows := types.Rows()
+	e.counter.Take()
+	for r, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales")}) {
+		e.must(err)
+		e.must(r.Value.Set("Audited", true))
+		e.must(rows.Replace(ctx, r))
+	}
+	e.did("1 query, 7 replace")
+	again, err := managers.Get(ctx, at("Sales", 2))
+	e.must(err)
+	row, err := again.Row()
+	e.must(err)
+	if audited, _ := row.Get("Audited"); audited != true || again.Value.Bonus != 1001 {
+		e.Errorf("%+v", again)
+	}
+	again.Value.Bonus = 7
+	e.must(managers.Replace(ctx, again)) // and the column that it does not know stays
+	kept, err := rows.Get(ctx, again.Key)
+	e.must(err)
+	if audited, _ := kept.Value.Get("Audited"); audited != true || kept.Value.Type("Bonus") != "Edm.Int64" {
+		e.Errorf("%+v", kept)
+	}
+}
+
+// versions: a row that an older program has stored is read as the new form, and stored as it when it is written.
+func versions(e *env) {
+	ctx := context.Background()
+	type v0 struct {
+		ID   int
+		Name string
+	}
+	type v1 struct {
+		ID          int
+		First, Last string
+	}
+	id := keys.Tuple1(keys.Digits[int](3))
+	old := open(e, table.Schema[v0]{Partition: keys.Const[v0]("p"), Row: keys.Bind1(id, func(v *v0) *int { return &v.ID }), Type: "person"}, nil)
+	schema := table.Schema[v1]{
+		Partition: keys.Const[v1]("p"), Row: keys.Bind1(id, func(v *v1) *int { return &v.ID }), Type: "person", Version: 1,
+		Upgrade: map[int]func(*table.Row) error{0: func(r *table.Row) error {
+			name, _ := r.Get("Name")
+			r.Delete("Name")
+			return errors.Join(r.Set("First", "J."), r.Set("Last", name))
+		}},
+	}
+	now := same(e, old, schema)
+	for i, name := range []string{"Jones", "Smith"} {
+		_, err := old.Insert(ctx, &v0{i + 1, name})
+		e.must(err)
+	}
+	_, err := now.Update(ctx, keys.At(keys.Raw("p"), id.Of(1)), func(v *v1) error { v.First = "Jessy"; return nil })
+	e.must(err)
+	var got []string
+	for v, err := range now.List(ctx, table.Query[v1]{}) {
+		e.must(err)
+		got = append(got, v.Value.First+" "+v.Value.Last)
+	}
+	if fmt.Sprint(got) != "[Jessy Jones J. Smith]" {
+		e.Errorf("%q", got)
+	}
+	var ve *table.VersionError
+	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(1))); !errors.As(err, &ve) || ve.Got != 1 {
+		e.Error(err)
+	}
+	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(2))); err != nil {
+		e.Errorf("reading has changed the row: %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package table
+
+import (
+	"iter"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Row is an entity as a bag of properties, for code that does not know its Go type. It shows the library's own properties
+// too, which cannot be set. A Table[Row] reads and writes rows with all verbs; where its schema binds no keys, a row's Key
+// is its key.
+type Row struct {
+	Key       keys.Key
+	ETag      azcore.ETag // of a row that was read; Replace goes by the Entity's
+	Timestamp time.Time
+
+	columns []edm.Column
+}
+
+var rowType = reflect.TypeFor[Row]()
+
+// Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
+func (r *Row) Get(name string) (value any, ok bool) {
+	for _, c := range r.columns {
+		if c.Name == name {
+			return c.Value.Any(), true
+		}
+	}
+	return nil, false
+}
+
+// All yields the properties, without the keys and the timestamp, in the order of the service's reply.
+func (r *Row) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, c := range r.columns {
+			if !yield(c.Name, c.Value.Any()) {
+				return
+			}
+		}
+	}
+}
+
+// Set gives a property a value of one of the types of Get, or an int, which is stored as an Int64. nil, the zero time and a
+// nil []byte delete the property. Errors: *ValueError and *LimitError for a name that no property can have, and for a value
+// that cannot be stored.
+func (r *Row) Set(name string, value any) error {
+	if err := edm.CheckName(name); err != nil {
+		return public(err)
+	}
+	x, err := edm.Of(value)
+	if err != nil {
+		return &ValueError{Field: name, Reason: err.Error()}
+	}
+	if x.Kind == edm.Absent {
+		r.Delete(name)
+		return nil
+	}
+	r.put(name, x)
+	return nil
+}
+
+func (r *Row) put(name string, x edm.Value) {
+	// Rows that were copied share their columns until one of them is changed.
+	r.columns = slices.Clone(r.columns)
+	for i := range r.columns {
+		if r.columns[i].Name == name {
+			r.columns[i].Value = x
+			return
+		}
+	}
+	r.columns = append(r.columns, edm.Column{Name: name, Value: x})
+}
+
+// Delete deletes a property, if there is one of that name and it is not the library's.
+func (r *Row) Delete(name string) {
+	if edm.System(name) {
+		return
+	}
+	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == name })
+}
+
+// Type returns the EDM type of a property, such as "Edm.Int64", or "" if there is no such property.
+func (r *Row) Type(name string) string {
+	for _, c := range r.columns {
+		if c.Name == name {
+			return c.Value.Kind.String()
+		}
+	}
+	return ""
+}
+
+// Len is the number of properties.
+func (r *Row) Len() int { return len(r.columns) }
+
+// write writes a row's properties, but for those in except.
+func (r *Row) write(w *edm.Writer, except ...string) {
+	for _, c := range r.columns {
+		if !slices.Contains(except, c.Name) {
+			w.Put(c.Name, c.Value)
+		}
+	}
+}
+
+// Entity is the row as an entity of T: the one that Get would have read. Errors are those of Get about the row.
+func (t *Table[T]) Entity(row *Row) (*Entity[T], error) {
+	if row == nil {
+		return nil, t.opError("Entity", keys.Key{}, errNil)
+	}
+	w := edm.NewWriter(nil, row.Key.PartitionKey(), row.Key.RowKey())
+	row.write(w)
+	body, err := w.Finish()
+	if err != nil {
+		return nil, t.opError("Entity", row.Key, err)
+	}
+	r := edm.NewReader(body)
+	in, err := r.One()
+	if err != nil {
+		return nil, t.opError("Entity", row.Key, err)
+	}
+	in.ETag, in.Timestamp = string(row.ETag), row.Timestamp
+	e, _, err := t.decode(r, in)
+	if err != nil {
+		return nil, t.opError("Entity", row.Key, err)
+	}
+	return e, nil
+}

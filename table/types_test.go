@@ -1,0 +1,361 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// person is the third form of a type: the first had one Name, the second had First and Last, the third calls Last Family.
+type person struct {
+	ID            int
+	First, Family string
+	Age           int32
+}
+
+func personSchema() table.Schema[person] {
+	return table.Schema[person]{
+		Partition: keys.Const[person]("p"),
+		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(p *person) *int { return &p.ID }),
+		Type:      "person",
+		Version:   2,
+		Upgrade: map[int]func(*table.Row) error{
+			0: func(r *table.Row) error {
+				name, _ := r.Get("Name")
+				first, last, ok := strings.Cut(fmt.Sprint(name), " ")
+				if !ok {
+					return errors.New("a name without a space")
+				}
+				r.Delete("Name")
+				return errors.Join(r.Set("First", first), r.Set("Last", last))
+			},
+			1: func(r *table.Row) error {
+				last, _ := r.Get("Last")
+				r.Delete("Last")
+				return r.Set("Family", last)
+			},
+		},
+	}
+}
+
+// people serves one row, and takes every write.
+func people(t *testing.T, properties string) (*table.Table[person], *wire) {
+	t.Helper()
+	row := `{"odata.etag":"W/\"x\"","PartitionKey":"p","RowKey":"007",` + properties + `}`
+	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+		switch {
+		case r.Method != http.MethodGet:
+			return done(), nil
+		case strings.Contains(r.URL.Path, "()"):
+			return reply(200, `{"value":[`+row+`]}`), nil
+		}
+		return reply(200, row), nil
+	}}
+	tab, err := table.New(bare(w), "people", personSchema(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab, w
+}
+
+var seven = keys.At(keys.Raw("p"), keys.Raw("007"))
+
+// TestVersions: rows of every older version are read as the newest, and written as it.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	family := table.FieldOf(func(p *person) *string { return &p.Family })
+	for stored, old := range map[string]bool{
+		`"Name":"James Bond","Age":40,"Badge":"x","_op":"o"`:                                        true,
+		`"_type":"person","Name":"James Bond","Age":40,"Badge":"x","_op":"o"`:                       true,
+		`"First":"James","Last":"Bond","Age":40,"Badge":"x","_type":"person","_v":1,"_op":"o"`:      true,
+		`"_type":"person","_v":2,"First":"James","Family":"Bond","Age":40,"Badge":"x","_op":"o"`:    false,
+		`"_v@odata.type":"Edm.Int64","_v":"2","First":"James","Family":"Bond","Age":40,"Badge":"x"`: false,
+	} {
+		tab, w := people(t, stored)
+		e, err := tab.Get(ctx, seven)
+		if err != nil || e.Value != (person{7, "James", "Bond", 40}) {
+			t.Errorf("%s: %+v, %v", stored, e, err)
+			continue
+		}
+		for l, err := range tab.List(ctx, table.Query[person]{}) {
+			if err != nil || l.Value != e.Value {
+				t.Errorf("%s, listed: %+v, %v", stored, l, err)
+			}
+		}
+		if n, err := tab.Count(ctx, table.Query[person]{}); n != 1 || err != nil {
+			t.Errorf("%s: %d, %v", stored, n, err)
+		}
+		if err := tab.Merge(ctx, e, family.Set("Bourne")); errors.Is(err, table.ErrOldVersion) != old || !old && err != nil {
+			t.Errorf("%s: a merge: %v", stored, err)
+		}
+		e, err = tab.Get(ctx, seven)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Value.Age++
+		if err := tab.Replace(ctx, e); err != nil {
+			t.Errorf("%s: %v", stored, err)
+		}
+		body := w.last().body
+		for _, want := range []string{`"_type":"person"`, `"_v":2`, `"Age":41`, `"Badge":"x"`, `"Family":"Bond"`} {
+			if strings.Count(body, want) != 1 {
+				t.Errorf("%s became %s", stored, body)
+			}
+		}
+		if strings.Contains(body, `"Name"`) || strings.Contains(body, `"Last"`) || strings.Contains(stored, "_op") != strings.Contains(body, `"_op":"o"`) {
+			t.Errorf("%s became %s", stored, body)
+		}
+		if err := tab.Merge(ctx, e, family.Set("Bourne")); err != nil {
+			t.Errorf("a merge after the replace: %v", err)
+		}
+		if body := w.last().body; strings.Contains(body, "_v") {
+			t.Errorf("a merge says %s", body)
+		}
+	}
+	tab, w := people(t, `"_type":"person","_v":2`)
+	if _, err := tab.Insert(ctx, &person{7, "James", "Bond", 40}); err != nil || !strings.Contains(w.last().body, `"_type":"person","_v":2`) {
+		t.Errorf("%v, %s", err, w.last().body)
+	}
+}
+
+// TestVersionsRefused: what cannot be read right is not read, and what could mix two versions is not written.
+func TestVersionsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	newer, w := people(t, `"_type":"person","_v":3,"First":"James"`)
+	_, err := newer.Get(ctx, seven)
+	var ve *table.VersionError
+	if !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 2 || ve.Type != "person" {
+		t.Error(err)
+	}
+	_, err = newer.Update(ctx, seven, func(*person) error { t.Error("changed"); return nil })
+	if !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	for _, err := range newer.List(ctx, table.Query[person]{}) {
+		if !errors.As(err, &ve) {
+			t.Error(err)
+		}
+	}
+	if _, err := newer.Count(ctx, table.Query[person]{}); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+
+	old, _ := people(t, `"Name":"Madonna"`)
+	if _, err := old.Get(ctx, seven); err == nil || !strings.Contains(err.Error(), "upgrade from version 0: a name without a space") {
+		t.Error(err)
+	}
+	type age struct{ Age int32 }
+	ages, err := table.As[age](old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ages.Get(ctx, seven); !errors.As(err, &ve) || ve.Got != 0 || ve.Want != 2 {
+		t.Error(err)
+	}
+	var value *table.ValueError
+	if err := old.MergeAny(ctx, seven, table.FieldOf(func(p *person) *int32 { return &p.Age }).Set(1)); !errors.As(err, &value) {
+		t.Error(err)
+	}
+	if _, err := old.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
+		t.Error(err)
+	}
+	for _, odd := range []string{`"_v":"two"`, `"_v":-1`, `"_type":5`} {
+		tab, _ := people(t, odd)
+		if _, err := tab.Get(ctx, seven); err == nil {
+			t.Errorf("%s was read", odd)
+		}
+	}
+	w.sent = nil
+	for what, change := range map[string]func(*table.Schema[person]){
+		"negative":      func(s *table.Schema[person]) { s.Version = -1 },
+		"no function":   func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{0: nil} },
+		"the newest":    func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{2: s.Upgrade[0]} },
+		"below nothing": func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{-1: s.Upgrade[0]} },
+	} {
+		s := personSchema()
+		change(&s)
+		if _, err := table.New(bare(w), "people", s, nil); !errors.As(err, &value) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestOtherType: a row that names another type is not T's, though its RowKey could be.
+func TestOtherType(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tab, w := people(t, `"_type":"company","Name":"Contoso"`)
+	if _, err := tab.Get(ctx, seven); !errors.Is(err, table.ErrOtherType) {
+		t.Error(err)
+	}
+	var stats table.Stats
+	for e, err := range tab.List(ctx, table.Query[person]{Stats: &stats}) {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if stats.Foreign != 1 {
+		t.Errorf("%+v", stats)
+	}
+	type age struct{ Age int32 }
+	ages, err := table.As[age](tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range ages.List(ctx, table.Query[person]{}) {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if q := w.last().query; !strings.Contains(q, "%24select=PartitionKey%2CRowKey%2C_type%2C_v%2CAge") {
+		t.Error(q)
+	}
+	if n, err := tab.Count(ctx, table.Query[person]{}); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	if yes, err := tab.Exists(ctx, seven); !yes || err != nil {
+		t.Error(yes, err)
+	}
+}
+
+// TestRowsAreEntities: a Table[Row] reads, changes and writes what it knows nothing about, and keeps types and hidden columns.
+func TestRowsAreEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, w := people(t, `"_type":"person","_v":2,"First":"James","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o"`)
+	rows, err := table.New(bare(w), "people", table.Schema[table.Row]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := rows.Update(ctx, seven, func(r *table.Row) error {
+		r.Delete("First")
+		r.Delete("_op") // not the user's to delete
+		return errors.Join(r.Set("Seen", time.Unix(0, 0)), r.Set("L", int64(6)), r.Set("Nothing", nil))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.last().body; got != `{"D":3,"D@odata.type":"Edm.Double","L":"6","L@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"007","Seen":"1970-01-01T00:00:00Z","Seen@odata.type":"Edm.DateTime","_op":"o","_type":"person","_v":2}` {
+		t.Error(got)
+	}
+	if e.Value.Key != seven || e.Key != seven {
+		t.Errorf("%+v", e)
+	}
+	// A copy does not share what is changed.
+	copied := e.Value
+	if err := copied.Set("D", 4.0); err != nil {
+		t.Fatal(err)
+	}
+	if d, _ := e.Value.Get("D"); d != 3.0 {
+		t.Errorf("a copy's change is seen: %v", d)
+	}
+	// The key of a row is its own.
+	e.Value.Key = keys.At(keys.Raw("p"), keys.Raw("008"))
+	if err := rows.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
+		t.Error(err)
+	}
+	var fresh table.Row
+	fresh.Key = keys.At(keys.Raw("p"), keys.Raw("009"))
+	if err := fresh.Set("Age", int32(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Insert(ctx, &fresh); err != nil || w.last().body != `{"Age":1,"PartitionKey":"p","RowKey":"009"}` {
+		t.Errorf("%v, %s", err, w.last().body)
+	}
+	if _, err := rows.InsertAt(ctx, seven, &fresh); err == nil {
+		t.Error("inserted under another row's key")
+	}
+	if _, err := rows.Insert(ctx, &table.Row{}); err == nil {
+		t.Error("inserted without a key")
+	}
+	var ve *table.ValueError
+	for name, value := range map[string]any{"_op": "x", "a-b": 1, "PartitionKey": "x", "Age": struct{}{}, "Text": []string{"a"}} {
+		if err := fresh.Set(name, value); !errors.As(err, &ve) {
+			t.Errorf("%s = %v: %v", name, value, err)
+		}
+	}
+	// Merges and conditions name properties.
+	age := table.PropertyOf[int32]("Age")
+	if err := rows.MergeAny(ctx, seven, age.Set(50)); err != nil || w.last().body != `{"Age":50,"PartitionKey":"p","RowKey":"007"}` {
+		t.Errorf("%v, %s", err, w.last().body)
+	}
+	e, err = rows.Get(ctx, seven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rows.Merge(ctx, e, age.Set(51)); err != nil {
+		t.Error(err)
+	}
+	if got, _ := e.Value.Get("Age"); got != int32(51) {
+		t.Errorf("%v", got)
+	}
+	for _, bad := range []table.Set[table.Row]{table.PropertyOf[string]("_op").Set("x"), table.PropertyOf[string]("a-b").Set("x"), table.PropertyOf[*int]("Age").Set(nil), table.PropertyOf[chan int]("Age").Set(nil)} {
+		if err := rows.MergeAny(ctx, seven, bad); !errors.As(err, &ve) {
+			t.Error(err)
+		}
+	}
+	if err := rows.MergeAny(ctx, seven, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	ex, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.And(age.Ge(30), table.PropertyOf[string]("_type").Eq("person"))})
+	if err != nil || ex.Filter != "PartitionKey eq 'p' and RowKey lt '~' and ((Age ge 30) and (_type eq 'person'))" {
+		t.Errorf("%+v, %v", ex, err)
+	}
+	if _, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.PropertyOf[int]("x' or 1 eq 1").Eq(1)}); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	// A row becomes an entity, as Get would have read it.
+	people, err := table.New(bare(w), "people", personSchema(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := people.Entity(&e.Value)
+	if err != nil || p.Value.First != "James" || p.Value.ID != 7 || p.ETag != e.Value.ETag || p.ETag == "" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := people.Entity(&fresh); err != nil { // version 0, which lacks what the upgrade needs
+		if !strings.Contains(err.Error(), "upgrade") {
+			t.Error(err)
+		}
+	}
+	if _, err := people.Entity(nil); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+}
+
+// TestTypesApart: types that could be taken for each other are refused when they are registered.
+func TestTypesApart(t *testing.T) {
+	t.Parallel()
+	s := bare(deaf(t))
+	open := func(name, typ string, l keys.Layout1[int]) *table.Table[person] {
+		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Bind1(l, func(p *person) *int { return &p.ID }), Type: typ}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tab
+	}
+	digits, named := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Digits[int](3)).Named("emp")
+	for what, c := range map[string]struct {
+		tables []table.AnyTable
+		ok     bool
+	}{
+		"none":                      {nil, false},
+		"one":                       {[]table.AnyTable{open("ttt", "", digits)}, true},
+		"two ranges":                {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", named)}, true},
+		"ranges that meet":          {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
+		"one range":                 {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", digits)}, false},
+		"one range, two types":      {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
+		"one range, the same type":  {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", digits)}, false},
+		"two ranges, the same type": {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", named)}, true},
+		"two tables":                {[]table.AnyTable{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
+	} {
+		if _, err := table.NewTypes(c.tables...); (err == nil) != c.ok {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
