@@ -23,6 +23,9 @@ type Account struct {
 	tables *aztables.ServiceClient
 	queues *azqueue.ServiceClient
 	blobs  *service.Client
+
+	key      *aztables.SharedKeyCredential // nil without an account key
+	endpoint string                        // of the Table service
 }
 
 // Options of an account. The zero value is ready for use.
@@ -43,6 +46,9 @@ type Endpoints struct {
 
 // ErrNoEndpoint: the account was opened without an endpoint for this service.
 var ErrNoEndpoint = errors.New("account: opened without an endpoint for this service")
+
+// ErrNoKey: the account was opened without its key, which alone can sign.
+var ErrNoKey = errors.New("account: opened without the account key, so it cannot sign")
 
 // FromConnectionString opens the account of a connection string, with an account key or a shared access signature:
 // endpoints of their own, EndpointSuffix and UseDevelopmentStorage=true (an emulator on its default ports, behind DevelopmentStorageProxyUri if that
@@ -120,7 +126,24 @@ func open(e Endpoints, o *Options, with clients) (*Account, error) {
 	if err := errors.Join(err[:]...); err != nil {
 		return nil, err
 	}
+	a.endpoint = e.Table
 	return &a, nil
+}
+
+// TableSAS makes a URL of the Table service that carries a shared access signature for a grant. FromSAS opens an account by
+// it, and other SDKs take it too. It sends nothing. Errors: ErrNoKey; ErrNoEndpoint; those of [table.Grant.Sign].
+func (a *Account) TableSAS(g table.Grant) (string, error) {
+	switch {
+	case a.endpoint == "":
+		return "", ErrNoEndpoint
+	case a.key == nil:
+		return "", ErrNoKey
+	}
+	query, err := g.Sign(a.key)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(a.endpoint, "/") + "/?" + query, nil
 }
 
 // one makes the client of one service, or one whose calls say that there is no endpoint.

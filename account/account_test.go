@@ -161,3 +161,38 @@ func queuesOnly(t *testing.T, s *seen) *account.Account {
 	}
 	return a
 }
+
+// TestTableSAS: the URL opens an account that has nothing else.
+func TestTableSAS(t *testing.T) {
+	t.Parallel()
+	grant := table.Grant{Table: "staff", Read: true, Partitions: keys.Point(keys.Raw("p")), Expiry: time.Now().Add(time.Hour)}
+	for _, endpoint := range []string{"", ";TableEndpoint=https://t.invalid", ";TableEndpoint=https://t.invalid/acct/"} {
+		a, err := account.FromConnectionString("AccountName=acct;AccountKey="+key+endpoint, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := a.TableSAS(grant)
+		if err != nil || !strings.Contains(u, "/?") || !strings.Contains(u, "spk=p") {
+			t.Errorf("%q, %v", u, err)
+		}
+		var s seen
+		holder, err := account.FromSAS(account.Endpoints{Table: u}, s.options(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(holder)
+		if len(s.requests) != 1 || s.requests[0].URL.Query().Get("sig") == "" || !strings.Contains(s.requests[0].URL.Path, "/staff(") {
+			t.Errorf("%v", s.requests)
+		}
+		if _, err := holder.TableSAS(grant); !errors.Is(err, account.ErrNoKey) {
+			t.Error(err)
+		}
+		if _, err := a.TableSAS(table.Grant{}); err == nil || strings.Contains(err.Error(), key) {
+			t.Error(err)
+		}
+	}
+	var s seen
+	if _, err := queuesOnly(t, &s).TableSAS(grant); !errors.Is(err, account.ErrNoEndpoint) {
+		t.Error(err)
+	}
+}

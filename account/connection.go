@@ -84,7 +84,7 @@ func (c connection) withKey(o *Options) (*Account, error) {
 	if errors.Join(err1, err2, err3) != nil {
 		return nil, errors.New("account: the SDK refuses the account key") // its text is not trusted to keep the key
 	}
-	return open(c.endpoints, o, clients{
+	a, err := open(c.endpoints, o, clients{
 		tables: func(u string, o azcore.ClientOptions) (*aztables.ServiceClient, error) {
 			return aztables.NewServiceClientWithSharedKey(u, tables, &aztables.ClientOptions{ClientOptions: o})
 		},
@@ -95,4 +95,9 @@ func (c connection) withKey(o *Options) (*Account, error) {
 			return service.NewClientWithSharedKeyCredential(u, blobs, &service.ClientOptions{ClientOptions: o})
 		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	a.key = tables
+	return a, nil
 }

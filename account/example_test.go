@@ -2,8 +2,10 @@ package account_test
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -58,4 +60,27 @@ func ExampleAccount() {
 	// http://127.0.0.1:10001/devstoreaccount1
 	// http://127.0.0.1:10000/devstoreaccount1
 	// <nil>
+}
+
+// A URL that lets its holder read one user's rows for an hour, and nothing else.
+func ExampleAccount_TableSAS() {
+	acc, err := account.FromConnectionString("UseDevelopmentStorage=true", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	url, err := acc.TableSAS(table.Grant{
+		Table:      "settings",
+		Read:       true,
+		Partitions: keys.Point(keys.Raw("jonesj")),
+		Expiry:     time.Now().Add(time.Hour),
+		AllowHTTP:  true, // the emulator's
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	holder, err := account.FromSAS(account.Endpoints{Table: url}, nil)
+	fmt.Println(holder.Tables() != nil, err)
+	// Output: true <nil>
 }

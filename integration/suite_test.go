@@ -75,4 +75,5 @@ var suite = map[string]func(*env){
 	"budgets":                 budgets,
 	"dispatch":                dispatch,
 	"versions":                versions,
+	"grants":                  grants,
 }

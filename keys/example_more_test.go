@@ -232,11 +232,14 @@ func ExampleRange() {
 	from, to, closed := r.Bounds()
 	fmt.Println(from, to, closed, r.IsSet())
 	fmt.Println(r.Contains("empid_000150"), r.Meets(empid.AtLeast(200)))
+	first, last, err := empid.All().Inclusive()
+	fmt.Println(first, last, err)
 	one := keys.Point(empid.Of(223))
 	fmt.Println(one.IsPoint(), one.Point())
 	// Output:
 	// empid_000100 empid_000199 true true
 	// true false
+	// empid_ empid_~ <nil>
 	// true empid_000223
 }
 

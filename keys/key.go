@@ -55,6 +55,9 @@ func Raw(s string) Enc {
 	return Enc{s: s, set: true}
 }
 
+// forbidden are the characters that the service refuses in keys, besides control characters.
+const forbidden = `/\#?`
+
 // check applies the service's rules for keys ('Understanding the Table service data model') and the library's own.
 func check(s string) error {
 	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
@@ -71,7 +74,7 @@ func check(s string) error {
 	units := 0
 	for i, r := range s {
 		switch {
-		case r == '/' || r == '\\' || r == '#' || r == '?':
+		case strings.ContainsRune(forbidden, r):
 			return fail(fmt.Sprintf("holds %q at byte %d, which the service refuses in keys", r, i))
 		case control(r):
 			return fail(fmt.Sprintf("holds the control character %U at byte %d, which the service refuses in keys", r, i))

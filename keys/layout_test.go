@@ -1,6 +1,7 @@
 package keys_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -280,6 +281,37 @@ func TestRanges(t *testing.T) {
 	}
 	if !keys.Point(empid.Of(1)).IsPoint() || empid.Between(1, 2).IsPoint() || !empid.Between(1, 1).IsPoint() {
 		t.Error("points are not told from ranges")
+	}
+}
+
+// TestInclusive: the last key of a range that ends before one.
+func TestInclusive(t *testing.T) {
+	t.Parallel()
+	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	for _, c := range []struct {
+		r           keys.Range
+		first, last string
+	}{
+		{empid.All(), "empid_", "empid_~"},
+		{empid.Between(100, 199), "empid_000100", "empid_000199"},
+		{keys.Point(empid.Of(7)), "empid_000007", "empid_000007"},
+		{keys.RawBetween("ann", "ano"), "ann", "ann~"},
+		{keys.RawBetween("a", "b0"), "a", "b.~"}, // below 0 comes /, which no key holds
+		{keys.RawBetween("a", "b "), "a", "b"},
+		{keys.RawBetween("a", "annä"), "a", "ann~"},
+		{keys.RawBetween("a", ""), "a", "}~"},
+		{keys.RawBetween("", ""), "", "}~"},
+	} {
+		first, last, err := c.r.Inclusive()
+		if first != c.first || last != c.last || err != nil {
+			t.Errorf("%v: %q to %q, %v", c.r, first, last, err)
+		}
+	}
+	for what, r := range map[string]keys.Range{"unset": {}, "broken": empid.Between(2, 1), "a family": keys.Family(empid.Of(1)), "nothing": keys.RawBetween("", " ")} {
+		var ke *keys.KeyError
+		if first, last, err := r.Inclusive(); !errors.As(err, &ke) {
+			t.Errorf("%s: %q to %q, %v", what, first, last, err)
+		}
 	}
 }
 

@@ -52,6 +52,14 @@ func laws[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator
 			if in := lead.Prefix(a).Contains(kb.String()); in != (order(a, b) == 0) || !lead.Prefix(a).Contains(ka.String()) {
 				t.Fatalf("the range of %v holds %q: %v", a, kb, in)
 			}
+			for _, r := range []keys.Range{lead.Prefix(a), lead.All(), named.All(), lead.AtLeast(a, x), lead.AtMost(a, x)} {
+				first, last, err := r.Inclusive()
+				for _, k := range []string{ka.String(), kb.String(), named.Of(x, a, b).String()} {
+					if in := keys.Compare(first, k) <= 0 && keys.Compare(k, last) <= 0; err != nil || in != r.Contains(k) {
+						t.Fatalf("%v from %q to %q holds %q: %v, %v", r, first, last, k, in, err)
+					}
+				}
+			}
 			if !lead.All().Contains(ka.String()) || !named.All().Contains(named.Of(x, a, b).String()) {
 				t.Fatalf("%q is outside the range of its layout %v", ka, lead.All())
 			}

@@ -21,6 +21,39 @@ type Range struct {
 // Bounds returns the first key ("" = none), the end ("" = none), and whether the end belongs to the range.
 func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
 
+// Inclusive returns the first key ("" = none) and the last one that belongs to the range, for services that know no other
+// bounds, such as shared access signatures. Where the range ends before a key that is not part of it, last lies above
+// every key of a layout in the range and below that end; of raw keys, those that differ from last first by a character
+// above ~ are then left out. A family is an error, for keys of others lie between its own.
+func (r Range) Inclusive() (first, last string, err error) {
+	switch {
+	case r.err != nil || !r.set:
+		return "", "", errors.Join(r.err, Enc{set: r.set}.Err())
+	case r.family != "":
+		return "", "", &KeyError{Value: r.family, Reason: "a family is not an interval: keys of others lie between its own"}
+	case r.closed:
+		return r.from, r.to, nil
+	}
+	to := r.to
+	if to == "" {
+		to = string(reserved)
+	}
+	end, size := utf8.DecodeLastRuneInString(to)
+	stem := to[:len(to)-size]
+	if end >= utf8.RuneSelf {
+		return r.from, stem + string(reserved), nil
+	}
+	for c := end - 1; c >= ' '; c-- { // the next character below the end; whatever follows it is below the bound too
+		if !strings.ContainsRune(forbidden, c) {
+			return r.from, stem + string(c) + string(reserved), nil
+		}
+	}
+	if stem != "" {
+		return r.from, stem, nil
+	}
+	return "", "", &KeyError{Value: to, Reason: "no last key can be named below this bound"}
+}
+
 // IsSet tells whether r was made by a layout or by a function of this package.
 func (r Range) IsSet() bool { return r.set || r.err != nil }
 
