@@ -27,6 +27,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if was, err := other(ctx); was {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "patterns:", err)
+			stop()
+			os.Exit(1)
+		}
+		return
+	}
 	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return

@@ -13,7 +13,7 @@ var severalPoints = recipe{
 	guide: []string{"G05"},
 	problem: `A filter RowKey eq 'a' or RowKey eq 'b' looks like two point queries and is a partition scan: the service reads
 		every row of the partition. Conditions on keys are therefore no conditions here: 'or' over them does not compile. Each
-		row is a point query of its own.`,
+		row is a point query of its own, and ten are under way at a time.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -47,8 +47,11 @@ var severalPoints = recipe{
 			return err
 		}
 		if err := r.Ask("employees 1 and 4 of 6", ex, func() error {
+			var wanted []keys.Key
 			for _, id := range ids {
-				e, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(id)))
+				wanted = append(wanted, keys.At(dept.Of("Sales"), empid.Of(id)))
+			}
+			for e, err := range staff.GetMany(ctx, wanted...) {
 				if err != nil {
 					return err
 				}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -15,6 +16,7 @@ type recipe struct {
 	guide   []string // the requirements of the guide that it shows
 	problem string   // what one meets without it
 	run     func(context.Context, *Run) error
+	other   func(context.Context, *Run, []string) error // what another process does, if the recipe needs one
 }
 
 func (r recipe) head() report {
@@ -33,6 +35,15 @@ type Run struct {
 
 // Tables is the SDK's client of the Table service.
 func (r *Run) Tables() table.Service { return r.service.acc.Tables() }
+
+// Account is the account, for what only it can do.
+func (r *Run) Account() *account.Account { return r.service.acc }
+
+// Counter counts the requests that are shown; a client that a recipe makes itself takes it.
+func (r *Run) Counter() *table.Counter { return &r.service.counter }
+
+// Emulated tells that the service is an emulator, which takes requests without encryption.
+func (r *Run) Emulated() bool { return r.service.emulated }
 
 // Table returns the name under which a table called name stands in the account.
 func (r *Run) Table(name string) string {
@@ -81,7 +92,12 @@ func (r *Run) step(s step, f func() error) error {
 }
 
 // plain calls the tables by their plain names.
-func (r *Run) plain(s string) string { return strings.ReplaceAll(s, r.prefix, "") }
+func (r *Run) plain(s string) string {
+	if r.prefix == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, r.prefix, "")
+}
 
 // Stored shows every row of a table as it is.
 func (r *Run) Stored(ctx context.Context, name string) error {
@@ -98,6 +114,12 @@ func (r *Run) Stored(ctx context.Context, name string) error {
 	}
 	r.report.Steps = append(r.report.Steps, s)
 	return nil
+}
+
+// insert is Insert for recipes that do not need the entity.
+func insert[T any](ctx context.Context, t *table.Table[T], v *T) error {
+	_, err := t.Insert(ctx, v)
+	return err
 }
 
 // properties writes a row's properties, long ones cut.

@@ -19,37 +19,49 @@ import (
 
 // service is where recipes run.
 type service struct {
-	name    string
-	acc     *account.Account
-	counter table.Counter
-	close   func()
+	name       string
+	connection string
+	emulated   bool
+	acc        *account.Account
+	counter    table.Counter
+	close      func()
 }
 
 func open(ctx context.Context, on string) (*service, error) {
-	s := &service{name: on, close: func() {}}
-	o := account.Options{Counter: &s.counter}
-	cs := ""
 	switch on {
 	case "azurite":
 		server, err := azurite.Open(ctx)
 		if err != nil {
 			return nil, err
 		}
-		cs, s.close = server.ConnectionString, server.Stop
-		o.Client = azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}}
+		s, err := connect(on, server.ConnectionString)
+		if err != nil {
+			server.Stop()
+			return nil, err
+		}
+		s.close = server.Stop
+		return s, nil
 	case "env":
-		if cs = os.Getenv("AZURE_STORAGE_CONNECTION_STRING"); cs == "" {
+		cs := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
+		if cs == "" {
 			return nil, errors.New("-on env: AZURE_STORAGE_CONNECTION_STRING is not set")
 		}
-	default:
-		return nil, fmt.Errorf("-on %s: the services are azurite and env", on)
+		return connect(on, cs)
+	}
+	return nil, fmt.Errorf("-on %s: the services are azurite and env", on)
+}
+
+// connect opens the account of a connection string.
+func connect(name, cs string) (*service, error) {
+	s := &service{name: name, connection: cs, close: func() {}}
+	s.emulated = name == "azurite" || strings.Contains(cs, "devstoreaccount1") || strings.Contains(strings.ToLower(cs), "usedevelopmentstorage=true")
+	o := account.Options{Counter: &s.counter}
+	if s.emulated {
+		o.Client = azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}}
 	}
 	var err error
-	if s.acc, err = account.FromConnectionString(cs, &o); err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
+	s.acc, err = account.FromConnectionString(cs, &o)
+	return s, err
 }
 
 // runAll runs recipes one after the other and hands each report out as soon as it is there.

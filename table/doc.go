@@ -28,7 +28,12 @@
 //
 // [Table.Get] is a point query. A [Query] is a value that names a partition, a range of rows and conditions on properties;
 // its class tells what it costs, and one that would scan the table is refused unless that is asked for by name.
-// [Table.List] follows the service's pages, empty ones included. [As] reads a narrower type, and only its properties travel.
+// [Table.List] follows the service's pages, empty ones included. A [Cursor] is where a list stands: it can be left at any
+// point and be taken up by another process; [Table.Page] is that for programs that show pages. A [Budget] bounds what a list
+// may cost. [As] reads a narrower type, and only its properties travel.
+//
+// [Table.GetMany] reads rows by their keys, several at a time; [Table.Exists], [Table.Count] and [Table.Partitions] read
+// nothing but keys; [Table.EachPartition] works on all partitions at once.
 //
 // # Writing
 //
@@ -40,10 +45,29 @@
 // lost. It is never reported wrongly: the SDK's own repetition of writes, which turns a lost reply into 'exists' or into a
 // change that is made twice, is switched off for the library's calls on any client.
 //
+// # Writing several rows
+//
+// [Transact] takes operations on entities of any types in one partition and does all of them or none:
+//
+//	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&review))
+//
+// A [BatchError] names the operation that failed. [InPartition] reads several rows, writes what follows from them, and begins
+// again where others were faster. [Table.Rekey] moves a row to another key of its partition.
+//
+// # Many types, many versions
+//
+// Types are told apart by their layouts, or by the property _type that [Schema].Type writes; versions by _v, with functions
+// that upgrade older rows when they are read. [NewTypes] gives each row as its own type; a Table[Row] reads and writes rows
+// of any type as bags of properties. What a program does not know of a row, it leaves there.
+//
+// # Signatures
+//
+// A [Grant] is a shared access signature for a range of keys.
+//
 // # What is checked before anything is sent
 //
-// The service's rules for keys, property names, types, lengths, the size of an entity and of a filter. Errors are typed
-// ([LimitError], [ValueError], [keys.KeyError]) and name the field and the limit.
+// The service's rules for keys, property names, types, lengths, the size of an entity, of a filter and of a transaction.
+// Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name the field and the limit.
 //
 // # The row space
 //
