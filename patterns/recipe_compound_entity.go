@@ -9,8 +9,8 @@ import (
 )
 
 var compoundEntity = recipe{
-	name:  "employee-reviews",
-	title: "An employee with all reviews: one query, one transaction",
+	name:  "reviews",
+	title: "An employee with all reviews in one query",
 	guide: []string{"G25", "G08"},
 	problem: `Reviews in a table of their own need a second query to be read with their employee, and no transaction covers both
 		tables. In the employee's partition, under a compound key that begins with the employee's own (000123, 000123_2012),

@@ -10,7 +10,7 @@ import (
 
 var severalTypes = recipe{
 	name:  "several-types",
-	title: "Two types in one partition, one transaction over both",
+	title: "Two types in one partition, one transaction",
 	guide: []string{"G13"},
 	problem: `A department keeps the number of its employees. Two writes, one after the other, leave the number wrong when the
 		program dies between them or two of them run at once. Entities of several types in one partition change in one entity
