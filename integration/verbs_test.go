@@ -118,7 +118,7 @@ func systemProperties(e *env) {
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	bags := open(e, table.Schema[bag]{}, nil)
+	bags := open(e, table.Schema[bag]{Version: 3}, nil)
 	body := []byte(`{"PartitionKey":"p","RowKey":"r","Name":"a","_op":"00f","_life":"b2","_v":3}`)
 	_, err := e.acc.Tables().NewClient(bags.Name()).AddEntity(ctx, body, nil)
 	e.must(err)

@@ -68,7 +68,14 @@ func check(s string) error {
 		return fail("begins with ~, which is reserved for the library's rows")
 	case s[0] > reserved:
 		return fail("begins with a character above ~, where scans end")
-	case !utf8.ValidString(s):
+	}
+	return legal(s)
+}
+
+// legal applies the service's rules alone.
+func legal(s string) error {
+	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
+	if !utf8.ValidString(s) {
 		return fail("is not valid UTF-8")
 	}
 	units := 0
@@ -109,8 +116,8 @@ func At(partition, row Enc) Key {
 	return Key{pk: pk, rk: rk}
 }
 
-// Stored is a key as it was read from the service. It is not checked: a table may hold keys that were written by others
-// and that the library would not write.
+// Stored is a key as it was read from the service: a table may hold keys that were written by others and that the library
+// would not write. It is checked when it is used, and only against the service's rules.
 func Stored(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
 
 // PartitionKey returns the PartitionKey, or "" if the key carries an error.
@@ -132,14 +139,15 @@ func (k Key) Err() error {
 	if k.err != nil {
 		return k.err
 	}
-	var pk, rk error
-	if k.pk == "" {
-		pk = &KeyError{Key: "PartitionKey", Reason: "is empty, and the SDK cannot address it"}
+	return errors.Join(named("PartitionKey", addressable(k.pk)), named("RowKey", addressable(k.rk)))
+}
+
+// addressable tells whether a row under the key can be asked for.
+func addressable(s string) error {
+	if s == "" {
+		return &KeyError{Reason: "is empty, and the SDK cannot address it"}
 	}
-	if k.rk == "" {
-		rk = &KeyError{Key: "RowKey", Reason: "is empty, and the SDK cannot address it"}
-	}
-	return errors.Join(pk, rk)
+	return legal(s)
 }
 
 // String returns the key in the form ('Sales','empid_000223').

@@ -24,8 +24,22 @@ func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.
 // Inclusive returns the first key ("" = none) and the last one that belongs to the range, for services that know no other
 // bounds, such as shared access signatures. Where the range ends before a key that is not part of it, last lies above
 // every key of a layout in the range and below that end; of raw keys, those that differ from last first by a character
-// above ~ are then left out. A family is an error, for keys of others lie between its own.
+// above ~, and those that begin with last, are then left out. Errors are a *KeyError for a family, for keys of others lie
+// between its own; for a range that holds no key; and for the empty key as last, which would read as no bound at all.
 func (r Range) Inclusive() (first, last string, err error) {
+	first, last, err = r.inclusive()
+	switch {
+	case err != nil:
+		return "", "", err
+	case last == "":
+		return "", "", &KeyError{Reason: "the empty key cannot be named as a bound"}
+	case Compare(first, last) > 0:
+		return "", "", &KeyError{Value: first, Reason: fmt.Sprintf("no key lies between it and %q", r.to)}
+	}
+	return first, last, nil
+}
+
+func (r Range) inclusive() (first, last string, err error) {
 	switch {
 	case r.err != nil || !r.set:
 		return "", "", errors.Join(r.err, Enc{set: r.set}.Err())

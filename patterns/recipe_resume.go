@@ -87,7 +87,9 @@ var resume = recipe{
 				if err != nil {
 					return err
 				}
-				r.Answer("employees %d to %d", page.Entities[0].Value.ID, page.Entities[len(page.Entities)-1].Value.ID)
+				if n := len(page.Entities); n > 0 { // the last page may be empty
+					r.Answer("employees %d to %d", page.Entities[0].Value.ID, page.Entities[n-1].Value.ID)
+				}
 				if token = page.Token; token == "" {
 					return nil
 				}

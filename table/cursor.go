@@ -22,7 +22,7 @@ import (
 //	save(cursor.Token())
 //
 // A list that is taken up again sees what others have meanwhile written behind its place, as any list does. The page in
-// whose middle it was left is read once more.
+// whose middle it was left is read once more: 1 request, unless its pages were larger (Query.PageSize).
 //
 // It is not for concurrent use. The zero Cursor is at the beginning.
 type Cursor struct {
@@ -104,8 +104,11 @@ func (p *position) delivered(in edm.Entity) bool {
 }
 
 // queryID tells queries apart by what decides which rows they find: not by projections, limits and sizes of pages.
-func queryID(table, filter string, rows keys.Range, own bool) (id [8]byte) {
-	h := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %v", strings.ToLower(table), filter, rows, own))
+func queryID(table, typ, filter string, rows keys.Range, own bool) (id [8]byte) {
+	if !own {
+		typ = ""
+	}
+	h := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v", strings.ToLower(table), typ, filter, rows, own))
 	copy(id[:], h[:])
 	return id
 }

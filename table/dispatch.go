@@ -20,6 +20,7 @@ type member struct {
 	name   string // of the Go type
 	typ    string // Schema.Type
 	rows   keys.Range
+	keyed  func(edm.Entity) bool // it might have made the row's keys
 	decode func(*edm.Reader, edm.Entity) (e any, mine bool, err error)
 }
 
@@ -27,6 +28,10 @@ func (t *Table[T]) member() member {
 	m := member{core: &t.core, name: fmt.Sprintf("%T", *new(T)), typ: t.schema.Type, rows: t.schema.Row.Range()}
 	if !m.rows.IsSet() {
 		m.rows = everyRow
+	}
+	m.keyed = func(in edm.Entity) bool {
+		var v T
+		return t.schema.Row.Decode(&v, in.RowKey) == nil && t.schema.Partition.Decode(&v, in.PartitionKey) == nil
 	}
 	m.decode = func(r *edm.Reader, in edm.Entity) (any, bool, error) { return t.decode(r, in) }
 	return m
@@ -106,34 +111,22 @@ func (m *Types) dispatch(r *edm.Reader, in edm.Entity) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, named := range []bool{true, false} {
-		found, n, err := m.find(r, in, typ.S, named)
-		if err != nil {
-			return nil, err
+	var found any
+	n := 0
+	for _, c := range m.members {
+		if typ.S != "" && c.typ != typ.S || !c.keyed(in) {
+			continue
 		}
-		if n == 1 {
-			return found, nil
+		// Where keys are computed from fields, only these tell whether it has made them.
+		e, mine, derr := c.decode(r, in)
+		if mine {
+			found, err = e, derr
+			n++
 		}
+	}
+	if n == 1 {
+		return found, err
 	}
 	e, _, err := m.rows.decode(r, in)
 	return e, err
-}
-
-// find decodes a row as each type that it may be of: the one that it names, or those that its keys allow.
-func (m *Types) find(r *edm.Reader, in edm.Entity, typ string, named bool) (found any, n int, err error) {
-	for _, c := range m.members {
-		if named && (typ == "" || c.typ != typ) || !named && typ != "" && c.typ != "" {
-			continue
-		}
-		e, mine, err := c.decode(r, in)
-		if !mine {
-			continue
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		found = e
-		n++
-	}
-	return found, n, nil
 }

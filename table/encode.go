@@ -2,8 +2,10 @@ package table
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -46,7 +48,11 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	own := t.schema.put(w)
-	if row, ok := any(v).(*Row); ok {
+	if row, ok := any(v).(*Row); ok && stored != nil {
+		if err := row.over(w, stored, own...); err != nil {
+			return nil, err
+		}
+	} else if ok {
 		row.write(w, own...)
 	} else {
 		t.plan.Encode(w, reflect.ValueOf(v).Elem())
@@ -108,8 +114,11 @@ func putNamed(w *edm.Writer, name string, v reflect.Value) error {
 
 // merged writes what a merge of e sends, and the row as it is then, if the row is known.
 func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body, raw []byte, err error) {
-	if e.upgraded {
+	switch {
+	case e.upgraded:
 		return nil, nil, ErrOldVersion
+	case e.raw == nil && t.schema.Version > 0:
+		return nil, nil, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
 	if body, err = t.encodeSets(e.Key, sets); err != nil {
 		return nil, nil, err
@@ -149,6 +158,8 @@ func keysAlone(k keys.Key) []byte {
 	return body
 }
 
+var errDoubt = &condition{ErrUnknownOutcome, errors.New("of an earlier write to this entity; Get it again")}
+
 // usable tells whether an entity may be written by its ETag; entire asks that the whole row is known.
 func (e *Entity[T]) usable(entire bool) error {
 	switch {
@@ -157,8 +168,8 @@ func (e *Entity[T]) usable(entire bool) error {
 	case e.Key.Err() != nil:
 		return e.Key.Err()
 	case e.doubtful:
-		return &condition{ErrUnknownOutcome, errors.New("of an earlier write to this entity; Get it again")}
-	case e.ETag == "" || e.ETag == azcore.ETagAny:
+		return errDoubt
+	case !versioned(e.ETag):
 		return ErrNoETag
 	case entire && e.raw == nil:
 		return ErrPartial
@@ -166,7 +177,17 @@ func (e *Entity[T]) usable(entire bool) error {
 	return nil
 }
 
+// versioned tells whether an ETag names one version of a row: a quoted text, perhaps marked as weak. In particular it holds
+// no line end, which would end the header that it is sent in.
+func versioned(etag azcore.ETag) bool {
+	s := strings.TrimPrefix(string(etag), "W/")
+	plain := func(r rune) bool { return r < 0x21 || r > 0x7E || r == '"' }
+	return len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s[1:len(s)-1], plain)
+}
+
 // renewed makes e what the service has stored, once its ETag is known.
 func (e *Entity[T]) renewed(raw []byte) func(azcore.ETag) {
-	return func(etag azcore.ETag) { e.ETag, e.Timestamp, e.raw, e.upgraded = etag, stamp(etag), raw, false }
+	return func(etag azcore.ETag) {
+		e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful = etag, stamp(etag), raw, false, false
+	}
 }

@@ -95,6 +95,9 @@ func (c *condition) Error() string {
 // brief is an error's text, but for the service's error, whose own text prints the whole reply.
 func brief(err error) string {
 	var re *azcore.ResponseError
+	if c, is := err.(*condition); is && c.is == ErrUnknownOutcome {
+		return c.Error()
+	}
 	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
 		return fmt.Sprintf("the service answered %d", re.StatusCode)
 	}

@@ -95,8 +95,8 @@ func (g Grant) values() (v aztables.SASSignatureValues, bounds map[string]string
 		return fail("Read", "nothing is allowed: set Read, Add, Update or Delete, or name a Policy")
 	case g.Expiry.IsZero() && g.Policy == "":
 		return fail("Expiry", "is not set")
-	case !g.Expiry.IsZero() && !g.Start.Before(g.Expiry):
-		return fail("Expiry", "is not after Start")
+	case !g.Expiry.IsZero() && !v.StartTime.Before(v.ExpiryTime):
+		return fail("Expiry", "is not a second after Start")
 	}
 	if err := g.bound(&v); err != nil {
 		return v, nil, err

@@ -177,6 +177,33 @@ func TestGrants(t *testing.T) {
 	}
 }
 
+// TestGrantsToChange: updates and deletes end where the range ends.
+func TestGrantsToChange(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	query, err := table.Grant{
+		Table: "staff", Update: true, Delete: true, Expiry: year2030.Add(time.Hour),
+		Partitions: keys.Point(keys.Raw("bob")), Rows: keys.Tuple1(keys.Digits[int](3)).Named("empid").Between(100, 199),
+	}.Sign(credential(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab := holder(t, &gate{now: year2030}, query)
+	for key, in := range map[keys.Key]bool{
+		keys.Stored("bob", "empid_100"): true, keys.Stored("bob", "empid_199"): true,
+		keys.Stored("bob", "empid_099"): false, keys.Stored("bob", "empid_200"): false, keys.Stored("ann", "empid_100"): false,
+	} {
+		e := &table.Entity[struct{}]{Key: key, ETag: etag}
+		_, pinned := tab.UpsertAt(ctx, key, &struct{}{}, table.ReplaceExisting)
+		for verb, err := range map[string]error{"upsert": pinned, "delete": tab.Delete(ctx, e), "delete by key": tab.DeleteAny(ctx, key)} {
+			var oe *table.OpError
+			if in != (err == nil) || !in && (!errors.As(err, &oe) || oe.Code != "AuthorizationFailure") {
+				t.Errorf("%s of %v: %v", verb, key, err)
+			}
+		}
+	}
+}
+
 // TestGrantsInTime: in any time zone, and from the first second to the last.
 func TestGrantsInTime(t *testing.T) {
 	t.Parallel()
@@ -221,6 +248,12 @@ func TestGrantsRefused(t *testing.T) {
 		"swapped partitions":     {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("b", "a")},
 		"a family":               {Table: "staff", Read: true, Expiry: later, Rows: keys.Family(empid.Of(1)), Partitions: keys.Point(keys.Raw("a"))},
 		"a key that cannot be":   {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a/b"))},
+		"the empty partition":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Stored("", "x").Partition())},
+		"the empty row":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.Point(keys.Stored("a", "").Row())},
+		"no partition at all":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("a", "a")},
+		"nothing between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("ab~x", "ac")},
+		"no rows between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.RawBetween("abé", "ac")},
+		"within a second":        {Table: "staff", Read: true, Start: later.Add(3e8), Expiry: later.Add(6e8)},
 		"a key that was not set": {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Enc{})},
 	} {
 		query, err := g.Sign(credential(t))

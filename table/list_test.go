@@ -121,7 +121,7 @@ func TestOneWayBesideOthers(t *testing.T) {
 	ctx := context.Background()
 	type user struct{ Email string }
 	folded := keys.Tuple1(keys.Fold(keys.Text()))
-	w := paged([]string{`{"odata.etag":"e","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
+	w := paged([]string{`{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
 	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestOneWayBesideOthers(t *testing.T) {
 	email := table.FieldOf(func(u *user) *string { return &u.Email })
 	w.answer = func(r *http.Request, _ string) (*http.Response, error) {
 		if r.Method == http.MethodGet {
-			return reply(200, `{"odata.etag":"e","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`), nil
+			return reply(200, `{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`), nil
 		}
 		return done(), nil
 	}
@@ -169,7 +169,7 @@ func TestForeignKeys(t *testing.T) {
 	type row struct{ P, R, Name string }
 	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
 		if r.Method == http.MethodGet {
-			return reply(200, `{"odata.etag":"e","PartitionKey":"p","RowKey":"Ärger","Name":"a"}`), nil
+			return reply(200, `{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"Ärger","Name":"a"}`), nil
 		}
 		return done(), nil
 	}}
@@ -187,6 +187,9 @@ func TestForeignKeys(t *testing.T) {
 	e.Value.Name = "b"
 	if err := tab.Replace(ctx, e); err != nil {
 		t.Error(err)
+	}
+	if err := tab.Rekey(ctx, e); err != nil || w.last().method != http.MethodPut {
+		t.Errorf("rekeyed to the key that it has: %v, %s", err, w.last().method)
 	}
 	e.Value.R = "Ö"
 	if err := tab.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {

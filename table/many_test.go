@@ -97,6 +97,121 @@ func TestGetManyEnds(t *testing.T) {
 	}
 }
 
+// TestGetManyReadsAhead no more than it says, however slow the loop is.
+func TestGetManyReadsAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) { return reply(200, gotten(r.URL.Path)), nil }}
+		staff := newStaff(t, bare(w))
+		i := 0
+		for _, err := range staff.GetMany(context.Background(), hundred()...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if i++; len(w.sent) > i+40 {
+				t.Fatalf("%d requests when %d were handed out", len(w.sent), i)
+			}
+		}
+		if len(w.sent) != 100 {
+			t.Errorf("%d requests", len(w.sent))
+		}
+	})
+}
+
+// TestGetManyCancelled: the caller's end is an error of the list, and ends it.
+func TestGetManyCancelled(t *testing.T) {
+	t.Parallel()
+	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+		if err := r.Context().Err(); err != nil {
+			return nil, err
+		}
+		return reply(200, gotten(r.URL.Path)), nil
+	}}
+	staff := newStaff(t, bare(w))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n, failed := 0, 0
+	for _, err := range staff.GetMany(ctx, hundred()...) {
+		switch {
+		case err == nil:
+			n++
+		case errors.Is(err, context.Canceled):
+			failed++
+		default:
+			t.Error(err)
+		}
+		cancel()
+	}
+	if n == 0 || n > 50 || failed != 1 {
+		t.Errorf("%d read, %d errors", n, failed)
+	}
+}
+
+// TestEachPartitionWidth: as many calls at a time as it says, and none after the first error.
+func TestEachPartitionWidth(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		w := &wire{answer: func(*http.Request, string) (*http.Response, error) {
+			if n++; n%21 == 0 {
+				return reply(200, `{"value":[]}`), nil
+			}
+			return reply(200, fmt.Sprintf(`{"value":[{"PartitionKey":"p%02d"}]}`, n%21)), nil
+		}}
+		staff := newStaff(t, bare(w))
+		for width, want := range map[int]int64{0: 10, 1: 1, 3: 3} {
+			var now, most, all atomic.Int64
+			err := staff.EachPartition(context.Background(), width, func(context.Context, keys.Enc) error {
+				all.Add(1)
+				c := now.Add(1)
+				defer now.Add(-1)
+				for m := most.Load(); c > m && !most.CompareAndSwap(m, c); m = most.Load() {
+				}
+				time.Sleep(time.Second)
+				return nil
+			})
+			if err != nil || most.Load() != want || all.Load() != 20 {
+				t.Errorf("width %d: %d at a time, %d in all, %v", width, most.Load(), all.Load(), err)
+			}
+		}
+		n = 0
+		no, calls := errors.New("no"), 0
+		err := staff.EachPartition(context.Background(), 1, func(context.Context, keys.Enc) error { calls++; return no })
+		if err != no || calls != 1 {
+			t.Errorf("%d calls, %v", calls, err)
+		}
+	})
+}
+
+// TestPartitionsWithEmptyKey: the empty PartitionKey is a partition like any other.
+func TestPartitionsWithEmptyKey(t *testing.T) {
+	t.Parallel()
+	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+		switch f := r.URL.Query().Get("$filter"); {
+		case strings.Contains(f, "gt 'a'"):
+			return reply(200, `{"value":[]}`), nil
+		case strings.Contains(f, "gt ''"):
+			return reply(200, `{"value":[{"PartitionKey":"a"}]}`), nil
+		}
+		return reply(200, `{"value":[{"PartitionKey":""}]}`), nil
+	}}
+	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for pk, err := range tab.Partitions(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, pk.String())
+	}
+	if fmt.Sprintf("%q", got) != `["" "a"]` || w.requests() != "GET GET GET" {
+		t.Errorf("%q by %s", got, w.requests())
+	}
+}
+
 // TestGetOrInsertRounds: a row that comes and goes does not keep it busy for ever.
 func TestGetOrInsertRounds(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type Op struct {
 	body  []byte
 	err   error
 
+	open   func() error      // what has become of the entity since this was made, or nil
 	stored any               // the *Entity that the row is once this is done, or nil
 	done   func(azcore.ETag) // makes that true
 	doubt  func()            // nobody knows whether it is done
@@ -29,8 +30,8 @@ type Op struct {
 
 // send is a write on its own: one request.
 func (op Op) send(ctx context.Context) error {
-	if op.err != nil {
-		return op.core.opError(op.verb, op.key, op.err)
+	if err := op.usable(); err != nil {
+		return op.core.opError(op.verb, op.key, err)
 	}
 	var etag azcore.ETag
 	err := op.core.write(ctx, op.verb, op.key, func(ctx context.Context) (err error) {
@@ -39,6 +40,14 @@ func (op Op) send(ctx context.Context) error {
 	})
 	op.settle(etag, err)
 	return err
+}
+
+// usable is what is wrong with the operation now.
+func (op Op) usable() error {
+	if op.err != nil || op.open == nil {
+		return op.err
+	}
+	return op.open()
 }
 
 // request calls the SDK. It writes into its options, so they are made anew for each call.
@@ -88,6 +97,12 @@ func (t *Table[T]) of(verb string, kind aztables.TransactionType, e *Entity[T], 
 	op := t.op(verb, kind, keys.Key{})
 	if op.err = e.usable(entire); e != nil {
 		op.key, op.match, op.stored, op.doubt = e.Key, e.ETag, e, func() { e.doubtful = true }
+		op.open = func() error {
+			if e.doubtful {
+				return errDoubt
+			}
+			return nil
+		}
 	}
 	return op
 }
@@ -130,8 +145,8 @@ func (t *Table[T]) upsertOp(verb string, k keys.Key, v *T, mode UpsertMode) Op {
 		op.done = e.renewed(op.body)
 	case MergeExisting:
 		op.kind, op.done = aztables.TransactionTypeInsertMerge, e.renewed(nil)
-		if len(t.schema.Upgrade) > 0 {
-			op.err = &ValueError{Field: "UpsertMode", Reason: "MergeExisting cannot be used where rows of older versions must be upgraded: Update, or ReplaceExisting"}
+		if t.schema.Version > 0 {
+			op.err = &ValueError{Field: "UpsertMode", Reason: "MergeExisting cannot be used where rows have versions, for it does not see that of the row: Update, or ReplaceExisting"}
 		}
 	default:
 		op.err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
@@ -189,8 +204,8 @@ func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 	case op.err != nil:
 	case t.oneWay():
 		op.err = &ValueError{Field: "sets", Reason: "a key of this table is computed from fields and not read back, so a merge must see the entity: Get it and use Merge"}
-	case len(t.schema.Upgrade) > 0:
-		op.err = &ValueError{Field: "sets", Reason: "rows of older versions must be upgraded, so a merge must see the entity: Get it and use Merge"}
+	case t.schema.Version > 0:
+		op.err = &ValueError{Field: "sets", Reason: "rows of this table have versions, so a merge must see the entity: Get it and use Merge"}
 	}
 	return op
 }
@@ -200,8 +215,13 @@ func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 // pin the same row exclude each other.
 func (t *Table[T]) PinOp(e *Entity[T]) Op {
 	op := t.of("Pin", aztables.TransactionTypeUpdateMerge, e, false)
-	if op.err == nil {
-		op.body, op.done = keysAlone(e.Key), e.renewed(e.raw)
+	if op.err != nil {
+		return op
+	}
+	renew, upgraded := e.renewed(e.raw), e.upgraded
+	op.body, op.done = keysAlone(e.Key), func(etag azcore.ETag) {
+		renew(etag)
+		e.upgraded = upgraded // the row is of the version that it was
 	}
 	return op
 }

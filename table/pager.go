@@ -38,11 +38,11 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 			r := edm.NewReader(body)
 			broken := r.Page(func(in edm.Entity) bool {
 				if !p.wants(in) {
-					return true
+					return !p.spent
 				}
 				e, mine, rerr := read(r, in)
 				if !mine {
-					p.stats.Foreign++
+					p.foreign(in)
 					return true
 				}
 				if rerr != nil {
@@ -58,6 +58,9 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 			})
 			if broken != nil && !stopped && bad == nil {
 				bad = t.opError(op, keys.Key{}, broken)
+			}
+			if p.spent {
+				bad = t.readError(op, keys.Key{}, errRows)
 			}
 			switch {
 			case stopped:
@@ -84,7 +87,9 @@ type pager[T any] struct {
 	deadline       time.Time // of the budget, or zero
 
 	passed         bool // a row behind at.last has come with this page
+	spent          bool // more rows have come than the budget allows
 	turned         bool // at is where the next page begins
+	again          bool // this page may hold rows that were delivered
 	nextPK, nextRK *string
 }
 
@@ -104,7 +109,7 @@ func newPager[T any](t *Table[T], q Query[T], choice string, own bool) (*pager[T
 	if q.Cursor == nil {
 		return p, nil
 	}
-	p.at, err = q.Cursor.begin(t.name, queryID(t.name, ex.Filter, q.Rows, own))
+	p.at, err = q.Cursor.begin(t.name, queryID(t.name, t.schema.Type, ex.Filter, q.Rows, own))
 	return p, err
 }
 
@@ -115,28 +120,48 @@ func (p *pager[T]) wants(in edm.Entity) bool {
 		return false
 	}
 	p.passed = true
+	if b := p.q.Budget.Rows; b > 0 && p.stats.Rows == b {
+		p.spent = true
+		return false
+	}
 	p.stats.Rows++
 	if !p.q.Rows.Contains(in.RowKey) {
-		p.stats.Foreign++
+		p.foreign(in)
 		return false
 	}
 	return true
 }
 
-// size is how many rows the next request asks for: no more than are still wanted, unless some come in vain.
+// foreign passes over a row that is none of the query's.
+func (p *pager[T]) foreign(in edm.Entity) {
+	p.stats.Foreign++
+	if p.again {
+		p.at.deliver(in) // or a list with a budget might come no further than to the same rows again
+	}
+}
+
+// size is how many rows the next request asks for: no more than are still wanted, unless some come in vain, and as many as
+// may be where rows come that were delivered.
 func (p *pager[T]) size(left int) int {
 	n := p.q.PageSize
 	if n == 0 {
 		n = maxPage
 	}
-	if p.q.Limit > 0 && p.stats.Foreign == 0 && p.at.last == nil {
+	if p.again = p.at.last != nil; p.again {
+		return n
+	}
+	if p.q.Limit > 0 && p.stats.Foreign == 0 {
 		n = min(n, left)
+	}
+	if b := p.q.Budget.Rows; b > 0 {
+		n = min(n, b-p.stats.Rows)
 	}
 	return n
 }
 
 var (
 	errRepeated = &DecodeError{Reason: "the service repeats its continuation token, so the list would never end"}
+	errRows     = &condition{ErrBudget, errors.New("its rows are used up")}
 	errTime     = errors.New("the time of the budget is over")
 )
 
@@ -146,12 +171,9 @@ func (p *pager[T]) next(ctx context.Context, left int) ([]byte, error) {
 		return nil, err
 	}
 	size := p.size(left)
-	if b := p.q.Budget; b.Rows > 0 {
-		size = min(size, b.Rows-p.stats.Rows)
-	}
 	switch b := p.q.Budget; {
-	case size <= 0:
-		return nil, &condition{ErrBudget, errors.New("its rows are used up")}
+	case b.Rows > 0 && p.stats.Rows >= b.Rows:
+		return nil, errRows
 	case b.Requests > 0 && p.stats.Requests >= b.Requests:
 		return nil, &condition{ErrBudget, errors.New("its requests are used up")}
 	case b.Time > 0:

@@ -42,9 +42,15 @@ func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
 	return t.Get(tx.ctx, keys.At(tx.partition, row))
 }
 
-// ListIn is [Table.List] in the partition of a transaction, which the query need not name.
+// ListIn is [Table.List] in the partition of a transaction, which the query need not name. ErrOtherPartition if it names
+// another.
 func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error] {
 	tx.use(&t.core)
+	if q.Partition.IsSet() && q.Partition != tx.partition {
+		return func(yield func(*Entity[T], error) bool) {
+			yield(nil, t.opError("List", keys.Key{}, ErrOtherPartition))
+		}
+	}
 	q.Partition = tx.partition
 	if completed, _, err := t.completed(q, true); err == nil {
 		tx.read = append(tx.read, completed.Rows)

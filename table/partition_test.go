@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,6 +34,7 @@ func TestInPartitionRepeats(t *testing.T) {
 	exists := batch(broken(409, "EntityAlreadyExists", "0:The specified entity already exists."))
 	gone := batch(broken(404, "ResourceNotFound", "1:The specified resource does not exist."))
 	busy := batch(broken(503, "ServerBusy", "0:x"))
+	nobody := batch(broken(404, "ResourceNotFound", "99:x"))
 	for what, c := range map[string]struct {
 		outcome string
 		read    func(*table.Tx, *table.Table[employee]) error
@@ -44,6 +47,7 @@ func TestInPartitionRepeats(t *testing.T) {
 		"exists, listed":       {exists, readList, table.ErrExists, rounds},
 		"gone, not read":       {gone, nil, table.ErrNotFound, 1},
 		"gone, listed":         {gone, readList, table.ErrNotFound, rounds},
+		"gone, no such index":  {nobody, readList, table.ErrNotFound, 1},
 		"unknown":              {busy, readList, table.ErrUnknownOutcome, 1},
 		"exists, another read": {exists, readOther, table.ErrExists, 1},
 	} {
@@ -89,6 +93,49 @@ func readList(tx *table.Tx, staff *table.Table[employee]) error {
 		}
 	}
 	return nil
+}
+
+// TestInPartitionEnds with its context, also between two rounds.
+func TestInPartitionEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := contested(batch(broken(412, "UpdateConditionNotSatisfied", "0:x")))
+		o := &table.Options{}
+		o.Retry.Delay, o.Retry.MaxDelay = time.Hour, time.Hour
+		staff, err := table.New(bare(w), "staff", staffSchema, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		rounds := 0
+		_, err = table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
+			rounds++
+			e, err := table.GetIn(tx, staff, empid.Of(223))
+			if err == nil {
+				tx.Do(staff.ReplaceOp(e))
+			}
+			return err
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || rounds != 1 || errors.Is(err, table.ErrUnknownOutcome) {
+			t.Errorf("%v after %d rounds", err, rounds)
+		}
+	})
+}
+
+// TestListInOtherPartition is refused as a write there is.
+func TestListInOtherPartition(t *testing.T) {
+	t.Parallel()
+	staff := newStaff(t, bare(deaf(t)))
+	_, err := table.InPartition(context.Background(), dept.Of("Sales"), func(tx *table.Tx) error {
+		for _, err := range table.ListIn(tx, staff, table.Query[employee]{Partition: dept.Of("Marketing")}) {
+			return err
+		}
+		return nil
+	})
+	if !errors.Is(err, table.ErrOtherPartition) {
+		t.Error(err)
+	}
 }
 
 // TestInPartitionBounds: nothing to write is nothing sent, its function's error is its own, and other partitions are refused.
@@ -168,6 +215,12 @@ func TestRekeyRefuses(t *testing.T) {
 		var oe *table.OpError
 		if !errors.Is(err, want) || e.Key != at("Sales", 223) || string(e.ETag) != etag || !errors.As(err, &oe) || oe.Op != "Rekey" {
 			t.Errorf("%v, %+v", err, e)
+		}
+		if want == table.ErrUnknownOutcome && oe.Key != at("Sales", 223) {
+			t.Errorf("an unknown outcome of nobody: %+v", oe)
+		}
+		if parts := sentParts(w); len(parts) != 2 || !strings.HasPrefix(parts[0].line, "POST ") || !strings.HasPrefix(parts[1].line, "DELETE ") || parts[1].match != etag {
+			t.Errorf("sent %+v", parts)
 		}
 		w.answer = func(*http.Request, string) (*http.Response, error) { return done(), nil }
 		if again := staff.Delete(ctx, e); errors.Is(again, table.ErrUnknownOutcome) != (want == table.ErrUnknownOutcome) {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -24,21 +25,16 @@ func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 		if !all.IsSet() {
 			all = everyRow
 		}
-		last := ""
-		for {
+		for last := (*string)(nil); ; {
 			var f filter[T]
 			f.partitions(all, last)
 			p := &pager[T]{t: t, filter: f.b.String(), choice: edm.PartitionKey, stats: new(Stats), at: new(position)}
-			var found string
-			if found, err = p.first(ctx); err != nil {
+			if last, err = p.first(ctx); err != nil {
 				err = t.readError("Partitions", keys.Key{}, err)
 				yield(keys.Enc{}, err)
 				return
 			}
-			if found == "" {
-				return
-			}
-			if last = found; !yield(keys.Stored(found, found).Partition(), nil) {
+			if last == nil || !yield(keys.Stored(*last, "").Partition(), nil) {
 				return
 			}
 		}
@@ -46,11 +42,11 @@ func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 }
 
 // partitions is the range of PartitionKeys behind the last one.
-func (f *filter[T]) partitions(all keys.Range, last string) {
+func (f *filter[T]) partitions(all keys.Range, last *string) {
 	from, to, closed := all.Bounds()
 	switch {
-	case last != "":
-		f.key(edm.PartitionKey, "gt", last)
+	case last != nil:
+		f.key(edm.PartitionKey, "gt", *last)
 	case from != "":
 		f.key(edm.PartitionKey, "ge", from)
 	}
@@ -64,20 +60,20 @@ func (f *filter[T]) partitions(all keys.Range, last string) {
 	}
 }
 
-// first returns the PartitionKey of the first row that comes, "" if none does. Empty pages are followed by the next.
-func (p *pager[T]) first(ctx context.Context) (pk string, err error) {
+// first returns the PartitionKey of the first row that comes, nil if none does. Empty pages are followed by the next.
+func (p *pager[T]) first(ctx context.Context) (pk *string, err error) {
 	for !p.at.done {
 		body, err := p.page(ctx, 1)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		r := edm.NewReader(body)
-		if err := r.Page(func(in edm.Entity) bool { pk = in.PartitionKey; return false }); err != nil || pk != "" {
+		if err := r.Page(func(in edm.Entity) bool { pk = &in.PartitionKey; return false }); err != nil || pk != nil {
 			return pk, err
 		}
 		p.turn()
 	}
-	return "", nil
+	return nil, nil
 }
 
 // EachPartition calls f for each partition of the table, for several at a time: work on a table as a whole is as fast as
@@ -93,7 +89,7 @@ func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.
 	g.SetLimit(width)
 	for pk, err := range t.Partitions(ctx) {
 		g.Go(func() error {
-			if err != nil {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err
 			}
 			return f(ctx, pk)

@@ -18,6 +18,9 @@ func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
 	if e == nil {
 		return t.opError("Rekey", keys.Key{}, errNil)
 	}
+	if t.schema.Partition.IsSet() && t.schema.Row.IsSet() && t.agrees(&e.Value, e.Key) == nil {
+		return t.RekeyAt(ctx, e, e.Key) // also where e.Key is one that the schema would not make
+	}
 	return t.RekeyAt(ctx, e, t.keyOf(&e.Value))
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // Row is an entity as a bag of properties, for code that does not know its Go type. It shows the library's own properties
-// too, which cannot be set. A Table[Row] reads and writes rows with all verbs; where its schema binds no keys, a row's Key
-// is its key.
+// too, which cannot be set, and which a Replace leaves as they are. A Table[Row] reads and writes rows with all verbs; where
+// its schema binds no keys, a row's Key is its key.
 type Row struct {
 	Key       keys.Key
 	ETag      azcore.ETag // of a row that was read; Replace goes by the Entity's
@@ -56,6 +56,9 @@ func (r *Row) Set(name string, value any) error {
 	x, err := edm.Of(value)
 	if err != nil {
 		return &ValueError{Field: name, Reason: err.Error()}
+	}
+	if err := edm.CheckValue(name, x); err != nil {
+		return public(err)
 	}
 	if x.Kind == edm.Absent {
 		r.Delete(name)
@@ -105,6 +108,22 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 			w.Put(c.Name, c.Value)
 		}
 	}
+}
+
+// over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.
+func (r *Row) over(w *edm.Writer, stored []byte, except ...string) error {
+	in := edm.NewReader(stored)
+	if _, err := in.One(); err != nil {
+		return err
+	}
+	columns, err := in.Columns()
+	if err != nil {
+		return err
+	}
+	own := slices.DeleteFunc(columns, func(c edm.Column) bool { return !edm.System(c.Name) })
+	theirs := slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return edm.System(c.Name) })
+	(&Row{columns: append(own, theirs...)}).write(w, except...)
+	return nil
 }
 
 // Entity is the row as an entity of T: the one that Get would have read. Errors are those of Get about the row.

@@ -24,7 +24,9 @@ type Schema[T any] struct {
 	Type string
 
 	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v. Rows of a newer version
-	// are a *VersionError.
+	// are a *VersionError, also for a T that has no version yet, but in its views and counts, which do not read _v. From
+	// version 1 on, what would change a row without having seen its version is refused: MergeExisting, MergeAny, and Merge
+	// of an entity made by hand.
 	Version int
 
 	// Upgrade has a function for each version whose rows must be changed to be rows of the next one. Reading a row of an

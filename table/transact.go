@@ -75,8 +75,8 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 // Errors: *BatchError for an operation that was refused, by a check or by the service, with ErrExists, ErrChanged,
 // ErrNotFound, ErrDuplicateRow, ErrOtherPartition, ErrOtherTable and all errors of the single verbs in it; *LimitError for
 // a transaction that is empty or too large; ErrUnknownOutcome, after which its entities cannot be used until they are read
-// again. The size is that of the request body, counted exactly on clients made with [ClientOptions]; on others the service
-// refuses the few transactions that pass the check by the length of their entities.
+// again. The size is that of the request body, which on clients made with [ClientOptions] is counted to the byte before it
+// is sent; on others the few transactions that pass the check by their entities alone are refused by the service.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	if len(ops) == 0 || len(ops) > maxOperations {
 		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction, which has at least 1", Got: len(ops), Max: maxOperations}}
@@ -113,8 +113,8 @@ func together(ops []Op) error {
 		switch {
 		case op.core == nil:
 			return fail(&ValueError{Field: "Op", Reason: "was made by no method of a table"})
-		case op.err != nil:
-			return fail(op.err)
+		case op.usable() != nil:
+			return fail(op.usable())
 		case !op.core.same(first.core):
 			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, op.core.name, first.core.name))
 		case op.key.PartitionKey() != first.key.PartitionKey():
@@ -123,12 +123,23 @@ func together(ops []Op) error {
 			return fail(ErrDuplicateRow)
 		}
 		rows[op.key.RowKey()] = true
-		size += len(op.body)
+		size += escaped(op.body)
 	}
 	if size > maxTransaction {
 		return tooLarge(size)
 	}
 	return nil
+}
+
+// escaped is the length of an entity as the SDK sends it: it writes what HTML might take for its own in six bytes.
+func escaped(body []byte) int {
+	n := len(body)
+	for _, c := range body {
+		if c == '<' || c == '>' || c == '&' {
+			n += 5
+		}
+	}
+	return n + 3*(bytes.Count(body, []byte("\u2028"))+bytes.Count(body, []byte("\u2029")))
 }
 
 func tooLarge(size int) error {
@@ -158,8 +169,13 @@ func (c *core) transact(ctx context.Context, verb string, ops []Op) (etags []azc
 	switch {
 	case errors.As(serr, &large):
 		return nil, c.opError(verb, keys.Key{}, tooLarge(large.Size))
+	case call.Status() == http.StatusRequestEntityTooLarge:
+		return nil, c.opError(verb, keys.Key{}, &condition{tooLarge(int(call.Sent())), wire.Redact(serr)})
+	case serr == nil && call.Status() != http.StatusAccepted:
+		serr = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
+		fallthrough
 	case call.Status() != http.StatusAccepted:
-		return nil, c.writeError(verb, keys.Key{}, &call, serr)
+		return nil, c.writeError(verb, rowOf(ops), &call, serr)
 	}
 	// The service has answered. What the SDK has made of the reply is not looked at: it takes cut ones for success.
 	body, err := call.Body()
@@ -170,9 +186,17 @@ func (c *core) transact(ctx context.Context, verb string, ops []Op) (etags []azc
 		}
 	}
 	if err != nil {
-		return nil, c.opError(verb, keys.Key{}, &condition{ErrUnknownOutcome, wire.Redact(err)})
+		return nil, c.opError(verb, rowOf(ops), &condition{ErrUnknownOutcome, wire.Redact(err)})
 	}
 	return etags, nil
+}
+
+// rowOf is the row that an error about a whole transaction names: that of a transaction that only moves it.
+func rowOf(ops []Op) keys.Key {
+	if last := ops[len(ops)-1]; last.verb == "Rekey" {
+		return readable(last.key)
+	}
+	return keys.Key{}
 }
 
 // submit calls the SDK. It panics on replies that it did not expect; the reply is there all the same.
@@ -223,7 +247,7 @@ func (c *core) refused(verb string, call *wire.Call, ops []Op, f *wire.Failure) 
 	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.Part(f.Status)}
 	err := c.judged(call, re)
 	if unknown(err) {
-		return c.opError(verb, keys.Key{}, err)
+		return c.opError(verb, rowOf(ops), err)
 	}
 	b := &BatchError{Index: f.Index, Code: f.Code, Err: err}
 	if f.Index >= 0 {

@@ -7,11 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -50,7 +53,7 @@ func broken(status int, code, message string) string {
 }
 
 func accepted(body string) (*http.Response, error) {
-	r := reply(202, body)
+	r := reply(202, body, "x-ms-request-id", "6493f9d0")
 	r.Header.Set("Content-Type", "multipart/mixed; boundary=batchresponse_b")
 	return r, nil
 }
@@ -194,7 +197,7 @@ func TestTransactRefused(t *testing.T) {
 			t.Errorf("%s: %v, %+v", what, err, be)
 			continue
 		}
-		if !errors.As(err, &re) || re.StatusCode < 400 || re.ErrorCode != c.code || re.RawResponse == nil || errors.Is(err, table.ErrUnknownOutcome) {
+		if !errors.As(err, &re) || re.StatusCode < 400 || re.ErrorCode != c.code || re.RawResponse == nil || re.RawResponse.Header.Get("x-ms-request-id") != "6493f9d0" || errors.Is(err, table.ErrUnknownOutcome) {
 			t.Errorf("%s: the service's own error is %+v", what, re)
 		}
 		if text := err.Error(); strings.Contains(text, "\n") || !strings.HasPrefix(text, "table: Transact staff: ") || strings.Count(text, c.code) != 1 {
@@ -235,13 +238,19 @@ func TestTransactUnknown(t *testing.T) {
 		"a part too many": func(*http.Request, string) (*http.Response, error) {
 			return accepted(batch(part(1), part(2), part(3), part(4), part(0), part(5), part(6)))
 		},
+		"204, and a whole reply": func(*http.Request, string) (*http.Response, error) {
+			r, err := accepted(whole)
+			r.StatusCode = 204
+			return r, err
+		},
 		"connection cut": func(*http.Request, string) (*http.Response, error) { return severed(whole, len(whole)-1), nil },
 	} {
 		w := &wire{answer: answer}
 		staff := newStaff(t, bare(w))
 		list, es := ops(t, staff, w)
 		_, err := table.Transact(context.Background(), list...)
-		if !errors.Is(err, table.ErrUnknownOutcome) || w.requests() != "POST" {
+		var be *table.BatchError
+		if !errors.Is(err, table.ErrUnknownOutcome) || w.requests() != "POST" || errors.As(err, &be) || !strings.Contains(err.Error(), "unknown") {
 			t.Errorf("%s: %v, %s", what, err, w.requests())
 		}
 		for _, e := range es {
@@ -313,117 +322,66 @@ func TestTransactCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestTransactRefusesBeforehand: what the service would refuse, or Azurite would let through, is not sent.
-func TestTransactRefusesBeforehand(t *testing.T) {
+// TestOperationsAndDoubt: an operation that was made before its entity's outcome became unknown is not sent after it.
+func TestOperationsAndDoubt(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	w := deaf(t)
-	s := bare(w)
-	staff := newStaff(t, s)
-	other, err := table.New(s, "other", staffSchema, nil)
-	if err != nil {
+	w := &wire{}
+	staff := newStaff(t, bare(w))
+	e := stored(t, staff, w)
+	merge, remove := staff.MergeOp(e, age.Set(1)), staff.DeleteOp(e)
+	w.answer = func(*http.Request, string) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
+	if _, err := table.Transact(ctx, merge); !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
-	elsewhere := newStaff(t, bare(w))
-	insert := func(d string, id int) table.Op { return staff.InsertOp(&employee{d, id, "x", 1}) }
-	many := func(n int) (list []table.Op) {
-		for i := range n {
-			list = append(list, insert("Sales", i))
-		}
-		return list
-	}
-	e := stored(t, staff, w)
-	var (
-		limit *table.LimitError
-		value *table.ValueError
-		key   *keys.KeyError
-	)
-	for what, c := range map[string]struct {
-		ops   []table.Op
-		index int // -1: not about one operation
-		is    error
-		as    any
-	}{
-		"none":              {nil, -1, nil, &limit},
-		"101":               {many(101), -1, nil, &limit},
-		"a row twice":       {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(at("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
-		"two partitions":    {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
-		"two tables":        {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
-		"two services":      {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
-		"a zero operation":  {[]table.Op{{}}, 0, nil, &value},
-		"nil":               {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
-		"a bad key":         {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
-		"a bad value":       {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
-		"no ETag":           {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1)})}, 0, table.ErrNoETag, nil},
-		"a partial entity":  {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
-		"a merge of nought": {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
-		"no upsert mode":    {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
-	} {
-		_, err := table.Transact(ctx, c.ops...)
-		var be *table.BatchError
-		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.as != nil && !errors.As(err, c.as) || errors.As(err, &be) != (c.index >= 0) || be != nil && be.Index != c.index {
-			t.Errorf("%s: %v", what, err)
+	w.sent = nil
+	for _, op := range []table.Op{merge, remove} {
+		if _, err := table.Transact(ctx, op); !errors.Is(err, table.ErrUnknownOutcome) || w.requests() != "" {
+			t.Errorf("%v by %q", err, w.requests())
 		}
 	}
 }
 
-// TestTransactSize: 4 MiB are counted as they are sent, on clients that let the library see it; on any client the bodies
-// alone must fit.
-func TestTransactSize(t *testing.T) {
+// TestTransactEnds: a service that hangs is left when the write's time is over, or that of the try; and what the SDK's
+// errors say of a signature is not repeated.
+func TestTransactEnds(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	type bag struct {
-		Extra map[string]any `table:",extra"`
-	}
-	w := &wire{answer: func(r *http.Request, body string) (*http.Response, error) {
-		if len(body) > 4<<20 {
-			t.Errorf("sent %d bytes", len(body))
-		}
-		return accepted(batch(part(1), part(2), part(3), part(4), part(5), part(6), part(7), part(8), part(9)))
-	}}
-	base := azcore.ClientOptions{Transport: w}
-	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(base, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bags, err := table.New(s, "bags", table.Schema[bag]{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ops := func(in *table.Table[bag], last int) (list []table.Op) {
-		for i := range 9 {
-			b := bag{map[string]any{}}
-			for j := range 14 {
-				b.Extra[fmt.Sprint("p", j)] = strings.Repeat("x", 32768)
+	for what, set := range map[string]func(*table.Options){
+		"the write's time": func(o *table.Options) { o.WriteTimeout, o.Retry.TryTimeout = 2*time.Second, -1 },
+		"the try's time":   func(o *table.Options) { o.WriteTimeout, o.Retry.TryTimeout = time.Hour, 2*time.Second },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, &url.Error{Op: "Post", URL: "http://x/?sig=secret", Err: r.Context().Err()}
+			}}
+			o := &table.Options{}
+			set(o)
+			staff, err := table.New(bare(w), "staff", staffSchema, o)
+			if err != nil {
+				t.Fatal(err)
 			}
-			b.Extra["last"] = strings.Repeat("x", 4000)
-			if i == 8 {
-				b.Extra["last"] = strings.Repeat("x", last)
+			start := time.Now()
+			_, err = table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
+			if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took != 2*time.Second || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: %v after %v", what, err, took)
 			}
-			list = append(list, in.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw(fmt.Sprint(i))), &b))
+		})
+	}
+}
+
+// TestTransactPanics: a panic that is not the SDK's about a reply is nobody's to keep.
+func TestTransactPanics(t *testing.T) {
+	t.Parallel()
+	w := &wire{answer: func(*http.Request, string) (*http.Response, error) { panic("a policy's own") }}
+	staff := newStaff(t, bare(w))
+	defer func() {
+		if r := recover(); r != "a policy's own" {
+			t.Errorf("recovered %v", r)
 		}
-		return list
-	}
-	if _, err := table.Transact(ctx, ops(bags, 100)...); err != nil {
-		t.Fatal(err)
-	}
-	room := 4<<20 - len(w.last().body) // what the last property may still grow by
-	if _, err := table.Transact(ctx, ops(bags, 100+room)...); err != nil || len(w.last().body) != 4<<20 {
-		t.Errorf("at the limit: %v, %d bytes", err, len(w.last().body))
-	}
-	w.sent = nil
-	var le *table.LimitError
-	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("a byte over the limit: %v, %s", err, w.requests())
-	}
-	plain, err := table.New(bare(deaf(t)), "bags", table.Schema[bag]{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tenth := plain.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
-	if _, err := table.Transact(ctx, append(ops(plain, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
-		t.Errorf("bodies that do not fit: %v", err)
-	}
+	}()
+	_, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
+	t.Errorf("returned %v", err)
 }
 
 // T4: the SDK's receipt has no field at all.

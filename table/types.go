@@ -67,7 +67,8 @@ func (s *Schema[T]) version(r *edm.Reader) (v int, mine bool, err error) {
 
 // conform decodes the row that the reader has just read, upgraded where it is of an older version.
 func (t *Table[T]) conform(r *edm.Reader, e *Entity[T]) (mine bool, err error) {
-	if t.schema.typed() {
+	row, isRow := any(&e.Value).(*Row)
+	if !isRow || t.schema.typed() {
 		v, mine, err := t.schema.version(r)
 		if err != nil {
 			return mine, err
@@ -78,7 +79,7 @@ func (t *Table[T]) conform(r *edm.Reader, e *Entity[T]) (mine bool, err error) {
 			}
 		}
 	}
-	if row, ok := any(&e.Value).(*Row); ok {
+	if isRow {
 		row.Key, row.ETag, row.Timestamp = e.Key, e.ETag, e.Timestamp
 		row.columns, err = r.Columns()
 		return true, err
@@ -125,7 +126,7 @@ func (t *Table[T]) upgrade(r *edm.Reader, e *Entity[T], v int) (*edm.Reader, err
 }
 
 // current tells, for a row of which only some properties were read, whether it is T's, and refuses one that would have to be
-// upgraded.
+// upgraded. Where the schema knows no types and versions, they are not read.
 func (t *Table[T]) current(r *edm.Reader) (mine bool, err error) {
 	if !t.schema.typed() {
 		return true, nil

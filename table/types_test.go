@@ -168,6 +168,37 @@ func TestVersionsRefused(t *testing.T) {
 	if _, err := old.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
 		t.Error(err)
 	}
+	// What is not known to be of this version is not mixed with it.
+	family := table.FieldOf(func(p *person) *string { return &p.Family })
+	if err := old.Merge(ctx, &table.Entity[person]{Key: seven, ETag: etag}, family.Set("Bourne")); !errors.Is(err, table.ErrPartial) {
+		t.Error(err)
+	}
+	schema := personSchema()
+	schema.Version, schema.Upgrade = 1, nil
+	added, err := table.New(bare(w), "people", schema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := added.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
+		t.Errorf("a merge past any version: %v", err)
+	}
+	if err := added.MergeAny(ctx, seven, family.Set("x")); !errors.As(err, &value) {
+		t.Error(err)
+	}
+	// The first release of a program, which knows no versions, meets a row of a later one.
+	schema.Type, schema.Version = "", 0
+	first, err := table.New(bare(w), "people", schema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Update(ctx, seven, func(*person) error { t.Error("changed"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
+		t.Errorf("the first release: %v", err)
+	}
+	for _, err := range newer.GetMany(ctx, seven) {
+		if !errors.As(err, &ve) {
+			t.Error(err)
+		}
+	}
 	for _, odd := range []string{`"_v":"two"`, `"_v":-1`, `"_type":5`} {
 		tab, _ := people(t, odd)
 		if _, err := tab.Get(ctx, seven); err == nil {
@@ -186,6 +217,27 @@ func TestVersionsRefused(t *testing.T) {
 		if _, err := table.New(bare(w), "people", s, nil); !errors.As(err, &value) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestPinnedOldVersion: a row of an older version that was pinned still is one.
+func TestPinnedOldVersion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tab, w := people(t, `"Name":"James Bond"`)
+	e, err := tab.Get(ctx, seven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.answer = func(*http.Request, string) (*http.Response, error) { return accepted(batch(part(1))) }
+	if _, err := table.Transact(ctx, tab.PinOp(e)); err != nil || string(e.ETag) != tagged(1) {
+		t.Fatal(err)
+	}
+	if err := tab.Merge(ctx, e, table.FieldOf(func(p *person) *string { return &p.Family }).Set("Bourne")); !errors.Is(err, table.ErrOldVersion) {
+		t.Errorf("a merge of two versions: %v", err)
+	}
+	if _, err := table.Transact(ctx, tab.ReplaceOp(e)); err != nil || !strings.Contains(w.last().body, `"Family":"Bond"`) {
+		t.Errorf("%v, %s", err, w.last().body)
 	}
 }
 
@@ -254,6 +306,20 @@ func TestRowsAreEntities(t *testing.T) {
 	if d, _ := e.Value.Get("D"); d != 3.0 {
 		t.Errorf("a copy's change is seen: %v", d)
 	}
+	// Another bag in the place of the first keeps what is the library's, and brings none of its own.
+	_, other := people(t, `"_type":"company","_op":"theirs","_ix":"theirs","First":"Jim"`)
+	strangers, err := table.New(bare(other), "people", table.Schema[table.Row]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := strangers.Get(ctx, seven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Value = stranger.Value
+	if err := rows.Replace(ctx, e); err != nil || w.last().body != `{"First":"Jim","PartitionKey":"p","RowKey":"007","_op":"o","_type":"person","_v":2}` {
+		t.Errorf("%v, %s", err, w.last().body)
+	}
 	// The key of a row is its own.
 	e.Value.Key = keys.At(keys.Raw("p"), keys.Raw("008"))
 	if err := rows.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
@@ -273,8 +339,16 @@ func TestRowsAreEntities(t *testing.T) {
 	if _, err := rows.Insert(ctx, &table.Row{}); err == nil {
 		t.Error("inserted without a key")
 	}
-	var ve *table.ValueError
-	for name, value := range map[string]any{"_op": "x", "a-b": 1, "PartitionKey": "x", "Age": struct{}{}, "Text": []string{"a"}} {
+	var (
+		ve *table.ValueError
+		le *table.LimitError
+	)
+	for _, value := range []any{strings.Repeat("x", 40_000), make([]byte, 70_000)} {
+		if err := fresh.Set("Big", value); !errors.As(err, &le) {
+			t.Errorf("%T: %v", value, err)
+		}
+	}
+	for name, value := range map[string]any{"Bytes": "\xff", "Year": time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC), "_op": "x", "a-b": 1, "PartitionKey": "x", "Age": struct{}{}, "Text": []string{"a"}} {
 		if err := fresh.Set(name, value); !errors.As(err, &ve) {
 			t.Errorf("%s = %v: %v", name, value, err)
 		}
@@ -318,44 +392,10 @@ func TestRowsAreEntities(t *testing.T) {
 	if err != nil || p.Value.First != "James" || p.Value.ID != 7 || p.ETag != e.Value.ETag || p.ETag == "" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := people.Entity(&fresh); err != nil { // version 0, which lacks what the upgrade needs
-		if !strings.Contains(err.Error(), "upgrade") {
-			t.Error(err)
-		}
+	if _, err := people.Entity(&fresh); err == nil || !strings.Contains(err.Error(), "upgrade") { // it lacks what that needs
+		t.Error(err)
 	}
 	if _, err := people.Entity(nil); !errors.As(err, &ve) {
 		t.Error(err)
-	}
-}
-
-// TestTypesApart: types that could be taken for each other are refused when they are registered.
-func TestTypesApart(t *testing.T) {
-	t.Parallel()
-	s := bare(deaf(t))
-	open := func(name, typ string, l keys.Layout1[int]) *table.Table[person] {
-		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Bind1(l, func(p *person) *int { return &p.ID }), Type: typ}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tab
-	}
-	digits, named := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Digits[int](3)).Named("emp")
-	for what, c := range map[string]struct {
-		tables []table.AnyTable
-		ok     bool
-	}{
-		"none":                      {nil, false},
-		"one":                       {[]table.AnyTable{open("ttt", "", digits)}, true},
-		"two ranges":                {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", named)}, true},
-		"ranges that meet":          {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
-		"one range":                 {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", digits)}, false},
-		"one range, two types":      {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
-		"one range, the same type":  {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", digits)}, false},
-		"two ranges, the same type": {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", named)}, true},
-		"two tables":                {[]table.AnyTable{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
-	} {
-		if _, err := table.NewTypes(c.tables...); (err == nil) != c.ok {
-			t.Errorf("%s: %v", what, err)
-		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Literal writes a value as it stands in a filter. Doubles are written out in full with a decimal point, for an exponent is
 // not understood everywhere.
 func Literal(name string, v Value) (string, error) {
-	if err := checkValue(name, v); err != nil {
+	if err := CheckValue(name, v); err != nil {
 		return "", err
 	}
 	switch v.Kind {

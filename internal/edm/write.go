@@ -71,7 +71,7 @@ func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
 	}
-	if err := checkValue(name, v); err != nil {
+	if err := CheckValue(name, v); err != nil {
 		w.Fail(err)
 		return
 	}
@@ -87,8 +87,8 @@ func (w *Writer) Put(name string, v Value) {
 	w.size += 8 + 2*units(name) + size(v)
 }
 
-// checkValue applies the limits of a single property.
-func checkValue(name string, v Value) error {
+// CheckValue applies the limits of a single property.
+func CheckValue(name string, v Value) error {
 	switch v.Kind {
 	case String:
 		if !utf8.ValidString(v.S) {

@@ -41,6 +41,14 @@ func (c *Call) Status() int {
 	return c.resp.StatusCode
 }
 
+// Sent is the length of the request's body, if there is a reply.
+func (c *Call) Sent() int64 {
+	if c.resp == nil || c.resp.Request == nil {
+		return 0
+	}
+	return c.resp.Request.ContentLength
+}
+
 // Part is the reply to one part of the request, without its body.
 func (c *Call) Part(status int) *http.Response {
 	return &http.Response{

@@ -83,7 +83,7 @@ func (p *replyParser) outer(n int) error {
 	}
 	end, _ := p.line()
 	end = bytes.TrimSuffix(end, []byte("\r"))
-	switch closing := append(open, "--"...); {
+	switch closing := append(bytes.Clone(open), "--"...); {
 	case bytes.Equal(end, closing):
 		return nil
 	case bytes.HasPrefix(closing, end):

@@ -112,7 +112,10 @@ func exchanges() []exchange {
 			reply: "--" + batchGUID + "\r\nContent-Type: multipart/mixed; boundary=" + changeGUID + "\r\n\r\n--" + changeGUID + "\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n" +
 				"HTTP/1.1 409 Conflict\r\nContent-Type: application/json;odata=fullmetadata\r\n\r\n" + `{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-us","value":"2:The specified entity already exists.\n\nRequestID:5e4f03ea\n"}}}` +
 				"\r\n--" + changeGUID + "--\n--" + batchGUID + "--\r\n"},
+		{name: "a property too large", n: 13, reply: set(refused("400 Bad Request", "PropertyValueTooLarge", "12:The property value exceeds the maximum allowed size (64KB).", preferring...)), index: 12, code: "PropertyValueTooLarge"},
+		{name: "an address that cannot be read", n: 1, reply: set(refused("400 Bad Request", "InvalidInput", "0:Syntax error: character '\\\"' is not valid at position 20 in 'PartitionKey=...'")), code: "InvalidInput"},
 		{name: "line feeds alone", n: 2, reply: unfold(set(inserted(1), updated(2))), etags: []azcore.ETag{tag(1), tag(2)}},
+		{name: "an index one too high", n: 2, reply: set(refused("404 Not Found", "ResourceNotFound", "2:The specified resource does not exist.")), index: -1, code: "ResourceNotFound"},
 		{name: "nothing behind the closing boundary", n: 1, reply: strings.TrimSuffix(set(inserted(1)), "\r\n"), etags: []azcore.ETag{tag(1)}},
 	}
 }
@@ -120,7 +123,11 @@ func exchanges() []exchange {
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges() {
-		etags, failure, err := ParseReply([]byte(x.reply), x.n)
+		body := append(make([]byte, 0, 2*len(x.reply)), x.reply...)
+		etags, failure, err := ParseReply(body, x.n)
+		if string(body) != x.reply {
+			t.Errorf("%s: the reply was written to", x.name)
+		}
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", x.name, err)
@@ -179,6 +186,13 @@ func TestBadReplies(t *testing.T) {
 			t.Errorf("%s: %q, %+v", name, etags, failure)
 		}
 	}
+	alone := "--" + batchGUID + "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 200 OK\r\nDataServiceVersion: 3.0;\r\n\r\n{\"PartitionKey\":\"partition1\"}\r\n--" + batchGUID + "--\r\n"
+	if etags, failure, err := ParseReply([]byte(alone), 1); err == nil {
+		t.Errorf("the reply to a GET: %q, %+v", etags, failure)
+	}
+	if etags, failure, err := ParseReply([]byte(set()), 0); err != nil || failure != nil || len(etags) != 0 {
+		t.Errorf("an empty change set: %q, %+v, %v", etags, failure, err)
+	}
 	if _, f, err := ParseReply([]byte(set(answer("500 Internal Server Error", "oops"))), 2); err != nil || f.Status != 500 || f.Index != 0 || f.Code != "" {
 		t.Errorf("a failure that is no JSON: %+v, %v", f, err)
 	}
@@ -188,8 +202,8 @@ func TestBadReplies(t *testing.T) {
 // boundary, and no cut of it is one.
 func FuzzReply(f *testing.F) {
 	for _, x := range exchanges() {
-		f.Add(x.reply, x.n)
-		f.Add(x.reply[:len(x.reply)/2], x.n)
+		f.Add(x.reply, x.n-1)
+		f.Add(x.reply[:len(x.reply)/2], x.n-1)
 	}
 	f.Fuzz(func(t *testing.T, reply string, n int) {
 		n = 1 + n&127

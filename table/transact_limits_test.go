@@ -1,0 +1,191 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestTransactRefusesBeforehand: what the service would refuse, or Azurite would let through, is not sent.
+func TestTransactRefusesBeforehand(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := deaf(t)
+	s := bare(w)
+	staff := newStaff(t, s)
+	other, err := table.New(s, "other", staffSchema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := newStaff(t, bare(w))
+	insert := func(d string, id int) table.Op { return staff.InsertOp(&employee{d, id, "x", 1}) }
+	many := func(n int) (list []table.Op) {
+		for i := range n {
+			list = append(list, insert("Sales", i))
+		}
+		return list
+	}
+	e := stored(t, staff, w)
+	var (
+		limit *table.LimitError
+		value *table.ValueError
+		key   *keys.KeyError
+	)
+	for what, c := range map[string]struct {
+		ops   []table.Op
+		index int // -1: not about one operation
+		is    error
+		as    any
+	}{
+		"none":              {nil, -1, nil, &limit},
+		"101":               {many(101), -1, nil, &limit},
+		"a row twice":       {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(at("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
+		"two partitions":    {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
+		"two tables":        {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
+		"two services":      {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
+		"a zero operation":  {[]table.Op{{}}, 0, nil, &value},
+		"nil":               {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
+		"a bad key":         {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
+		"a bad value":       {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
+		"no ETag":           {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1)})}, 0, table.ErrNoETag, nil},
+		"a partial entity":  {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
+		"a merge of nought": {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
+		"no upsert mode":    {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
+	} {
+		_, err := table.Transact(ctx, c.ops...)
+		var be *table.BatchError
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.as != nil && !errors.As(err, c.as) || errors.As(err, &be) != (c.index >= 0) || be != nil && be.Index != c.index {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestTransactSize: 4 MiB are counted as they are sent, on clients that let the library see it; on any client the bodies
+// alone must fit.
+func TestTransactSize(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type bag struct {
+		Extra map[string]any `table:",extra"`
+	}
+	w := &wire{answer: func(r *http.Request, body string) (*http.Response, error) {
+		if len(body) > 4<<20 {
+			t.Errorf("sent %d bytes", len(body))
+		}
+		return accepted(batch(part(1), part(2), part(3), part(4), part(5), part(6), part(7), part(8), part(9)))
+	}}
+	base := azcore.ClientOptions{Transport: w}
+	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(base, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bags, err := table.New(s, "bags", table.Schema[bag]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := func(in *table.Table[bag], last int) (list []table.Op) {
+		for i := range 9 {
+			b := bag{map[string]any{}}
+			for j := range 14 {
+				b.Extra[fmt.Sprint("p", j)] = strings.Repeat("x", 32768)
+			}
+			b.Extra["last"] = strings.Repeat("x", 4000)
+			if i == 8 {
+				b.Extra["last"] = strings.Repeat("x", last)
+			}
+			list = append(list, in.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw(fmt.Sprint(i))), &b))
+		}
+		return list
+	}
+	if _, err := table.Transact(ctx, ops(bags, 100)...); err != nil {
+		t.Fatal(err)
+	}
+	room := 4<<20 - len(w.last().body) // what the last property may still grow by
+	if _, err := table.Transact(ctx, ops(bags, 100+room)...); err != nil || len(w.last().body) != 4<<20 {
+		t.Errorf("at the limit: %v, %d bytes", err, len(w.last().body))
+	}
+	w.sent = nil
+	var le *table.LimitError
+	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Errorf("a byte over the limit: %v, %s", err, w.requests())
+	}
+	plain, err := table.New(bare(deaf(t)), "bags", table.Schema[bag]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenth := plain.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
+	if _, err := table.Transact(ctx, append(ops(plain, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
+		t.Errorf("bodies that do not fit: %v", err)
+	}
+}
+
+// TestTransactSizeOnAnyClient: what HTML might take for its own is sent in six bytes, and a reply that the request was too
+// large is a limit too.
+func TestTransactSizeOnAnyClient(t *testing.T) {
+	t.Parallel()
+	type bag struct{ A, B string }
+	w := &wire{answer: func(_ *http.Request, body string) (*http.Response, error) {
+		if len(body) <= 4<<20 {
+			t.Errorf("only %d bytes", len(body))
+		}
+		return failure(413, "RequestBodyTooLarge"), nil
+	}}
+	bags, err := table.New(bare(w), "bags", table.Schema[bag]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, sent := range map[string]string{"x": "POST", "<": "", "\u2028": ""} {
+		w.sent = nil
+		n := map[string]int{"x": 20_900, "<": 20_900, "\u2028": 4_000}[text]
+		var ops []table.Op
+		for i := range 100 {
+			ops = append(ops, bags.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw(fmt.Sprint(i))), &bag{strings.Repeat(text, n), strings.Repeat(text, n)}))
+		}
+		var le *table.LimitError
+		if _, err := table.Transact(context.Background(), ops...); !errors.As(err, &le) || le.Got <= 4<<20 || errors.Is(err, table.ErrUnknownOutcome) || w.requests() != sent {
+			t.Errorf("%q: %v by %q", text, err, w.requests())
+		}
+	}
+}
+
+// TestETagsAreChecked: what names no version, or could say more than that on its way, is not sent.
+func TestETagsAreChecked(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff := newStaff(t, bare(deaf(t)))
+	for _, tag := range []azcore.ETag{"", "*", " *", "* ", `"`, `""`, "x", "*\r\n\r\n{\"Age\":99}\r\n", "\"a\r\nX: y\"", `"a", "b"`, "W/\"\x00\""} {
+		e := &table.Entity[employee]{Key: at("Sales", 1), ETag: tag}
+		_, err := table.Transact(ctx, staff.MergeOp(e, age.Set(1)))
+		if !errors.Is(err, table.ErrNoETag) || !errors.Is(staff.Merge(ctx, e, age.Set(1)), table.ErrNoETag) || !errors.Is(staff.Delete(ctx, e), table.ErrNoETag) {
+			t.Errorf("%q: %v", tag, err)
+		}
+	}
+}
+
+// TestStoredKeysAreChecked against the service's rules before a write by key.
+func TestStoredKeysAreChecked(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff := newStaff(t, bare(deaf(t)))
+	for _, s := range []string{"", "a/b", "a#b", "a?b", `a\b`, "a\x00b", "a\u0080", "\xff", strings.Repeat("x", 513)} {
+		for _, k := range []keys.Key{keys.Stored("Sales", s), keys.Stored(s, "x")} {
+			var ke *keys.KeyError
+			_, terr := table.Transact(ctx, staff.DeleteAnyOp(k))
+			_, gerr := staff.Get(ctx, k)
+			for _, err := range []error{terr, gerr, staff.MergeAny(ctx, k, age.Set(1)), staff.DeleteAny(ctx, k), staff.Delete(ctx, &table.Entity[employee]{Key: k, ETag: etag})} {
+				if !errors.As(err, &ke) || ke.Key == "" {
+					t.Errorf("%q: %v", s, err)
+				}
+			}
+		}
+	}
+}
