@@ -15,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -34,11 +35,33 @@ func (onAzurite) Client() azcore.ClientOptions {
 	return azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}}
 }
 
+// inProcess is the service of storagetest: called directly by this process, and over a port by others.
+type inProcess struct {
+	*storagetest.Service
+	connection string
+}
+
+func (inProcess) Name() string               { return "storagetest" }
+func (s inProcess) ConnectionString() string { return s.connection }
+func (s inProcess) Client() azcore.ClientOptions {
+	return azcore.ClientOptions{Transport: s.Service}
+}
+
 // backends is filled by TestMain.
 var backends []backend
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if os.Getenv("OTHER_TABLE") != "" {
+		os.Exit(m.Run()) // another process of a test, which brings its service
+	}
+	double := storagetest.New(nil)
+	connection, err := double.Listen()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	backends = append(backends, inProcess{double, connection})
 	if testing.Short() {
 		os.Exit(m.Run())
 	}
@@ -100,11 +123,9 @@ func (e *env) must(err error) {
 
 // TestBehaviour is the suite: what the library promises, on every service.
 func TestBehaviour(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: needs a service")
-	}
 	for _, b := range backends {
 		t.Run(b.Name(), func(t *testing.T) {
+			t.Parallel()
 			for name, f := range suite {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -109,7 +110,7 @@ func otherProcess(e *env) {
 	self, err := os.Executable()
 	e.must(err)
 	cmd := exec.Command(self, "-test.run=^TestOtherProcess$", "-test.v")
-	cmd.Env = append(os.Environ(), "OTHER_TABLE="+staff.Name(), "OTHER_CONNECTION="+e.backend.ConnectionString(), "OTHER_TOKEN="+q.Cursor.Token(), "AZTABLEKIT_AZURITE="+e.backend.ConnectionString())
+	cmd.Env = append(os.Environ(), "OTHER_TABLE="+staff.Name(), "OTHER_CONNECTION="+e.backend.ConnectionString(), "OTHER_TOKEN="+q.Cursor.Token())
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "went on from 71 to 120") {
 		e.Errorf("%v\n%s", err, out)
@@ -122,14 +123,20 @@ func TestOtherProcess(t *testing.T) {
 	if name == "" {
 		return
 	}
-	e := &env{T: t, backend: backends[0], counter: new(table.Counter)}
-	e.acc = e.account(os.Getenv("OTHER_CONNECTION"))
-	staff, err := table.New(e.acc.Tables(), name, staffSchema, nil)
-	e.must(err)
+	acc, err := account.FromConnectionString(os.Getenv("OTHER_CONNECTION"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	staff, err := table.New(acc.Tables(), name, staffSchema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 50, Cursor: table.NewCursor(os.Getenv("OTHER_TOKEN"))}
 	var ids []int
 	for w, err := range staff.List(context.Background(), q) {
-		e.must(err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ids = append(ids, w.Value.ID)
 	}
 	t.Logf("went on from %d to %d, %d in all", ids[0], ids[len(ids)-1], len(ids))

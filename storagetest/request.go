@@ -1,0 +1,243 @@
+package storagetest
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Request is a request as the service has seen it.
+type Request struct {
+	Number int    // the first is 1
+	Kind   string // insert, replace, merge, insert-or-replace, insert-or-merge, delete, get, query, transaction, table-create, table-delete, table-query, other
+	Table  string
+
+	// PartitionKey and RowKey are those that are addressed, inserted, or asked for by a filter for just one.
+	PartitionKey, RowKey string
+
+	// Operations are those of a transaction.
+	Operations []Request
+
+	Method, URL string
+	Time        time.Time
+
+	Fault  Fault  // what went wrong
+	Status int    // what was answered, 0 if nothing was
+	Code   string // the error code
+}
+
+// String is the request in a line: "3 insert staff('Sales','empid_000223'): 409 EntityAlreadyExists".
+func (r Request) String() string {
+	s := r.what()
+	if r.Number > 0 {
+		s = fmt.Sprintf("%d %s", r.Number, s)
+	}
+	if r.Fault != (Fault{}) {
+		s += " [" + r.Fault.String() + "]"
+	}
+	if r.Status > 0 {
+		s += fmt.Sprintf(": %d", r.Status)
+	}
+	if r.Code != "" {
+		s += " " + r.Code
+	}
+	return s
+}
+
+// what is what the request asks for.
+func (r Request) what() string {
+	s := r.Kind
+	if r.Table != "" {
+		s += " " + r.Table
+	}
+	if r.PartitionKey+r.RowKey != "" {
+		s += "('" + r.PartitionKey + "','" + r.RowKey + "')"
+	}
+	var ops []string
+	for _, o := range r.Operations {
+		o.Table = ""
+		ops = append(ops, o.what())
+	}
+	if ops != nil {
+		s += " {" + strings.Join(ops, ", ") + "}"
+	}
+	return s
+}
+
+// describe is the record of a request, before it is carried out.
+func (s *Service) describe(r *http.Request, c *call) Request {
+	out := c.describe()
+	out.Number, out.Method, out.URL, out.Time = s.number, r.Method, r.URL.String(), s.now()
+	return out
+}
+
+func (c *call) describe() Request {
+	t, f := parseTarget(c.path)
+	out := Request{Kind: c.kind(t, f), Table: t.table, PartitionKey: t.pk, RowKey: t.rk}
+	switch out.Kind {
+	case "table-create", "table-delete", "table-query":
+		out.Table = t.name
+		if out.Kind == "table-create" {
+			if members, ok := parseObject(c.body); ok && len(members) == 1 {
+				out.Table, _ = members[0].value.(string)
+			}
+		}
+	case "insert":
+		if o, f := c.row(); f == nil {
+			out.PartitionKey, out.RowKey = o.pk, o.rk
+		}
+	case "query":
+		if where, f := parseFilter(c.query.Get("$filter")); f == nil {
+			if k := where.keys("PartitionKey"); !k.open && k.from == k.to {
+				out.PartitionKey = k.from
+			}
+			if k := where.keys("RowKey"); !k.open && k.from == k.to {
+				out.RowKey = k.from
+			}
+		}
+	case "transaction":
+		out.Table = ""
+		if b, f := c.transaction(); f == nil {
+			for _, op := range b.ops {
+				out.Operations = append(out.Operations, op.describe())
+			}
+			if b.ops != nil {
+				out.Table = out.Operations[0].Table
+			}
+		}
+	}
+	return out
+}
+
+// kind names what a call asks for.
+func (c *call) kind(t target, f *failure) string {
+	conditional := c.header.Get("If-Match") != ""
+	switch {
+	case f != nil || t.table == "" || c.query.Has("comp") || c.query.Has("restype"):
+		return "other"
+	case t.table == "$batch":
+		return "transaction"
+	case t.table == "Tables":
+		switch c.method {
+		case http.MethodPost:
+			return "table-create"
+		case http.MethodDelete:
+			return "table-delete"
+		}
+		return "table-query"
+	}
+	switch c.method {
+	case http.MethodGet:
+		if t.keyed {
+			return "get"
+		}
+		return "query"
+	case http.MethodPost:
+		return "insert"
+	case http.MethodDelete:
+		return "delete"
+	case http.MethodPut:
+		if conditional {
+			return "replace"
+		}
+		return "insert-or-replace"
+	case http.MethodPatch, "MERGE":
+		if conditional {
+			return "merge"
+		}
+		return "insert-or-merge"
+	}
+	return "other"
+}
+
+// code is the error code of a reply, also of one inside a transaction.
+func (r *reply) code() string {
+	if r.failure != nil {
+		return r.failure.code
+	}
+	return r.inside
+}
+
+// remember counts and lists a request.
+func (s *Service) remember(r Request) {
+	s.counts[r.Kind]++
+	if s.opt.Remember < 0 {
+		return
+	}
+	if len(s.last) >= 2*s.opt.Remember {
+		s.last = slices.Clone(s.last[len(s.last)-s.opt.Remember:])
+	}
+	s.last = append(s.last, r)
+}
+
+// Requests lists the last requests, oldest first.
+func (s *Service) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.last[max(0, len(s.last)-max(0, s.opt.Remember)):])
+}
+
+// Count is how many requests of each kind there were since the last call of Count, as in "1 get, 2 query", or "none".
+func (s *Service) Count() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, kind := range slices.Sorted(maps.Keys(s.counts)) {
+		all = append(all, fmt.Sprintf("%d %s", s.counts[kind], kind))
+	}
+	clear(s.counts)
+	if all == nil {
+		return "none"
+	}
+	return strings.Join(all, ", ")
+}
+
+// Row is a row as the service holds it.
+type Row struct {
+	PartitionKey, RowKey string
+	ETag                 string
+	Timestamp            time.Time
+	Properties           []Property
+}
+
+// Get returns the value of a property, nil if the row lacks it.
+func (r Row) Get(name string) any {
+	for _, p := range r.Properties {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return nil
+}
+
+// Rows returns the rows of a table in order, without a request: for checks.
+func (s *Service) Rows(table string) []Row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.state.table(table)
+	if t == nil {
+		return nil
+	}
+	var rows []Row
+	for _, p := range t.partitions {
+		for _, e := range p.rows {
+			rows = append(rows, Row{e.pk, e.rk, e.etag(), e.stamp, slices.Clone(e.props)})
+		}
+	}
+	return rows
+}
+
+// Tables returns the names of the tables in order, without a request.
+func (s *Service) Tables() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, t := range s.state.tables {
+		names = append(names, t.name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,437 @@
+package storagetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options of a service. The zero value is ready for use.
+type Options struct {
+	// Account is the name of the storage account. Defaults to "storagetest".
+	Account string
+
+	// Now is the clock. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's. Advance moves it on.
+	Now func() time.Time
+
+	// Faults decides what goes wrong, from the first request on. Defaults to nothing. See also SetFaults.
+	Faults Plan
+
+	// TableDeletion is for how long the name of a deleted table cannot be used again. Defaults to 40 seconds; below 0 it
+	// can be at once.
+	TableDeletion time.Duration
+
+	// Remember is how many of the last requests can be listed. Defaults to 10,000; below 0 none.
+	Remember int
+}
+
+// Service is a storage account in memory. It is safe for concurrent use.
+type Service struct {
+	account string
+	key     []byte
+	opt     Options
+
+	mu      sync.Mutex
+	state   state
+	ahead   time.Duration // what Advance has added to the clock
+	plan    Plan
+	number  int
+	counts  map[string]int
+	last    []Request
+	held    []held // requests that arrive later
+	servers []*http.Server
+}
+
+// held is a request on its way.
+type held struct {
+	request Request
+	call    *call
+	at      int // before the request with this number; 0: when it is delivered
+}
+
+// New makes an empty account.
+func New(o *Options) *Service {
+	s := &Service{key: []byte("storagetest has no secrets"), counts: map[string]int{}}
+	if o != nil {
+		s.opt = *o
+	}
+	s.account, s.plan = s.opt.Account, s.opt.Faults
+	if s.account == "" {
+		s.account = "storagetest"
+	}
+	if s.opt.Now == nil {
+		s.opt.Now = time.Now
+	}
+	if s.opt.TableDeletion == 0 {
+		s.opt.TableDeletion = 40 * time.Second
+	}
+	if s.opt.Remember == 0 {
+		s.opt.Remember = 10_000
+	}
+	s.state = state{tables: map[string]*tableData{}, deleted: map[string]time.Time{}}
+	return s
+}
+
+// host is where clients find an account of this process: nowhere on the network.
+const host = ".table.storagetest.test"
+
+// ConnectionString is for clients that have the service as their Transport.
+func (s *Service) ConnectionString() string {
+	return s.connection("http://" + s.account + host)
+}
+
+func (s *Service) connection(endpoint string) string {
+	return fmt.Sprintf("DefaultEndpointsProtocol=http;AccountName=%s;AccountKey=%s;TableEndpoint=%s;", s.account, s.Key(), endpoint)
+}
+
+// Account is the account's name.
+func (s *Service) Account() string { return s.account }
+
+// Key is the account's key.
+func (s *Service) Key() string { return base64.StdEncoding.EncodeToString(s.key) }
+
+// Now is the service's time.
+func (s *Service) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now()
+}
+
+func (s *Service) now() time.Time { return s.opt.Now().Add(s.ahead) }
+
+// Advance moves the service's clock on, or back.
+func (s *Service) Advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead += d
+}
+
+// SetFaults replaces the plan of faults; nil ends them.
+func (s *Service) SetFaults(p Plan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plan = p
+}
+
+// Do answers a request: Service is a policy.Transporter, to be set as Transport in the options of the SDK's clients.
+func (s *Service) Do(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	out := s.answer(r, body)
+	if err := out.wait(r.Context()); err != nil {
+		return nil, err
+	}
+	resp := &http.Response{
+		StatusCode: out.reply.status, Status: fmt.Sprintf("%d %s", out.reply.status, http.StatusText(out.reply.status)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: out.head, Request: r,
+		ContentLength: -1, TransferEncoding: []string{"chunked"},
+	}
+	if out.head.Get("Content-Length") != "" {
+		resp.ContentLength, resp.TransferEncoding = int64(len(out.reply.body)), nil
+	}
+	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(out.reply.body), failing{out.broken}))
+	return resp, nil
+}
+
+// failing is the end of a body: an error, or none.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return 0, io.EOF
+}
+
+// outcome is what a client gets to see.
+type outcome struct {
+	reply  *reply
+	head   http.Header
+	err    error // instead of a reply
+	broken error // at the end of its body
+	hang   bool
+	slow   time.Duration
+}
+
+// The errors of connections that were not made, and that broke.
+var (
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	errReset   = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+)
+
+// wait is over when there is something to see.
+func (o *outcome) wait(ctx context.Context) error {
+	if o.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if o.slow > 0 {
+		t := time.NewTimer(o.slow)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return o.err
+}
+
+// answer carries out a request, with what goes wrong with it.
+func (s *Service) answer(r *http.Request, body []byte) *outcome {
+	c, early := s.receive(r, body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.number++
+	c.id = requestID(s.number)
+	req := s.describe(r, c)
+	s.arrive(s.number)
+	f := Fault{}
+	if s.plan != nil {
+		f = s.plan(req)
+	}
+	req.Fault = f
+	o := &outcome{slow: f.delay}
+	done := func() {
+		o.reply = early
+		if o.reply == nil {
+			o.reply = s.carry(c, f)
+		}
+	}
+	switch f.kind {
+	case notSent:
+		o.err = errRefused
+	case lostRequest:
+		o.err = errReset
+	case lostReply:
+		done()
+		o.err = errReset
+	case twice:
+		done()
+		done()
+	case again, late:
+		h := held{request: req, call: c.copy()}
+		if f.n > 0 {
+			h.at = s.number + f.n + 1
+		}
+		if f.kind == late {
+			o.err = errReset
+		} else {
+			done()
+		}
+		if early == nil {
+			s.held = append(s.held, h)
+		}
+	case refusal:
+		o.reply = refuse(f.failure())
+	case refusalAfter:
+		done()
+		o.reply = refuse(f.failure())
+	case refusalInside:
+		if req.Kind == "transaction" {
+			done()
+		} else {
+			o.reply = refuse(f.failure())
+		}
+	case hang:
+		o.hang = true
+	case hangAfter:
+		done()
+		o.hang = true
+	default:
+		done()
+	}
+	s.state.commit()
+	if o.reply != nil {
+		now := s.now()
+		if o.reply.id == "" {
+			o.reply.finish(c, now)
+		}
+		o.head = o.reply.head(now)
+		o.cut(f)
+		req.Status, req.Code = o.reply.status, o.reply.code()
+	}
+	s.remember(req)
+	return o
+}
+
+// cut shortens the reply.
+func (o *outcome) cut(f Fault) {
+	if f.kind != cut && f.kind != cutClean {
+		return
+	}
+	n := f.n
+	if n < 0 {
+		n = max(0, len(o.reply.body)+n)
+	}
+	if n >= len(o.reply.body) {
+		return
+	}
+	o.reply.body = o.reply.body[:n]
+	o.head.Del("Content-Length")
+	if f.kind == cut {
+		o.broken = io.ErrUnexpectedEOF
+	}
+}
+
+// carry carries out a call. What it does is rolled back unless it succeeds.
+func (s *Service) carry(c *call, f Fault) *reply {
+	s.state.commit()
+	now := s.now()
+	t, bad := parseTarget(c.path)
+	var r *reply
+	switch {
+	case bad != nil:
+		r = refuse(bad)
+	case t.table == "$batch" && c.method == http.MethodPost:
+		r = s.state.transact(c, now, f)
+	case t.table == "$batch":
+		r = refuse(errMethod)
+	case t.table == "", c.query.Has("comp"), c.query.Has("restype"):
+		r = refuse(errLater)
+	case t.table == "Tables":
+		r = s.state.life(c, t, now, s.opt.TableDeletion)
+	case c.method == http.MethodGet && !t.keyed:
+		end := -1
+		if f.kind == short {
+			end = f.n
+		}
+		r = s.state.query(c, t, end)
+	default:
+		r = s.state.row(c, t, now)
+	}
+	if r.failure != nil {
+		s.state.rollback()
+	}
+	return r
+}
+
+// receive reads a request's address and head. early is the answer where that is already wrong.
+func (s *Service) receive(r *http.Request, body []byte) (c *call, early *reply) {
+	header := http.Header{}
+	for name, values := range r.Header { // the SDK writes some names in other spellings than Go's
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	c = &call{
+		method: r.Method, header: header, query: query, body: body, account: s.account,
+		version: header.Get("x-ms-version"), base: scheme(r) + "://" + r.URL.Host, path: r.URL.EscapedPath(), level: minimal,
+	}
+	if r.URL.Host == "" {
+		c.base = scheme(r) + "://" + r.Host
+	}
+	if !strings.HasSuffix(c.base, host) {
+		// Over a port the account is the first part of the path.
+		rest, ok := strings.CutPrefix(c.path, "/"+s.account)
+		if !ok || rest != "" && rest[0] != '/' {
+			return c, refuse(errAuth)
+		}
+		c.base, c.path = c.base+"/"+s.account, rest
+	}
+	if err != nil {
+		return c, refuse(errQuery)
+	}
+	t, _ := parseTarget(c.path)
+	var f *failure
+	if c.grant, f = s.authenticate(r, header, query, t.table); f != nil {
+		return c, refuse(f)
+	}
+	if c.version == "" {
+		return c, refuse(errMedia) // JSON came with versions of the service that had to be asked for
+	}
+	if t.table == "$batch" {
+		return c, nil
+	}
+	if c.level, f = chooseLevel(header.Get("Accept"), query); f != nil {
+		return c, refuse(f)
+	}
+	return c, nil
+}
+
+func scheme(r *http.Request) string {
+	if r.URL.Scheme != "" {
+		return r.URL.Scheme
+	}
+	return "http"
+}
+
+// copy is the call once more, unread.
+func (c *call) copy() *call {
+	d := *c
+	d.read, d.batch = nil, nil
+	return &d
+}
+
+// arrive carries out the requests that come before the one with a number.
+func (s *Service) arrive(number int) {
+	var rest []held
+	for _, h := range s.held {
+		if h.at == 0 || h.at > number {
+			rest = append(rest, h)
+			continue
+		}
+		s.deliver(h)
+	}
+	s.held = rest
+}
+
+func (s *Service) deliver(h held) {
+	s.carry(h.call, Fault{})
+	s.state.commit()
+}
+
+// Deliver lets all requests arrive that are still on their way, and returns them.
+func (s *Service) Deliver() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Request
+	for _, h := range s.held {
+		s.deliver(h)
+		all = append(all, h.request)
+	}
+	s.held = nil
+	return all
+}
+
+// DeliverOne lets the i-th of the requests arrive that are on their way.
+func (s *Service) DeliverOne(i int) Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[i]
+	s.held = append(s.held[:i:i], s.held[i+1:]...)
+	s.deliver(h)
+	return h.request
+}
+
+// Underway returns the requests that are on their way.
+func (s *Service) Underway() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Request
+	for _, h := range s.held {
+		all = append(all, h.request)
+	}
+	return all
+}
+
+// requestID is the id of a request, in the service's form.
+func requestID(number int) string {
+	return fmt.Sprintf("%08x-0002-%04x-7ebc-3bbd59000000", number*2654435761&0xffffffff, number&0xffff)
+}
