@@ -137,13 +137,14 @@ func (p *filterParser) comparison() *expr {
 	was := p.rest
 	op := p.word()
 	if mirrored[op] == "" {
-		if p.rest = was; !isName {
+		switch {
+		case op == "add", op == "sub", op == "mul", op == "div", op == "mod":
+			p.failed = errLater
+			return &expr{}
+		case op != "" && op != "and" && op != "or", !isName:
 			return p.fail()
 		}
-		switch op {
-		case "add", "sub", "mul", "div", "mod":
-			p.failed = errLater
-		}
+		p.rest = was
 		return &expr{op: "eq", name: left.Name, with: Property{Type: Boolean, Value: true}}
 	}
 	right, isName2 := p.operand()

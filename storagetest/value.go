@@ -148,7 +148,7 @@ func formatDouble(f float64) string {
 	}
 	mantissa, exponent, _ := strings.Cut(s, "E")
 	e, _ := strconv.Atoi(exponent)
-	if f != 0 && (e >= digits || e < -5) {
+	if f != 0 && (e >= digits || e < -4) {
 		if strings.Contains(mantissa, ".") {
 			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 		}

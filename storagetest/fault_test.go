@@ -1,0 +1,337 @@
+package storagetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/storagetest"
+)
+
+// client is the SDK's client of a service, without retries, with a table called staff.
+func client(t *testing.T, s *storagetest.Service) *aztables.Client {
+	t.Helper()
+	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateTable(context.Background(), "staff", nil); err != nil {
+		t.Fatal(err)
+	}
+	return c.NewClient("staff")
+}
+
+func entity(row string) []byte { return []byte(`{"PartitionKey":"p","RowKey":"` + row + `"}`) }
+
+func rows(s *storagetest.Service) string {
+	var all []string
+	for _, r := range s.Rows("staff") {
+		all = append(all, r.RowKey)
+	}
+	return strings.Join(all, " ")
+}
+
+// TestFaults: what each does to an insert: what is stored at once, what when all has arrived, and what the client sees.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	refused := func(err error) bool {
+		var op *net.OpError
+		return errors.As(err, &op) && op.Op == "dial"
+	}
+	reset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
+	status := func(want int, code string) func(error) bool {
+		return func(err error) bool {
+			var re *azcore.ResponseError
+			return errors.As(err, &re) && re.StatusCode == want && re.ErrorCode == code
+		}
+	}
+	over := func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
+	fine := func(err error) bool { return err == nil }
+	for _, c := range []struct {
+		fault         storagetest.Fault
+		stored, later bool
+		sees          func(error) bool
+		text          string
+	}{
+		{storagetest.Fault{}, true, true, fine, "none"},
+		{storagetest.NotSent(), false, false, refused, "not sent"},
+		{storagetest.LostRequest(), false, false, reset, "request lost"},
+		{storagetest.LostReply(), true, true, reset, "reply lost"},
+		{storagetest.Twice(), true, true, status(409, "EntityAlreadyExists"), "twice"},
+		{storagetest.Again(0), true, true, fine, "again, in the end"},
+		{storagetest.Late(0), false, true, reset, "late, in the end"},
+		{storagetest.Late(1), false, true, reset, "late, after 1 others"},
+		{storagetest.Refuse(503, "ServerBusy"), false, false, status(503, "ServerBusy"), "refused 503 ServerBusy"},
+		{storagetest.RefuseAfter(500, "OperationTimedOut"), true, true, status(500, "OperationTimedOut"), "done, but refused 500 OperationTimedOut"},
+		{storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"), false, false, status(412, "UpdateConditionNotSatisfied"), "refused inside 412 UpdateConditionNotSatisfied"},
+		{storagetest.Cut(10), true, true, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, "reply cut at 10"},
+		{storagetest.CutClean(-5), true, true, func(err error) bool { return err != nil }, "reply cut cleanly at -5"},
+		{storagetest.Hang(), false, false, over, "hang"},
+		{storagetest.HangAfter(), true, true, over, "done, then hang"},
+		{storagetest.Slow(2 * time.Second), true, true, fine, "slow 2s"},
+		{storagetest.Slow(time.Hour), true, true, over, "slow 1h0m0s"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := storagetest.New(nil)
+				tab := client(t, s)
+				s.SetFaults(storagetest.OfKind("insert", c.fault))
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				_, err := tab.AddEntity(ctx, entity("a"), nil)
+				if !c.sees(err) {
+					t.Errorf("the client sees %v", err)
+				}
+				if got := rows(s); (got == "a") != c.stored {
+					t.Errorf("stored: %q", got)
+				}
+				s.Deliver()
+				if got := rows(s); (got == "a") != c.later || c.fault.String() != c.text {
+					t.Errorf("stored in the end: %q; %s", got, c.fault)
+				}
+				if list := s.Requests(); len(list) != 2 || list[1].Fault != c.fault || list[1].Kind != "insert" || list[1].RowKey != "a" {
+					t.Errorf("%v", list)
+				}
+			})
+		})
+	}
+}
+
+// TestLateRequests arrive after as many others as was said, or one by one when they are let.
+func TestLateRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	tab := client(t, s)
+	s.SetFaults(storagetest.First(storagetest.AtRequest(2, storagetest.Late(2)), storagetest.AtRequest(3, storagetest.Late(0)), storagetest.AtRequest(4, storagetest.Again(0))))
+	for i, want := range []string{"", "", "c", "a c d"} {
+		tab.AddEntity(ctx, entity(string(rune('a'+i))), nil)
+		if got := rows(s); got != want {
+			t.Errorf("after %d requests: %q, want %q", i+2, got, want)
+		}
+	}
+	if list := s.Underway(); len(list) != 2 || list[0].RowKey != "b" || list[1].RowKey != "c" {
+		t.Errorf("%v", list)
+	}
+	if r := s.DeliverOne(1); r.RowKey != "c" || rows(s) != "a c d" {
+		t.Errorf("%v, %s", r, rows(s))
+	}
+	if list := s.Deliver(); len(list) != 1 || rows(s) != "a b c d" || len(s.Underway()) != 0 {
+		t.Errorf("%v, %s", list, rows(s))
+	}
+}
+
+// TestFaultsInTransactions: those that only a transaction's reply can have, and that nothing of it is half done.
+func TestFaultsInTransactions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	actions := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: entity("a")}, {ActionType: aztables.TransactionTypeAdd, Entity: entity("b")}}
+	for fault, stored := range map[storagetest.Fault]string{
+		storagetest.RefuseInside(503, "ServerBusy"): "", storagetest.Refuse(503, "ServerBusy"): "", storagetest.RefuseAfter(503, "ServerBusy"): "a b", storagetest.Cut(100): "a b", storagetest.CutClean(100): "a b",
+		storagetest.Twice(): "a b", storagetest.Late(0): "", storagetest.LostReply(): "a b",
+	} {
+		s := storagetest.New(nil)
+		tab := client(t, s)
+		s.SetFaults(storagetest.OfKind("transaction", fault))
+		func() {
+			defer func() { recover() }() // the SDK panics on some cut replies
+			tab.SubmitTransaction(ctx, actions, nil)
+		}()
+		if got := rows(s); got != stored {
+			t.Errorf("%v: %q", fault, got)
+		}
+		if s.Deliver(); fault == storagetest.Late(0) && rows(s) != "a b" {
+			t.Errorf("%v, delivered: %q", fault, rows(s))
+		}
+	}
+	s := storagetest.New(nil)
+	tab := client(t, s)
+	s.SetFaults(storagetest.OfKind("transaction", storagetest.RefuseInside(412, "UpdateConditionNotSatisfied")))
+	_, err := tab.SubmitTransaction(ctx, actions, nil)
+	var re *azcore.ResponseError
+	if !errors.As(err, &re) || re.StatusCode != 202 {
+		t.Error(err)
+	}
+	if got := s.Requests()[1].String(); got != "2 transaction staff {insert('p','a'), insert('p','b')} [refused inside 412 UpdateConditionNotSatisfied]: 202 UpdateConditionNotSatisfied" {
+		t.Error(got)
+	}
+}
+
+// TestCount: by kind, with conditions told apart.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(&storagetest.Options{Remember: 3})
+	tab := client(t, s)
+	if got := s.Count(); got != "1 table-create" {
+		t.Error(got)
+	}
+	for _, row := range []string{"a", "b"} {
+		tab.AddEntity(ctx, entity(row), nil)
+	}
+	tab.UpdateEntity(ctx, entity("a"), nil)
+	tab.UpdateEntity(ctx, entity("a"), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	tab.UpsertEntity(ctx, entity("a"), nil)
+	tab.UpsertEntity(ctx, entity("a"), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	tab.DeleteEntity(ctx, "p", "b", nil)
+	tab.GetEntity(ctx, "p", "a", nil)
+	filter := "PartitionKey eq 'p'"
+	tab.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &filter}).NextPage(ctx)
+	tab.Delete(ctx, nil)
+	if got := s.Count(); got != "1 delete, 1 get, 2 insert, 1 insert-or-merge, 1 insert-or-replace, 1 merge, 1 query, 1 replace, 1 table-delete" {
+		t.Error(got)
+	}
+	if got := s.Count(); got != "none" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(s.Requests()); got != "[9 get staff('p','a'): 200 10 query staff('p',''): 200 11 table-delete staff: 204]" {
+		t.Error(got)
+	}
+	if got := storagetest.New(&storagetest.Options{Remember: -1}); got.Requests() != nil {
+		t.Error("remembers")
+	}
+}
+
+// TestPort: the service over HTTP, to clients that know nothing of it, and its faults there.
+func TestPort(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(&storagetest.Options{Account: "other"})
+	cs, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := aztables.NewServiceClientFromConnectionString(cs, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateTable(ctx, "staff", nil); err != nil {
+		t.Fatal(err)
+	}
+	tab := c.NewClient("staff")
+	if _, err := tab.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"O'Brien é","A":1}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := tab.GetEntity(ctx, "p", "O'Brien é", nil)
+	if err != nil || !strings.Contains(string(got.Value), `"A":1`) {
+		t.Errorf("%s, %v", got.Value, err)
+	}
+	for fault, stored := range map[storagetest.Fault]bool{storagetest.LostReply(): true, storagetest.NotSent(): false, storagetest.Cut(20): true} {
+		s.SetFaults(storagetest.OfKind("insert", fault))
+		row := strings.ReplaceAll(fault.String(), " ", "")
+		if _, err := tab.AddEntity(ctx, entity(row), nil); err == nil {
+			t.Errorf("%v: no error", fault)
+		}
+		if strings.Contains(rows(s), row) != stored {
+			t.Errorf("%v: %s", fault, rows(s))
+		}
+	}
+	resp, err := http.Get(strings.SplitAfter(strings.SplitAfter(cs, "TableEndpoint=")[1], "other")[0] + "/staff()")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != 403 || !strings.Contains(string(body), "<m:code>AuthenticationFailed</m:code>") || resp.Header.Get("x-ms-error-code") != "AuthenticationFailed" || resp.Header.Get("x-ms-version") != "" {
+		t.Errorf("%v %s", resp, body)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := tab.GetEntity(ctx, "p", "x", nil); err == nil {
+		t.Error("the port is still open")
+	}
+}
+
+// TestSignatures: of the account's key, and of a table; wrong ones, and none.
+func TestSignatures(t *testing.T) {
+	t.Parallel()
+	r := withTable(t)
+	r.insert("in", "")
+	r.insert("out", "")
+	ctx := context.Background()
+	cred, err := aztables.NewSharedKeyCredential("storagename", r.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := aztables.NewSharedKeyCredential("storagename", "AAAA")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: r.Service}}
+	const base = "https://storagename.table.storagetest.test"
+	with := func(c *aztables.SharedKeyCredential) *aztables.ServiceClient {
+		s, err := aztables.NewServiceClientWithSharedKey(base, c, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if _, err := with(wrong).NewClient("staff").GetEntity(ctx, "p", "in", nil); code(err) != "AuthenticationFailed" {
+		t.Error(err)
+	}
+	holder := func(v aztables.SASSignatureValues, by *aztables.SharedKeyCredential) *aztables.Client {
+		v.TableName, v.ExpiryTime = "staff", moment.Add(time.Hour)
+		query, err := v.Sign(by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.StartPartitionKey != "" { // which the SDK forgets
+			query += "&spk=" + v.StartPartitionKey + "&epk=" + v.EndPartitionKey + "&srk=" + v.StartRowKey + "&erk=" + v.EndRowKey
+		}
+		s, err := aztables.NewServiceClientWithNoCredential(base+"/?"+query, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.NewClient("staff")
+	}
+	mine := holder(aztables.SASSignatureValues{Permissions: "raud", StartPartitionKey: "p", EndPartitionKey: "p", StartRowKey: "a", EndRowKey: "k"}, cred)
+	_, inside := mine.GetEntity(ctx, "p", "in", nil)
+	_, outside := mine.GetEntity(ctx, "p", "out", nil)
+	_, added := mine.AddEntity(ctx, entity("b"), nil)
+	_, addedOutside := mine.AddEntity(ctx, entity("z"), nil)
+	_, updatedOutside := mine.UpdateEntity(ctx, entity("out"), nil)
+	_, deletedOutside := mine.DeleteEntity(ctx, "p", "out", nil)
+	_, both := mine.SubmitTransaction(ctx, []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: entity("c")}, {ActionType: aztables.TransactionTypeAdd, Entity: entity("x")}}, nil)
+	_, reader := holder(aztables.SASSignatureValues{Permissions: "r"}, cred).AddEntity(ctx, entity("d"), nil)
+	_, forged := holder(aztables.SASSignatureValues{Permissions: "r"}, wrong).GetEntity(ctx, "p", "in", nil)
+	for what, got := range map[string][2]string{
+		"inside": {code(inside), ""}, "outside": {code(outside), "ResourceNotFound"}, "added": {code(added), ""}, "added outside": {code(addedOutside), "AuthorizationFailure"},
+		"updated outside": {code(updatedOutside), "AuthorizationFailure"}, "deleted outside": {code(deletedOutside), "AuthorizationFailure"}, "without permission": {code(reader), "AuthorizationPermissionMismatch"}, "forged": {code(forged), "AuthenticationFailed"},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: %q, want %q", what, got[0], got[1])
+		}
+	}
+	page, err := mine.NewListEntitiesPager(nil).NextPage(ctx)
+	if err != nil || len(page.Entities) != 2 || both == nil || rows(r.Service) != "b in out" {
+		t.Errorf("%d rows, %v, %v, %s", len(page.Entities), err, both, rows(r.Service))
+	}
+	r.Advance(2 * time.Hour)
+	if _, err := mine.GetEntity(ctx, "p", "in", nil); code(err) != "AuthenticationFailed" {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+func code(err error) string {
+	var re *azcore.ResponseError
+	errors.As(err, &re)
+	if re == nil {
+		return ""
+	}
+	return re.ErrorCode
+}
