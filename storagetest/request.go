@@ -1,7 +1,9 @@
 package storagetest
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -65,6 +67,23 @@ func (r Request) what() string {
 		s += " {" + strings.Join(ops, ", ") + "}"
 	}
 	return s
+}
+
+// Describe reads a request without answering it. It returns one that can still be sent.
+func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return Request{}, nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	c, _ := s.receive(r, body)
+	out := c.describe()
+	out.Method, out.URL, out.Time = r.Method, r.URL.String(), s.Now()
+	return out, r, nil
 }
 
 // describe is the record of a request, before it is carried out.
