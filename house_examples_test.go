@@ -13,8 +13,8 @@ import (
 // documentation. What only satisfies an interface of Go or of the SDK is not.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	plumbing := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true}
-	for _, dir := range []string{"account", "keys", "table"} {
+	plumbing := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true, "ServeHTTP": true}
+	for _, dir := range []string{"account", "keys", "table", "storagetest"} {
 		used, exported := map[string]bool{}, map[string]bool{}
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {

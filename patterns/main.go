@@ -4,11 +4,12 @@
 //	go run ./patterns                        every recipe
 //	go run ./patterns list                   their names, and the requirements of the guide that they show
 //	go run ./patterns run NAME…              some of them
-//	go run ./patterns -on env                on the account of AZURE_STORAGE_CONNECTION_STRING instead of Azurite
+//	go run ./patterns -on azurite            on an emulator instead of a service in memory
+//	go run ./patterns -on env                on the account of AZURE_STORAGE_CONNECTION_STRING
 //	go run ./patterns -json                  for programs
 //
-// Azurite is started by itself, from npm or Docker, and ends with this program. On an account, tables get a random prefix
-// and are deleted at the end.
+// The service in memory is package storagetest, and needs nothing but this program. Azurite is started by itself, from npm or
+// Docker, and ends with this program. On an account, tables get a random prefix and are deleted at the end.
 package main
 
 import (
@@ -48,10 +49,10 @@ func main() {
 // command is the program: what its arguments ask for, printed to out.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("patterns", flag.ContinueOnError)
-	on := flags.String("on", "azurite", "the service: azurite (started by itself) or env (AZURE_STORAGE_CONNECTION_STRING)")
+	on := flags.String("on", "memory", "the service: memory, azurite (started by itself) or env (AZURE_STORAGE_CONNECTION_STRING)")
 	asJSON := flags.Bool("json", false, "print JSON")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on azurite|env] [-json] [list | run NAME…]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|azurite|env] [-json] [list | run NAME…]")
 		flags.PrintDefaults()
 	}
 	var words []string

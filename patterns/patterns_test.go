@@ -7,13 +7,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 var update = flag.Bool("update", false, "write what the catalogue prints to testdata/catalogue.txt")
@@ -32,17 +34,20 @@ func TestMain(m *testing.M) {
 
 var took = regexp.MustCompile(`in [0-9.]+ s\n`)
 
-// TestCatalogue runs every recipe on Azurite and compares what is printed, requests and all, with what is kept.
-func TestCatalogue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: starts Azurite, which needs Node.js")
-	}
-	t.Parallel()
+// run is the program with its output.
+func run(t *testing.T, args ...string) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	if err := command(context.Background(), nil, &out); err != nil {
+	if err := command(context.Background(), args, &out); err != nil {
 		t.Fatal(err)
 	}
-	got := took.ReplaceAll(out.Bytes(), []byte("in … s\n"))
+	return out.Bytes()
+}
+
+// TestCatalogue compares what is printed, requests and all, with what is kept.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	got := took.ReplaceAll(run(t), []byte("in … s\n"))
 	const golden = "testdata/catalogue.txt"
 	if *update {
 		if err := os.WriteFile(golden, got, 0o644); err != nil {
@@ -58,22 +63,60 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// TestJSON: what programs get says the same as what people get.
-func TestJSON(t *testing.T) {
+// TestAlone: the program needs nothing but itself, no other program and no network but the loopback interface.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "patterns")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const closed = "http://127.0.0.1:1"
+	cmd := exec.Command(program)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=", "HTTP_PROXY=" + closed, "HTTPS_PROXY=" + closed, "http_proxy=" + closed, "https_proxy=" + closed, "TMPDIR=" + dir}
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), fmt.Sprintf("recipes run on memory: %d,", len(catalogue))) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%d recipes in %v", len(catalogue), time.Since(start).Round(10*time.Millisecond))
+}
+
+// TestOnAzurite: every recipe takes the same requests there.
+func TestOnAzurite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: starts Azurite, which needs Node.js")
 	}
 	t.Parallel()
-	var out bytes.Buffer
-	if err := command(context.Background(), []string{"run", "point-query", "-json", "optimistic"}, &out); err != nil {
-		t.Fatal(err)
+	requests := func(on string) (all []string) {
+		var reports []report
+		if err := json.Unmarshal(run(t, "-json", "-on", on), &reports); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range reports {
+			for _, s := range r.Steps {
+				all = append(all, fmt.Sprintf("%s, %s: %v", r.Name, s.What, s.Requests))
+			}
+		}
+		return all
 	}
+	memory, azurite := requests("memory"), requests("azurite")
+	if len(memory) < 2*len(catalogue) || !slices.Equal(memory, azurite) {
+		t.Errorf("in memory:\n%s\non Azurite:\n%s", strings.Join(memory, "\n"), strings.Join(azurite, "\n"))
+	}
+}
+
+// TestJSON: what programs get says the same as what people get.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	out := run(t, "run", "point-query", "-json", "optimistic")
 	var got []report
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 2 || got[0].Name != "point-query" || got[1].Name != "optimistic" || got[0].Steps[0].Requests["insert"] != 4 || got[0].Steps[2].Class != "point query" || len(got[0].Steps[1].Rows) != 4 {
-		t.Errorf("%s", out.Bytes())
+		t.Errorf("%s", out)
 	}
 }
 
@@ -136,26 +179,19 @@ func TestRecipesCanBeCopied(t *testing.T) {
 
 // TestOnEnv runs a recipe on the account of the environment, and leaves no table there.
 func TestOnEnv(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: starts Azurite, which needs Node.js")
-	}
 	ctx := context.Background()
-	server, err := azurite.Start(ctx)
+	server := storagetest.New(nil)
+	cs, err := server.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Stop()
-	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", server.ConnectionString)
+	defer server.Close()
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
 	var out bytes.Buffer
 	if err := command(ctx, []string{"-on", "env", "run", "range-query"}, &out); err != nil || !strings.Contains(out.String(), "recipes run on env: 1,") {
 		t.Fatalf("%v\n%s", err, out.Bytes())
 	}
-	acc, err := account.FromConnectionString(server.ConnectionString, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := acc.Tables().NewListTablesPager(nil).NextPage(ctx)
-	if err != nil || len(page.Tables) != 0 {
-		t.Errorf("%d tables are left, %v", len(page.Tables), err)
+	if left := server.Tables(); len(left) != 0 || server.Count() == "none" {
+		t.Errorf("%q are left", left)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -29,6 +30,18 @@ type service struct {
 
 func open(ctx context.Context, on string) (*service, error) {
 	switch on {
+	case "memory":
+		server := storagetest.New(nil)
+		cs, err := server.Listen() // over a port, for recipes whose other half is another process
+		if err != nil {
+			return nil, err
+		}
+		s, err := connect(on, cs)
+		if err != nil {
+			return nil, errors.Join(err, server.Close())
+		}
+		s.close = func() { server.Close() }
+		return s, nil
 	case "azurite":
 		server, err := azurite.Open(ctx)
 		if err != nil {
@@ -48,15 +61,16 @@ func open(ctx context.Context, on string) (*service, error) {
 		}
 		return connect(on, cs)
 	}
-	return nil, fmt.Errorf("-on %s: the services are azurite and env", on)
+	return nil, fmt.Errorf("-on %s: the services are memory, azurite and env", on)
 }
 
 // connect opens the account of a connection string.
 func connect(name, cs string) (*service, error) {
 	s := &service{name: name, connection: cs, close: func() {}}
-	s.emulated = name == "azurite" || strings.Contains(cs, "devstoreaccount1") || strings.Contains(strings.ToLower(cs), "usedevelopmentstorage=true")
+	emulator := name == "azurite" || strings.Contains(cs, "devstoreaccount1") || strings.Contains(strings.ToLower(cs), "usedevelopmentstorage=true")
+	s.emulated = emulator || name == "memory"
 	o := account.Options{Counter: &s.counter}
-	if s.emulated {
+	if emulator {
 		o.Client = azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}}
 	}
 	var err error

@@ -193,8 +193,8 @@ func ExampleCounter() {
 // A client that you make yourself gets what account's clients have.
 func ExampleClientOptions() {
 	var counter table.Counter
-	options := &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{}, &counter)}
-	service, err := aztables.NewServiceClientFromConnectionString(emulator.ConnectionString, options)
+	options := &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{Transport: memory}, &counter)}
+	service, err := aztables.NewServiceClientFromConnectionString(memory.ConnectionString(), options)
 	check(err)
 	staff, err := table.New(service, sales(nil).Name(), staffSchema, nil)
 	check(err)

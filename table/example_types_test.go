@@ -64,8 +64,8 @@ func ExampleTypes_Rows() {
 	}
 	// Output:
 	// Audited true
-	// LastName Jones
 	// Badge 4711
+	// LastName Jones
 }
 
 // A row as an entity of a type, as Get would have read it.

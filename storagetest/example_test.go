@@ -1,0 +1,188 @@
+package storagetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A program's own code, on an account in memory. Its third request is lost on its way back.
+func Example() {
+	type employee struct {
+		Department string
+		ID         int
+		Age        int32
+	}
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	staff, err := table.New(acc.Tables(), "staff", table.Schema[employee]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *employee) *string { return &e.Department }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *employee) *int { return &e.ID }),
+	}, nil)
+	check(err)
+	check(staff.Ensure(ctx))
+	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
+	check(err)
+
+	s.SetFaults(storagetest.AtRequest(3, storagetest.LostReply()))
+	jones.Value.Age = 45
+	err = staff.Replace(ctx, jones)
+	fmt.Println(errors.Is(err, table.ErrUnknownOutcome))
+	fmt.Println("stored:", s.Rows("staff")[0].Get("Age"))
+	for _, r := range s.Requests() {
+		fmt.Println(r)
+	}
+	// Output:
+	// true
+	// stored: 45
+	// 1 table-create staff: 201
+	// 2 insert staff('Sales','empid_000223'): 204
+	// 3 replace staff('Sales','empid_000223') [reply lost]: 204
+}
+
+// tables is the SDK's client of a service, with a table called staff.
+func tables(s *storagetest.Service) *aztables.Client {
+	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
+	check(err)
+	_, err = c.CreateTable(context.Background(), "staff", nil)
+	check(err)
+	s.Count()
+	return c.NewClient("staff")
+}
+
+func ExampleNew() {
+	s := storagetest.New(&storagetest.Options{Account: "contoso"})
+	fmt.Println(s.Account(), len(s.Key()) > 0)
+	fmt.Println(s.Tables())
+	// Output:
+	// contoso true
+	// []
+}
+
+// Over a port, other programs and other languages can use it.
+func ExampleService_Listen() {
+	s := storagetest.New(nil)
+	connectionString, err := s.Listen()
+	check(err)
+	defer s.Close()
+	c, err := aztables.NewServiceClientFromConnectionString(connectionString, nil)
+	check(err)
+	_, err = c.CreateTable(context.Background(), "staff", nil)
+	check(err)
+	fmt.Println(s.Tables())
+	// Output: [staff]
+}
+
+// Time passes when it is told to.
+func ExampleService_Advance() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff := tables(s)
+	_, err := staff.Delete(ctx, nil)
+	check(err)
+	_, err = staff.CreateTable(ctx, nil)
+	fmt.Println("at once:", code(err))
+	before := s.Now()
+	s.Advance(time.Minute)
+	_, err = staff.CreateTable(ctx, nil)
+	fmt.Println("after a minute:", err, s.Now().Sub(before) >= time.Minute)
+	// Output:
+	// at once: TableBeingDeleted
+	// after a minute: <nil> true
+}
+
+// An insert that arrives after another program has taken the row.
+func ExampleService_Deliver() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff := tables(s)
+	mine := storagetest.When(func(r storagetest.Request) bool { return r.RowKey == "a" }, storagetest.Late(0))
+	s.SetFaults(storagetest.First(mine, storagetest.OfKind("delete", storagetest.Twice())))
+	once := policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
+	_, err := staff.AddEntity(once, []byte(`{"PartitionKey":"p","RowKey":"a","By":"me"}`), nil)
+	fmt.Println(errors.Is(err, syscall.ECONNRESET), s.Underway())
+	s.SetFaults(nil)
+	_, err = staff.UpsertEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"a","By":"others"}`), nil)
+	check(err)
+	s.DeliverOne(0)
+	fmt.Println(s.Rows("staff")[0].Get("By"), len(s.Deliver()))
+	// Output:
+	// true [2 insert staff('p','a') [late, in the end]]
+	// others 0
+}
+
+func ExampleService_Count() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff := tables(s)
+	for _, row := range []string{"a", "b"} {
+		_, err := staff.AddEntity(ctx, entity(row), nil)
+		check(err)
+	}
+	_, err := staff.GetEntity(ctx, "p", "a", nil)
+	check(err)
+	fmt.Println(s.Count())
+	fmt.Println(s.Count())
+	// Output:
+	// 1 get, 2 insert
+	// none
+}
+
+// What a request asks for can be read before it is sent, by a Transport of a test's own.
+func ExampleService_Describe() {
+	s := storagetest.New(nil)
+	r, err := http.NewRequest("GET", "http://storagetest.table.storagetest.test/staff()?$filter=PartitionKey%20eq%20'Sales'", nil)
+	check(err)
+	what, _, err := s.Describe(r)
+	check(err)
+	fmt.Println(what)
+	// Output: query staff('Sales','')
+}
+
+// What can go wrong.
+func ExampleFault() {
+	for _, f := range []storagetest.Fault{
+		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostReply(), storagetest.Twice(), storagetest.Again(1), storagetest.Late(2),
+		storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"),
+		storagetest.Cut(100), storagetest.CutClean(-1), storagetest.Hang(), storagetest.HangAfter(), storagetest.Slow(time.Second), storagetest.Short(0),
+	} {
+		fmt.Println(f)
+	}
+	// Output:
+	// not sent
+	// request lost
+	// reply lost
+	// twice
+	// again, after 1 others
+	// late, after 2 others
+	// refused 503 ServerBusy
+	// done, but refused 500 OperationTimedOut
+	// refused inside 412 UpdateConditionNotSatisfied
+	// reply cut at 100
+	// reply cut cleanly at -1
+	// hang
+	// done, then hang
+	// slow 1s
+	// short page of 0
+}
