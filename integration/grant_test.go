@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
@@ -13,7 +14,7 @@ import (
 )
 
 // grants: a signature of ours is accepted, range and all, where the SDK's is not; what it does not allow is refused. Azurite
-// checks signatures but not ranges: what they keep out is shown in package table, against a stand-in.
+// checks signatures but not ranges, so what they keep out is shown on the other services.
 func grants(e *env) {
 	ctx := context.Background()
 	staff := open(e, staffSchema, nil)
@@ -64,6 +65,12 @@ func grants(e *env) {
 	if _, err := held(whole).Get(ctx, at("Sales", 1)); err != nil {
 		e.Error(err)
 	}
+	if e.backend.Name() != "azurite" {
+		ranged(e, staff, held(table.Grant{
+			Table: staff.Name(), Read: true, Add: true, Update: true, Delete: true, AllowHTTP: true, Expiry: time.Now().Add(time.Hour),
+			Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(2, 100),
+		}))
+	}
 	// The SDK's own signature for the same range (T13).
 	c := e.acc.Tables().NewClient(staff.Name())
 	u, err := c.GetTableSASURL(aztables.SASPermissions{Read: true, StartPartitionKey: "Sales", EndPartitionKey: "Sales"}, time.Now().UTC().Add(-time.Hour), time.Now().UTC().Add(time.Hour))
@@ -73,4 +80,53 @@ func grants(e *env) {
 	if _, err := theirs.GetEntity(ctx, "Sales", "empid_000001", nil); err == nil {
 		e.Error("the SDK's signatures for ranges are valid now")
 	}
+}
+
+// ranged: what the holder of a signature for employees 2 to 100 of Sales sees and writes, and that a transaction is refused
+// as a whole where one row of it is outside.
+func ranged(e *env, staff, mine *table.Table[employee]) {
+	ctx := context.Background()
+	refused := func(what string, err error) {
+		e.Helper()
+		var oe *table.OpError
+		if !errors.As(err, &oe) || errors.Is(err, table.ErrUnknownOutcome) {
+			e.Errorf("%s: %v", what, err)
+		}
+		var re *azcore.ResponseError
+		if !errors.As(err, &re) || re.ErrorCode != "AuthorizationFailure" {
+			e.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := mine.Get(ctx, at("Sales", 1)); !errors.Is(err, table.ErrNotFound) {
+		e.Errorf("outside the range: %v", err)
+	}
+	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+	e.must(err)
+	if n != 3 { // 2, 3 and 50
+		e.Errorf("%d employees", n)
+	}
+	outside, err := staff.Get(ctx, at("Sales", 1))
+	e.must(err)
+	inside, err := mine.Get(ctx, at("Sales", 2))
+	e.must(err)
+	_, err = mine.Insert(ctx, &employee{Department: "Sales", ID: 101})
+	refused("insert", err)
+	_, err = mine.Insert(ctx, &employee{Department: "Marketing", ID: 2})
+	refused("insert in another partition", err)
+	_, err = mine.Upsert(ctx, &outside.Value, table.ReplaceExisting)
+	refused("upsert", err)
+	refused("replace", mine.Replace(ctx, outside))
+	refused("merge", mine.Merge(ctx, outside, age.Set(1)))
+	refused("delete", mine.Delete(ctx, outside))
+	_, err = table.Transact(ctx, mine.MergeOp(inside, age.Set(77)), mine.DeleteOp(outside))
+	refused("a transaction with one row outside", err)
+	var be *table.BatchError
+	if !errors.As(err, &be) || be.Index != 1 || be.Key != outside.Key {
+		e.Errorf("%+v", be)
+	}
+	if got, err := staff.Get(ctx, inside.Key); err != nil || got.Value.Age == 77 {
+		e.Errorf("half a transaction: %+v, %v", got, err)
+	}
+	_, err = table.Transact(ctx, mine.MergeOp(inside, age.Set(77)), mine.InsertOp(&employee{Department: "Sales", ID: 51}))
+	e.must(err)
 }

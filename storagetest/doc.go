@@ -46,6 +46,38 @@
 //
 // Package crashtest tries them all, at every request of a protocol.
 //
+// # Beside Azurite
+//
+// The emulator Azurite (3.37) answers otherwise, and the live service as this package does, in these matters; package
+// integration shows each on both:
+//
+//   - a whole double without annotation
+//   - the exponent of a double
+//   - zeros behind a time
+//   - characters beyond ASCII
+//   - the order of properties after an update
+//   - $select of a property that is not there
+//   - Prefer left out
+//   - the error code in the head
+//   - a quote that is not doubled in an address
+//   - a table's name that cannot be
+//   - a property's name that cannot be
+//   - an Int64 beyond 64 bits
+//   - a time before 1601
+//   - 253 properties
+//   - an entity over 1 MiB
+//   - 16 comparisons
+//   - an Int64 literal and an Int32 property
+//   - null as a literal
+//   - a table's name right after its deletion
+//   - the index of a failing first operation
+//   - a row twice in a transaction
+//   - two partitions in a transaction
+//   - 101 operations
+//   - a transaction of nothing
+//   - a Content-ID that was not sent
+//   - a signature's range
+//
 // # Choices
 //
 // Some of what the service does is in no recording and not in the documentation. Here, a comparison with a property that the
