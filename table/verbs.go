@@ -102,8 +102,9 @@ func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 
 // Merge sets properties of the row, if the row is still as e was read, and leaves all others alone. The fields of e.Value
 // that are not named are not sent, and local changes to them stay local. 1 request. Errors are those of Replace, with
-// ErrPartial only where rows have versions and that of the row is not known, and ErrOldVersion; a Set of a key's field, of a list or of an absent value is a *ValueError, and one of a field that a key is
-// computed from (keys.BindFunc) is ErrKeyChanged.
+// ErrPartial only where rows have versions and that of the row is not known, and ErrOldVersion; a Set of a key's field, of a
+// list or of an absent value is a *ValueError, and one of a field that a key is computed from (keys.BindFunc) is
+// ErrKeyChanged.
 func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) error {
 	return t.MergeOp(e, sets...).send(ctx)
 }
