@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -51,7 +50,9 @@ func (s *state) transact(c *call, now time.Time, inner Fault) *reply {
 				prefix = strconv.Itoa(min(i, maxOperations-1)) + ":"
 			}
 			r.body = r.failure.json(prefix, c.id, now)
-			r.prefer = preference(op)
+			if r.prefer = preference(op); r.failure.terse {
+				r.prefer = ""
+			}
 			out := b.reply(c, []*reply{r}, i)
 			out.inside = r.failure.code
 			return out
@@ -66,6 +67,8 @@ func (s *state) operation(b *batch, i int, now time.Time, seen map[string]bool) 
 	op := b.ops[i]
 	t, f := op.row()
 	switch {
+	case op.bad != nil:
+		return refuse(op.bad)
 	case f != nil:
 		return refuse(f)
 	case i >= maxOperations:
@@ -239,28 +242,27 @@ func mimePart(part []byte) (textproto.MIMEHeader, []byte, bool) {
 
 // inner reads one operation: a request line, a head, a body.
 func (c *call) inner(text []byte) (*call, *failure) {
-	line, rest, _ := bytes.Cut(text, []byte("\n"))
-	var method, address, proto string
-	if n, _ := fmt.Sscan(string(line), &method, &address, &proto); n != 3 || !strings.HasPrefix(proto, "HTTP/1.") {
-		return nil, errInput
-	}
+	first, rest, _ := bytes.Cut(text, []byte("\n"))
+	line := strings.TrimSpace(string(first))
+	method, address, _ := strings.Cut(line, " ")
+	address, proto := address[:max(0, strings.LastIndexByte(address, ' '))], address[strings.LastIndexByte(address, ' ')+1:]
 	head, body, ok := mimePart(rest)
-	u, err := url.Parse(address)
-	if !ok || err != nil {
+	if !ok || address == "" || !strings.HasPrefix(proto, "HTTP/1.") {
 		return nil, errInput
 	}
-	path := u.EscapedPath()
-	if base, err := url.Parse(c.base); err == nil && u.Host != "" {
-		if u.Host != base.Host {
+	path, text1, _ := strings.Cut(address, "?")
+	if u, err := url.Parse(path); err == nil && u.Host != "" {
+		base, err := url.Parse(c.base)
+		if err != nil || u.Host != base.Host {
 			return nil, errInput
 		}
-		path = strings.TrimPrefix(path, base.Path)
+		path = strings.TrimPrefix(u.EscapedPath(), base.Path)
 	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return nil, errQuery
-	}
+	query, err := parseQueryString(text1)
 	op := &call{method: method, path: path, query: query, header: http.Header(head), body: body, account: c.account, base: c.base, version: c.version, grant: c.grant, id: c.id}
+	if err != nil {
+		op.bad = errQuery
+	}
 	if n, err := strconv.Atoi(head.Get("Content-Length")); err == nil && n >= 0 && n < len(body) {
 		op.body = body[:n]
 	}
@@ -269,7 +271,7 @@ func (c *call) inner(text []byte) (*call, *failure) {
 	}
 	var f *failure
 	if op.level, f = chooseLevel(head.Get("Accept"), query); f != nil {
-		return nil, f
+		op.bad = f
 	}
 	return op, nil
 }

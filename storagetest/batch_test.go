@@ -97,6 +97,12 @@ func TestTransaction(t *testing.T) {
 	a = r.batch(changes(op("POST", "/staff", `{"PartitionKey":"p","RowKey":"back"}`, "Prefer", "return-content", "Content-ID", "7")))
 	r.want(a, 202, set("HTTP/1.1 201 Created\nDataServiceVersion: 3.0;\nContent-Type: "+jsonMinimal+"\nContent-ID: 7\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nPreference-Applied: return-content\nLocation: BASE/staff(PartitionKey='p',RowKey='back')\nETag: "+later+"\n\n"+
 		`{"odata.metadata":"BASE/$metadata#staff/@Element","odata.etag":"W/\"datetime'2017-10-02T20%3A21%3A54.8238007Z'\"","PartitionKey":"p","RowKey":"back","Timestamp":"2017-10-02T20:21:54.8238007Z"}`+"\n"))
+	// Blanks and colons in addresses.
+	for _, row := range []string{"a b", "a:b"} {
+		if a := r.batch(changes(op("PUT", "staff(PartitionKey='p',RowKey='"+row+"')", `{}`))); !strings.Contains(a.body, "HTTP/1.1 204") {
+			t.Errorf("%q: %s", row, a.body)
+		}
+	}
 	// Bare line feeds, an empty set, a hundred operations.
 	r.want(r.batch(strings.ReplaceAll(changes(op("DELETE", "/staff(PartitionKey='p',RowKey='back')", "", "If-Match", "*")), "\r\n", "\n")), 202, set("HTTP/1.1 204 No Content\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nDataServiceVersion: 1.0;\n\n\n"))
 	r.want(r.batch(changes()), 202, set())
@@ -139,12 +145,14 @@ func TestTransactionRefused(t *testing.T) {
 		"a row twice":            {[]string{add("a"), add("b"), add("c"), put("a", `{}`, "*")}, refusal("400 Bad Request", "InvalidDuplicateRow", "3:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.", "")},
 		"two partitions":         {[]string{add("a"), op("POST", "/staff", `{"PartitionKey":"q","RowKey":"b"}`, "Prefer", "return-no-content")}, refusal("400 Bad Request", "CommandsInBatchActOnDifferentPartitions", "1:All commands in a batch must operate on same entity group.", preferring)},
 		"101":                    {many, refusal("400 Bad Request", "InvalidInput", "99:The batch request operation exceeds the maximum 100 changes per change set.", preferring)},
-		"no table":               {[]string{op("POST", "/nothere", `{"PartitionKey":"p","RowKey":"a"}`)}, refusal("404 Not Found", "TableNotFound", "0:The table specified does not exist.", "X-Content-Type-Options: nosniff\n")},
+		"no table":               {[]string{op("POST", "/nothere", `{"PartitionKey":"p","RowKey":"a"}`, "Prefer", "return-no-content")}, refusal("404 Not Found", "TableNotFound", "0:The table specified does not exist.", "X-Content-Type-Options: nosniff\n")},
 		"too large a value":      {[]string{add("a"), put("taken", big, "*")}, refusal("400 Bad Request", "PropertyValueTooLarge", "1:The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.", "")},
 		"a key that cannot be":   {[]string{op("POST", "/staff", `{"PartitionKey":"p","RowKey":"a/b"}`)}, refusal("400 Bad Request", "OutOfRangeInput", "0:One of the request inputs is out of range.", "")},
 		"a numeric key":          {[]string{add("a"), op("POST", "/staff", `{"PartitionKey":"p","RowKey":1}`)}, refusal("400 Bad Request", "InvalidInput", "1:One of the request inputs is not valid.", "")},
 		"an unknown type":        {[]string{add("a"), put("taken", `{"V@odata.type":"Edm.Nothing","V":1}`, "*")}, refusal("400 Bad Request", "InvalidInput", "1:One of the request inputs is not valid.", "")},
-		"quotes not doubled":     {[]string{add("a"), op("PUT", "/staff(PartitionKey='p',RowKey='O'Brien')", `{}`)}, refusal("400 Bad Request", "InvalidInput", "1:Bad Request - Error in query syntax.", "X-Content-Type-Options: nosniff\n")},
+		"quotes not doubled":     {[]string{add("a"), op("PUT", "/staff(PartitionKey='p',RowKey='O'Brien')", `{}`)}, refusal("400 Bad Request", "InvalidInput", "1:There is an unterminated string literal at position 33 in 'PartitionKey='p',RowKey='O'Brien''.", "X-Content-Type-Options: nosniff\n")},
+		"an escape that is none": {[]string{add("a"), op("PUT", "/staff(PartitionKey='p',RowKey='%zz')", `{}`)}, refusal("400 Bad Request", "InvalidInput", "1:Bad Request - Error in query syntax.", "X-Content-Type-Options: nosniff\n")},
+		"another format":         {[]string{add("a"), strings.Replace(add("b"), "application/json;odata=minimalmetadata", "application/atom+xml", 1)}, refusal("415 Unsupported Media Type", "MediaTypeNotSupported", "1:None of the provided media types are supported", preferring)},
 		"a delete, no condition": {[]string{add("a"), op("DELETE", "/staff(PartitionKey='p',RowKey='taken')", "")}, refusal("400 Bad Request", "MissingRequiredHeader", "1:An HTTP header that's mandatory for this request is not specified.", "")},
 		"a GET among writes":     {[]string{add("a"), op("GET", "/staff(PartitionKey='p',RowKey='taken')", "")}, refusal("400 Bad Request", "InvalidInput", "1:One of the request inputs is not valid.", "")},
 	} {

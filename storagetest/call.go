@@ -1,9 +1,11 @@
 package storagetest
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
 // call is a request, or one operation of a transaction, as it was read.
@@ -22,6 +24,8 @@ type call struct {
 
 	read  *parsed // the body, once it was read as an entity
 	batch *batch  // or as a transaction
+
+	bad *failure // what is wrong with an operation of a transaction before it is looked at
 }
 
 // parsed is the body of a write.
@@ -47,7 +51,7 @@ func parseTarget(path string) (t target, err *failure) {
 	}
 	name, args, hasArgs := strings.Cut(path, "(")
 	t.table = name
-	if strings.Contains(name, "/") {
+	if strings.Contains(name, "/") || !utf8.ValidString(path) {
 		return t, errQuery
 	}
 	if !hasArgs {
@@ -80,12 +84,17 @@ func parseTarget(path string) (t target, err *failure) {
 		if text, rest, err = quoted(value); err != nil {
 			return t, err
 		}
+		if rest = strings.TrimSpace(rest); rest != "" && rest[0] != ',' && strings.HasSuffix(rest, "'") {
+			f := *errQuery
+			f.text = fmt.Sprintf("There is an unterminated string literal at position %d in '%s'.", len(args), args)
+			return t, &f
+		}
 		if i == 0 {
 			t.pk = text
 		} else {
 			t.rk = text
 		}
-		if rest, more = strings.CutPrefix(strings.TrimSpace(rest), ","); !more && rest != "" {
+		if rest, more = strings.CutPrefix(rest, ","); !more && rest != "" {
 			return t, errQuery
 		}
 	}
@@ -93,6 +102,11 @@ func parseTarget(path string) (t target, err *failure) {
 		return t, errQuery
 	}
 	return t, nil
+}
+
+// parseQueryString reads a query, in which a semicolon is a character like any other.
+func parseQueryString(s string) (url.Values, error) {
+	return url.ParseQuery(strings.ReplaceAll(s, ";", "%3B"))
 }
 
 // quoted reads a text in quotes, in which a quote is written twice, and what follows it.

@@ -30,7 +30,8 @@
 //
 // The clock is time.Now, so in a bubble of testing/synctest it is the bubble's, and back-off costs nothing. [Options].Now
 // replaces it, [Service.Advance] moves it on. A new Timestamp is at least a millisecond after the row's last one, also of a
-// row that was deleted in between, so an ETag never comes twice. Inside a transaction Timestamps differ and follow no order,
+// row that was deleted in between, with its table or alone, so an ETag never comes twice. The dates of requests are not compared
+// with it. Inside a transaction Timestamps differ and follow no order,
 // as the service's do.
 //
 // # Faults

@@ -77,6 +77,8 @@ func TestFaults(t *testing.T) {
 		{storagetest.RefuseAfter(500, "OperationTimedOut"), true, true, status(500, "OperationTimedOut"), "done, but refused 500 OperationTimedOut"},
 		{storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"), false, false, status(412, "UpdateConditionNotSatisfied"), "refused inside 412 UpdateConditionNotSatisfied"},
 		{storagetest.Cut(10), true, true, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, "reply cut at 10"},
+		{storagetest.Cut(1 << 20), true, true, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, "reply cut at 1048576"},
+		{storagetest.CutClean(1 << 20), true, true, fine, "reply cut cleanly at 1048576"},
 		{storagetest.CutClean(-5), true, true, func(err error) bool { return err != nil }, "reply cut cleanly at -5"},
 		{storagetest.Hang(), false, false, over, "hang"},
 		{storagetest.HangAfter(), true, true, over, "done, then hang"},
@@ -131,6 +133,48 @@ func TestLateRequests(t *testing.T) {
 	}
 	if list := s.Deliver(); len(list) != 1 || rows(s) != "a b c d" || len(s.Underway()) != 0 {
 		t.Errorf("%v, %s", list, rows(s))
+	}
+}
+
+// TestPlanAsks: a plan may look at the service, and change the plan.
+func TestPlanAsks(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	tab := client(t, s)
+	asked := ""
+	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+		asked += fmt.Sprint(len(s.Rows("staff")), len(s.Requests()), s.Now().IsZero(), ";")
+		s.SetFaults(nil) // once only
+		return storagetest.LostReply()
+	})
+	_, first := tab.AddEntity(context.Background(), entity("a"), nil)
+	_, second := tab.AddEntity(context.Background(), entity("b"), nil)
+	if asked != "0 1 false;" || first == nil || second != nil {
+		t.Errorf("%q %v %v", asked, first, second)
+	}
+}
+
+// TestAfter: each request is told of when it is carried out, late ones then.
+func TestAfter(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var s *storagetest.Service
+	var told []string
+	s = storagetest.New(&storagetest.Options{After: func(r storagetest.Request) { told = append(told, fmt.Sprintf("%v with %q", r, rows(s))) }})
+	tab := client(t, s)
+	s.SetFaults(storagetest.First(storagetest.AtRequest(2, storagetest.Late(1)), storagetest.AtRequest(3, storagetest.Twice()), storagetest.AtRequest(4, storagetest.NotSent())))
+	for _, row := range []string{"a", "b", "c"} {
+		tab.AddEntity(ctx, entity(row), nil)
+	}
+	want := []string{
+		`1 table-create staff: 201 with ""`,
+		`2 insert staff('p','a') [late, after 1 others] with ""`,
+		`3 insert staff('p','b') [twice]: 201 with "b"`, `3 insert staff('p','b') [twice]: 409 EntityAlreadyExists with "b"`,
+		`2 insert staff('p','a') arrives: 201 with "a b"`,
+		`4 insert staff('p','c') [not sent] with "a b"`,
+	}
+	if fmt.Sprint(told) != fmt.Sprint(want) {
+		t.Errorf("%q", told)
 	}
 }
 

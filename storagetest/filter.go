@@ -223,6 +223,9 @@ func (p *filterParser) text1(t Type) (v Property) {
 	return v
 }
 
+// digits1 is the name of a literal of digits alone, which is of the type that it needs.
+const digits1 = "digits"
+
 // number reads 5, 5L, 5.0, 5e3, 5.0d.
 func (p *filterParser) number() (v Property) {
 	start := p.rest
@@ -237,8 +240,10 @@ func (p *filterParser) number() (v Property) {
 		if err == nil {
 			return Property{Type: Int64, Value: i}
 		}
-	} else if i, err := strconv.ParseInt(text, 10, 32); err == nil {
+	} else if i, err := strconv.ParseInt(text, 10, 64); err == nil && i == int64(int32(i)) {
 		return Property{Type: Int32, Value: int32(i)}
+	} else if err == nil {
+		return Property{Name: digits1, Type: Int64, Value: i}
 	} else if f, ok := parseDouble(strings.TrimRight(text, "DdFf")); ok {
 		return Property{Type: Double, Value: f}
 	}

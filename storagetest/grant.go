@@ -66,6 +66,9 @@ func (s *Service) authenticate(r *http.Request, header http.Header, query url.Va
 	if date == "" {
 		date = header.Get("Date")
 	}
+	if _, err := http.ParseTime(date); err != nil {
+		return nil, errAuth
+	}
 	resource := "/" + s.account + r.URL.EscapedPath()
 	if r.URL.Path == "" {
 		resource += "/"

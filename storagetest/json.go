@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,11 +90,12 @@ func parseEntity(body []byte) (e entity, keys [2]*string, err *failure) {
 	if !ok {
 		return e, keys, errInput
 	}
-	annotated := map[string]Type{}
-	for i, m := range members {
-		if slices.ContainsFunc(members[:i], func(o member) bool { return o.name == m.name }) {
+	annotated, seen := map[string]Type{}, make(map[string]bool, len(members))
+	for _, m := range members {
+		if seen[m.name] {
 			return e, keys, errInput
 		}
+		seen[m.name] = true
 		name, isType := strings.CutSuffix(m.name, "@odata.type")
 		if !isType || name == "" {
 			continue
@@ -174,11 +174,13 @@ func property(m member, t Type, annotated bool) (Property, *failure) {
 			p.Value = int32(n)
 		case t == Int64 && err == nil:
 			p.Value = n
-		default: // a larger Int64 has been a double on its way, and may have lost digits
+		default: // of the rest, a larger Int64 has been a double on its way, and may have lost digits
 			ok = false
 		}
 	}
 	switch {
+	case !ok && p.Type == Int64:
+		return p, errProcessing
 	case !ok:
 		return p, errInput
 	case !inRange:

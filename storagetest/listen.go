@@ -36,7 +36,8 @@ func (s *Service) Close() error {
 }
 
 // ServeHTTP answers a request that came over a port. A connection that a fault breaks is closed without an answer, as is
-// one that should never have been made.
+// one that should never have been made; Go's own client then repeats a GET by itself. Go's server leaves out the
+// Content-Length of an answer without content.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))
 	if err != nil {

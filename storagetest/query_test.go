@@ -29,7 +29,7 @@ func TestFilters(t *testing.T) {
 	r.insert("3", `"S":5`)
 	for filter, want := range map[string]string{
 		"": "1 2 3", "   ": "1 2 3", "S eq 'apple'": "1", "S eq 'O''Brien'": "2", "S ne 'apple'": "2", "S gt 'a'": "1", "S lt 'a'": "2", "S ge 'apple' and S le 'apple'": "1", "'apple' eq S": "1", "'b' gt S": "1 2",
-		"I eq 123": "1", "I eq 123L": "", "I lt 0": "2", "I ge -5": "1 2", "L eq 4294967296L": "1", "L gt 0": "1", "L eq 4294967296": "", "D eq 123.45": "1", "D eq 5": "2", "D eq 5.0": "2", "D lt 1e3": "1 2", "D gt INF": "",
+		"I eq 123": "1", "I eq 123L": "", "I lt 0": "2", "I ge -5": "1 2", "L eq 4294967296L": "1", "L gt 0": "1", "L eq 4294967296": "1", "L lt 4294967297": "1 2", "D lt 4294967296": "1 2", "D lt 4294967296L": "", "D eq 123.45": "1", "D eq 5": "2", "D eq 5.0": "2", "D lt 1e3": "1 2", "D gt INF": "",
 		"B eq false": "1", "B": "2", "not B": "1 3", "B eq true or S eq 5": "2 3", "T eq datetime'2012-11-10T03:04:05.200Z'": "1", "T gt datetime'2012-11-10T03:04:05.2Z'": "2",
 		"G eq guid'debc44d5-04a9-42ea-ab2f-4e2cb49ff833'": "1", "G eq guid'DEBC44D5-04a9-42ea-ab2f-4e2cb49ff833'": "1", "G lt guid'10000000-0000-0000-0000-000000000000'": "2", "X eq X'010232'": "1", "X eq binary'010232'": "1", "X lt X'0102'": "2",
 		"PartitionKey eq 'p' and RowKey eq '2'": "2", "PartitionKey eq 'q'": "", "RowKey gt '1'": "2 3", "RowKey ge '1' and RowKey lt '3'": "1 2", "PartitionKey gt 'o' and PartitionKey lt 'q' and RowKey le '2'": "1 2", "(RowKey eq '1') or (RowKey eq '3')": "1 3", "not (RowKey eq '1')": "2 3",

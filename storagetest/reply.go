@@ -125,7 +125,7 @@ func (r *reply) part(b *bytes.Buffer, contentID string, set bool) {
 		}
 	}
 	cache := "no-cache"
-	if r.failure != nil && r.failure.bare {
+	if r.failure != nil && (r.failure.bare || r.failure.terse) {
 		cache = ""
 	}
 	switch {

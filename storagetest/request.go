@@ -26,6 +26,7 @@ type Request struct {
 	Method, URL string
 	Time        time.Time
 
+	Late   bool   // it arrives after it was sent
 	Fault  Fault  // what went wrong
 	Status int    // what was answered, 0 if nothing was
 	Code   string // the error code
@@ -37,7 +38,9 @@ func (r Request) String() string {
 	if r.Number > 0 {
 		s = fmt.Sprintf("%d %s", r.Number, s)
 	}
-	if r.Fault != (Fault{}) {
+	if r.Late {
+		s += " arrives"
+	} else if r.Fault != (Fault{}) {
 		s += " [" + r.Fault.String() + "]"
 	}
 	if r.Status > 0 {
@@ -87,8 +90,14 @@ func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
 }
 
 // describe is the record of a request, before it is carried out.
-func (s *Service) describe(r *http.Request, c *call) Request {
-	out := c.describe()
+func (s *Service) describe(r *http.Request, c *call, unread bool) Request {
+	var out Request
+	if unread {
+		t, f := parseTarget(c.path)
+		out = Request{Kind: c.kind(t, f), Table: t.table, PartitionKey: t.pk, RowKey: t.rk}
+	} else {
+		out = c.describe()
+	}
 	out.Number, out.Method, out.URL, out.Time = s.number, r.Method, r.URL.String(), s.now()
 	return out
 }
@@ -186,17 +195,28 @@ func (s *Service) remember(r Request) {
 	if s.opt.Remember < 0 {
 		return
 	}
-	if len(s.last) >= 2*s.opt.Remember {
-		s.last = slices.Clone(s.last[len(s.last)-s.opt.Remember:])
-	}
 	s.last = append(s.last, r)
+	if s.weight += 1 + len(r.Operations); s.weight <= 2*s.opt.Remember {
+		return
+	}
+	first := 0
+	for s.weight > s.opt.Remember && first < len(s.last)-1 {
+		s.weight -= 1 + len(s.last[first].Operations)
+		first++
+	}
+	s.last = slices.Clone(s.last[first:])
 }
 
 // Requests lists the last requests, oldest first.
 func (s *Service) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.last[max(0, len(s.last)-max(0, s.opt.Remember)):])
+	weight, first := 0, len(s.last)
+	for first > 0 && weight < s.opt.Remember {
+		first--
+		weight += 1 + len(s.last[first].Operations)
+	}
+	return slices.Clone(s.last[first:])
 }
 
 // Count is how many requests of each kind there were since the last call of Count, as in "1 get, 2 query", or "none".
@@ -243,7 +263,13 @@ func (s *Service) Rows(table string) []Row {
 	var rows []Row
 	for _, p := range t.partitions {
 		for _, e := range p.rows {
-			rows = append(rows, Row{e.pk, e.rk, e.etag(), e.stamp, slices.Clone(e.props)})
+			props := slices.Clone(e.props)
+			for i, p := range props {
+				if b, ok := p.Value.([]byte); ok {
+					props[i].Value = bytes.Clone(b)
+				}
+			}
+			rows = append(rows, Row{e.pk, e.rk, e.etag(), e.stamp, props})
 		}
 	}
 	return rows

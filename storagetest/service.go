@@ -2,16 +2,13 @@ package storagetest
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -20,17 +17,24 @@ type Options struct {
 	// Account is the name of the storage account. Defaults to "storagetest".
 	Account string
 
-	// Now is the clock. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's. Advance moves it on.
+	// Now is the clock. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's. Advance moves it on. It
+	// must not ask the service anything.
 	Now func() time.Time
 
 	// Faults decides what goes wrong, from the first request on. Defaults to nothing. See also SetFaults.
 	Faults Plan
 
+	// After is called for each request that the service has seen: when it was carried out, if it was, and before anybody
+	// sees the reply. A request that arrives twice is there twice, one that arrives late when it does. It may look at the
+	// service, and must not send requests.
+	After func(Request)
+
 	// TableDeletion is for how long the name of a deleted table cannot be used again. Defaults to 40 seconds; below 0 it
 	// can be at once.
 	TableDeletion time.Duration
 
-	// Remember is how many of the last requests can be listed. Defaults to 10,000; below 0 none.
+	// Remember is how many of the last requests can be listed, where a transaction counts for all its operations. Defaults to
+	// 10,000; below 0 none.
 	Remember int
 }
 
@@ -40,6 +44,8 @@ type Service struct {
 	key     []byte
 	opt     Options
 
+	planning sync.Mutex // one request at a time is numbered and planned
+
 	mu      sync.Mutex
 	state   state
 	ahead   time.Duration // what Advance has added to the clock
@@ -47,6 +53,7 @@ type Service struct {
 	number  int
 	counts  map[string]int
 	last    []Request
+	weight  int    // of the last requests, by their operations
 	held    []held // requests that arrive later
 	servers []*http.Server
 }
@@ -77,7 +84,7 @@ func New(o *Options) *Service {
 	if s.opt.Remember == 0 {
 		s.opt.Remember = 10_000
 	}
-	s.state = state{tables: map[string]*tableData{}, deleted: map[string]time.Time{}}
+	s.state = state{tables: map[string]*tableData{}, deleted: map[string]deletion{}}
 	return s
 }
 
@@ -160,137 +167,6 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// outcome is what a client gets to see.
-type outcome struct {
-	reply  *reply
-	head   http.Header
-	err    error // instead of a reply
-	broken error // at the end of its body
-	hang   bool
-	slow   time.Duration
-}
-
-// The errors of connections that were not made, and that broke.
-var (
-	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	errReset   = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
-)
-
-// wait is over when there is something to see.
-func (o *outcome) wait(ctx context.Context) error {
-	if o.hang {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	if o.slow > 0 {
-		t := time.NewTimer(o.slow)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return o.err
-}
-
-// answer carries out a request, with what goes wrong with it.
-func (s *Service) answer(r *http.Request, body []byte) *outcome {
-	c, early := s.receive(r, body)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.number++
-	c.id = requestID(s.number)
-	req := s.describe(r, c)
-	s.arrive(s.number)
-	f := Fault{}
-	if s.plan != nil {
-		f = s.plan(req)
-	}
-	req.Fault = f
-	o := &outcome{slow: f.delay}
-	done := func() {
-		o.reply = early
-		if o.reply == nil {
-			o.reply = s.carry(c, f)
-		}
-	}
-	switch f.kind {
-	case notSent:
-		o.err = errRefused
-	case lostRequest:
-		o.err = errReset
-	case lostReply:
-		done()
-		o.err = errReset
-	case twice:
-		done()
-		done()
-	case again, late:
-		h := held{request: req, call: c.copy()}
-		if f.n > 0 {
-			h.at = s.number + f.n + 1
-		}
-		if f.kind == late {
-			o.err = errReset
-		} else {
-			done()
-		}
-		if early == nil {
-			s.held = append(s.held, h)
-		}
-	case refusal:
-		o.reply = refuse(f.failure())
-	case refusalAfter:
-		done()
-		o.reply = refuse(f.failure())
-	case refusalInside:
-		if req.Kind == "transaction" {
-			done()
-		} else {
-			o.reply = refuse(f.failure())
-		}
-	case hang:
-		o.hang = true
-	case hangAfter:
-		done()
-		o.hang = true
-	default:
-		done()
-	}
-	s.state.commit()
-	if o.reply != nil {
-		now := s.now()
-		if o.reply.id == "" {
-			o.reply.finish(c, now)
-		}
-		o.head = o.reply.head(now)
-		o.cut(f)
-		req.Status, req.Code = o.reply.status, o.reply.code()
-	}
-	s.remember(req)
-	return o
-}
-
-// cut shortens the reply.
-func (o *outcome) cut(f Fault) {
-	if f.kind != cut && f.kind != cutClean {
-		return
-	}
-	n := f.n
-	if n < 0 {
-		n = max(0, len(o.reply.body)+n)
-	}
-	if n >= len(o.reply.body) {
-		return
-	}
-	o.reply.body = o.reply.body[:n]
-	o.head.Del("Content-Length")
-	if f.kind == cut {
-		o.broken = io.ErrUnexpectedEOF
-	}
-}
-
 // carry carries out a call. What it does is rolled back unless it succeeds.
 func (s *Service) carry(c *call, f Fault) *reply {
 	s.state.commit()
@@ -329,7 +205,7 @@ func (s *Service) receive(r *http.Request, body []byte) (c *call, early *reply) 
 	for name, values := range r.Header { // the SDK writes some names in other spellings than Go's
 		header[http.CanonicalHeaderKey(name)] = values
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
+	query, err := parseQueryString(r.URL.RawQuery)
 	c = &call{
 		method: r.Method, header: header, query: query, body: body, account: s.account,
 		version: header.Get("x-ms-version"), base: scheme(r) + "://" + r.URL.Host, path: r.URL.EscapedPath(), level: minimal,
@@ -356,7 +232,10 @@ func (s *Service) receive(r *http.Request, body []byte) (c *call, early *reply) 
 	if c.version == "" {
 		return c, refuse(errMedia) // JSON came with versions of the service that had to be asked for
 	}
-	if t.table == "$batch" {
+	if len(body) > maxBatch {
+		return c, refuse(errTooLarge)
+	}
+	if t.table == "$batch" || query.Has("comp") {
 		return c, nil
 	}
 	if c.level, f = chooseLevel(header.Get("Accept"), query); f != nil {
@@ -381,42 +260,34 @@ func (c *call) copy() *call {
 
 // arrive carries out the requests that come before the one with a number.
 func (s *Service) arrive(number int) {
-	var rest []held
-	for _, h := range s.held {
-		if h.at == 0 || h.at > number {
-			rest = append(rest, h)
-			continue
+	for {
+		s.mu.Lock()
+		i := slices.IndexFunc(s.held, func(h held) bool { return h.at != 0 && h.at <= number })
+		s.mu.Unlock()
+		if i < 0 {
+			return
 		}
-		s.deliver(h)
+		s.DeliverOne(i)
 	}
-	s.held = rest
 }
 
-func (s *Service) deliver(h held) {
-	s.carry(h.call, Fault{})
-	s.state.commit()
-}
-
-// Deliver lets all requests arrive that are still on their way, and returns them.
-func (s *Service) Deliver() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []Request
-	for _, h := range s.held {
-		s.deliver(h)
-		all = append(all, h.request)
+// Deliver lets all requests arrive that are still on their way, and returns them as they were answered, to nobody.
+func (s *Service) Deliver() (all []Request) {
+	for range s.Underway() {
+		all = append(all, s.DeliverOne(0))
 	}
-	s.held = nil
 	return all
 }
 
 // DeliverOne lets the i-th of the requests arrive that are on their way.
 func (s *Service) DeliverOne(i int) Request {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	h := s.held[i]
-	s.held = append(s.held[:i:i], s.held[i+1:]...)
-	s.deliver(h)
+	s.held = slices.Delete(s.held, i, i+1)
+	s.mu.Unlock()
+	r := s.work(h.call, Fault{})
+	h.request.Status, h.request.Code, h.request.Late = r.status, r.code(), true
+	s.seen(h.request)
 	return h.request
 }
 
@@ -433,5 +304,5 @@ func (s *Service) Underway() []Request {
 
 // requestID is the id of a request, in the service's form.
 func requestID(number int) string {
-	return fmt.Sprintf("%08x-0002-%04x-7ebc-3bbd59000000", number*2654435761&0xffffffff, number&0xffff)
+	return fmt.Sprintf("%08x-0002-%04x-7ebc-3bbd59000000", uint32(number)*2654435761, number&0xffff)
 }

@@ -81,8 +81,24 @@ func (t *tableData) stamp(now time.Time, old *entity) time.Time {
 // state is what the service holds, and how to take back what a transaction has begun.
 type state struct {
 	tables  map[string]*tableData // by name in lower case
-	deleted map[string]time.Time  // when
+	deleted map[string]deletion   // by name in lower case
 	undo    []undo
+}
+
+// deletion is what is known of a table that is gone.
+type deletion struct{ at, youngest time.Time }
+
+// youngest is the youngest Timestamp that the table has given away.
+func (t *tableData) youngest() time.Time {
+	last := t.dropped
+	for _, p := range t.partitions {
+		for _, e := range p.rows {
+			if e.stamp.After(last) {
+				last = e.stamp
+			}
+		}
+	}
+	return last
 }
 
 type undo struct {

@@ -30,7 +30,7 @@ func (s *state) life(c *call, t target, now time.Time, gone time.Duration) *repl
 		return refuse(errNotFound)
 	case c.method == http.MethodDelete:
 		delete(s.tables, strings.ToLower(t.name))
-		s.deleted[strings.ToLower(t.name)] = now
+		s.deleted[strings.ToLower(t.name)] = deletion{now, tab.youngest()}
 		return &reply{status: http.StatusNoContent}
 	}
 	var w writer
@@ -57,11 +57,12 @@ func (s *state) create(c *call, now time.Time, gone time.Duration) *reply {
 		return refuse(errTableName)
 	case s.table(name) != nil:
 		return refuse(errTableExists)
-	case is && now.Sub(deleted) < gone:
+	case is && gone > 0 && now.Sub(deleted.at) < gone:
 		return refuse(errBeingDeleted)
+	default:
+		s.tables[strings.ToLower(name)] = &tableData{name: name, dropped: deleted.youngest}
 	}
 	delete(s.deleted, strings.ToLower(name))
-	s.tables[strings.ToLower(name)] = &tableData{name: name}
 	r := &reply{status: http.StatusCreated, prefer: preference(c), location: c.base + "/Tables('" + name + "')"}
 	if r.prefer == "return-no-content" {
 		r.status, r.dataID = http.StatusNoContent, true

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // TestValues: what is sent, and what comes back.
@@ -41,12 +44,14 @@ func TestRefusedEntities(t *testing.T) {
 	t.Parallel()
 	r := withTable(t)
 	const (
-		input  = "InvalidInput One of the request inputs is not valid."
-		ranged = "OutOfRangeInput One of the request inputs is out of range."
-		named  = "PropertyNameInvalid The property name is invalid."
-		many   = "TooManyProperties The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties."
-		value  = "PropertyValueTooLarge The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less."
-		large  = "EntityTooLarge The entity is larger than the maximum allowed size (1MB)."
+		input = "InvalidInput One of the request inputs is not valid."
+
+		processing = "InvalidInput An error occurred while processing this request."
+		ranged     = "OutOfRangeInput One of the request inputs is out of range."
+		named      = "PropertyNameInvalid The property name is invalid."
+		many       = "TooManyProperties The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties."
+		value      = "PropertyValueTooLarge The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less."
+		large      = "EntityTooLarge The entity is larger than the maximum allowed size (1MB)."
 	)
 	properties := func(n int, value string) string {
 		var all []string
@@ -62,7 +67,7 @@ func TestRefusedEntities(t *testing.T) {
 		`"123":1`: named, `"a-b":1`: named, `"a b":1`: named, `"":1`: named,
 		`"V":"` + strings.Repeat("x", 32769) + `"`: value, `"V":"` + strings.Repeat("😀", 16385) + `"`: value, typed("Binary", `"`+strings.Repeat("AAAA", 21846)+`"`): value,
 		properties(15, text) + `,"last":` + text: "", properties(16, text): large,
-		typed("Int64", `"9223372036854775808"`): input, typed("Int64", `4294967296`): input, typed("Int64", `"x"`): input, typed("Int32", `"2147483648"`): input, typed("Int32", `1.5`): input,
+		typed("Int64", `"9223372036854775808"`): processing, typed("Int64", `4294967296`): processing, typed("Int64", `"x"`): processing, typed("Int32", `"2147483648"`): input, typed("Int32", `1.5`): input,
 		typed("Boolean", `"yes"`): input, typed("Boolean", `1`): input, typed("Double", `"0x10"`): input, typed("Guid", `"x"`): input, typed("Binary", `"%%%"`): input, typed("Binary", `"QQ"`): input,
 		typed("DateTime", `"1600-12-31T23:59:59Z"`): ranged, typed("DateTime", `"0001-01-01T00:00:00Z"`): ranged, typed("DateTime", `"2020-13-01T00:00:00Z"`): input, typed("DateTime", `"2020-01-01T00:00:00.12345678Z"`): input,
 		typed("DateTime", `"yesterday"`): input, typed("DateTime", `"10000-01-01T00:00:00Z"`): input, typed("DateTime", `5`): input,
@@ -162,6 +167,10 @@ func TestRefusedRequests(t *testing.T) {
 		{"GET", "/staff()?$select=a,,b", "", 400, "InvalidInput", nil},
 		{"GET", "/staff()?$orderby=a", "", 501, "NotImplemented", nil},
 		{"GET", "/staff()?$filter=%zz", "", 400, "InvalidInput", nil},
+		{"GET", "/staff(PartitionKey='%FF',RowKey='r')", "", 400, "InvalidInput", nil},
+		{"GET", "/staff(PartitionKey='p',RowKey='a%5Cb')", "", 400, "OutOfRangeInput", nil},
+		{"DELETE", "/staff(PartitionKey='p',RowKey='a%0Ab')", "", 400, "OutOfRangeInput", []string{"If-Match", "*"}},
+		{"POST", "/staff", `{"PartitionKey":"p","RowKey":"x","V":"` + strings.Repeat(" ", 4<<20) + `"}`, 413, "RequestBodyTooLarge", nil},
 	} {
 		a := r.send(c.method, c.path, c.body, c.header...)
 		if a.status != c.status || !strings.Contains(a.body, `"code":"`+c.code+`"`) {
@@ -170,5 +179,69 @@ func TestRefusedRequests(t *testing.T) {
 	}
 	if rows := r.Rows("staff"); len(rows) != 1 || rows[0].RowKey != "r" {
 		t.Errorf("%v", rows)
+	}
+}
+
+// TestManyNames: what a body says costs as much as it is long, also one of a stranger.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	r := withTable(t)
+	r.fails(r.send("POST", "/staff", `{"PartitionKey":"p","RowKey":"r",`+strings.ReplaceAll(many(60_000), `"p`, `"x`)+`}`), 400, "TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.")
+}
+
+func many(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"p%d":1`, i))
+	}
+	return strings.Join(all, ",")
+}
+
+// TestSemicolons are characters like any other in a query.
+func TestSemicolons(t *testing.T) {
+	t.Parallel()
+	r := withTable(t)
+	r.insert("a;b", "")
+	r.want(r.send("GET", "/staff()?$format=application/json;odata=nometadata&$select=RowKey&$filter=RowKey%20eq%20'a;b'", ""), 200, `{"value":[{"RowKey":"a;b"}]}`)
+}
+
+// TestRowsAreCopies: what a test does to them does not reach the service.
+func TestRowsAreCopies(t *testing.T) {
+	t.Parallel()
+	r := withTable(t)
+	r.insert("r", `"B@odata.type":"Edm.Binary","B":"AQID"`)
+	r.Rows("staff")[0].Get("B").([]byte)[0] = 99
+	if got := r.stored("r"); got != `"B@odata.type":"Edm.Binary","B":"AQID"` {
+		t.Error(got)
+	}
+}
+
+// TestDates: a request that is signed says when.
+func TestDates(t *testing.T) {
+	t.Parallel()
+	r := withTable(t)
+	for _, date := range []string{"-", "yesterday"} {
+		if a := r.send("GET", "/staff()", "", "x-ms-date", date); a.status != 403 {
+			t.Errorf("%q: %d", date, a.status)
+		}
+	}
+}
+
+// TestTableAgain: the rows of a table that was deleted and created again are younger than all that were in the first.
+func TestTableAgain(t *testing.T) {
+	t.Parallel()
+	now := moment
+	r := &raw{T: t, now: now, Service: storagetest.New(&storagetest.Options{Account: "storagename", TableDeletion: -1, Now: func() time.Time { return now }})}
+	last := ""
+	for range 3 {
+		r.want(r.send("POST", "/Tables", `{"TableName":"staff"}`, "Prefer", "return-no-content"), 204, "")
+		r.insert("r", "")
+		if etag := r.Rows("staff")[0].ETag; etag <= last {
+			t.Errorf("%s after %s", etag, last)
+		} else {
+			last = etag
+		}
+		r.want(r.send("DELETE", "/Tables('staff')", ""), 204, "")
+		now = now.Add(-time.Hour)
 	}
 }

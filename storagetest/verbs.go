@@ -34,6 +34,9 @@ func (s *state) get(c *call, t target) *reply {
 	if tab == nil {
 		return refuse(errNoTable)
 	}
+	if f := checkKeys(t.pk, t.rk); f != nil {
+		return refuse(f)
+	}
 	if !c.grant.may('r') {
 		return refuse(errPermission)
 	}
@@ -191,6 +194,9 @@ func (s *state) remove(c *call, t target) *reply {
 		return refuse(errPermission)
 	case !c.grant.covers(t.pk, t.rk):
 		return refuse(errForbidden)
+	}
+	if f := checkKeys(t.pk, t.rk); f != nil {
+		return refuse(f)
 	}
 	if f := matches(tab.get(t.pk, t.rk), match); f != nil {
 		return refuse(f)
