@@ -19,11 +19,11 @@
 // A [Process] is the Transport of the clients that it makes; when it dies, nothing of it reaches the account any more.
 //
 // [Enumerate] is exhaustive: it counts the requests of a run without faults, and then makes a run for each request and each
-// fault that it can have, with the process surviving it or dying of it; for short workloads, for each pair of requests. The
-// processes run one after the other.
+// fault that it can have, for the process dying before and after it, and for its arriving late, or once more, between any two
+// of those that come after it; for short workloads, for each pair of these. The processes run one after the other.
 //
 // [Schedules] is random: all processes run at once, each request is held, and one at a time is let go, in an order and with
-// mishaps that a seed decides. The seed of a run that fails is printed and repeats it.
+// mishaps that a seed decides, and time passes in between. The seed of a run that fails is printed and repeats it.
 //
 // Every run is in a bubble of testing/synctest, so waiting costs no time, and what hangs ends with its context.
 //

@@ -1,71 +1,59 @@
 package crashtest
 
 import (
-	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// mishap is a fault at a request, by its place among those of the processes under test.
-type mishap struct {
-	at    int
-	fault storagetest.Fault
-	dies  bool
-}
-
-func (m mishap) String() string {
-	s := fmt.Sprintf("at request %d of the processes: %v", m.at, m.fault)
-	if m.dies {
-		s += ", and the process dies"
-	}
-	return s
-}
-
-// Enumerate runs a workload once without faults, and then for each of its requests with each fault that it can have; of the
-// faults after which a process may die it makes a second run in which it does. Workloads of few requests are also run with
-// two mishaps. The runs are spread over the processors.
+// Enumerate runs a workload once without faults, and then for each of its requests with each fault that it can have, with the
+// process dying before and after it, and for each that writes, with its arriving late and once more, after each number of
+// other requests. Workloads of few requests are also run with two mishaps. The processes run one after the other, and send
+// one request at a time. The runs are spread over the processors.
 func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
-	e := &enumeration{build: build, opt: o.withDefaults(), report: &Report{}}
-	golden, ok := e.run(t, nil)
-	if !ok {
+	e := &enumeration{t: t, build: build, opt: o.withDefaults(), report: &Report{}}
+	golden := e.run(nil)
+	e.report.Planned, e.report.Requests = 1, len(golden.requests)
+	if golden.err != nil {
 		return e.report // nothing can be said of the rest
 	}
-	e.report.Requests = len(golden)
-	firsts := e.mishaps(golden, 0)
-	parallel(t, "faults", len(firsts), func(t *testing.T, i int) {
-		first := firsts[i]
-		after, _ := e.run(t, []mishap{first})
-		if len(golden) > e.opt.Pairs {
+	parallel(len(golden.requests), func(i int) {
+		// How many requests come after it decides how late it can be.
+		after := golden.total
+		var firsts []outcome
+		for _, m := range e.mishaps(golden.requests[i], i+1, 0) {
+			out := e.run([]mishap{m})
+			after = max(after, out.total)
+			firsts = append(firsts, out)
+		}
+		for _, m := range e.late(golden.requests[i], i+1, 0, min(e.opt.Late, after-i)) {
+			out := e.run([]mishap{m})
+			if soon(m) {
+				firsts = append(firsts, out)
+			}
+		}
+		if len(golden.requests) > e.opt.Pairs {
 			return
 		}
-		for _, second := range e.mishaps(after, first.at) {
-			e.run(t, []mishap{first, second})
+		for _, first := range firsts {
+			for j := i + 1; j < len(first.requests); j++ {
+				for _, m := range append(e.mishaps(first.requests[j], j+1, 0), e.late(first.requests[j], j+1, 0, min(e.opt.Late, 1))...) {
+					e.run(append(first.mishaps[:1:1], m))
+				}
+			}
 		}
 	})
 	return e.report.sorted()
 }
 
-// parallel calls f for 0 to n-1, spread over the processors.
-func parallel(t *testing.T, name string, n int, f func(t *testing.T, i int)) {
-	shards := min(n, runtime.GOMAXPROCS(0))
-	t.Run(name, func(t *testing.T) {
-		for shard := range shards {
-			t.Run(fmt.Sprint(shard), func(t *testing.T) {
-				t.Parallel()
-				for i := shard; i < n; i += shards {
-					f(t, i)
-				}
-			})
-		}
-	})
-}
+// soon tells whether a request arrives late, but not much.
+func soon(m mishap) bool { return m.fault == storagetest.Late(1) || m.fault == storagetest.Late(0) }
 
 type enumeration struct {
+	t     *testing.T
 	build func() Workload
 	opt   Options
 
@@ -73,85 +61,91 @@ type enumeration struct {
 	report *Report
 }
 
-// mishaps are all that can happen at one of the requests behind a place.
-func (e *enumeration) mishaps(requests []storagetest.Request, behind int) (all []mishap) {
-	for i := behind; i < len(requests); i++ {
-		can := e.opt.Faults(requests[i])
-		for _, f := range can {
-			all = append(all, mishap{at: i + 1, fault: f})
-		}
-		for _, f := range can {
-			if kills(f) {
-				all = append(all, mishap{at: i + 1, fault: f, dies: true})
-			}
+// outcome is what one run has shown.
+type outcome struct {
+	mishaps  []mishap
+	requests []storagetest.Request // of the processes under test
+	total    int                   // of these and Drain
+	err      error
+}
+
+// mishaps are what can happen to a request, but for being late.
+func (e *enumeration) mishaps(q storagetest.Request, at, _ int) (all []mishap) {
+	for _, f := range e.opt.Faults(q) {
+		all = append(all, mishap{at: at, fault: f})
+	}
+	if e.opt.Deaths > 0 {
+		for _, f := range deaths() {
+			all = append(all, mishap{at: at, fault: f, dies: true})
 		}
 	}
 	return all
 }
 
-// kills tells whether a death with the fault is another one than with others.
-func kills(f storagetest.Fault) bool {
-	switch f {
-	case storagetest.LostRequest(), storagetest.LostReply():
-		return true
+// late are the ways in which a request can be late, up to after a number of others.
+func (e *enumeration) late(q storagetest.Request, at, from, most int) (all []mishap) {
+	if reads(q) || e.opt.Late < 0 {
+		return nil
 	}
-	for _, d := range deadly() {
-		if f == d {
-			return true
+	for n := from; n <= most; n++ {
+		all = append(all, mishap{at: at, fault: storagetest.Late(n)}, mishap{at: at, fault: storagetest.Again(n)})
+		if e.opt.Deaths > 0 {
+			all = append(all, mishap{at: at, fault: storagetest.Late(n), dies: true})
 		}
 	}
-	return false
+	return all
 }
 
-// run makes one run, and returns the requests of the processes under test. ok is false after a violation.
-func (e *enumeration) run(t *testing.T, mishaps []mishap) (requests []storagetest.Request, ok bool) {
-	var err error
+// run makes one run.
+func (e *enumeration) run(mishaps []mishap) outcome {
+	out := outcome{mishaps: mishaps}
 	var r *run
-	bubble(t, func() {
-		r = newRun(e.build, e.opt)
-		if err = r.setup(); err != nil {
+	strayed := false
+	err := bubble(e.t, func() {
+		r = newRun(e.build, e.opt, e.opt.Seed)
+		if out.err = r.setup(); out.err != nil {
 			return
 		}
-		gate := func(storagetest.Request) func() (storagetest.Fault, bool) {
-			return func() (storagetest.Fault, bool) {
-				n := r.sent() + 1
-				for _, m := range mishaps {
-					if m.at == n {
-						return m.fault, m.dies
-					}
+		next := func(waiting []*held) {
+			for _, m := range mishaps {
+				if m.at == len(r.sent)+1 {
+					r.free(waiting[0], m.fault, m.dies)
+					return
 				}
-				return storagetest.Fault{}, false
 			}
+			r.calm(waiting)
 		}
+		names := processNames(len(r.w.Processes))
 		for i, f := range r.w.Processes {
-			ctx, p, end := r.process(context.Background(), fmt.Sprintf("process %d", i+1), gate)
-			switch panicked, perr := guarded(ctx, p, f); {
-			case err != nil || perr == nil:
-			case panicked:
-				err = perr
+			switch res := r.stage(next, true, names[i:i+1], f)[0]; {
+			case out.err != nil || res.err == nil:
+			case res.panicked:
+				out.err = res.err
 			case mishaps == nil:
-				err = fmt.Errorf("%s, to which nothing happened: %w", p.name, perr)
-			}
-			end()
-		}
-		for _, q := range r.service.Requests() {
-			if r.owner[q.Number] != "" {
-				requests = append(requests, q)
+				out.err = fmt.Errorf("%s, to which nothing happened: %w", res.name, res.err)
 			}
 		}
-		if serr := r.settle(); err == nil {
-			err = serr
+		out.requests = r.sent
+		strayed = len(r.mishaps) < len(mishaps)
+		if err := r.settle(r.calm); out.err == nil {
+			out.err = err
 		}
+		out.total = len(r.owner)
 	})
+	if err != nil {
+		out.err = err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report.Runs++
-	if err != nil {
-		v := Violation{Err: err, Trace: r.trace()}
-		for _, m := range mishaps {
-			v.Mishaps = append(v.Mishaps, m.String())
-		}
-		e.report.Violations = append(e.report.Violations, v)
+	if mishaps != nil {
+		e.report.Planned++
 	}
-	return requests, err == nil
+	if strayed && out.err == nil {
+		e.report.Strayed++
+	}
+	if out.err != nil {
+		e.report.Violations = append(e.report.Violations, Violation{Err: out.err, Mishaps: r.mishaps, Trace: r.trace})
+	}
+	return out
 }

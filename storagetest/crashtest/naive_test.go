@@ -21,11 +21,20 @@ import (
 
 // tables are the SDK's clients of two tables, without the SDK's retries.
 func tables(p *crashtest.Process) (staff, byEmail *aztables.Client) {
-	c, err := aztables.NewServiceClientFromConnectionString(p.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: p, Retry: policy.RetryOptions{MaxRetries: -1}}})
+	c := clientOf(p)
+	return c.NewClient("staff"), c.NewClient("byemail")
+}
+
+// clientOf is the SDK's client of a process, or of the account itself.
+func clientOf(t interface {
+	policy.Transporter
+	ConnectionString() string
+}) *aztables.ServiceClient {
+	c, err := aztables.NewServiceClientFromConnectionString(t.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: t, Retry: policy.RetryOptions{MaxRetries: -1}}})
 	if err != nil {
 		panic(err)
 	}
-	return c.NewClient("staff"), c.NewClient("byemail")
+	return c
 }
 
 func setup(ctx context.Context, p *crashtest.Process) error {

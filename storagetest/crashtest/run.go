@@ -1,248 +1,317 @@
 package crashtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// run is one run of a workload.
+// run is one run of a workload. Its requests are held, each process's, and let go one at a time when everybody is held, asleep
+// or has ended; so what happens is decided by who is let go, and by nothing else.
 type run struct {
 	opt     Options
+	seed    uint64
 	service *storagetest.Service
 	w       Workload
+	start   time.Time
+	wake    chan struct{} // a request was held, or a process has ended
 
-	first int // the number of the last request of Setup
-
-	turn sync.Mutex // of the request that is on its way to the account
-	now  *sending   // that request
-
-	mu    sync.Mutex
-	owner map[int]string // which process has sent a request, by its number
-	wrong error          // what Always has found
+	mu       sync.Mutex
+	waiting  []*held
+	running  int
+	sending  *held // the request that is on its way to the account
+	owner    map[int]string
+	sent     []storagetest.Request // of processes under test
+	mishaps  []string              // that happened to them
+	trace    []string
+	watching bool // Always must be true
+	wrong    error
 }
 
-// sending is a request on its way to the account.
-type sending struct {
-	process string
+// held is a request that waits to be let go.
+type held struct {
+	process *Process
+	request storagetest.Request
+	sum     uint64
+	free    chan struct{}
 	fault   storagetest.Fault
+	dies    bool
 }
 
-func newRun(build func() Workload, opt Options) *run {
-	r := &run{opt: opt, w: build(), owner: map[int]string{}}
+func newRun(build func() Workload, opt Options, seed uint64) *run {
+	r := &run{opt: opt, seed: seed, start: time.Now(), wake: make(chan struct{}, 1), owner: map[int]string{}, w: build()}
+	opt.Service.Faults = r.plan
+	opt.Service.After = r.seen
 	r.service = storagetest.New(&opt.Service)
 	return r
 }
 
-// process makes a process that lives as long as ctx.
-func (r *run) process(ctx context.Context, name string, gate gate) (context.Context, *Process, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
-	ctx, kill := context.WithCancelCause(ctx)
-	return ctx, &Process{name: name, run: r, gate: gate, kill: kill}, func() { kill(nil); cancel() }
+// guarded turns a panic into an error.
+func guarded(what string, f func() error) (panicked bool, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			panicked, err = true, fmt.Errorf("%s panicked: %v\n%s", what, r, debug.Stack())
+		}
+	}()
+	return false, f()
 }
 
-// calm runs a function in a process to which nothing happens.
-func (r *run) calm(name string, f func(context.Context, *Process) error) error {
+// hold holds a request until it is let go or its context ends.
+func (r *run) hold(ctx context.Context, h *held) error {
+	r.changed(func() { r.waiting = append(r.waiting, h) })
+	select {
+	case <-h.free:
+		return nil
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting = slices.DeleteFunc(r.waiting, func(o *held) bool { return o == h })
+	return context.Cause(ctx)
+}
+
+// changed changes the state and wakes the stage.
+func (r *run) changed(f func()) {
+	r.mu.Lock()
+	f()
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// free lets a request go, with what goes wrong with it.
+func (r *run) free(h *held, f storagetest.Fault, dies bool) {
+	h.fault, h.dies = f, dies
+	r.mu.Lock()
+	r.waiting = slices.DeleteFunc(r.waiting, func(o *held) bool { return o == h })
+	r.mu.Unlock()
+	close(h.free)
+}
+
+// send sends a request that was let go.
+func (r *run) send(h *held, req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	r.sending = h
+	r.mu.Unlock()
+	resp, err := r.service.Do(req)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sending == h {
+		r.sending = nil // it never arrived
+	}
+	return resp, err
+}
+
+// plan tells the account what goes wrong with the request that arrives.
+func (r *run) plan(q storagetest.Request) storagetest.Fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.sending
+	if h == nil {
+		return storagetest.Fault{} // of a check
+	}
+	r.sending = nil
+	r.owner[q.Number] = h.process.name
+	if !h.process.tested {
+		return storagetest.Fault{}
+	}
+	r.sent = append(r.sent, q)
+	if h.fault != (storagetest.Fault{}) || h.dies {
+		m := mishap{len(r.sent), h.fault, h.dies}
+		r.mishaps = append(r.mishaps, fmt.Sprintf("%v (%s, number %d)", m, h.process.name, q.Number))
+	}
+	if h.dies {
+		r.note("%s dies", h.process.name)
+	}
+	return h.fault
+}
+
+// seen writes down what has reached the account, and looks whether all is well.
+func (r *run) seen(q storagetest.Request) {
+	r.mu.Lock()
+	name, known := r.owner[q.Number]
+	if known && r.watching {
+		r.note("%s: %v", name, q)
+	}
+	r.mu.Unlock()
+	if known {
+		r.look(q.String())
+	}
+}
+
+// note adds a line to the trace.
+func (r *run) note(format string, args ...any) {
+	r.trace = append(r.trace, fmt.Sprintf("%8.3fs  ", time.Since(r.start).Seconds())+fmt.Sprintf(format, args...))
+}
+
+// look checks what must always be true.
+func (r *run) look(when string) {
+	r.mu.Lock()
+	skip := !r.watching || r.w.Always == nil || r.wrong != nil
+	r.mu.Unlock()
+	if skip {
+		return
+	}
+	if _, err := guarded("Always", func() error { return r.w.Always(r.service) }); err != nil {
+		r.mu.Lock()
+		r.wrong = fmt.Errorf("after %s: %w", when, err)
+		r.mu.Unlock()
+	}
+}
+
+// result is how a process has ended.
+type result struct {
+	name     string
+	panicked bool
+	err      error
+}
+
+// stage runs processes at the same time, until all have ended. next is called whenever everybody is held, asleep or has
+// ended, and lets something happen.
+func (r *run) stage(next func([]*held), tested bool, names []string, fs ...func(context.Context, *Process) error) []result {
+	results := make([]result, len(fs))
+	r.running = len(fs)
+	for i, f := range fs {
+		results[i].name = names[i]
+		ctx, cancel := context.WithTimeout(context.Background(), r.opt.Timeout)
+		ctx, kill := context.WithCancelCause(ctx)
+		p := &Process{name: names[i], run: r, tested: tested, ctx: ctx, kill: kill, rng: rand.New(rand.NewPCG(r.seed, uint64(i)))}
+		go func() {
+			defer r.changed(func() { r.running-- })
+			defer cancel()
+			defer kill(nil)
+			results[i].panicked, results[i].err = guarded(p.name, func() error { return f(ctx, p) })
+		}()
+	}
+	for {
+		synctest.Wait()
+		r.mu.Lock()
+		waiting, running := slices.Clone(r.waiting), r.running
+		r.mu.Unlock()
+		switch {
+		case running == 0:
+			return results // whatever it has left running ends with its context
+		case len(waiting) == 0:
+			<-r.wake // time passes until somebody wakes up
+		default:
+			slices.SortStableFunc(waiting, func(a, b *held) int {
+				return cmp.Or(cmp.Compare(a.process.name, b.process.name), cmp.Compare(a.request.String(), b.request.String()), cmp.Compare(a.sum, b.sum))
+			})
+			next(waiting)
+		}
+	}
+}
+
+// calm lets requests go in their order.
+func (r *run) calm(waiting []*held) { r.free(waiting[0], storagetest.Fault{}, false) }
+
+// apart runs Setup or Drain.
+func (r *run) apart(name string, next func([]*held), f func(context.Context, *Process) error) error {
 	if f == nil {
 		return nil
 	}
-	r.service.SetFaults(nil)
-	ctx, p, end := r.process(context.Background(), name, nil)
-	defer end()
-	if _, err := guarded(ctx, p, f); err != nil {
-		return fmt.Errorf("%s: %w", strings.ToLower(name), err)
+	if res := r.stage(next, false, []string{name}, f)[0]; res.panicked {
+		return res.err
+	} else if res.err != nil {
+		return fmt.Errorf("%s: %w", name, res.err)
 	}
 	return nil
-}
-
-// guarded calls f. A panic is an error that is told from those that f returns, for nothing that happens to a process is a
-// reason for one.
-func guarded(ctx context.Context, p *Process, f func(context.Context, *Process) error) (panicked bool, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			panicked, err = true, fmt.Errorf("%s panicked: %v\n%s", p.name, r, debug.Stack())
-		}
-	}()
-	return false, f(ctx, p)
 }
 
 // setup prepares the account.
 func (r *run) setup() error {
-	if err := r.calm("Setup", r.w.Setup); err != nil {
-		return err
+	if err := r.apart("setup", r.calm, r.w.Setup); err != nil {
+		return &setupError{err}
 	}
-	if all := r.service.Requests(); len(all) > 0 {
-		r.first = all[len(all)-1].Number
-	}
-	r.service.SetFaults(func(q storagetest.Request) storagetest.Fault {
-		r.mu.Lock()
-		now := r.now
-		r.owner[q.Number] = now.process
-		r.mu.Unlock()
-		r.arrived()
-		return now.fault
-	})
-	return nil
+	r.watching = true
+	r.look("setup")
+	return r.wrong
 }
 
-// send lets a request of a process go next, alone until it has arrived; sent ends that for one that does not.
-func (r *run) send(p *Process, decide func() (storagetest.Fault, bool)) (dies bool, sent func()) {
-	r.turn.Lock()
-	mine := &sending{process: p.name}
-	mine.fault, dies = decide()
-	r.mu.Lock()
-	r.now = mine
-	r.mu.Unlock()
-	if dies = dies && !p.isDead(); dies {
-		p.die()
-	}
-	return dies, func() {
-		r.mu.Lock()
-		waits := r.now == mine
-		r.mu.Unlock()
-		if waits {
-			r.arrived()
-		}
-	}
-}
+// setupError is why nothing could be run.
+type setupError struct{ error }
 
-// arrived lets the next request go.
-func (r *run) arrived() {
-	r.mu.Lock()
-	r.now = nil
-	r.mu.Unlock()
-	r.turn.Unlock()
-}
-
-// look checks what must always be true.
-func (r *run) look() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.w.Always == nil || r.wrong != nil {
-		return
-	}
-	if err := r.w.Always(r.service); err != nil {
-		all := r.service.Requests()
-		r.wrong = fmt.Errorf("after request %d: %w", all[len(all)-1].Number, err)
-	}
-}
+func (e *setupError) Unwrap() error { return e.error }
 
 // settle brings the account to rest and checks it.
-func (r *run) settle() error {
-	if err := r.calm("Drain", r.w.Drain); err != nil {
+func (r *run) settle(next func([]*held)) error {
+	if err := r.apart("drain", next, r.w.Drain); err != nil {
 		return err
 	}
 	if late := r.service.Deliver(); late != nil {
-		r.look()
-		if err := r.calm("Drain", r.w.Drain); err != nil {
+		if err := r.apart("drain", r.calm, r.w.Drain); err != nil {
 			return fmt.Errorf("after the last late request: %w", err)
 		}
 	}
-	r.look()
-	if r.wrong != nil {
-		return r.wrong
-	}
-	return r.w.Check(r.service)
-}
-
-// trace lists the requests since Setup, each with the process that has sent it.
-func (r *run) trace() []string {
-	var lines []string
-	for _, q := range r.service.Requests() {
-		if q.Number <= r.first {
-			continue
-		}
-		name := r.owner[q.Number]
-		if name == "" {
-			name = "drain"
-		}
-		lines = append(lines, name+": "+q.String())
-	}
-	return lines
-}
-
-// sent counts the requests of processes under test.
-func (r *run) sent() int {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.owner)
+	wrong := r.wrong
+	r.mu.Unlock()
+	if wrong != nil {
+		return wrong
+	}
+	if r.w.Check == nil {
+		return nil
+	}
+	_, err := guarded("Check", func() error { return r.w.Check(r.service) })
+	return err
 }
 
-// bubble runs f where time is not that of the world.
-func bubble(t *testing.T, f func()) {
+// processNames names the processes under test.
+func processNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("process %d", i+1))
+	}
+	return names
+}
+
+// bubble runs f where time is not that of the world. What blocks it for ever is an error.
+func bubble(t *testing.T, f func()) (err error) {
+	ended := false
+	defer func() {
+		switch r := recover(); {
+		case r != nil:
+			err = fmt.Errorf("the run does not end: %v", r)
+		case !ended && err == nil:
+			err = fmt.Errorf("the run was ended by t.FailNow, which belongs into the test's own goroutine")
+		}
+	}()
 	synctest.Test(t, func(*testing.T) { f() })
+	ended = true
+	return nil
 }
 
-// Violation is a run after which something was not true.
-type Violation struct {
-	Err     error
-	Mishaps []string // what went wrong, in words
-	Seed    uint64   // of a schedule
-	Trace   []string // the requests, late ones where they were sent
+// mishap is a fault at a request, by its place among those of the processes under test.
+type mishap struct {
+	at    int
+	fault storagetest.Fault
+	dies  bool
 }
 
-func (v Violation) String() string {
-	s := v.Err.Error()
-	if v.Seed != 0 {
-		s += fmt.Sprintf("\n  seed %d", v.Seed)
+func (m mishap) String() string {
+	s := fmt.Sprintf("at request %d of the processes: %v", m.at, m.fault)
+	if m.dies {
+		s += ", and the process dies"
 	}
-	for _, m := range v.Mishaps {
-		s += "\n  " + m
-	}
-	return s + "\n    " + strings.Join(v.Trace, "\n    ")
+	return s
 }
 
-// Report is what a test has found.
-type Report struct {
-	Requests   int // of the run without faults
-	Runs       int // in all
-	Distinct   int // schedules that differ from all others
-	Violations []Violation
+// deaths are the faults of a request of a process that dies; to it, all others are the same.
+func deaths() []storagetest.Fault {
+	return []storagetest.Fault{storagetest.LostRequest(), storagetest.LostReply()}
 }
 
-// Require fails the test unless there were runs and no violations. It prints the first three.
-func (r *Report) Require(t testing.TB) {
-	t.Helper()
-	if r.Runs == 0 {
-		t.Error("nothing was run")
-	}
-	for i, v := range r.Violations {
-		if i == 3 {
-			break
-		}
-		t.Errorf("violation %d of %d, in %d runs: %v", i+1, len(r.Violations), r.Runs, v)
-	}
-}
-
-// String is a summary in a line.
-func (r *Report) String() string {
-	s := fmt.Sprintf("%d runs", r.Runs)
-	if r.Requests > 0 {
-		s = fmt.Sprintf("%d requests, %s", r.Requests, s)
-	}
-	if r.Distinct > 0 {
-		s += fmt.Sprintf(", %d distinct schedules", r.Distinct)
-	}
-	return s + fmt.Sprintf(", %d violations", len(r.Violations))
-}
-
-// sorted orders violations of parallel runs.
-func (r *Report) sorted() *Report {
-	slices.SortFunc(r.Violations, func(a, b Violation) int {
-		switch {
-		case a.Seed < b.Seed:
-			return -1
-		case a.Seed > b.Seed:
-			return 1
-		}
-		return strings.Compare(strings.Join(a.Mishaps, ""), strings.Join(b.Mishaps, ""))
-	})
-	return r
-}
+// indent puts a text under a heading.
+func indent(lines []string) string { return "\n    " + strings.Join(lines, "\n    ") }
