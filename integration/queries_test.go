@@ -352,7 +352,7 @@ func rowsAsStored(e *env) {
 	if n != 1 {
 		e.Errorf("%d reviews", n)
 	}
-	want := []string{"('Sales','empid_000001') [Age Email FirstName LastName]", "('Sales','review_000001_2011') [Rating]"}
+	want := []string{"('Sales','empid_000001') [Age Email FirstName LastName _op]", "('Sales','review_000001_2011') [Rating _op]"}
 	if !slices.Equal(got, want) {
 		e.Error(got)
 	}

@@ -87,6 +87,9 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer s.close()
+	if !*asJSON {
+		fmt.Fprint(out, "Rows are shown as they are stored, but for _op, which names the write that a row is from.\n\n")
+	}
 	start := time.Now()
 	reports, err := s.runAll(ctx, chosen, func(r report) {
 		if !*asJSON {

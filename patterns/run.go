@@ -127,6 +127,9 @@ func properties(row *table.Row) []string {
 	const most = 40
 	var out []string
 	for name, value := range row.All() {
+		if name == "_op" {
+			continue // see the catalogue's first line
+		}
 		s := fmt.Sprint(value)
 		if n := len(s); n > most {
 			s = fmt.Sprintf("%s… (%d bytes)", s[:most], n)

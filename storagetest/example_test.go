@@ -25,7 +25,8 @@ func check(err error) {
 	}
 }
 
-// A program's own code, on an account in memory. Its third request is lost on its way back.
+// A program's own code, on an account in memory. The reply to its third request is lost, and the library finds out what has
+// become of it.
 func Example() {
 	type employee struct {
 		Department string
@@ -47,18 +48,19 @@ func Example() {
 
 	s.SetFaults(storagetest.AtRequest(3, storagetest.LostReply()))
 	jones.Value.Age = 45
-	err = staff.Replace(ctx, jones)
-	fmt.Println(errors.Is(err, table.ErrUnknownOutcome))
+	fmt.Println("replaced:", staff.Replace(ctx, jones))
 	fmt.Println("stored:", s.Rows("staff")[0].Get("Age"))
 	for _, r := range s.Requests() {
 		fmt.Println(r)
 	}
 	// Output:
-	// true
+	// replaced: <nil>
 	// stored: 45
 	// 1 table-create staff: 201
 	// 2 insert staff('Sales','empid_000223'): 204
 	// 3 replace staff('Sales','empid_000223') [reply lost]: 204
+	// 4 replace staff('Sales','empid_000223'): 412 UpdateConditionNotSatisfied
+	// 5 get staff('Sales','empid_000223'): 200
 }
 
 // tables is the SDK's client of a service, with a table called staff.

@@ -28,7 +28,7 @@ func TestBadKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type row struct{ V int32 }
-	tab, err := table.New(bare(deaf(t)), "ttt", table.Schema[row]{}, nil)
+	tab, err := table.New(bare(deaf(t)), "ttt", table.Schema[row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestBadValues(t *testing.T) {
 		B     []byte
 		Extra map[string]any `table:",extra"`
 	}
-	tab, err := table.New(bare(deaf(t)), "ttt", table.Schema[row]{}, nil)
+	tab, err := table.New(bare(deaf(t)), "ttt", table.Schema[row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestNil(t *testing.T) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
-	if _, err := table.New(nil, "staff", staffSchema, nil); err == nil {
+	if _, err := table.New(nil, "staff", staffSchema, once()); err == nil {
 		t.Error("a table without a service")
 	}
 }
@@ -229,7 +229,7 @@ func TestErrorsKeepData(t *testing.T) {
 		G    [16]byte
 	}
 	w := &wire{}
-	tab, err := table.New(bare(w), "ttt", table.Schema[row]{}, nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -220,11 +220,11 @@ func TestTokensOfOthers(t *testing.T) {
 	w := adverse(&ids, func(most int) int { return min(most, 2) })
 	s := bare(w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "others", staffSchema, nil)
+	other, err := table.New(s, "others", staffSchema, once())
 	if err != nil {
 		t.Fatal(err)
 	}
-	upper, err := table.New(s, "STAFF", staffSchema, nil)
+	upper, err := table.New(s, "STAFF", staffSchema, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestTokensOfOthers(t *testing.T) {
 	typed := func(typ string) *table.Table[employee] {
 		s2 := staffSchema
 		s2.Type = typ
-		in, err := table.New(s, "staff", s2, nil)
+		in, err := table.New(s, "staff", s2, once())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestCursorOrder(t *testing.T) {
 	t.Parallel()
 	rows := `{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ud83d\ude00"},{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ufffd"},{"odata.etag":"e","PartitionKey":"p","RowKey":"b"}`
 	w := &wire{answer: func(*http.Request, string) (*http.Response, error) { return reply(200, `{"value":[`+rows+`]}`), nil }}
-	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,11 +31,11 @@ func TestUnregistered(t *testing.T) {
 	} {
 		_, w := people(t, c.properties)
 		s := bare(w)
-		persons, err := table.New(s, "people", personSchema(), nil)
+		persons, err := table.New(s, "people", personSchema(), once())
 		if err != nil {
 			t.Fatal(err)
 		}
-		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.Const[badge]("p"), Row: row, Type: c.typ}, nil)
+		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.Const[badge]("p"), Row: row, Type: c.typ}, once())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestTypesApart(t *testing.T) {
 	t.Parallel()
 	s := bare(deaf(t))
 	open := func(name, typ string, l keys.Layout1[int]) *table.Table[person] {
-		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Bind1(l, func(p *person) *int { return &p.ID }), Type: typ}, nil)
+		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Bind1(l, func(p *person) *int { return &p.ID }), Type: typ}, once())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,9 +41,19 @@
 // but reported as [ErrChanged]. [Table.Update] reads, changes, replaces and repeats that when it lost a race. What goes past
 // the ETag has Any in its name, or is an Upsert.
 //
-// A write ends in one of three ways: done; refused, with an error that says why; or [ErrUnknownOutcome], where the reply was
-// lost. It is never reported wrongly: the SDK's own repetition of writes, which turns a lost reply into 'exists' or into a
-// change that is made twice, is switched off for the library's calls on any client.
+// A write ends in one of three ways: done; refused, with an error that says why; or [ErrUnknownOutcome]. The SDK's own
+// repetition of writes, which turns a lost reply into 'exists' or into a change that is made twice, is switched off for the
+// library's calls on any client. In its place, every row carries the name of the write that it is from (the property _op,
+// unless Common.NoOp says otherwise), and a write whose reply was lost is sent again under the same name ([Retry]): what it
+// then meets is its own work or somebody else's, and the row says which, for one more request. A refusal that might be that of
+// a request which arrived twice is looked at in the same way. So the outcome is unknown only where
+//
+//   - the context, or the write's own time and tries, are over;
+//   - a delete finds the row gone, which says nothing of who was first;
+//   - the row carries the name of a third write, which may have come after ours or in its place.
+//
+// What no row can tell: a request that the network repeats of itself, and whose work a rival overwrites before anybody looks,
+// is taken for refused; and an insert, or what goes past the ETag, may be repeated by the network at any later time.
 //
 // # Writing several rows
 //

@@ -47,7 +47,7 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 		return nil, err
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	own := t.schema.put(w)
+	own := append(t.schema.put(w), opProperty)
 	if row, ok := any(v).(*Row); ok && stored != nil {
 		if err := row.over(w, stored, own...); err != nil {
 			return nil, err
@@ -57,6 +57,9 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 	} else {
 		t.plan.Encode(w, reflect.ValueOf(v).Elem())
 		t.plan.PutUnknown(w, stored, own...)
+	}
+	if !t.opt.NoOp {
+		reserve(w)
 	}
 	return w.Finish()
 }
@@ -87,6 +90,9 @@ func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T]) ([]byte, error) {
 			return nil, err
 		}
 	}
+	if !t.opt.NoOp {
+		reserve(w)
+	}
 	return w.Finish()
 }
 
@@ -112,28 +118,28 @@ func putNamed(w *edm.Writer, name string, v reflect.Value) error {
 	return nil
 }
 
-// merged writes what a merge of e sends, and the row as it is then, if the row is known.
-func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body, raw []byte, err error) {
+// merged writes what a merge of e sends. If the row is known, it must be one that can be stored afterwards.
+func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body []byte, err error) {
 	switch {
 	case e.upgraded:
-		return nil, nil, ErrOldVersion
+		return nil, ErrOldVersion
 	case e.raw == nil && t.schema.Version > 0:
-		return nil, nil, fmt.Errorf("%w, and its version is not known", ErrPartial)
+		return nil, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
 	if body, err = t.encodeSets(e.Key, sets); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if t.oneWay() {
 		v := e.Value
 		apply(&v, sets)
 		if t.agrees(&v, e.Key) != nil {
-			return nil, nil, ErrKeyChanged
+			return nil, ErrKeyChanged
 		}
 	}
 	if e.raw != nil {
-		raw, err = edm.Overlay(e.raw, body)
+		_, err = edm.Overlay(e.raw, body)
 	}
-	return body, raw, err
+	return body, err
 }
 
 // apply makes the changes of a merge to a value.
@@ -185,9 +191,10 @@ func versioned(etag azcore.ETag) bool {
 	return len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s[1:len(s)-1], plain)
 }
 
-// renewed makes e what the service has stored, once its ETag is known.
-func (e *Entity[T]) renewed(raw []byte) func(azcore.ETag) {
-	return func(etag azcore.ETag) {
-		e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful = etag, stamp(etag), raw, false, false
+// renew makes e what the service has stored.
+func (e *Entity[T]) renew(etag azcore.ETag, raw []byte) {
+	e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful = etag, stamp(etag), raw, false, false
+	if row, ok := any(&e.Value).(*Row); ok && raw != nil {
+		row.named(raw)
 	}
 }

@@ -32,7 +32,9 @@ var examples atomic.Int64
 
 // newTable makes a table that no other example uses.
 func newTable[T any](schema table.Schema[T]) *table.Table[T] {
-	t, err := table.New(service, fmt.Sprintf("example%dx%x", examples.Add(1), time.Now().UnixNano()), schema, nil)
+	o := &table.Options{}
+	o.NoOp = true // so that what examples show of rows is the same each time
+	t, err := table.New(service, fmt.Sprintf("example%dx%x", examples.Add(1), time.Now().UnixNano()), schema, o)
 	check(err)
 	check(t.Ensure(context.Background()))
 	return t

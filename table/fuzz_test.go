@@ -25,7 +25,7 @@ func FuzzFilter(f *testing.F) {
 	s := table.FieldOf(func(r *row) *string { return &r.S })
 	n := table.FieldOf(func(r *row) *int32 { return &r.N })
 	d := table.FieldOf(func(r *row) *float64 { return &r.F })
-	tab, err := table.New(bare(&wire{}), "ttt", table.Schema[row]{}, nil)
+	tab, err := table.New(bare(&wire{}), "ttt", table.Schema[row]{}, once())
 	if err != nil {
 		f.Fatal(err)
 	}

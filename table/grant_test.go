@@ -109,7 +109,7 @@ func holder(t *testing.T, g *gate, query string) *table.Table[struct{}] {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, nil)
+	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestLimitAmongForeignRows(t *testing.T) {
 	}
 	rows = append(rows, `{"odata.etag":"e","PartitionKey":"p","RowKey":"zoe"}`)
 	w := paged(rows)
-	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, nil)
+	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestForeignPartition(t *testing.T) {
 	t.Parallel()
 	type row struct{ ID int }
 	w := paged(nil)
-	tab, err := table.New(bare(w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestOneWayBesideOthers(t *testing.T) {
 	type user struct{ Email string }
 	folded := keys.Tuple1(keys.Fold(keys.Text()))
 	w := paged([]string{`{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
-	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, nil)
+	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestForeignKeys(t *testing.T) {
 	tab, err := table.New(bare(w), "ttt", table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, nil)
+	}, once())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func TestPartitionsWithEmptyKey(t *testing.T) {
 		}
 		return reply(200, `{"value":[{"PartitionKey":""}]}`), nil
 	}}
-	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestGetOrInsertRounds(t *testing.T) {
 		}
 		return failure(409, "EntityAlreadyExists"), nil
 	}}
-	o := &table.Options{}
+	o := once()
 	o.Retry.Rounds = 3
 	staff, err := table.New(bare(w), "staff", staffSchema, o)
 	if err != nil {

@@ -34,26 +34,26 @@ func TestNewRefuses(t *testing.T) {
 		"a folded key, both ways":  {Row: keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(m *manager) *string { return &m.Department })},
 		"a width of zero":          {Row: keys.Bind1(keys.Tuple1(keys.Digits[int](0)), func(m *manager) *int { return &m.ID })},
 	} {
-		if _, err := table.New(s, "staff", schema, nil); err == nil {
+		if _, err := table.New(s, "staff", schema, once()); err == nil {
 			t.Errorf("%s was taken", what)
 		}
 	}
 	for _, name := range []string{"", "ab", "1ab", "a-b", "my_table", strings.Repeat("x", 64), "größe", "a b", "Tables"} {
-		if _, err := table.New(s, name, staffSchema, nil); err == nil {
+		if _, err := table.New(s, name, staffSchema, once()); err == nil {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
 	var te *table.TypeError
-	if _, err := table.New(s, "staff", table.Schema[struct{ C chan int }]{}, nil); !errors.As(err, &te) || te.Field != "C" {
+	if _, err := table.New(s, "staff", table.Schema[struct{ C chan int }]{}, once()); !errors.As(err, &te) || te.Field != "C" {
 		t.Error(err)
 	}
-	if _, err := table.New(s, "staff", table.Schema[int]{}, nil); !errors.As(err, &te) {
+	if _, err := table.New(s, "staff", table.Schema[int]{}, once()); !errors.As(err, &te) {
 		t.Error(err)
 	}
 	if _, err := table.New(s, "staff", table.Schema[manager]{
 		Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Department }),
 		Row:       keys.Bind1(empid, func(m *manager) *int { return &m.ID }),
-	}, nil); err != nil {
+	}, once()); err != nil {
 		t.Errorf("a key field of an embedded struct: %v", err)
 	}
 }
@@ -68,7 +68,7 @@ func TestBadFields(t *testing.T) {
 		Name   string
 		Hidden string `table:"-"`
 	}
-	tab, err := table.New(bare(w), "ttt", table.Schema[fixed]{}, nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[fixed]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestBadFields(t *testing.T) {
 		a
 		Name string `table:"Outer"`
 	}
-	tn, err := table.New(bare(w), "ttt", table.Schema[named]{}, nil)
+	tn, err := table.New(bare(w), "ttt", table.Schema[named]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestSameFieldInBothKeys(t *testing.T) {
 	tab, err := table.New(bare(w), "ttt", table.Schema[row]{
 		Partition: keys.Bind1(id, func(r *row) *int { return &r.ID }),
 		Row:       keys.Bind1(id, func(r *row) *int { return &r.ID }),
-	}, nil)
+	}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestSpans(t *testing.T) {
 		}
 		return done(), nil
 	}}
-	o := &table.Options{}
+	o := once()
 	o.Tracing = provider
 	staff, err := table.New(bare(w, func(c *azcore.ClientOptions) { c.TracingProvider = provider }), "staff", staffSchema, o)
 	if err != nil {

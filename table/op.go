@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -22,10 +23,14 @@ type Op struct {
 	body  []byte
 	err   error
 
-	open   func() error      // what has become of the entity since this was made, or nil
-	stored any               // the *Entity that the row is once this is done, or nil
-	done   func(azcore.ETag) // makes that true
-	doubt  func()            // nobody knows whether it is done
+	marked bool    // the body carries the name of the write
+	lazy   bool    // whoever sends it looks himself whether a refusal was met by its own work
+	name   *string // where the name is to be told, or nil
+
+	open   func() error              // what has become of the entity since this was made, or nil
+	stored any                       // the *Entity that the row is once this is done, or nil
+	done   func(azcore.ETag, []byte) // makes that true, by the ETag and the body that was sent
+	doubt  func()                    // nobody knows whether it is done
 }
 
 // send is a write on its own: one request.
@@ -33,12 +38,7 @@ func (op Op) send(ctx context.Context) error {
 	if err := op.usable(); err != nil {
 		return op.core.opError(op.verb, op.key, err)
 	}
-	var etag azcore.ETag
-	err := op.core.write(ctx, op.verb, op.key, func(ctx context.Context) (err error) {
-		etag, err = op.request(ctx)
-		return err
-	})
-	op.settle(etag, err)
+	_, err := op.core.commit(ctx, op.verb, op.key, []Op{op}, false)
 	return err
 }
 
@@ -81,7 +81,7 @@ func (op Op) request(ctx context.Context) (etag azcore.ETag, err error) {
 func (op Op) settle(etag azcore.ETag, err error) {
 	switch {
 	case err == nil && op.done != nil:
-		op.done(etag)
+		op.done(etag, op.body)
 	case unknown(err) && op.doubt != nil:
 		op.doubt()
 	}
@@ -119,7 +119,7 @@ func (t *Table[T]) insertOp(verb string, k keys.Key, v *T) Op {
 		return op
 	}
 	e := &Entity[T]{Value: *v, Key: k}
-	op.stored, op.done = e, e.renewed(op.body)
+	op.stored, op.done = e, e.renew
 	return op
 }
 
@@ -142,9 +142,9 @@ func (t *Table[T]) upsertOp(verb string, k keys.Key, v *T, mode UpsertMode) Op {
 	op.stored = e
 	switch mode {
 	case ReplaceExisting:
-		op.done = e.renewed(op.body)
+		op.done = e.renew
 	case MergeExisting:
-		op.kind, op.done = aztables.TransactionTypeInsertMerge, e.renewed(nil)
+		op.kind, op.done = aztables.TransactionTypeInsertMerge, func(etag azcore.ETag, _ []byte) { e.renew(etag, nil) }
 		if t.schema.Version > 0 {
 			op.err = &ValueError{Field: "UpsertMode", Reason: "MergeExisting cannot be used where rows have versions, for it does not see that of the row: Update, or ReplaceExisting"}
 		}
@@ -174,7 +174,7 @@ func (t *Table[T]) replaceOp(verb string, e *Entity[T]) Op {
 		return op
 	}
 	op.body, op.err = t.encode(e.Key, &e.Value, e.raw)
-	op.done = e.renewed(op.body)
+	op.done = e.renew
 	return op
 }
 
@@ -184,14 +184,16 @@ func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
 	if op.err != nil {
 		return op
 	}
-	var raw []byte
-	if op.body, raw, op.err = t.merged(e, sets); op.err != nil {
+	if op.body, op.err = t.merged(e, sets); op.err != nil {
 		return op
 	}
-	renew := e.renewed(raw)
-	op.done = func(etag azcore.ETag) {
+	op.done = func(etag azcore.ETag, body []byte) {
 		apply(&e.Value, sets)
-		renew(etag)
+		var raw []byte
+		if e.raw != nil {
+			raw, _ = edm.Overlay(e.raw, body) // as merged has seen it
+		}
+		e.renew(etag, raw)
 	}
 	return op
 }
@@ -218,10 +220,10 @@ func (t *Table[T]) PinOp(e *Entity[T]) Op {
 	if op.err != nil {
 		return op
 	}
-	renew, upgraded := e.renewed(e.raw), e.upgraded
-	op.body, op.done = keysAlone(e.Key), func(etag azcore.ETag) {
-		renew(etag)
-		e.upgraded = upgraded // the row is of the version that it was
+	op.body, op.done = keysAlone(e.Key), func(etag azcore.ETag, _ []byte) {
+		upgraded := e.upgraded // the row is of the version that it was
+		e.renew(etag, e.raw)
+		e.upgraded = upgraded
 	}
 	return op
 }

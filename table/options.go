@@ -20,6 +20,16 @@ type Common struct {
 	// Retry bounds tries and rounds.
 	Retry Retry
 
+	// NoOp leaves out the property _op, in which every row that is written names the write it is from. Without it, what has
+	// become of a write whose reply was lost cannot be told from what others have done, and is ErrUnknownOutcome.
+	NoOp bool
+
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+
+	// NewID makes 16 of the characters 0-9 and A-Z by chance, for names that must not meet. Defaults to a source of 80 bits.
+	NewID func() string
+
 	// Tracing receives a span for each verb, with the requests that it makes as children. Give it the provider that the
 	// SDK's clients got in azcore.ClientOptions. The spans of the SDK's own methods are then suppressed, as the SDK does
 	// where its methods call each other. The zero value traces nothing.
@@ -30,6 +40,14 @@ type Common struct {
 type Retry struct {
 	// TryTimeout bounds one try of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
 	TryTimeout time.Duration
+
+	// Tries is how often a write is sent whose outcome is unknown, or that could not be sent. Defaults to 4; negative means
+	// once.
+	Tries int
+
+	// Wait is the pause before the second try. It doubles with each try up to MaxWait, and each pause is shortened at random
+	// by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
+	Wait, MaxWait time.Duration
 
 	// Rounds is how often Update reads, changes and writes before it gives up because others are always faster.
 	// Defaults to 8.
@@ -50,10 +68,24 @@ func (o Common) withDefaults() Common {
 	def(&o.WriteTimeout, 30*time.Second)
 	def(&o.ReadTimeout, time.Minute)
 	def(&o.Retry.TryTimeout, DefaultTryTimeout)
+	def(&o.Retry.Wait, 200*time.Millisecond)
+	def(&o.Retry.MaxWait, 3*time.Second)
 	def(&o.Retry.Delay, 20*time.Millisecond)
 	def(&o.Retry.MaxDelay, time.Second)
 	if o.Retry.Rounds <= 0 {
 		o.Retry.Rounds = 8
+	}
+	switch {
+	case o.Retry.Tries == 0:
+		o.Retry.Tries = 4
+	case o.Retry.Tries < 0:
+		o.Retry.Tries = 1
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newID
 	}
 	return o
 }
@@ -67,13 +99,16 @@ func bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 }
 
 // pause waits before round n, the second being 1, or until ctx ends.
-func (r Retry) pause(ctx context.Context, n int) error {
-	if r.Delay < 0 {
+func (r Retry) pause(ctx context.Context, n int) error { return backOff(ctx, n, r.Delay, r.MaxDelay) }
+
+// backOff waits the n-th time: d the first, and twice as long each time, up to most.
+func backOff(ctx context.Context, n int, d, most time.Duration) error {
+	if d < 0 {
 		return ctx.Err()
 	}
-	d := min(r.Delay, r.MaxDelay)
-	for ; n > 1 && d < r.MaxDelay; n-- {
-		d = min(2*d, r.MaxDelay)
+	d = min(d, most)
+	for ; n > 1 && d < most; n-- {
+		d = min(2*d, most)
 	}
 	if d <= 0 {
 		return ctx.Err()

@@ -298,7 +298,7 @@ func TestEmptyPages(t *testing.T) {
 // TestWithoutLimits: negative options switch bounds off.
 func TestWithoutLimits(t *testing.T) {
 	t.Parallel()
-	o := &table.Options{}
+	o := once()
 	o.WriteTimeout, o.ReadTimeout, o.Retry.TryTimeout = -1, -1, -1
 	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
 		if deadline, ok := r.Context().Deadline(); ok {

@@ -52,7 +52,7 @@ func TestInPartitionRepeats(t *testing.T) {
 		"exists, another read": {exists, readOther, table.ErrExists, 1},
 	} {
 		w := contested(c.outcome)
-		o := &table.Options{}
+		o := once()
 		o.Retry.Rounds, o.Retry.Delay = rounds, -1
 		staff, err := table.New(bare(w), "staff", staffSchema, o)
 		if err != nil {
@@ -100,7 +100,7 @@ func TestInPartitionEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := contested(batch(broken(412, "UpdateConditionNotSatisfied", "0:x")))
-		o := &table.Options{}
+		o := once()
 		o.Retry.Delay, o.Retry.MaxDelay = time.Hour, time.Hour
 		staff, err := table.New(bare(w), "staff", staffSchema, o)
 		if err != nil {

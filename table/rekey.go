@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -42,12 +43,10 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err 
 	if insert.body, insert.err = t.create(to, &e.Value, e.raw); insert.err != nil {
 		return fail(insert.err)
 	}
-	etags, err := t.transact(ctx, "Rekey", []Op{insert, remove})
-	remove.settle("", err) // the doubt, if there is one
-	if err != nil {
-		return err
+	insert.done = func(etag azcore.ETag, body []byte) {
+		e.Key = to
+		e.renew(etag, body)
 	}
-	e.Key = to
-	e.renewed(insert.body)(etags[0])
-	return nil
+	_, err = t.commit(ctx, "Rekey", remove.key, []Op{insert, remove}, true)
+	return err
 }

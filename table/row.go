@@ -80,6 +80,17 @@ func (r *Row) put(name string, x edm.Value) {
 	r.columns = append(r.columns, edm.Column{Name: name, Value: x})
 }
 
+// named takes the name of the write from the row as it was stored.
+func (r *Row) named(raw []byte) {
+	in := edm.NewReader(raw)
+	if _, err := in.One(); err != nil {
+		return
+	}
+	if op, err := in.Find(opProperty); err == nil && op.Kind == edm.String {
+		r.put(opProperty, op)
+	}
+}
+
 // Delete deletes a property, if there is one of that name and it is not the library's.
 func (r *Row) Delete(name string) {
 	if edm.System(name) {

@@ -166,15 +166,20 @@ func checkTableName(name string) error {
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.name }
 
-// Ensure creates the table unless it exists. 1 request; idempotent. A name that was deleted less than a minute ago is
-// refused by the service with TableBeingDeleted.
+// Ensure creates the table unless it exists. 1 request, sent again where its outcome is unknown; idempotent. A name that was
+// deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error {
-	err := t.write(ctx, "Ensure", keys.Key{}, func(ctx context.Context) error {
-		_, err := t.client.CreateTable(ctx, nil)
-		return err
-	})
-	if errors.Is(err, ErrExists) {
-		return nil
+	r := t.opt.Retry
+	for try := 1; ; try++ {
+		err := t.write(ctx, "Ensure", keys.Key{}, func(ctx context.Context) error {
+			_, err := t.client.CreateTable(ctx, nil)
+			return err
+		})
+		switch {
+		case errors.Is(err, ErrExists):
+			return nil
+		case !unknown(err) && !dialing(err), try >= r.Tries, backOff(ctx, try, r.Wait, r.MaxWait) != nil:
+			return err
+		}
 	}
-	return err
 }

@@ -68,7 +68,7 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 
 // Transact does all operations or none: an entity group transaction. They may be of several types, in one partition of one
 // table, each row once, at most 100 and 4 MiB. Entities that they were made of are renewed when it succeeds and stay as they
-// are when it fails. 1 request.
+// are when it fails. 1 request, and 1 more where a row exists or has changed, to see that this was not its own work.
 //
 //	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&r))
 //
@@ -88,17 +88,13 @@ func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 		}
 		return nil, c.opError("Transact", keys.Key{}, err)
 	}
-	etags, err := c.transact(ctx, "Transact", ops)
-	if err != nil {
-		etags = make([]azcore.ETag, len(ops))
-	}
-	r := &Receipt{ETags: etags}
-	for i, op := range ops {
-		op.settle(etags[i], err)
-		r.stored = append(r.stored, op.stored)
-	}
+	etags, err := c.commit(ctx, "Transact", keys.Key{}, ops, true)
 	if err != nil {
 		return nil, err
+	}
+	r := &Receipt{ETags: etags}
+	for _, op := range ops {
+		r.stored = append(r.stored, op.stored)
 	}
 	return r, nil
 }
@@ -154,49 +150,35 @@ func readable(k keys.Key) keys.Key {
 	return k
 }
 
-// transact sends a transaction and judges its outcome.
-func (c *core) transact(ctx context.Context, verb string, ops []Op) (etags []azcore.ETag, err error) {
-	ctx, end := c.span(ctx, verb)
-	defer func() { end(err) }()
-	if err := ctx.Err(); err != nil {
-		return nil, c.opError(verb, keys.Key{}, err)
-	}
-	ctx, cancel := bound(ctx, c.opt.WriteTimeout)
-	defer cancel()
+// transact sends a transaction once and judges its outcome. failed is the operation that was refused, -1 for none.
+func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
 	serr := c.submit(call.Write(ctx, c.tryTimeout()), &call, ops)
 	var large *wire.BodyError
 	switch {
 	case errors.As(serr, &large):
-		return nil, c.opError(verb, keys.Key{}, tooLarge(large.Size))
+		return nil, -1, wire.NotSent, tooLarge(large.Size)
 	case call.Status() == http.StatusRequestEntityTooLarge:
-		return nil, c.opError(verb, keys.Key{}, &condition{tooLarge(int(call.Sent())), wire.Redact(serr)})
+		return nil, -1, wire.Refused, &condition{tooLarge(int(call.Sent())), wire.Redact(serr)}
 	case serr == nil && call.Status() != http.StatusAccepted:
 		serr = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
 		fallthrough
 	case call.Status() != http.StatusAccepted:
-		return nil, c.writeError(verb, rowOf(ops), &call, serr)
+		return nil, -1, call.Verdict(serr), c.judged(&call, wire.Redact(serr))
 	}
 	// The service has answered. What the SDK has made of the reply is not looked at: it takes cut ones for success.
 	body, err := call.Body()
 	if err == nil {
 		var failure *wire.Failure
 		if etags, failure, err = wire.ParseReply(body, len(ops)); failure != nil {
-			return nil, c.refused(verb, &call, ops, failure)
+			verdict, err := c.failed(&call, ops, failure)
+			return nil, failure.Index, verdict, err
 		}
 	}
 	if err != nil {
-		return nil, c.opError(verb, rowOf(ops), &condition{ErrUnknownOutcome, wire.Redact(err)})
+		return nil, -1, wire.Unknown, &condition{ErrUnknownOutcome, wire.Redact(err)}
 	}
-	return etags, nil
-}
-
-// rowOf is the row that an error about a whole transaction names: that of a transaction that only moves it.
-func rowOf(ops []Op) keys.Key {
-	if last := ops[len(ops)-1]; last.verb == "Rekey" {
-		return readable(last.key)
-	}
-	return keys.Key{}
+	return etags, -1, wire.Done, nil
 }
 
 // submit calls the SDK. It panics on replies that it did not expect; the reply is there all the same.
@@ -242,16 +224,16 @@ func (op Op) action() aztables.TransactionAction {
 	return a
 }
 
-// refused is the error of a transaction of which the service refused one operation.
-func (c *core) refused(verb string, call *wire.Call, ops []Op, f *wire.Failure) error {
+// failed is the error of a transaction of which the service refused one operation.
+func (c *core) failed(call *wire.Call, ops []Op, f *wire.Failure) (wire.Verdict, error) {
 	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.Part(f.Status)}
 	err := c.judged(call, re)
 	if unknown(err) {
-		return c.opError(verb, rowOf(ops), err)
+		return wire.Unknown, err
 	}
 	b := &BatchError{Index: f.Index, Code: f.Code, Err: err}
 	if f.Index >= 0 {
 		b.Key = readable(ops[f.Index].key)
 	}
-	return c.opError(verb, keys.Key{}, b)
+	return wire.Refused, b
 }

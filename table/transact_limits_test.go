@@ -22,7 +22,7 @@ func TestTransactRefusesBeforehand(t *testing.T) {
 	w := deaf(t)
 	s := bare(w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "other", staffSchema, nil)
+	other, err := table.New(s, "other", staffSchema, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestTransactSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bags, err := table.New(s, "bags", table.Schema[bag]{}, nil)
+	bags, err := table.New(s, "bags", table.Schema[bag]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTransactSize(t *testing.T) {
 	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("a byte over the limit: %v, %s", err, w.requests())
 	}
-	plain, err := table.New(bare(deaf(t)), "bags", table.Schema[bag]{}, nil)
+	plain, err := table.New(bare(deaf(t)), "bags", table.Schema[bag]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		}
 		return failure(413, "RequestBodyTooLarge"), nil
 	}}
-	bags, err := table.New(bare(w), "bags", table.Schema[bag]{}, nil)
+	bags, err := table.New(bare(w), "bags", table.Schema[bag]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}

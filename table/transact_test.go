@@ -355,7 +355,7 @@ func TestTransactEnds(t *testing.T) {
 				<-r.Context().Done()
 				return nil, &url.Error{Op: "Post", URL: "http://x/?sig=secret", Err: r.Context().Err()}
 			}}
-			o := &table.Options{}
+			o := once()
 			set(o)
 			staff, err := table.New(bare(w), "staff", staffSchema, o)
 			if err != nil {

@@ -38,7 +38,7 @@ func TestTrapT01(t *testing.T) {
 		}
 	}
 	type loose struct{ Name string }
-	tab, err := table.New(bare(w), "staff", table.Schema[loose]{}, nil)
+	tab, err := table.New(bare(w), "staff", table.Schema[loose]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestTrapT06(t *testing.T) {
 	tab, err := table.New(bare(w), "ttt", table.Schema[numbers]{
 		Partition: keys.BindRaw(func(n *numbers) *string { return &n.P }),
 		Row:       keys.BindRaw(func(n *numbers) *string { return &n.R }),
-	}, nil)
+	}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestTrapT07(t *testing.T) {
 	tab, err := table.New(bare(w), "ttt", table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, nil)
+	}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestTrapT08(t *testing.T) {
 	}
 	type row struct{ When time.Time }
 	w := &wire{answer: func(*http.Request, string) (*http.Response, error) { return done(), nil }}
-	tab, err := table.New(bare(w), "ttt", table.Schema[row]{}, nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestTrapT09(t *testing.T) {
 	tab, err := table.New(bare(w), "ttt", table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, nil)
+	}, once())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func people(t *testing.T, properties string) (*table.Table[person], *wire) {
 		}
 		return reply(200, row), nil
 	}}
-	tab, err := table.New(bare(w), "people", personSchema(), nil)
+	tab, err := table.New(bare(w), "people", personSchema(), once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,10 +73,10 @@ func TestVersions(t *testing.T) {
 	ctx := context.Background()
 	family := table.FieldOf(func(p *person) *string { return &p.Family })
 	for stored, old := range map[string]bool{
-		`"Name":"James Bond","Age":40,"Badge":"x","_op":"o"`:                                        true,
-		`"_type":"person","Name":"James Bond","Age":40,"Badge":"x","_op":"o"`:                       true,
-		`"First":"James","Last":"Bond","Age":40,"Badge":"x","_type":"person","_v":1,"_op":"o"`:      true,
-		`"_type":"person","_v":2,"First":"James","Family":"Bond","Age":40,"Badge":"x","_op":"o"`:    false,
+		`"Name":"James Bond","Age":40,"Badge":"x","_life":"o"`:                                      true,
+		`"_type":"person","Name":"James Bond","Age":40,"Badge":"x","_life":"o"`:                     true,
+		`"First":"James","Last":"Bond","Age":40,"Badge":"x","_type":"person","_v":1,"_life":"o"`:    true,
+		`"_type":"person","_v":2,"First":"James","Family":"Bond","Age":40,"Badge":"x","_life":"o"`:  false,
 		`"_v@odata.type":"Edm.Int64","_v":"2","First":"James","Family":"Bond","Age":40,"Badge":"x"`: false,
 	} {
 		tab, w := people(t, stored)
@@ -110,7 +110,7 @@ func TestVersions(t *testing.T) {
 				t.Errorf("%s became %s", stored, body)
 			}
 		}
-		if strings.Contains(body, `"Name"`) || strings.Contains(body, `"Last"`) || strings.Contains(stored, "_op") != strings.Contains(body, `"_op":"o"`) {
+		if strings.Contains(body, `"Name"`) || strings.Contains(body, `"Last"`) || strings.Contains(stored, "_life") != strings.Contains(body, `"_life":"o"`) {
 			t.Errorf("%s became %s", stored, body)
 		}
 		if err := tab.Merge(ctx, e, family.Set("Bourne")); err != nil {
@@ -175,7 +175,7 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	schema := personSchema()
 	schema.Version, schema.Upgrade = 1, nil
-	added, err := table.New(bare(w), "people", schema, nil)
+	added, err := table.New(bare(w), "people", schema, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	// The first release of a program, which knows no versions, meets a row of a later one.
 	schema.Type, schema.Version = "", 0
-	first, err := table.New(bare(w), "people", schema, nil)
+	first, err := table.New(bare(w), "people", schema, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestVersionsRefused(t *testing.T) {
 	} {
 		s := personSchema()
 		change(&s)
-		if _, err := table.New(bare(w), "people", s, nil); !errors.As(err, &value) {
+		if _, err := table.New(bare(w), "people", s, once()); !errors.As(err, &value) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -279,20 +279,20 @@ func TestOtherType(t *testing.T) {
 func TestRowsAreEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, w := people(t, `"_type":"person","_v":2,"First":"James","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o"`)
-	rows, err := table.New(bare(w), "people", table.Schema[table.Row]{}, nil)
+	_, w := people(t, `"_type":"person","_v":2,"First":"James","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_life":"o"`)
+	rows, err := table.New(bare(w), "people", table.Schema[table.Row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
 	e, err := rows.Update(ctx, seven, func(r *table.Row) error {
 		r.Delete("First")
-		r.Delete("_op") // not the user's to delete
+		r.Delete("_life") // not the user's to delete
 		return errors.Join(r.Set("Seen", time.Unix(0, 0)), r.Set("L", int64(6)), r.Set("Nothing", nil))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.last().body; got != `{"D":3,"D@odata.type":"Edm.Double","L":"6","L@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"007","Seen":"1970-01-01T00:00:00Z","Seen@odata.type":"Edm.DateTime","_op":"o","_type":"person","_v":2}` {
+	if got := w.last().body; got != `{"D":3,"D@odata.type":"Edm.Double","L":"6","L@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"007","Seen":"1970-01-01T00:00:00Z","Seen@odata.type":"Edm.DateTime","_life":"o","_type":"person","_v":2}` {
 		t.Error(got)
 	}
 	if e.Value.Key != seven || e.Key != seven {
@@ -307,8 +307,8 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Errorf("a copy's change is seen: %v", d)
 	}
 	// Another bag in the place of the first keeps what is the library's, and brings none of its own.
-	_, other := people(t, `"_type":"company","_op":"theirs","_ix":"theirs","First":"Jim"`)
-	strangers, err := table.New(bare(other), "people", table.Schema[table.Row]{}, nil)
+	_, other := people(t, `"_type":"company","_life":"theirs","_ix":"theirs","First":"Jim"`)
+	strangers, err := table.New(bare(other), "people", table.Schema[table.Row]{}, once())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Value = stranger.Value
-	if err := rows.Replace(ctx, e); err != nil || w.last().body != `{"First":"Jim","PartitionKey":"p","RowKey":"007","_op":"o","_type":"person","_v":2}` {
+	if err := rows.Replace(ctx, e); err != nil || w.last().body != `{"First":"Jim","PartitionKey":"p","RowKey":"007","_life":"o","_type":"person","_v":2}` {
 		t.Errorf("%v, %s", err, w.last().body)
 	}
 	// The key of a row is its own.
@@ -384,7 +384,7 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Error(err)
 	}
 	// A row becomes an entity, as Get would have read it.
-	people, err := table.New(bare(w), "people", personSchema(), nil)
+	people, err := table.New(bare(w), "people", personSchema(), once())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,21 @@ import (
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (_ *Entity[T], err error) {
 	ctx, end := t.span(ctx, "Update")
 	defer func() { end(err) }()
+	name := "" // of the last write
 	for round := 1; ; round++ {
 		e, err := t.get(ctx, "Update", k)
 		if err != nil {
 			return nil, err
 		}
+		if name != "" && e.op() == name {
+			return e, nil // the refusal was met by its own work: the request had arrived twice
+		}
 		if err := change(&e.Value); err != nil {
 			return nil, err
 		}
-		err = t.replaceOp("Update", e).send(ctx)
+		op := t.replaceOp("Update", e)
+		op.lazy, op.name = true, &name
+		err = op.send(ctx)
 		switch {
 		case err == nil:
 			return e, nil

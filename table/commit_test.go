@@ -1,0 +1,253 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// inMemory is a table of employee 1 on a service of its own.
+func inMemory(t *testing.T, o *table.Options) (*table.Table[employee], *table.Entity[employee], *storagetest.Service) {
+	t.Helper()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	check(err)
+	check(staff.Ensure(context.Background()))
+	e, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	s.Count()
+	return staff, e, s
+}
+
+// TestTriesRunOut: what is known when no try was answered, and what it has cost.
+func TestTriesRunOut(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		fault    storagetest.Fault
+		want     error // nil: done
+		requests string
+		took     time.Duration // at least
+	}{
+		"every reply lost":   {storagetest.LostReply(), nil, "1 get, 4 insert", 700 * time.Millisecond},
+		"every request lost": {storagetest.LostRequest(), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
+		"always busy":        {storagetest.Refuse(503, "ServerBusy"), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
+		"nobody there":       {storagetest.NotSent(), errors.ErrUnsupported, "4 insert", 700 * time.Millisecond},
+		"never answered":     {storagetest.Hang(), table.ErrUnknownOutcome, "3 insert", 30 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			staff, _, s := inMemory(t, nil)
+			s.SetFaults(storagetest.OfKind("insert", c.fault))
+			start := time.Now()
+			e, err := staff.Insert(context.Background(), &employee{"Sales", 2, "Smith", 30})
+			took := time.Since(start)
+			switch {
+			case c.want == nil:
+				if err != nil || string(e.ETag) != s.Rows("staff")[1].ETag {
+					t.Errorf("%s: %v", what, err)
+				}
+			case err == nil || errors.Is(err, table.ErrUnknownOutcome) != (c.want == table.ErrUnknownOutcome):
+				t.Errorf("%s: %v", what, err)
+			}
+			if got := s.Count(); got != c.requests || took < c.took || took > c.took+3*time.Second {
+				t.Errorf("%s: %s in %v", what, got, took)
+			}
+		})
+	}
+}
+
+// TestHungService: a call ends with its context.
+func TestHungService(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		staff, e, s := inMemory(t, nil)
+		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Hang() })
+		for what, call := range map[string]func(context.Context) error{
+			"insert": func(ctx context.Context) error {
+				_, err := staff.Insert(ctx, &employee{"Sales", 9, "x", 1})
+				return err
+			},
+			"update": func(ctx context.Context) error {
+				_, err := staff.Update(ctx, e.Key, func(*employee) error { return nil })
+				return err
+			},
+			"transact": func(ctx context.Context) error {
+				_, err := table.Transact(ctx, staff.UpsertOp(&e.Value, table.ReplaceExisting))
+				return err
+			},
+		} {
+			for _, after := range []time.Duration{time.Millisecond, 5 * time.Second, 12 * time.Second} {
+				ctx, cancel := context.WithTimeout(context.Background(), after)
+				start := time.Now()
+				err := call(ctx)
+				if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > after+100*time.Millisecond {
+					t.Errorf("%s, a context of %v: %v after %v", what, after, err, took)
+				}
+				cancel()
+			}
+		}
+	})
+}
+
+// TestNames: every row carries the name of its write, one for a transaction; names sort by time; NoOp leaves them out, and
+// what somebody else has put there.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	moment := time.Date(2026, 11, 21, 1, 2, 3, 0, time.UTC)
+	o := &table.Options{}
+	o.Now = func() time.Time { moment = moment.Add(time.Millisecond); return moment }
+	staff, e, s := inMemory(t, o)
+	name := func(i int) string { op, _ := s.Rows("staff")[i].Get("_op").(string); return op }
+	last := name(0)
+	for what, write := range map[string]func() error{
+		"replace": func() error { return staff.Replace(ctx, e) },
+		"merge":   func() error { return staff.Merge(ctx, e, age.Set(3)) },
+		"any":     func() error { return staff.MergeAny(ctx, e.Key, age.Set(4)) },
+		"upsert":  func() error { _, err := staff.Upsert(ctx, &e.Value, table.MergeExisting); return err },
+	} {
+		if what == "any" || what == "upsert" { // which e does not know of
+			e, _ = staff.Get(ctx, e.Key)
+		}
+		check(write())
+		if now := name(0); now <= last || len(now) != 26 {
+			t.Errorf("%s: %s after %s", what, now, last)
+		}
+		last = name(0)
+		var err error
+		if e, err = staff.Get(ctx, e.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := table.Transact(ctx, staff.ReplaceOp(e), staff.InsertOp(&employee{"Sales", 2, "x", 1}))
+	check(err)
+	if name(0) != name(1) || name(0) <= last {
+		t.Errorf("%s and %s", name(0), name(1))
+	}
+	last = name(0)
+	_, err = table.Transact(ctx, staff.PinOp(e))
+	check(err)
+	if name(0) != last {
+		t.Error("a pin has written something")
+	}
+	row, err := e.Row()
+	check(err)
+	if op, _ := row.Get("_op"); op != last {
+		t.Errorf("the entity thinks it is from %v, not %s", op, last)
+	}
+	o.NoOp = true
+	plain, err := table.New(clientOf(s), "staff", staffSchema, o)
+	check(err)
+	e, err = plain.Get(ctx, e.Key)
+	check(err)
+	check(plain.Replace(ctx, e))
+	if got := name(0); got != "" {
+		t.Errorf("still %s", got)
+	}
+}
+
+func clientOf(s *storagetest.Service) *aztables.ServiceClient {
+	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
+	check(err)
+	return c
+}
+
+// T10: the SDK repeats every request whose reply was lost, and reports what the second try meets.
+func TestTrapT10(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000002"}`)
+	for what, c := range map[string]struct {
+		bare func(*aztables.Client, *table.Entity[employee]) error
+		code string
+		ours func(*table.Table[employee], *table.Entity[employee]) error
+	}{
+		"insert": {func(c *aztables.Client, _ *table.Entity[employee]) error {
+			_, err := c.AddEntity(ctx, body, nil)
+			return err
+		}, "EntityAlreadyExists",
+			func(s *table.Table[employee], _ *table.Entity[employee]) error {
+				_, err := s.Insert(ctx, &employee{"Sales", 2, "x", 1})
+				return err
+			}},
+		"replace": {func(c *aztables.Client, e *table.Entity[employee]) error {
+			_, err := c.UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001"}`), &aztables.UpdateEntityOptions{IfMatch: &e.ETag, UpdateMode: aztables.UpdateModeReplace})
+			return err
+		}, "UpdateConditionNotSatisfied", func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Replace(ctx, e) }},
+		"transaction": {func(c *aztables.Client, _ *table.Entity[employee]) error {
+			_, err := c.SubmitTransaction(ctx, []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: body}}, nil)
+			return err
+		}, "EntityAlreadyExists", func(s *table.Table[employee], _ *table.Entity[employee]) error {
+			_, err := table.Transact(ctx, s.InsertOp(&employee{"Sales", 2, "x", 1}))
+			return err
+		}},
+		"delete": {func(c *aztables.Client, e *table.Entity[employee]) error {
+			_, err := c.DeleteEntity(ctx, "Sales", "empid_000001", &aztables.DeleteEntityOptions{IfMatch: &e.ETag})
+			return err
+		}, "ResourceNotFound", nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			lose := func(s *storagetest.Service) {
+				lost := false
+				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
+					now := !lost && q.Kind != "get"
+					lost = lost || now
+					return now
+				}, storagetest.LostReply()))
+			}
+			_, e, s := inMemory(t, nil)
+			lose(s)
+			var re *azcore.ResponseError
+			if err := c.bare(clientOf(s).NewClient("staff"), e); err == nil || !errors.As(err, &re) || !strings.Contains(err.Error(), c.code) {
+				t.Errorf("%s: the SDK says %v", what, err)
+			}
+			staff, e, s := inMemory(t, nil)
+			lose(s)
+			if c.ours == nil {
+				// Of a row that is gone nobody can say who has deleted it.
+				if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
+					t.Errorf("%s: ours says %v", what, err)
+				}
+			} else if err := c.ours(staff, e); err != nil {
+				t.Errorf("%s: ours says %v", what, err)
+			}
+		})
+	}
+}
+
+// T12: a write may land when its caller has given up and has looked for it in vain. Reading back says nothing; ours does not
+// conclude from it that the write was not done.
+func TestTrapT12(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		staff, _, s := inMemory(t, nil)
+		s.SetFaults(storagetest.OfKind("insert", storagetest.Late(0)))
+		bare := clientOf(s).NewClient("staff")
+		_, err := bare.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000007"}`), nil)
+		_, rerr := bare.GetEntity(ctx, "Sales", "empid_000007", nil)
+		s.Deliver()
+		if err == nil || rerr == nil || len(s.Rows("staff")) != 2 {
+			t.Errorf("%v, %v, %d rows", err, rerr, len(s.Rows("staff")))
+		}
+		_, err = staff.Insert(ctx, &employee{"Sales", 8, "x", 1})
+		if !errors.Is(err, table.ErrUnknownOutcome) {
+			t.Errorf("before it lands: %v", err)
+		}
+		if s.Deliver(); len(s.Rows("staff")) != 3 {
+			t.Errorf("%d rows", len(s.Rows("staff")))
+		}
+	})
+}
