@@ -133,7 +133,7 @@ func (f Fault) inside(i, n int) *failure {
 }
 
 // Plan decides what goes wrong with each request, before it is carried out. It is called for one request at a time, in the
-// order of their numbers.
+// order of their numbers. It may look at the service, and must not send requests.
 type Plan func(Request) Fault
 
 // AtRequest is a plan for the request with a number.

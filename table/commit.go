@@ -3,7 +3,10 @@ package table
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
+	"reflect"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -28,7 +31,10 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 	}
 	ctx, cancel := bound(ctx, c.opt.WriteTimeout)
 	defer cancel()
-	w := c.named(ops, together)
+	w, err := c.named(ops, together)
+	if err != nil {
+		return nil, c.opError(verb, k, err)
+	}
 	etags, err = w.run(ctx)
 	for i, op := range w.ops {
 		if err != nil {
@@ -49,17 +55,17 @@ type write struct {
 }
 
 // named gives a write its name.
-func (c *core) named(ops []Op, together bool) *write {
-	w := &write{core: c, ops: slices.Clone(ops), together: together, name: c.opt.newOp()}
-	for i := range w.ops {
-		if w.ops[i].name != nil {
-			*w.ops[i].name = w.name
-		}
-		if marked(w.ops[i].body) {
-			w.ops[i].body, w.ops[i].marked = mark(w.ops[i].body, w.name), true
+func (c *core) named(ops []Op, together bool) (w *write, err error) {
+	w = &write{core: c, ops: slices.Clone(ops), together: together}
+	if w.name, err = c.opt.newOp(); err != nil {
+		return nil, err
+	}
+	for i, op := range w.ops {
+		if op.room {
+			w.ops[i].body, w.ops[i].marked = mark(op.body, w.name), true
 		}
 	}
-	return w
+	return w, nil
 }
 
 // run sends the write until its outcome is known, or its time or its tries are over.
@@ -83,14 +89,27 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 		if last = err; try >= r.Tries || backOff(ctx, try, r.Wait, r.MaxWait) != nil {
 			break
 		}
+		// What has no condition would be done once more, over what others have done since. The others are told.
+		if doubt != nil && w.unconditional() {
+			if etags, ours, err := w.ours(ctx, -1, witnesses); ours && err == nil {
+				return etags, nil
+			}
+		}
 	}
 	if doubt == nil {
 		return nil, last
 	}
-	if etags, ours, err := w.ours(ctx, w.witness(-1)); ours && err == nil {
+	if etags, ours, err := w.ours(ctx, -1, witnesses); ours && err == nil {
 		return etags, nil
 	}
 	return nil, doubt
+}
+
+// unconditional tells whether nothing of the write depends on what is stored.
+func (w *write) unconditional() bool {
+	return !slices.ContainsFunc(w.ops, func(op Op) bool {
+		return op.kind == aztables.TransactionTypeAdd || op.match != "" && op.match != azcore.ETagAny
+	})
 }
 
 // dialing tells whether a request could not be sent because nobody was there, which may be otherwise soon.
@@ -112,21 +131,25 @@ func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verd
 
 // refused is the outcome of a write that the service has refused, for an operation; doubt is what was unknown before.
 func (w *write) refused(ctx context.Context, failed int, refusal, doubt error) ([]azcore.ETag, error) {
-	at := w.witness(failed)
-	if at < 0 || doubt == nil && !w.repeated(failed, refusal) {
-		if doubt != nil {
-			return nil, doubt
-		}
+	if doubt == nil && !w.repeated(failed, refusal) {
 		return nil, refusal
 	}
-	etags, ours, err := w.ours(ctx, at)
+	most := 1 // of a request that arrived twice, the row that was refused tells
+	if doubt != nil {
+		most = witnesses
+	}
+	etags, ours, err := w.ours(ctx, failed, most)
+	var re *azcore.ResponseError
 	switch {
 	case err == nil && ours:
 		return etags, nil
 	case doubt != nil:
 		return nil, doubt
+	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
+		return nil, refusal // who may not read cannot look; see Grant
 	case err != nil:
-		return nil, &condition{ErrUnknownOutcome, refusal}
+		// Not the refusal's condition: it may be its own work that it has met.
+		return nil, &condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", brief(refusal), wire.Redact(err))}
 	}
 	return nil, refusal
 }
@@ -138,8 +161,6 @@ func (w *write) repeated(failed int, refusal error) bool {
 		return false
 	}
 	switch op := w.ops[failed]; {
-	case op.lazy:
-		return false
 	case op.kind == aztables.TransactionTypeAdd:
 		return errors.Is(refusal, ErrExists)
 	case op.kind == aztables.TransactionTypeDelete:
@@ -149,44 +170,55 @@ func (w *write) repeated(failed int, refusal error) bool {
 	}
 }
 
-// witness is an operation whose row tells whether the write was done: the one that was refused, or another one; -1 if there
-// is none, for rows that are deleted say nothing.
-func (w *write) witness(failed int) int {
-	if failed >= 0 && w.ops[failed].marked {
-		return failed
-	}
-	return slices.IndexFunc(w.ops, func(op Op) bool { return op.marked })
-}
-
 // superseded stands for the ETag of a version that was overwritten before anybody learned it. It fits no row.
 const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
 
-// ours tells whether the write was done: whether a row carries its name. If so, the other rows are read for their ETags.
-func (w *write) ours(ctx context.Context, at int) (etags []azcore.ETag, ours bool, err error) {
-	if at < 0 {
-		return nil, false, nil
+// witnesses is how many rows are asked at most about a write that is in doubt.
+const witnesses = 10
+
+// ours tells whether the write was done: whether any of its rows carries its name, the one that was refused before the others;
+// rows that are deleted say nothing. At most so many are asked. If so, the other rows are read for their ETags.
+func (w *write) ours(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
+	var order []int
+	for i, op := range w.ops {
+		switch {
+		case op.marked && i == failed:
+			order = slices.Insert(order, 0, i)
+		case op.marked:
+			order = append(order, i)
+		}
 	}
 	etags = make([]azcore.ETag, len(w.ops))
-	if etags[at], ours, err = w.carried(ctx, w.ops[at].key); err != nil || !ours {
-		return nil, false, err
+	at := -1
+	for _, i := range order[:min(len(order), most)] {
+		if etags[i], ours, err = w.carried(ctx, w.ops[i]); err != nil {
+			return nil, false, err
+		}
+		if at = i; ours {
+			break
+		}
+	}
+	if !ours {
+		return nil, false, nil
 	}
 	for i, op := range w.ops {
 		if i == at || op.kind == aztables.TransactionTypeDelete {
 			continue
 		}
-		if etags[i], ours, err = w.carried(ctx, op.key); err != nil || !ours {
+		if etags[i], _, err = w.carried(ctx, op); err != nil || etags[i] == "" {
 			etags[i] = superseded
 		}
 	}
 	return etags, true, nil
 }
 
-// carried reads a row and tells whether it carries the write's name. A row that is not there does not.
-func (w *write) carried(ctx context.Context, k keys.Key) (azcore.ETag, bool, error) {
+// carried reads a row and tells whether it carries the write's name. A row that is not there does not. The ETag is that of
+// what the write has left, or superseded if something else is there by now.
+func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool, err error) {
 	ctx, cancel := bound(ctx, w.core.opt.ReadTimeout)
 	defer cancel()
 	var call wire.Call
-	resp, err := w.core.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
+	resp, err := w.core.client.GetEntity(call.Read(ctx), op.key.PartitionKey(), op.key.RowKey(), nil)
 	if err != nil {
 		if known(err) == ErrNotFound {
 			err = nil
@@ -202,9 +234,38 @@ func (w *write) carried(ctx context.Context, k keys.Key) (azcore.ETag, bool, err
 	if err != nil {
 		return "", false, err
 	}
-	op, err := r.Find(opProperty)
 	if in.ETag == "" {
 		in.ETag = string(resp.ETag)
 	}
-	return azcore.ETag(in.ETag), err == nil && op.S == w.name, err
+	name, err := r.Find(opProperty)
+	if err != nil {
+		return "", false, err
+	}
+	etag = azcore.ETag(in.ETag)
+	if op.left != nil && !sameRow(op.left(op.body), r) {
+		etag = superseded
+	}
+	return etag, name.S == w.name, nil
+}
+
+// sameRow tells whether a row that was read holds what was written, and nothing else.
+func sameRow(written []byte, read *edm.Reader) bool {
+	if written == nil {
+		return true // what it was is not kept, so nothing is built on it
+	}
+	w := edm.NewReader(written)
+	if _, err := w.One(); err != nil {
+		return false
+	}
+	a, err1 := w.Columns()
+	b, err2 := read.Columns()
+	if err1 != nil || err2 != nil || len(a) != len(b) {
+		return false
+	}
+	for _, c := range a {
+		if !slices.ContainsFunc(b, func(d edm.Column) bool { return reflect.DeepEqual(c, d) }) {
+			return false
+		}
+	}
+	return true
 }

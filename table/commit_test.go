@@ -3,6 +3,7 @@ package table_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,9 +19,9 @@ import (
 )
 
 // inMemory is a table of employee 1 on a service of its own.
-func inMemory(t *testing.T, o *table.Options) (*table.Table[employee], *table.Entity[employee], *storagetest.Service) {
+func inMemory(t *testing.T, o *table.Options) (*table.Table[employee], *table.Entity[employee], *interposed) {
 	t.Helper()
-	s := storagetest.New(nil)
+	s := &interposed{Service: storagetest.New(nil)}
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
 	check(err)
 	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
@@ -30,6 +31,19 @@ func inMemory(t *testing.T, o *table.Options) (*table.Table[employee], *table.En
 	check(err)
 	s.Count()
 	return staff, e, s
+}
+
+// interposed is a service to which something can happen before a request.
+type interposed struct {
+	*storagetest.Service
+	before func(*http.Request)
+}
+
+func (i *interposed) Do(r *http.Request) (*http.Response, error) {
+	if f := i.before; f != nil {
+		f(r)
+	}
+	return i.Service.Do(r)
 }
 
 // TestTriesRunOut: what is known when no try was answered, and what it has cost.
@@ -158,7 +172,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func clientOf(s *storagetest.Service) *aztables.ServiceClient {
+func clientOf(s *interposed) *aztables.ServiceClient {
 	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
 	check(err)
 	return c
@@ -199,7 +213,7 @@ func TestTrapT10(t *testing.T) {
 		}, "ResourceNotFound", nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			lose := func(s *storagetest.Service) {
+			lose := func(s *interposed) {
 				lost := false
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
 					now := !lost && q.Kind != "get"
@@ -250,4 +264,160 @@ func TestTrapT12(t *testing.T) {
 			t.Errorf("%d rows", len(s.Rows("staff")))
 		}
 	})
+}
+
+// lostOnce lets a fault happen to the first request that writes, and calls meanwhile when it is sent again.
+func lostOnce(s *interposed, fault storagetest.Fault, meanwhile func()) {
+	n := 0
+	s.before = func(r *http.Request) {
+		if r.Method == http.MethodGet {
+			return
+		}
+		s.SetFaults(nil)
+		if n++; n == 1 {
+			s.SetFaults(func(storagetest.Request) storagetest.Fault { s.SetFaults(nil); return fault })
+			return
+		}
+		s.before = nil
+		if meanwhile != nil {
+			meanwhile()
+		}
+	}
+}
+
+// TestFoundByReading: what an entity knows of a write whose outcome was found by reading.
+func TestFoundByReading(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		// Nobody else was there: the entity is what is stored.
+		staff, e, s := inMemory(t, nil)
+		pinned, err := staff.Insert(ctx, &employee{"Sales", 2, "Pinned", 1})
+		check(err)
+		lostOnce(s, storagetest.LostReply(), nil)
+		r, err := table.Transact(ctx, staff.MergeOp(e, age.Set(50)), staff.PinOp(pinned), staff.InsertOp(&employee{"Sales", 3, "New", 1}))
+		check(err)
+		for i, row := range s.Rows("staff") {
+			if string(r.ETags[i]) != row.ETag {
+				t.Errorf("row %d has %s, not %s", i, row.ETag, r.ETags[i])
+			}
+		}
+		for _, x := range []*table.Entity[employee]{e, pinned, table.Stored[employee](r, 2)} {
+			if err := staff.Replace(ctx, x); err != nil {
+				t.Errorf("%v: %v", x.Key, err)
+			}
+		}
+		// A program that knows nothing of names has changed the row since: its change is not overwritten.
+		lostOnce(s, storagetest.LostReply(), func() {
+			_, err := clientOf(s).NewClient("staff").UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001","Bonus":true}`), nil)
+			check(err)
+		})
+		e.Value.Age = 60
+		if err := staff.Replace(ctx, e); err != nil {
+			t.Errorf("done, and told %v", err)
+		}
+		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
+			t.Errorf("over what somebody else has written: %v", err)
+		}
+		// Any row of a transaction proves it.
+		e, err = staff.Get(ctx, e.Key)
+		check(err)
+		lostOnce(s, storagetest.LostReply(), func() {
+			_, err := staff.Update(ctx, e.Key, func(e *employee) error { e.Age = 70; return nil })
+			check(err)
+		})
+		if _, err := table.Transact(ctx, staff.MergeOp(e, age.Set(61)), staff.InsertOp(&employee{"Sales", 4, "New", 1})); err != nil {
+			t.Errorf("a transaction of which a row was overwritten: %v", err)
+		}
+		// What has no condition is not done once more over a rival's work.
+		lostOnce(s, storagetest.LostReply(), func() { t.Error("sent again") })
+		check(staff.MergeAny(ctx, e.Key, age.Set(80)))
+	})
+}
+
+// TestTwiceInPartition: a transaction that arrives twice is not begun again, even where nobody may look.
+func TestTwiceInPartition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		for _, blind := range []bool{false, true} {
+			staff, e, s := inMemory(t, nil)
+			s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+				switch {
+				case q.Kind == "transaction":
+					return storagetest.Twice()
+				case blind && q.Number > 4:
+					return storagetest.Refuse(500, "InternalError")
+				}
+				return storagetest.Fault{}
+			})
+			_, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
+				e, err := table.GetIn(tx, staff, empid.Of(1))
+				if err == nil {
+					e.Value.Age++
+					tx.Do(staff.ReplaceOp(e))
+				}
+				return err
+			})
+			if got := s.Rows("staff")[0].Get("Age"); got != int32(45) || (err != nil) != blind || blind && (!errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrChanged)) {
+				t.Errorf("blind %v: %v, %v", blind, got, err)
+			}
+			_ = e
+		}
+	})
+}
+
+// TestUpdateTwice: also in the last round its own work is not taken for a rival's.
+func TestUpdateTwice(t *testing.T) {
+	t.Parallel()
+	o := &table.Options{}
+	o.Retry.Rounds = 1
+	staff, e, s := inMemory(t, o)
+	s.SetFaults(storagetest.OfKind("replace", storagetest.Twice()))
+	e, err := staff.Update(context.Background(), e.Key, func(e *employee) error { e.Age++; return nil })
+	if err != nil || e.Value.Age != 45 || s.Rows("staff")[0].Get("Age") != int32(45) {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestBlind: who may not read is told of a refusal as ever.
+func TestBlind(t *testing.T) {
+	t.Parallel()
+	staff, e, s := inMemory(t, nil)
+	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationPermissionMismatch")))
+	if _, err := staff.Insert(context.Background(), &e.Value); !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+}
+
+// TestNewID: what makes no names is refused before anything is sent, and what looks like the room for a name is a value like
+// any other.
+func TestNewID(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, id := range []string{"", "SHORT", strings.Repeat("X", 32), `"\\\\\\\\\\\\\\\`[:16], "ABCDEFGHIJKLMNO-"} {
+		o := &table.Options{}
+		o.NewID = func() string { return id }
+		var ve *table.ValueError
+		if _, err := table.New(bare(deaf(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for _, noOp := range []bool{false, true} {
+		o := &table.Options{}
+		o.NoOp = noOp
+		staff, _, s := inMemory(t, o)
+		const odd = "??????????????????????????"
+		_, err := staff.Insert(ctx, &employee{"Sales", 2, odd, 1})
+		check(err)
+		rows, err := table.New(clientOf(s), "staff", table.Schema[table.Row]{}, o)
+		check(err)
+		bag := table.Row{Key: at("Sales", 3)}
+		check(bag.Set("Text", odd))
+		_, err = rows.Insert(ctx, &bag)
+		check(err)
+		if a, b := s.Rows("staff")[1].Get("LastName"), s.Rows("staff")[2].Get("Text"); a != odd || b != odd {
+			t.Errorf("%v, %v", a, b)
+		}
+	}
 }

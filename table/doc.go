@@ -53,7 +53,9 @@
 //   - the row carries the name of a third write, which may have come after ours or in its place.
 //
 // What no row can tell: a request that the network repeats of itself, and whose work a rival overwrites before anybody looks,
-// is taken for refused; and an insert, or what goes past the ETag, may be repeated by the network at any later time.
+// is taken for refused. An insert whose row a rival deletes before anybody looks may be done once more, and so may what goes
+// past the ETag, over what rivals have written since; each may also arrive late, when its caller has long been told. Programs
+// that write to a row beside this library are not seen by its name.
 //
 // # Writing several rows
 //

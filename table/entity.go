@@ -49,16 +49,6 @@ func (e *Entity[T]) Row() (*Row, error) {
 	return &Row{Key: e.Key, ETag: e.ETag, Timestamp: e.Timestamp, columns: columns}, nil
 }
 
-// op is the name of the write that the row is from, "" if it has none.
-func (e *Entity[T]) op() string {
-	r := edm.NewReader(e.raw)
-	if _, err := r.One(); err != nil {
-		return ""
-	}
-	op, _ := r.Find(opProperty)
-	return op.S
-}
-
 // Composite is a field that is stored in several properties. The pointer to the field's type implements it.
 //
 // PropertySuffixes is called on a zero value and always returns the same list; a property's name is the field's followed

@@ -25,6 +25,9 @@ import (
 //   - A range of rows needs a single partition: the service goes by the order of both keys together, so that between two
 //     partitions every row would be in the range.
 //
+// A holder who may not read cannot look whether a row that exists, or has changed, is its own work, done by a request that
+// arrived twice; it is told that it was refused.
+//
 // Anybody who has the signature has the grant until it expires, or the account key is renewed, or the stored policy is
 // withdrawn.
 type Grant struct {

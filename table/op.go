@@ -23,9 +23,11 @@ type Op struct {
 	body  []byte
 	err   error
 
-	marked bool    // the body carries the name of the write
-	lazy   bool    // whoever sends it looks himself whether a refusal was met by its own work
-	name   *string // where the name is to be told, or nil
+	room   bool // the body ends with room for the name of the write
+	marked bool // it is named there
+
+	// left is the row as it is once this is done, by the body that was sent, as far as that is known; nil if it is not.
+	left func(body []byte) []byte
 
 	open   func() error              // what has become of the entity since this was made, or nil
 	stored any                       // the *Entity that the row is once this is done, or nil
@@ -89,8 +91,11 @@ func (op Op) settle(etag azcore.ETag, err error) {
 
 // op begins a write.
 func (t *Table[T]) op(verb string, kind aztables.TransactionType, k keys.Key) Op {
-	return Op{core: &t.core, verb: verb, kind: kind, key: k}
+	return Op{core: &t.core, verb: verb, kind: kind, key: k, room: !t.opt.NoOp && kind != aztables.TransactionTypeDelete, left: entire}
 }
+
+// entire is what is left by operations that bring the whole row.
+func entire(body []byte) []byte { return body }
 
 // of is op for an entity that was read.
 func (t *Table[T]) of(verb string, kind aztables.TransactionType, e *Entity[T], entire bool) Op {
@@ -144,6 +149,7 @@ func (t *Table[T]) upsertOp(verb string, k keys.Key, v *T, mode UpsertMode) Op {
 	case ReplaceExisting:
 		op.done = e.renew
 	case MergeExisting:
+		op.left = nil
 		op.kind, op.done = aztables.TransactionTypeInsertMerge, func(etag azcore.ETag, _ []byte) { e.renew(etag, nil) }
 		if t.schema.Version > 0 {
 			op.err = &ValueError{Field: "UpsertMode", Reason: "MergeExisting cannot be used where rows have versions, for it does not see that of the row: Update, or ReplaceExisting"}
@@ -187,13 +193,15 @@ func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
 	if op.body, op.err = t.merged(e, sets); op.err != nil {
 		return op
 	}
-	op.done = func(etag azcore.ETag, body []byte) {
-		apply(&e.Value, sets)
-		var raw []byte
+	op.left = func(body []byte) (raw []byte) {
 		if e.raw != nil {
 			raw, _ = edm.Overlay(e.raw, body) // as merged has seen it
 		}
-		e.renew(etag, raw)
+		return raw
+	}
+	op.done = func(etag azcore.ETag, body []byte) {
+		apply(&e.Value, sets)
+		e.renew(etag, op.left(body))
 	}
 	return op
 }
@@ -201,7 +209,7 @@ func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
 // MergeAnyOp is [Table.MergeAny] as part of a transaction.
 func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 	op := t.op("MergeAny", aztables.TransactionTypeUpdateMerge, k)
-	op.match = azcore.ETagAny
+	op.match, op.left = azcore.ETagAny, nil
 	switch op.body, op.err = t.encodeSets(k, sets); {
 	case op.err != nil:
 	case t.oneWay():
@@ -220,6 +228,7 @@ func (t *Table[T]) PinOp(e *Entity[T]) Op {
 	if op.err != nil {
 		return op
 	}
+	op.room, op.left = false, func([]byte) []byte { return e.raw }
 	op.body, op.done = keysAlone(e.Key), func(etag azcore.ETag, _ []byte) {
 		upgraded := e.upgraded // the row is of the version that it was
 		e.renew(etag, e.raw)

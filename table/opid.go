@@ -19,15 +19,19 @@ const (
 	opLength = opTime + 16
 )
 
-// newOp names a write.
-func (o *Common) newOp() string {
+// newOp names a write. Errors: *ValueError for a NewID that makes something else than it should.
+func (o *Common) newOp() (string, error) {
+	id := o.NewID()
+	if len(id) != opLength-opTime || strings.Trim(id, opDigits+"ILOU") != "" {
+		return "", &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+	}
 	b := make([]byte, opTime, opLength)
 	ms := uint64(o.Now().UnixMilli())
 	for i := opTime - 1; i >= 0; i-- {
 		b[i] = opDigits[ms&31]
 		ms >>= 5
 	}
-	return string(b) + o.NewID()
+	return string(b) + id, nil
 }
 
 // newID is 80 bits of chance.
@@ -46,10 +50,7 @@ var unnamed = strings.Repeat("?", opLength)
 // reserve leaves room for the name of the write, as the last property of a body.
 func reserve(w *edm.Writer) { w.Put(opProperty, edm.Value{Kind: edm.String, S: unnamed}) }
 
-// marked tells whether a body has room for a name, which nothing follows.
-func marked(body []byte) bool { return bytes.HasSuffix(body, []byte(`"`+unnamed+`"}`)) }
-
-// mark names the write in a body.
+// mark names the write in a body that has room for it.
 func mark(body []byte, op string) []byte {
 	named := bytes.Clone(body)
 	copy(named[len(named)-len(unnamed)-2:], op)

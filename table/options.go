@@ -20,7 +20,8 @@ type Common struct {
 	// Retry bounds tries and rounds.
 	Retry Retry
 
-	// NoOp leaves out the property _op, in which every row that is written names the write it is from. Without it, what has
+	// NoOp leaves out the property _op, in which every row that is written names the write it is from: one of the 252 that
+	// an entity may have. Without it, what has
 	// become of a write whose reply was lost cannot be told from what others have done, and is ErrUnknownOutcome.
 	NoOp bool
 

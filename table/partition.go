@@ -106,6 +106,8 @@ func (tx *Tx) inside() error {
 func (tx *Tx) lost(err error) bool {
 	var be *BatchError
 	switch {
+	case unknown(err):
+		return false
 	case errors.Is(err, ErrChanged):
 		return true
 	case !errors.As(err, &be) || be.Index < 0 || !errors.Is(err, ErrExists) && !errors.Is(err, ErrNotFound):

@@ -88,7 +88,9 @@ func (r *Row) named(raw []byte) {
 	}
 	if op, err := in.Find(opProperty); err == nil && op.Kind == edm.String {
 		r.put(opProperty, op)
+		return
 	}
+	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == opProperty })
 }
 
 // Delete deletes a property, if there is one of that name and it is not the library's.

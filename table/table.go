@@ -102,6 +102,9 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}
 	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema}
+	if _, err := t.opt.newOp(); err != nil {
+		return nil, fmt.Errorf("table: New %s: %w", name, err)
+	}
 	bound, err := t.boundFields()
 	if err == nil {
 		typ := reflect.TypeFor[T]()
@@ -170,6 +173,8 @@ func (t *Table[T]) Name() string { return t.name }
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error {
 	r := t.opt.Retry
+	ctx, cancel := bound(ctx, t.opt.WriteTimeout)
+	defer cancel()
 	for try := 1; ; try++ {
 		err := t.write(ctx, "Ensure", keys.Key{}, func(ctx context.Context) error {
 			_, err := t.client.CreateTable(ctx, nil)

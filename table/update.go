@@ -9,7 +9,7 @@ import (
 
 // Update reads the entity under k, lets change change it, and replaces it by its ETag; where another writer was faster, it
 // starts again from a fresh read, at most Retry.Rounds times. change may be called several times, each time with what is
-// stored then; its error ends Update and comes back as it is. 2 requests for each round.
+// stored then; its error ends Update and comes back as it is. 2 requests for each round, 3 where it has met a faster writer.
 //
 // Errors: ErrNotFound; ErrChanged where every round met a faster writer; ErrKeyChanged where change touched a field of the
 // key; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of Get
@@ -17,21 +17,15 @@ import (
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (_ *Entity[T], err error) {
 	ctx, end := t.span(ctx, "Update")
 	defer func() { end(err) }()
-	name := "" // of the last write
 	for round := 1; ; round++ {
 		e, err := t.get(ctx, "Update", k)
 		if err != nil {
 			return nil, err
 		}
-		if name != "" && e.op() == name {
-			return e, nil // the refusal was met by its own work: the request had arrived twice
-		}
 		if err := change(&e.Value); err != nil {
 			return nil, err
 		}
-		op := t.replaceOp("Update", e)
-		op.lazy, op.name = true, &name
-		err = op.send(ctx)
+		err = t.replaceOp("Update", e).send(ctx)
 		switch {
 		case err == nil:
 			return e, nil
