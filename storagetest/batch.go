@@ -122,7 +122,7 @@ func (b *batch) reply(c *call, replies []*reply, failed int) *reply {
 	w.WriteString("--" + outer + "\r\n")
 	if !b.set {
 		w.WriteString(head)
-		replies[0].part(&w, "", false)
+		replies[0].part(&w, "")
 	} else {
 		w.WriteString("Content-Type: multipart/mixed; boundary=" + inner + "\r\n\r\n")
 		for i, r := range replies {
@@ -132,7 +132,7 @@ func (b *batch) reply(c *call, replies []*reply, failed int) *reply {
 			if id == "0" {
 				id = ""
 			}
-			r.part(&w, id, true)
+			r.part(&w, id)
 		}
 		w.WriteString("--" + inner + "--\r\n")
 	}
@@ -250,7 +250,7 @@ func (c *call) inner(text []byte) (*call, *failure) {
 	if !ok || address == "" || !strings.HasPrefix(proto, "HTTP/1.") {
 		return nil, errInput
 	}
-	path, text1, _ := strings.Cut(address, "?")
+	path, rawQuery, _ := strings.Cut(address, "?")
 	if u, err := url.Parse(path); err == nil && u.Host != "" {
 		base, err := url.Parse(c.base)
 		if err != nil || u.Host != base.Host {
@@ -258,7 +258,7 @@ func (c *call) inner(text []byte) (*call, *failure) {
 		}
 		path = strings.TrimPrefix(u.EscapedPath(), base.Path)
 	}
-	query, err := parseQueryString(text1)
+	query, err := parseQueryString(rawQuery)
 	op := &call{method: method, path: path, query: query, header: http.Header(head), body: body, account: c.account, base: c.base, version: c.version, grant: c.grant, id: c.id}
 	if err != nil {
 		op.bad = errQuery

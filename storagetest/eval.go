@@ -57,7 +57,7 @@ func compare(p, with Property) (n int, ok bool) {
 			with = Property{Type: Double, Value: float64(i)}
 		}
 	}
-	if i, is := with.Value.(int64); is && with.Name == digits1 && p.Type == Double {
+	if i, is := with.Value.(int64); is && with.Name == untyped && p.Type == Double {
 		with = Property{Type: Double, Value: float64(i)}
 	}
 	if p.Type != with.Type {

@@ -3,7 +3,7 @@ package storagetest
 import "time"
 
 // TryFilter parses a filter and, if it is one, holds rows against it, by itself and by the bounds that it gives to keys.
-func TryFilter(_ *Service, text string) {
+func TryFilter(text string) {
 	e, f := parseFilter(text)
 	if f != nil {
 		return

@@ -166,7 +166,7 @@ func (p *filterParser) operand() (v Property, isName bool) {
 	p.space()
 	start := p.rest
 	if strings.HasPrefix(start, "'") {
-		return p.text1(String), false
+		return p.literal(String), false
 	}
 	if start != "" && (start[0] == '-' || start[0] == '+' || start[0] >= '0' && start[0] <= '9') {
 		return p.number(), false
@@ -182,7 +182,7 @@ func (p *filterParser) operand() (v Property, isName bool) {
 			p.fail()
 			return v, false
 		}
-		return p.text1(t), false
+		return p.literal(t), false
 	case w == "true" || w == "false":
 		return Property{Type: Boolean, Value: w == "true"}, false
 	case w == "null":
@@ -200,8 +200,8 @@ func (p *filterParser) operand() (v Property, isName bool) {
 	return v, true
 }
 
-// text1 reads a text in quotes as a value of a type.
-func (p *filterParser) text1(t Type) (v Property) {
+// literal reads a text in quotes as a value of a type.
+func (p *filterParser) literal(t Type) (v Property) {
 	start := p.rest
 	s, rest, f := quoted(p.rest)
 	if f != nil {
@@ -223,8 +223,8 @@ func (p *filterParser) text1(t Type) (v Property) {
 	return v
 }
 
-// digits1 is the name of a literal of digits alone, which is of the type that it needs.
-const digits1 = "digits"
+// untyped is the name of a literal of digits alone, which takes the type of what it is compared with.
+const untyped = "untyped"
 
 // number reads 5, 5L, 5.0, 5e3, 5.0d.
 func (p *filterParser) number() (v Property) {
@@ -243,7 +243,7 @@ func (p *filterParser) number() (v Property) {
 	} else if i, err := strconv.ParseInt(text, 10, 64); err == nil && i == int64(int32(i)) {
 		return Property{Type: Int32, Value: int32(i)}
 	} else if err == nil {
-		return Property{Name: digits1, Type: Int64, Value: i}
+		return Property{Name: untyped, Type: Int64, Value: i}
 	} else if f, ok := parseDouble(strings.TrimRight(text, "DdFf")); ok {
 		return Property{Type: Double, Value: f}
 	}

@@ -65,8 +65,8 @@ func place(value string) (*string, *failure) {
 	return &key, f
 }
 
-// query answers a query of rows with one page. more says how the page ends early: after so many rows that were found,
-// although there are more; below 0 it does not.
+// query answers a query of rows with one page. end is after how many rows it ends although there are more; below 0 it does not
+// end early.
 func (s *state) query(c *call, t target, end int) *reply {
 	tab := s.table(t.table)
 	if tab == nil {

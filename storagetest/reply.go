@@ -117,7 +117,7 @@ func (r *reply) head(now time.Time) http.Header {
 }
 
 // part writes the answer as one of a transaction's, in the order in which the service writes the lines of its head.
-func (r *reply) part(b *bytes.Buffer, contentID string, set bool) {
+func (r *reply) part(b *bytes.Buffer, contentID string) {
 	fmt.Fprintf(b, "HTTP/1.1 %d %s\r\n", r.status, http.StatusText(r.status))
 	line := func(name, value string) {
 		if value != "" {

@@ -101,6 +101,28 @@ func attempts() map[string]attempt {
 	}
 }
 
+// workload is one program that makes the attempt, and a check of what it was told, unless it has died.
+func (a attempt) workload(check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
+	return func() crashtest.Workload {
+		var told error
+		ended := false
+		return crashtest.Workload{
+			Setup: hired,
+			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
+				told = a.write(ctx, staffOf(p))
+				ended = ctx.Err() == nil
+				return told
+			}},
+			Check: func(s *storagetest.Service) error {
+				if !ended {
+					return nil
+				}
+				return check(s, told)
+			},
+		}
+	}
+}
+
 // TestEveryFault: each write, with each fault at each of its requests: what its caller is told is what has happened. It is
 // told that nobody knows only where the table says so.
 func TestEveryFault(t *testing.T) {
@@ -110,28 +132,13 @@ func TestEveryFault(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			outcomes := map[string]int{}
-			build := func() crashtest.Workload {
-				var told error
-				ended := false
-				return crashtest.Workload{
-					Setup: hired,
-					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-						told = a.write(ctx, staffOf(p))
-						ended = ctx.Err() == nil
-						return told
-					}},
-					Check: func(s *storagetest.Service) error {
-						if !ended {
-							return nil // it died, and was told nothing
-						}
-						outcome, err := a.judge(s, told)
-						mu.Lock()
-						defer mu.Unlock()
-						outcomes[outcome]++
-						return err
-					},
-				}
-			}
+			build := a.workload(func(s *storagetest.Service, told error) error {
+				outcome, err := a.judge(s, told)
+				mu.Lock()
+				defer mu.Unlock()
+				outcomes[outcome]++
+				return err
+			})
 			r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
 				return append(crashtest.Faults(q), storagetest.CutClean(0), storagetest.CutClean(300), storagetest.CutClean(-3))
 			}, Pairs: -1})
@@ -150,29 +157,17 @@ func TestEveryPair(t *testing.T) {
 	for name, a := range attempts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			build := func() crashtest.Workload {
-				var told error
-				ended := false
-				return crashtest.Workload{
-					Setup: hired,
-					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-						told = a.write(ctx, staffOf(p))
-						ended = ctx.Err() == nil
-						return told
-					}},
-					Check: func(s *storagetest.Service) error {
-						applied := a.applied(ages(s))
-						switch {
-						case !ended || errors.Is(told, table.ErrUnknownOutcome):
-						case told == nil && !applied:
-							return errors.New("told that it is done, and it is not")
-						case told != nil && applied && !(a.gone != nil && errors.Is(told, table.ErrNotFound)):
-							return fmt.Errorf("told that it was refused, and it is done: %w", told)
-						}
-						return nil
-					},
+			build := a.workload(func(s *storagetest.Service, told error) error {
+				applied := a.applied(ages(s))
+				switch {
+				case errors.Is(told, table.ErrUnknownOutcome):
+				case told == nil && !applied:
+					return errors.New("told that it is done, and it is not")
+				case told != nil && applied && !(a.gone != nil && errors.Is(told, table.ErrNotFound)):
+					return fmt.Errorf("told that it was refused, and it is done: %w", told)
 				}
-			}
+				return nil
+			})
 			r := crashtest.Enumerate(t, build, nil)
 			r.Require(t)
 			t.Log(r)

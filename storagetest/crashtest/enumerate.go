@@ -24,12 +24,12 @@ func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 		// How many requests come after it decides how late it can be.
 		after := golden.total
 		var firsts []outcome
-		for _, m := range e.mishaps(golden.requests[i], i+1, 0) {
+		for _, m := range e.mishaps(golden.requests[i], i+1) {
 			out := e.run([]mishap{m})
 			after = max(after, out.total)
 			firsts = append(firsts, out)
 		}
-		for _, m := range e.late(golden.requests[i], i+1, 0, min(e.opt.Late, after-i)) {
+		for _, m := range e.late(golden.requests[i], i+1, min(e.opt.Late, after-i)) {
 			out := e.run([]mishap{m})
 			if soon(m) {
 				firsts = append(firsts, out)
@@ -40,7 +40,7 @@ func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 		}
 		for _, first := range firsts {
 			for j := i + 1; j < len(first.requests); j++ {
-				for _, m := range append(e.mishaps(first.requests[j], j+1, 0), e.late(first.requests[j], j+1, 0, min(e.opt.Late, 1))...) {
+				for _, m := range append(e.mishaps(first.requests[j], j+1), e.late(first.requests[j], j+1, min(e.opt.Late, 1))...) {
 					e.run(append(first.mishaps[:1:1], m))
 				}
 			}
@@ -70,7 +70,7 @@ type outcome struct {
 }
 
 // mishaps are what can happen to a request, but for being late.
-func (e *enumeration) mishaps(q storagetest.Request, at, _ int) (all []mishap) {
+func (e *enumeration) mishaps(q storagetest.Request, at int) (all []mishap) {
 	for _, f := range e.opt.Faults(q) {
 		all = append(all, mishap{at: at, fault: f})
 	}
@@ -83,11 +83,11 @@ func (e *enumeration) mishaps(q storagetest.Request, at, _ int) (all []mishap) {
 }
 
 // late are the ways in which a request can be late, up to after a number of others.
-func (e *enumeration) late(q storagetest.Request, at, from, most int) (all []mishap) {
+func (e *enumeration) late(q storagetest.Request, at, most int) (all []mishap) {
 	if reads(q) || e.opt.Late < 0 {
 		return nil
 	}
-	for n := from; n <= most; n++ {
+	for n := range most + 1 {
 		all = append(all, mishap{at: at, fault: storagetest.Late(n)}, mishap{at: at, fault: storagetest.Again(n)})
 		if e.opt.Deaths > 0 {
 			all = append(all, mishap{at: at, fault: storagetest.Late(n), dies: true})
