@@ -3,26 +3,20 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"reflect"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // commit carries out a write: one operation, or several as a transaction. It is the only way in which entities are written.
 //
-// A write that could not be sent, or whose outcome is unknown, is sent again: the same operations, under the same name. What
-// an operation with a condition then meets may be its own work, and so may be what any operation meets whose request arrived
-// twice. The name that the row carries tells: where it is ours, the write is done. Where it is not, the refusal stands if the
-// write was sent once; if it was sent before, it may have been done and overwritten since, and nobody knows.
+// A write is planned: what the maintainers of its tables derive from it stands in the same transaction, and so does an intent
+// where there are effects or where it is to be exact. Then it is sent, under one name, until its outcome is known. Where that is
+// a refusal which a new plan may avoid, since a rival was faster at a row that the plan itself has read, or since a derived row
+// was not as it should have been, it is planned again.
 func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, together bool) (etags []azcore.ETag, err error) {
 	ctx, end := c.span(ctx, verb)
 	defer func() { end(err) }()
@@ -31,241 +25,279 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 	}
 	ctx, cancel := bound(ctx, c.opt.WriteTimeout)
 	defer cancel()
-	w, err := c.named(ops, together)
-	if err != nil {
+	w := &write{core: c, ops: ops, together: together, found: map[string]found{}}
+	for _, op := range ops {
+		w.exact = w.exact || op.core.exact
+		if op.core.outbox != nil {
+			w.outbox = op.core.outbox
+		}
+	}
+	if etags, err = w.do(ctx); err != nil {
+		for _, op := range ops {
+			op.settle("", err)
+		}
 		return nil, c.opError(verb, k, err)
 	}
-	etags, err = w.run(ctx)
-	for i, op := range w.ops {
-		if err != nil {
-			op.settle("", err)
-			continue
-		}
-		op.settle(etags[i], nil)
-	}
-	return etags, c.opError(verb, k, err)
+	w.settle(etags)
+	return etags, nil
 }
 
 // write is one write on its way.
 type write struct {
 	core     *core
-	ops      []Op
-	together bool   // as a transaction
-	name     string // that its rows carry
+	ops      []Op // the caller's, as they were made
+	together bool // the caller asked for a transaction
+	outbox   Outbox
+	exact    bool
+
+	name  string // that its rows carry, and its intent
+	found map[string]found
+	doubt error // an earlier request may have been carried out, or may still be
+	loose bool  // a request that was refused could be carried out later
+	hint  Hint
+
+	// The plan.
+	steps   []Op // the intent, if there is one, the caller's, and the derived
+	batch   bool // they are one transaction
+	intent  bool
+	effects bool
 }
 
-// named gives a write its name.
-func (c *core) named(ops []Op, together bool) (w *write, err error) {
-	w = &write{core: c, ops: slices.Clone(ops), together: together}
-	if w.name, err = c.opt.newOp(); err != nil {
+// settle makes the caller's entities what was stored.
+func (w *write) settle(etags []azcore.ETag) {
+	for i, op := range w.callers() {
+		op.settle(etags[i], nil)
+	}
+}
+
+// callers are the caller's operations among the steps.
+func (w *write) callers() []Op { return w.steps[w.first() : w.first()+len(w.ops)] }
+
+// first is the step that the caller's operations begin at.
+func (w *write) first() int {
+	if w.intent {
+		return 1
+	}
+	return 0
+}
+
+// outcome is what has become of the steps.
+type outcome struct {
+	verdict wire.Verdict
+	etags   []azcore.ETag // of the steps
+	failed  int           // the step that was refused, -1 for none
+	err     error
+	dead    bool // what was sent under the name will never be done
+}
+
+// do plans and sends until the outcome is known, or nothing can be done about it.
+func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
+	if w.name, err = w.core.opt.newOp(); err != nil {
 		return nil, err
 	}
-	for i, op := range w.ops {
-		if op.room {
-			w.ops[i].body, w.ops[i].marked = mark(op.body, w.name), true
+	for round := 1; ; {
+		if failed, err := w.plan(ctx); err != nil {
+			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: w.refusedOp(failed, err)})
 		}
-	}
-	return w, nil
-}
-
-// run sends the write until its outcome is known, or its time or its tries are over.
-func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
-	r := w.core.opt.Retry
-	var doubt, last error
-	for try := 1; ; try++ {
-		etags, failed, verdict, err := w.once(ctx)
-		switch verdict {
-		case wire.Done:
-			return etags, nil
-		case wire.Refused:
-			return w.refused(ctx, failed, err, doubt)
-		case wire.Unknown:
-			doubt = err
-		default:
-			if !dialing(err) && doubt == nil {
+		if err := w.announce(ctx); err != nil {
+			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: err})
+		}
+		out := w.send(ctx)
+		switch {
+		case out.verdict == wire.Done:
+			return w.done(ctx, out)
+		case out.verdict != wire.Refused:
+			return w.giveUp(ctx, out)
+		}
+		w.loose = w.loose || !w.final(out)
+		mended, again := w.again(ctx, out)
+		if !again || !mended && round >= w.core.opt.Retry.Rounds {
+			return w.giveUp(ctx, out)
+		}
+		if !mended {
+			if w.core.opt.Retry.pause(ctx, round) != nil {
+				return w.giveUp(ctx, out)
+			}
+			round++
+		}
+		if out.dead {
+			if err := w.rename(ctx); err != nil {
 				return nil, err
 			}
 		}
-		if last = err; try >= r.Tries || backOff(ctx, try, r.Wait, r.MaxWait) != nil {
-			break
+	}
+}
+
+// rename begins anew: what was sent so far will never be done.
+func (w *write) rename(ctx context.Context) (err error) {
+	w.withdraw(ctx)
+	w.doubt, w.loose = nil, false
+	w.name, err = w.core.opt.newOp()
+	return err
+}
+
+// done is the end of a write that was carried out.
+func (w *write) done(ctx context.Context, out outcome) ([]azcore.ETag, error) {
+	w.core.repaired.Add(int64(len(w.found)))
+	w.show(ctx)
+	return w.mine(out.etags), nil
+}
+
+// giveUp is the end of a write that was not carried out, as far as is known. Where it has an intent, that is made certain.
+func (w *write) giveUp(ctx context.Context, out outcome) ([]azcore.ETag, error) {
+	if out.verdict != wire.Unknown && w.doubt == nil && (!w.intent || out.dead || !w.loose) {
+		w.withdraw(ctx)
+		return nil, out.err
+	}
+	if !w.intent {
+		if w.doubt != nil {
+			return nil, w.doubt
 		}
-		// What has no condition would be done once more, over what others have done since. The others are told.
-		if doubt != nil && w.unconditional() {
-			if etags, ours, err := w.ours(ctx, -1, witnesses); ours && err == nil {
-				return etags, nil
+		return nil, out.err
+	}
+	state, err := w.core.fence(ctx, w.partition(), w.name)
+	switch {
+	case err != nil:
+		return nil, w.unknown(either(w.doubt, out.err))
+	case state != IntentAborted:
+		return w.done(ctx, outcome{etags: w.etags(ctx, -1, "")})
+	}
+	w.withdraw(ctx)
+	if out.verdict == wire.Refused {
+		return nil, out.err
+	}
+	return nil, &condition{ErrGivenUp, cause(either(w.doubt, out.err))}
+}
+
+// final tells whether a refusal will be one for ever: a version that is gone does not come back, but a row that is in the way
+// may be deleted.
+func (w *write) final(out outcome) bool {
+	if out.failed < 0 {
+		return true
+	}
+	match := w.steps[out.failed].match
+	return match != "" && match != azcore.ETagAny
+}
+
+func (w *write) partition() string { return w.ops[0].key.PartitionKey() }
+
+// plan makes the steps. failed is the caller's operation that cannot be planned.
+func (w *write) plan(ctx context.Context) (failed int, err error) {
+	w.steps, w.batch, w.intent, w.effects = slices.Clone(w.ops), w.together, false, false
+	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, rows: map[string]*derivedRow{}}
+	for i := range w.steps {
+		w.steps[i].caller = i
+		p.own[w.steps[i].key.RowKey()] = true
+	}
+	for i := range w.steps {
+		if maintain := w.steps[i].maintain; maintain != nil {
+			if err := maintain(ctx, p, &w.steps[i]); err != nil {
+				return i, err
 			}
 		}
 	}
-	if doubt == nil {
-		return nil, last
+	derived, failed, err := p.steps()
+	if err != nil {
+		return failed, err
 	}
-	if etags, ours, err := w.ours(ctx, -1, witnesses); ours && err == nil {
-		return etags, nil
+	w.steps = append(w.steps, derived...)
+	if w.effects = len(p.effects) > 0; w.effects && w.outbox == nil {
+		return -1, ErrNoOutbox
 	}
-	return nil, doubt
+	if w.intent = w.effects || w.exact; w.intent {
+		state := IntentDone
+		if w.effects {
+			state = IntentLive
+		}
+		intent, err := w.core.intentOp(w.partition(), w.name, state, p.effects)
+		if err != nil {
+			return -1, err
+		}
+		w.steps = slices.Insert(w.steps, 0, intent)
+	}
+	if w.batch = w.batch || len(w.steps) > 1; w.batch && len(w.steps) > len(w.ops) {
+		if err := sized(w.steps); err != nil {
+			return -1, err
+		}
+	}
+	for i, op := range w.steps {
+		if op.room {
+			w.steps[i].body, w.steps[i].marked = mark(op.body, w.name), true
+		}
+	}
+	return -1, nil
 }
 
-// unconditional tells whether nothing of the write depends on what is stored.
-func (w *write) unconditional() bool {
-	return !slices.ContainsFunc(w.ops, func(op Op) bool {
-		return op.kind == aztables.TransactionTypeAdd || op.match != "" && op.match != azcore.ETagAny
-	})
-}
-
-// dialing tells whether a request could not be sent because nobody was there, which may be otherwise soon.
-func dialing(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
-}
-
-// once sends the write once. failed is the operation that was refused.
-func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
-	if w.together {
-		return w.core.transact(ctx, w.ops)
+// again tells whether another plan may succeed where this one was refused. mended tells that it was for a derived row that was
+// not as it should have been, and is known now.
+func (w *write) again(ctx context.Context, out outcome) (mended, again bool) {
+	if out.failed < 0 || out.dead {
+		return false, out.dead
 	}
-	var call wire.Call
-	etag, err := w.ops[0].request(call.Write(ctx, w.core.tryTimeout()))
-	verdict = call.Verdict(err)
-	return []azcore.ETag{etag}, 0, verdict, w.core.judged(&call, wire.Redact(err))
-}
-
-// refused is the outcome of a write that the service has refused, for an operation; doubt is what was unknown before.
-func (w *write) refused(ctx context.Context, failed int, refusal, doubt error) ([]azcore.ETag, error) {
-	if doubt == nil && !w.repeated(failed, refusal) {
-		return nil, refusal
-	}
-	most := 1 // of a request that arrived twice, the row that was refused tells
-	if doubt != nil {
-		most = witnesses
-	}
-	etags, ours, err := w.ours(ctx, failed, most)
-	var re *azcore.ResponseError
+	step := w.steps[out.failed]
+	lost := errors.Is(out.err, ErrChanged) || errors.Is(out.err, ErrNotFound) || errors.Is(out.err, ErrExists)
+	d := step.derived
 	switch {
-	case err == nil && ours:
-		return etags, nil
-	case doubt != nil:
-		return nil, doubt
-	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
-		return nil, refusal // who may not read cannot look; see Grant
-	case err != nil:
-		// Not the refusal's condition: it may be its own work that it has met.
-		return nil, &condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", brief(refusal), wire.Redact(err))}
+	case !lost:
+		return false, false
+	case d == nil:
+		return false, step.rival
+	case d.taken != nil && errors.Is(out.err, ErrExists):
+		return false, false
+	case d.shared:
+		return false, true
 	}
-	return nil, refusal
+	f, err := w.core.find(ctx, d.key)
+	if err != nil {
+		return false, false
+	}
+	_, known := w.found[d.key.RowKey()]
+	w.found[d.key.RowKey()] = f
+	return !known, true
 }
 
-// repeated tells whether an operation may have been refused because the write had been done already, its request having
-// arrived twice.
-func (w *write) repeated(failed int, refusal error) bool {
-	if failed < 0 {
-		return false
+// announce hands a write that has effects to the outbox.
+func (w *write) announce(ctx context.Context) (err error) {
+	if !w.effects || w.hint != nil {
+		return nil
 	}
-	switch op := w.ops[failed]; {
-	case op.kind == aztables.TransactionTypeAdd:
-		return errors.Is(refusal, ErrExists)
-	case op.kind == aztables.TransactionTypeDelete:
-		return errors.Is(refusal, ErrNotFound) || errors.Is(refusal, ErrChanged)
-	default:
-		return errors.Is(refusal, ErrChanged)
+	a := Announcement{Table: w.core.name, Partition: w.partition(), Op: w.name, Hidden: 2 * w.core.opt.WriteTimeout}
+	if w.hint, err = w.outbox.Hint(ctx, a); err != nil {
+		w.hint = nil
+		return &condition{ErrOutbox, wire.Redact(err)}
 	}
+	return nil
 }
 
-// superseded stands for the ETag of a version that was overwritten before anybody learned it. It fits no row.
-const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
-
-// witnesses is how many rows are asked at most about a write that is in doubt.
-const witnesses = 10
-
-// ours tells whether the write was done: whether any of its rows carries its name, the one that was refused before the others;
-// rows that are deleted say nothing. At most so many are asked. If so, the other rows are read for their ETags.
-func (w *write) ours(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
-	var order []int
-	for i, op := range w.ops {
-		switch {
-		case op.marked && i == failed:
-			order = slices.Insert(order, 0, i)
-		case op.marked:
-			order = append(order, i)
-		}
+// show lets the workers see the write. It has been done, so it does not fail any more: at worst they see it later.
+func (w *write) show(ctx context.Context) {
+	if w.hint == nil {
+		return
 	}
-	etags = make([]azcore.ETag, len(w.ops))
-	at := -1
-	for _, i := range order[:min(len(order), most)] {
-		if etags[i], ours, err = w.carried(ctx, w.ops[i]); err != nil {
-			return nil, false, err
-		}
-		if at = i; ours {
-			break
-		}
+	if !w.effects {
+		w.withdraw(ctx)
+		return
 	}
-	if !ours {
-		return nil, false, nil
-	}
-	for i, op := range w.ops {
-		if i == at || op.kind == aztables.TransactionTypeDelete {
-			continue
-		}
-		if etags[i], _, err = w.carried(ctx, op); err != nil || etags[i] == "" {
-			etags[i] = superseded
-		}
-	}
-	return etags, true, nil
-}
-
-// carried reads a row and tells whether it carries the write's name. A row that is not there does not. The ETag is that of
-// what the write has left, or superseded if something else is there by now.
-func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool, err error) {
-	ctx, cancel := bound(ctx, w.core.opt.ReadTimeout)
+	ctx, cancel := bound(ctx, w.core.opt.Retry.TryTimeout)
 	defer cancel()
-	var call wire.Call
-	resp, err := w.core.client.GetEntity(call.Read(ctx), op.key.PartitionKey(), op.key.RowKey(), nil)
-	if err != nil {
-		if known(err) == ErrNotFound {
-			err = nil
-		}
-		return "", false, err
-	}
-	body, err := call.Body()
-	if err != nil {
-		return "", false, err
-	}
-	r := edm.NewReader(body)
-	in, err := r.One()
-	if err != nil {
-		return "", false, err
-	}
-	if in.ETag == "" {
-		in.ETag = string(resp.ETag)
-	}
-	name, err := r.Find(opProperty)
-	if err != nil {
-		return "", false, err
-	}
-	etag = azcore.ETag(in.ETag)
-	if op.left != nil && !sameRow(op.left(op.body), r) {
-		etag = superseded
-	}
-	return etag, name.S == w.name, nil
+	_ = w.hint.Show(ctx)
 }
 
-// sameRow tells whether a row that was read holds what was written, and nothing else.
-func sameRow(written []byte, read *edm.Reader) bool {
-	if written == nil {
-		return true // what it was is not kept, so nothing is built on it
+// withdraw takes the hint back. If it cannot, a worker finds that nothing is to be done.
+func (w *write) withdraw(ctx context.Context) {
+	if w.hint == nil {
+		return
 	}
-	w := edm.NewReader(written)
-	if _, err := w.One(); err != nil {
-		return false
+	ctx, cancel := bound(ctx, w.core.opt.Retry.TryTimeout)
+	defer cancel()
+	_ = w.hint.Withdraw(ctx)
+	w.hint = nil
+}
+
+// refusedOp is the error of an operation of the caller's that cannot be planned.
+func (w *write) refusedOp(failed int, err error) error {
+	if !w.together || failed < 0 {
+		return err
 	}
-	a, err1 := w.Columns()
-	b, err2 := read.Columns()
-	if err1 != nil || err2 != nil || len(a) != len(b) {
-		return false
-	}
-	for _, c := range a {
-		if !slices.ContainsFunc(b, func(d edm.Column) bool { return reflect.DeepEqual(c, d) }) {
-			return false
-		}
-	}
-	return true
+	return &BatchError{Index: failed, Key: readable(w.ops[failed].key), Err: public(err)}
 }

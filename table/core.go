@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -20,11 +21,23 @@ type core struct {
 	client  client
 	opt     Common
 	tracer  tracing.Tracer
+
+	outbox   Outbox
+	exact    bool
+	derived  int           // rows that the maintainers of an entity touch at most
+	repaired *atomic.Int64 // derived rows
+}
+
+// plain is the same table for the library's own rows.
+func (c *core) plain() *core {
+	plain := *c
+	plain.outbox, plain.exact, plain.derived = nil, false, 0
+	return &plain
 }
 
 func newCore(s Service, name string, o Common) core {
 	o = o.withDefaults()
-	return core{service: s, name: name, client: s.NewClient(name), opt: o, tracer: o.Tracing.NewTracer("aztablekit", "")}
+	return core{service: s, name: name, client: s.NewClient(name), opt: o, repaired: new(atomic.Int64), tracer: o.Tracing.NewTracer("aztablekit", "")}
 }
 
 // same tells whether two are the same table as far as can be known: of one service, by the name, whose case means nothing.

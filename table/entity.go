@@ -38,11 +38,7 @@ func (e *Entity[T]) Row() (*Row, error) {
 	if e.raw == nil {
 		return nil, nil
 	}
-	r := edm.NewReader(e.raw)
-	if _, err := r.One(); err != nil {
-		return nil, public(err)
-	}
-	columns, err := r.Columns()
+	columns, err := columnsOf(e.raw)
 	if err != nil {
 		return nil, public(err)
 	}

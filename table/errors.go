@@ -33,6 +33,19 @@ var (
 	ErrPartial = errors.New("the entity is not the whole row")
 	// ErrNoETag: the entity was not read from the table or written to it, so nothing is known of the row's version.
 	ErrNoETag = errors.New("the entity carries no ETag of a stored row")
+	// ErrGivenUp: the write could not be carried out in its tries, or was stopped by others; nothing of it was done, nor will be.
+	ErrGivenUp = errors.New("the write was given up; nothing of it is done, nor will be")
+	// ErrExpired: the write is older than IntentRetention and has left nothing, which then says nothing of it.
+	ErrExpired = errors.New("the write is too old for its absence to say anything")
+	// ErrOutbox: the outbox did not take the announcement of the write. Nothing of it was done.
+	ErrOutbox = errors.New("the outbox did not take the announcement")
+	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.With.
+	ErrNoOutbox = errors.New("the write has effects, and the table has no outbox")
+	// ErrOtherOutbox: a transaction holds operations of tables with different outboxes.
+	ErrOtherOutbox = errors.New("the table has another outbox than the transaction")
+	// ErrUnknownMaintainer: the row remembers a maintainer that this handle of the table lacks, and whose rows would be left
+	// behind. See Table.With.
+	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle does not know")
 	// ErrBudget: the list has cost what its budget allows, and there is more. What was yielded is right.
 	ErrBudget = errors.New("the budget of the query is used up")
 
@@ -86,7 +99,8 @@ func (e *OpError) Unwrap() error { return e.Err }
 type condition struct{ is, cause error }
 
 func (c *condition) Error() string {
-	if c.is == ErrUnknownOutcome || c.is == ErrBudget {
+	switch c.is {
+	case ErrUnknownOutcome, ErrBudget, ErrGivenUp, ErrOutbox:
 		return c.is.Error() + " (" + brief(c.cause) + ")"
 	}
 	return c.is.Error()
@@ -95,8 +109,13 @@ func (c *condition) Error() string {
 // brief is an error's text, but for the service's error, whose own text prints the whole reply.
 func brief(err error) string {
 	var re *azcore.ResponseError
-	if c, is := err.(*condition); is && c.is == ErrUnknownOutcome {
-		return c.Error()
+	switch e := err.(type) {
+	case *condition:
+		if e.is == ErrUnknownOutcome {
+			return e.Error()
+		}
+	case *UnknownError, *DerivedError:
+		return err.Error()
 	}
 	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
 		return fmt.Sprintf("the service answered %d", re.StatusCode)

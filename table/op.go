@@ -29,10 +29,17 @@ type Op struct {
 	// left is the row as it is once this is done, by the body that was sent, as far as that is known; nil if it is not.
 	left func(body []byte) []byte
 
-	open   func() error              // what has become of the entity since this was made, or nil
-	stored any                       // the *Entity that the row is once this is done, or nil
-	done   func(azcore.ETag, []byte) // makes that true, by the ETag and the body that was sent
-	doubt  func()                    // nobody knows whether it is done
+	old      []byte                                  // the row as the entity has it, if it has
+	caller   int                                     // which of the caller's it is
+	rival    bool                                    // the row was read for it, so it may be tried again where a rival was faster
+	derived  *derivedRow                             // it is none of the caller's
+	maintain func(context.Context, *Plan, *Op) error // plans what follows from it; nil where nothing does
+
+	open    func() error              // what has become of the entity since this was made, or nil
+	stored  any                       // the *Entity that the row is once this is done, or nil
+	done    func(azcore.ETag, []byte) // makes that true, by the ETag and the body that was sent
+	doubt   func()                    // nobody knows whether it is done
+	certain func()                    // it is known that it is not
 }
 
 // send is a write on its own: one request.
@@ -101,7 +108,9 @@ func entire(body []byte) []byte { return body }
 func (t *Table[T]) of(verb string, kind aztables.TransactionType, e *Entity[T], entire bool) Op {
 	op := t.op(verb, kind, keys.Key{})
 	if op.err = e.usable(entire); e != nil {
-		op.key, op.match, op.stored, op.doubt = e.Key, e.ETag, e, func() { e.doubtful = true }
+		op.key, op.match, op.stored = e.Key, e.ETag, e
+		op.old = e.raw
+		op.doubt, op.certain = func() { e.doubtful = true }, func() { e.doubtful = false }
 		op.open = func() error {
 			if e.doubtful {
 				return errDoubt
@@ -125,7 +134,7 @@ func (t *Table[T]) insertOp(verb string, k keys.Key, v *T) Op {
 	}
 	e := &Entity[T]{Value: *v, Key: k}
 	op.stored, op.done = e, e.renew
-	return op
+	return t.maintained(op, true, nil)
 }
 
 // UpsertOp is [Table.Upsert] as part of a transaction. [Stored] gives the entity.
@@ -157,17 +166,20 @@ func (t *Table[T]) upsertOp(verb string, k keys.Key, v *T, mode UpsertMode) Op {
 	default:
 		op.err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
 	}
-	return op
+	return t.maintained(op, false, nil)
 }
 
 // ReplaceOp is [Table.Replace] as part of a transaction.
-func (t *Table[T]) ReplaceOp(e *Entity[T]) Op { return t.replaceOp("Replace", e) }
+func (t *Table[T]) ReplaceOp(e *Entity[T]) Op {
+	op := t.replaceOp("Replace", e)
+	return t.maintained(op, true, op.old)
+}
 
 // ReplaceAnyOp is [Table.ReplaceAny] as part of a transaction.
 func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op {
 	op := t.replaceOp("ReplaceAny", e)
 	op.match = azcore.ETagAny
-	return op
+	return t.maintained(op, false, nil)
 }
 
 func (t *Table[T]) replaceOp(verb string, e *Entity[T]) Op {
@@ -193,17 +205,19 @@ func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
 	if op.body, op.err = t.merged(e, sets); op.err != nil {
 		return op
 	}
+	old := e.raw
 	op.left = func(body []byte) (raw []byte) {
-		if e.raw != nil {
-			raw, _ = edm.Overlay(e.raw, body) // as merged has seen it
+		if old != nil {
+			raw, _ = edm.Overlay(old, body) // as merged has seen it
 		}
 		return raw
 	}
+	left := op.left
 	op.done = func(etag azcore.ETag, body []byte) {
 		apply(&e.Value, sets)
-		e.renew(etag, op.left(body))
+		e.renew(etag, left(body))
 	}
-	return op
+	return t.maintained(op, old != nil, old)
 }
 
 // MergeAnyOp is [Table.MergeAny] as part of a transaction.
@@ -217,7 +231,7 @@ func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 	case t.schema.Version > 0:
 		op.err = &ValueError{Field: "sets", Reason: "rows of this table have versions, so a merge must see the entity: Get it and use Merge"}
 	}
-	return op
+	return t.maintained(op, false, nil)
 }
 
 // PinOp writes nothing, but lets the transaction fail with ErrChanged or ErrNotFound unless the row is still as e was
@@ -241,12 +255,12 @@ func (t *Table[T]) PinOp(e *Entity[T]) Op {
 func (t *Table[T]) DeleteOp(e *Entity[T]) Op {
 	op := t.of("Delete", aztables.TransactionTypeDelete, e, false)
 	op.stored = nil
-	return op
+	return t.maintained(op, op.old != nil, op.old)
 }
 
 // DeleteAnyOp is [Table.DeleteAny] as part of a transaction.
 func (t *Table[T]) DeleteAnyOp(k keys.Key) Op {
 	op := t.op("DeleteAny", aztables.TransactionTypeDelete, k)
 	op.match, op.err = azcore.ETagAny, k.Err()
-	return op
+	return t.maintained(op, false, nil)
 }

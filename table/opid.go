@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"strings"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 )
@@ -25,13 +26,33 @@ func (o *Common) newOp() (string, error) {
 	if len(id) != opLength-opTime || strings.Trim(id, opDigits+"ILOU") != "" {
 		return "", &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 	}
-	b := make([]byte, opTime, opLength)
-	ms := uint64(o.Now().UnixMilli())
+	return opTimeText(o.Now()) + id, nil
+}
+
+// opTimeText is a time as the names of writes begin with it.
+func opTimeText(t time.Time) string {
+	b := make([]byte, opTime)
+	ms := uint64(max(t.UnixMilli(), 0))
 	for i := opTime - 1; i >= 0; i-- {
 		b[i] = opDigits[ms&31]
 		ms >>= 5
 	}
-	return string(b) + id, nil
+	return string(b)
+}
+
+// opTimeOf is when a write was named.
+func opTimeOf(name string) (time.Time, error) {
+	var ms int64
+	bad := len(name) != opLength || strings.Trim(name, opDigits+"ILOU") != ""
+	for i := 0; i < opTime && !bad; i++ {
+		d := strings.IndexByte(opDigits, name[i])
+		bad = d < 0
+		ms = ms<<5 | int64(d)
+	}
+	if bad {
+		return time.Time{}, &ValueError{Field: "Op", Reason: "is not the name of a write"}
+	}
+	return time.UnixMilli(ms).UTC(), nil
 }
 
 // newID is 80 bits of chance.

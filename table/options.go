@@ -59,6 +59,8 @@ type Retry struct {
 	Delay, MaxDelay time.Duration
 }
 
+const defaultDelay = 20 * time.Millisecond
+
 // withDefaults returns o with its defaults filled in.
 func (o Common) withDefaults() Common {
 	def := func(v *time.Duration, d time.Duration) {
@@ -71,7 +73,7 @@ func (o Common) withDefaults() Common {
 	def(&o.Retry.TryTimeout, DefaultTryTimeout)
 	def(&o.Retry.Wait, 200*time.Millisecond)
 	def(&o.Retry.MaxWait, 3*time.Second)
-	def(&o.Retry.Delay, 20*time.Millisecond)
+	def(&o.Retry.Delay, defaultDelay)
 	def(&o.Retry.MaxDelay, time.Second)
 	if o.Retry.Rounds <= 0 {
 		o.Retry.Rounds = 8

@@ -35,13 +35,18 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err 
 	case remove.err != nil:
 		return fail(remove.err)
 	case to == e.Key:
-		return t.replaceOp("Rekey", e).send(ctx)
+		op := t.replaceOp("Rekey", e)
+		return t.maintained(op, true, op.old).send(ctx)
 	case to.Err() == nil && to.PartitionKey() != e.Key.PartitionKey():
 		return fail(ErrOtherPartition)
 	}
 	insert := t.op("Rekey", aztables.TransactionTypeAdd, to)
 	if insert.body, insert.err = t.create(to, &e.Value, e.raw); insert.err != nil {
 		return fail(insert.err)
+	}
+	remove, insert = t.maintained(remove, true, remove.old), t.maintained(insert, true, nil)
+	if remove.err != nil {
+		return fail(remove.err)
 	}
 	insert.done = func(etag azcore.ETag, body []byte) {
 		e.Key = to

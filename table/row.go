@@ -123,13 +123,38 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 	}
 }
 
+// At is the row under another key, for Insert and Put of a [Plan].
+func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
+
+// encode writes the row under a key. If it is from a write that is being planned, it ends with room for the name of that.
+func (r *Row) encode(k keys.Key) (body []byte, room bool, err error) {
+	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
+	r.write(w, opProperty)
+	if name, ok := r.Get(opProperty); ok && name == unnamed {
+		reserve(w)
+		room = true
+	}
+	body, err = w.Finish()
+	return body, room, err
+}
+
+// columnsOf are the properties of a row as it was read or is sent.
+func columnsOf(raw []byte) ([]edm.Column, error) {
+	r := edm.NewReader(raw)
+	if _, err := r.One(); err != nil {
+		return nil, err
+	}
+	return r.Columns()
+}
+
+// without are columns but for some.
+func without(columns []edm.Column, names ...string) []edm.Column {
+	return slices.DeleteFunc(columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) })
+}
+
 // over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.
 func (r *Row) over(w *edm.Writer, stored []byte, except ...string) error {
-	in := edm.NewReader(stored)
-	if _, err := in.One(); err != nil {
-		return err
-	}
-	columns, err := in.Columns()
+	columns, err := columnsOf(stored)
 	if err != nil {
 		return err
 	}

@@ -78,6 +78,8 @@ type Table[T any] struct {
 	schema Schema[T]
 	plan   *edm.Plan
 
+	maintainers []Maintainer[T]
+
 	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
 	verify bool
 }

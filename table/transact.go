@@ -103,6 +103,7 @@ func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 func together(ops []Op) error {
 	rows := make(map[string]bool, len(ops))
 	size := 0
+	var outbox Outbox
 	for i, op := range ops {
 		fail := func(err error) error { return &BatchError{Index: i, Key: readable(op.key), Err: public(err)} }
 		first := ops[0]
@@ -117,11 +118,31 @@ func together(ops []Op) error {
 			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherPartition, edm.Quote(op.key.PartitionKey()), edm.Quote(first.key.PartitionKey())))
 		case rows[op.key.RowKey()]:
 			return fail(ErrDuplicateRow)
+		case op.core.outbox != nil && outbox != nil && !sameValue(op.core.outbox, outbox):
+			return fail(ErrOtherOutbox)
+		}
+		if op.core.outbox != nil {
+			outbox = op.core.outbox
 		}
 		rows[op.key.RowKey()] = true
 		size += escaped(op.body)
 	}
 	if size > maxTransaction {
+		return tooLarge(size)
+	}
+	return nil
+}
+
+// sized tells whether steps can be one transaction.
+func sized(steps []Op) error {
+	size := 0
+	for _, op := range steps {
+		size += escaped(op.body)
+	}
+	switch {
+	case len(steps) > maxOperations:
+		return &LimitError{Limit: "operations of a transaction, with those of maintainers and the intent", Got: len(steps), Max: maxOperations}
+	case size > maxTransaction:
 		return tooLarge(size)
 	}
 	return nil

@@ -25,7 +25,8 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 		if err := change(&e.Value); err != nil {
 			return nil, err
 		}
-		err = t.replaceOp("Update", e).send(ctx)
+		op := t.replaceOp("Update", e)
+		err = t.maintained(op, true, op.old).send(ctx)
 		switch {
 		case err == nil:
 			return e, nil

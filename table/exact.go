@@ -1,0 +1,171 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// UnknownError is an ErrUnknownOutcome that can be resolved: of a write with an intent, whose context or time was over before it
+// could be seen what has become of it. Another process can resolve it too, by the names that it holds: [Intents.Resolve].
+type UnknownError struct {
+	Table, Partition string
+	Op               string // the name of the write
+	Err              error  // the last that was seen of it
+
+	write *write
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%s (%s; its name is %s)", ErrUnknownOutcome, brief(cause(e.Err)), e.Op)
+}
+
+// Unwrap returns ErrUnknownOutcome and Err.
+func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Err} }
+
+// Resolve finds out whether the write was done; if it was not, it never will be. The entities that it was made of can be used
+// again then: renewed if it was done, as they were if it was not. 1 request if it was not done; if it was, 2, and 1 for each
+// entity. Idempotent. Errors: ErrExpired where the write is older than 24 hours and has left nothing; those of any read.
+func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
+	w := e.write
+	if w == nil {
+		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Intents.Resolve"}
+	}
+	ctx, end := w.core.span(ctx, "Resolve")
+	defer func() { end(err) }()
+	ctx, cancel := bound(ctx, w.core.opt.WriteTimeout)
+	defer cancel()
+	fail := func(err error) (bool, error) {
+		return false, w.core.opError("Resolve", keys.Stored(e.Partition, intentPrefix+e.Op), err)
+	}
+	if err := w.core.fresh(e.Op); err != nil {
+		i, gerr := w.core.intent(ctx, e.Partition, e.Op)
+		if gerr != nil || i == nil {
+			return fail(either(gerr, err))
+		}
+	}
+	state, err := w.core.fence(ctx, e.Partition, e.Op)
+	if err != nil {
+		return fail(err)
+	}
+	if state != IntentAborted {
+		w.settle(w.mine(w.etags(ctx, -1, "")))
+		return true, nil
+	}
+	for _, op := range w.ops {
+		if op.certain != nil {
+			op.certain()
+		}
+	}
+	return false, nil
+}
+
+// mine are the ETags of the caller's operations.
+func (w *write) mine(etags []azcore.ETag) []azcore.ETag {
+	return etags[w.first() : w.first()+len(w.ops)]
+}
+
+// unknown is the error of a write with an intent whose outcome is not known.
+func (w *write) unknown(err error) error {
+	return &UnknownError{Table: w.core.name, Partition: w.partition(), Op: w.name, Err: err, write: w}
+}
+
+// refusedExactly is refused for a write with an intent. Where that is there already, it says what has become of the write.
+// Everything else was refused before it was done, and is not done twice: so another plan may be sent under the same name.
+func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
+	if out.failed != 0 || !errors.Is(out.err, ErrExists) {
+		return out
+	}
+	i, err := w.core.intent(ctx, w.partition(), w.name)
+	switch {
+	case err != nil || i == nil:
+		w.doubt = either(w.doubt, &condition{ErrUnknownOutcome, either(err, errors.New("its intent was there and is gone"))})
+		return outcome{verdict: wire.Unknown, failed: -1, err: w.doubt}
+	case i.State == IntentAborted:
+		w.doubt = nil
+		out.dead, out.err = true, &condition{ErrGivenUp, errors.New("somebody has put a marker in the place of its intent")}
+		return out
+	}
+	return outcome{verdict: wire.Done, etags: w.etags(ctx, -1, "")}
+}
+
+// intent reads an intent, nil if there is none. 1 request.
+func (c *core) intent(ctx context.Context, partition, name string) (*Intent, error) {
+	f, err := c.find(ctx, intentKey(partition, name))
+	if err != nil || f.row == nil {
+		return nil, err
+	}
+	return intentOf(f.row)
+}
+
+// fence puts a marker in the place of an intent, so that its write can never be done any more, or finds that it was done. It
+// tries until the context is over.
+func (c *core) fence(ctx context.Context, partition, name string) (state IntentState, err error) {
+	pause := c.opt.Retry.Wait
+	if pause < 0 {
+		pause = defaultDelay
+	}
+	for try := 1; ; try++ {
+		var final bool
+		if state, final, err = c.fenceOnce(ctx, partition, name); err == nil || final {
+			return state, err
+		}
+		if backOff(ctx, try, pause, max(c.opt.Retry.MaxWait, pause)) != nil {
+			return 0, err
+		}
+	}
+}
+
+// fenceOnce is one try of fence. final tells that another one meets the same error.
+func (c *core) fenceOnce(ctx context.Context, partition, name string) (state IntentState, final bool, err error) {
+	op, err := c.intentOp(partition, name, IntentAborted, nil)
+	if err != nil {
+		return 0, true, err
+	}
+	var call wire.Call
+	_, err = op.request(call.Write(ctx, c.tryTimeout()))
+	verdict := call.Verdict(err)
+	err = c.judged(&call, wire.Redact(err))
+	switch {
+	case verdict == wire.Done:
+		return IntentAborted, true, nil
+	case verdict == wire.Refused && errors.Is(err, ErrExists):
+		i, err := c.intent(ctx, partition, name)
+		if err != nil || i == nil {
+			return 0, false, either(err, ErrNotFound)
+		}
+		return i.State, true, nil
+	}
+	return 0, verdict == wire.Refused || verdict == wire.NotSent && !dialing(err), err
+}
+
+// IntentRetention is how long intents are kept. What is older has left nothing, and nothing can be said of it.
+const IntentRetention = 24 * time.Hour
+
+// fresh tells whether the absence of a write's intent means that it was not done.
+func (c *core) fresh(name string) error {
+	began, err := opTimeOf(name)
+	switch age := c.opt.Now().Sub(began); {
+	case err != nil:
+		return err
+	case age > IntentRetention:
+		return ErrExpired
+	case age < -IntentRetention:
+		return &ValueError{Field: "Op", Reason: "is of a time to come"}
+	}
+	return nil
+}
+
+// cause is what stands behind a condition.
+func cause(err error) error {
+	if c, is := err.(*condition); is {
+		return c.cause
+	}
+	return err
+}

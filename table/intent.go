@@ -1,0 +1,158 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// intentPrefix begins the RowKeys of intents: the name of the write follows.
+const intentPrefix = "~i|"
+
+// IntentState is what an intent says of its write.
+type IntentState int
+
+// The states of an intent. A write whose intent is live or done was committed.
+const (
+	IntentLive    IntentState = iota + 1 // its effects are still to be carried out
+	IntentDone                           // it has no effects, or they were carried out
+	IntentAborted                        // it was not committed and never will be
+)
+
+var intentStates = [...]string{IntentLive: "live", IntentDone: "done", IntentAborted: "aborted"}
+
+// String returns the state as it is stored.
+func (s IntentState) String() string {
+	if s <= 0 || int(s) >= len(intentStates) {
+		return fmt.Sprintf("IntentState(%d)", int(s))
+	}
+	return intentStates[s]
+}
+
+// Intent is the record of a write that had effects or was made exact: a row of its partition, stored in the write's own
+// transaction.
+type Intent struct {
+	Partition keys.Enc
+	Op        string // the name of the write
+	State     IntentState
+	Effects   []Effect
+}
+
+// Time is when the write was begun, by the writer's clock.
+func (i *Intent) Time() time.Time { t, _ := opTimeOf(i.Op); return t }
+
+// The properties of an intent.
+const (
+	stateProperty   = "State"
+	effectsProperty = "Effects" // as JSON, the rest in Effects1, Effects2, …
+	intentVersion   = 1
+)
+
+// maxEffects is the most that the effects of a write have, as they are stored.
+const (
+	maxEffects     = 256 << 10
+	maxEffectsPart = 30 << 10
+)
+
+// storedEffect is an effect in an intent.
+type storedEffect struct {
+	Kind    string `json:"kind"`
+	Version int    `json:"version"`
+	Row     string `json:"row"`
+	Payload []byte `json:"payload"`
+}
+
+// intentOp is the operation that stores an intent. It stands first in its transaction: if that arrives once more, it fails here,
+// and not at a row where it would read as a rival's.
+func (c *core) intentOp(partition, name string, state IntentState, effects []Effect) (Op, error) {
+	op := Op{core: c, kind: aztables.TransactionTypeAdd, key: intentKey(partition, name), left: entire, caller: -1}
+	w := edm.NewWriter(nil, partition, op.key.RowKey())
+	w.Put(versionProperty, edm.Value{Kind: edm.Int32, I: intentVersion})
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state.String()})
+	if len(effects) > 0 {
+		stored := make([]storedEffect, len(effects))
+		for i, e := range effects {
+			stored[i] = storedEffect{e.Kind, e.Version, e.RowKey, e.Payload}
+		}
+		b, err := json.Marshal(stored)
+		if err != nil {
+			return op, err
+		}
+		if len(b) > maxEffects {
+			return op, &LimitError{Limit: "bytes of the effects of a write", Got: len(b), Max: maxEffects}
+		}
+		for i, part := range parts(string(b), maxEffectsPart) {
+			w.Put(partName(effectsProperty, i), edm.Value{Kind: edm.String, S: part})
+		}
+	}
+	body, err := w.Finish()
+	op.body = body
+	return op, err
+}
+
+func intentKey(partition, name string) keys.Key { return keys.Stored(partition, intentPrefix+name) }
+
+// partName is the property of a part of a long text.
+func partName(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprint(name, i)
+}
+
+// parts cuts a text into parts of at most so many bytes, between characters.
+func parts(s string, most int) (all []string) {
+	for len(s) > most {
+		cut := most
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		all, s = append(all, s[:cut]), s[cut:]
+	}
+	return append(all, s)
+}
+
+// intentOf reads an intent from its row.
+func intentOf(r *Row) (*Intent, error) {
+	i := &Intent{Partition: r.Key.Partition(), Op: strings.TrimPrefix(r.Key.RowKey(), intentPrefix)}
+	if v, _ := r.Get(versionProperty); v != int32(intentVersion) {
+		n, _ := v.(int32)
+		return nil, &VersionError{"intent", int(n), intentVersion}
+	}
+	state, _ := r.Get(stateProperty)
+	for s := IntentLive; s <= IntentAborted; s++ {
+		if state == s.String() {
+			i.State = s
+		}
+	}
+	if i.State == 0 {
+		return nil, &DecodeError{Field: stateProperty, Reason: "is none of live, done and aborted"}
+	}
+	var text strings.Builder
+	for n := 0; ; n++ {
+		part, _ := r.Get(partName(effectsProperty, n))
+		s, ok := part.(string)
+		if !ok {
+			break
+		}
+		text.WriteString(s)
+	}
+	if text.Len() == 0 {
+		return i, nil
+	}
+	var stored []storedEffect
+	if err := json.Unmarshal([]byte(text.String()), &stored); err != nil {
+		return nil, &DecodeError{Field: effectsProperty, Reason: "is not what a write has stored"}
+	}
+	for _, e := range stored {
+		i.Effects = append(i.Effects, Effect{e.Kind, e.Version, e.Row, e.Payload})
+	}
+	return i, nil
+}

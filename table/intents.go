@@ -1,0 +1,160 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Intents are the intents of a table: what workers read of the writes whose effects they carry out.
+type Intents struct{ core *core }
+
+// Intents are those of the table.
+func (t *Table[T]) Intents() *Intents { return &Intents{&t.core} }
+
+// NewIntents are the intents of a table whose types need not be known. It sends nothing. Errors are those of New.
+func NewIntents(service Service, tableName string, o *Options) (*Intents, error) {
+	t, err := New(service, tableName, Schema[Row]{}, o)
+	if err != nil {
+		return nil, err
+	}
+	return t.Intents(), nil
+}
+
+// Get reads an intent. 1 request. Errors: ErrNotFound, which says nothing of the write: it may still be done; see Resolve. And
+// *VersionError for an intent of a later version of this library.
+func (in *Intents) Get(ctx context.Context, partition keys.Enc, op string) (_ *Intent, err error) {
+	return in.read(ctx, "Get", partition, op, func(ctx context.Context, pk string) (*Intent, error) {
+		i, err := in.core.intent(ctx, pk, op)
+		if err == nil && i == nil {
+			err = ErrNotFound
+		}
+		return i, err
+	})
+}
+
+// Resolve reads an intent. Where there is none, it puts a marker in its place: the write was not done, and never will be, and
+// the intent that is returned says IntentAborted. 1 request where there is one, 2 where there is none, and 3 where one comes in
+// between. Idempotent. Errors: ErrExpired where there is none and the write is older than IntentRetention; *ValueError for an op
+// that is not the name of a write, or is of a time to come; *VersionError.
+func (in *Intents) Resolve(ctx context.Context, partition keys.Enc, op string) (_ *Intent, err error) {
+	return in.read(ctx, "Resolve", partition, op, func(ctx context.Context, pk string) (*Intent, error) {
+		i, err := in.core.intent(ctx, pk, op)
+		if err != nil || i != nil {
+			return i, err
+		}
+		if err := in.core.fresh(op); err != nil {
+			return nil, err
+		}
+		ctx, cancel := bound(ctx, in.core.opt.WriteTimeout)
+		defer cancel()
+		switch state, err := in.core.fence(ctx, pk, op); {
+		case err != nil:
+			return nil, err
+		case state != IntentAborted:
+			return in.core.intent(ctx, pk, op)
+		}
+		return &Intent{Partition: partition, Op: op, State: IntentAborted}, nil
+	})
+}
+
+func (in *Intents) read(ctx context.Context, verb string, partition keys.Enc, op string, f func(context.Context, string) (*Intent, error)) (i *Intent, err error) {
+	ctx, end := in.core.span(ctx, verb)
+	defer func() { end(err) }()
+	pk, err := partition.Result()
+	if err == nil {
+		_, err = opTimeOf(op)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, in.core.opError(verb, keys.Key{}, err)
+	}
+	if i, err = f(ctx, pk); err != nil {
+		return nil, in.core.opError(verb, intentKey(pk, op), err)
+	}
+	return i, nil
+}
+
+// Close marks a live intent as done: all its effects are carried out. 1 request; idempotent, and nothing where the intent is
+// gone.
+func (in *Intents) Close(ctx context.Context, i *Intent) error {
+	if i == nil {
+		return in.core.opError("Close", keys.Key{}, errNil)
+	}
+	pk, err := i.Partition.Result()
+	if err == nil && i.State == IntentAborted {
+		err = &ValueError{Field: "Intent", Reason: "was aborted, so it has no effects to be done"}
+	}
+	if err != nil {
+		return in.core.opError("Close", keys.Key{}, err)
+	}
+	k := intentKey(pk, i.Op)
+	w := edm.NewWriter(nil, pk, k.RowKey())
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: IntentDone.String()})
+	op := Op{core: in.core.plain(), verb: "Close", kind: aztables.TransactionTypeUpdateMerge, key: k, match: azcore.ETagAny}
+	op.body, op.err = w.Finish()
+	if err := op.send(ctx); err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	i.State = IntentDone
+	return nil
+}
+
+// List yields the intents of a partition that are older than a time, in the order of their writes. 1 request for each 1000.
+func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*Intent, error] {
+	return func(yield func(*Intent, error) bool) {
+		var err error
+		ctx, end := in.core.span(ctx, "ListIntents")
+		defer func() { end(err) }()
+		fail := func(cause error) {
+			err = in.core.readError("ListIntents", keys.Key{}, cause)
+			yield(nil, err)
+		}
+		pk, err := partition.Result()
+		if err != nil {
+			fail(err)
+			return
+		}
+		filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, intentPrefix, edm.RowKey, intentPrefix+opTimeText(before))
+		p := &pager[Row]{t: &Table[Row]{core: *in.core.plain()}, filter: filter, stats: new(Stats), at: new(position)}
+		for !p.at.done {
+			body, err := p.page(ctx, maxPage)
+			if err != nil {
+				fail(err)
+				return
+			}
+			stopped := false
+			r := edm.NewReader(body)
+			broken := r.Page(func(e edm.Entity) bool {
+				var columns []edm.Column
+				if columns, err = r.Columns(); err != nil {
+					return false
+				}
+				var i *Intent
+				if i, err = intentOf(&Row{Key: keys.Stored(e.PartitionKey, e.RowKey), columns: columns}); err != nil {
+					return false
+				}
+				stopped = !yield(i, nil)
+				return !stopped
+			})
+			switch err := either(err, broken); {
+			case stopped:
+				return
+			case err != nil:
+				fail(err)
+				return
+			}
+			p.turn()
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// The properties that a primary row has besides its type's.
+const (
+	lifeProperty   = "_life"
+	ixProperty     = "_ix"  // what maintainers remember, as JSON
+	ixMoreProperty = "_ix2" // and the rest of it
+)
+
+// maxRemembered is the most that maintainers remember of an entity, in bytes: two properties.
+const maxRemembered = 2 * maxRememberedPart
+
+const maxRememberedPart = 30 << 10
+
+// maintained makes a write one that goes through the table's maintainers. known tells that old is the row as it is stored, nil
+// for none; otherwise it is read.
+func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
+	if len(t.maintainers) == 0 || op.err != nil {
+		if known && op.err == nil && remembers(old) {
+			op.err = ErrUnknownMaintainer
+		}
+		return op
+	}
+	op.maintain = func(ctx context.Context, p *Plan, op *Op) error {
+		old := old
+		if !known {
+			e, err := t.stored(ctx, op)
+			if err != nil {
+				return err
+			}
+			if e != nil {
+				old = e.raw
+			}
+		}
+		return t.derive(ctx, p, op, old)
+	}
+	return op
+}
+
+// stored reads the row of an operation that does not know it, and makes the operation one on that version of it.
+func (t *Table[T]) stored(ctx context.Context, op *Op) (*Entity[T], error) {
+	e, err := t.get(ctx, op.verb, op.key)
+	upsert := op.kind == aztables.TransactionTypeInsertMerge || op.kind == aztables.TransactionTypeInsertReplace
+	var oe *OpError
+	switch {
+	case upsert && errors.Is(err, ErrNotFound):
+		op.kind, op.rival = aztables.TransactionTypeAdd, true
+		return nil, nil
+	case errors.As(err, &oe):
+		return nil, oe.Err
+	case err != nil:
+		return nil, err
+	case op.kind == aztables.TransactionTypeInsertMerge:
+		op.kind, op.rival = aztables.TransactionTypeUpdateMerge, true
+	case op.kind == aztables.TransactionTypeInsertReplace:
+		op.kind, op.rival = aztables.TransactionTypeUpdateReplace, true
+	case op.match == azcore.ETagAny:
+		op.rival = true
+	case op.match != e.ETag:
+		return nil, ErrChanged
+	}
+	op.match = e.ETag
+	return e, nil
+}
+
+// derive adds to a plan what the maintainers make of an operation, and to the operation what they keep with the entity.
+func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte) (err error) {
+	c := &Change[T]{Key: op.key}
+	if c.kept, err = keptIn(old, t.opt.NewID); err != nil {
+		return err
+	}
+	for name := range c.kept.was {
+		if !slices.ContainsFunc(t.maintainers, func(m Maintainer[T]) bool { return m.Name() == name }) {
+			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
+		}
+	}
+	if c.Old, err = t.valueOf(old); err != nil {
+		return err
+	}
+	switch op.kind {
+	case aztables.TransactionTypeDelete:
+	case aztables.TransactionTypeUpdateMerge:
+		op.left = func(body []byte) []byte { raw, _ := edm.Overlay(old, body); return raw }
+		if c.row, err = edm.Overlay(old, op.body); err != nil {
+			return err
+		}
+	default:
+		c.row = op.body
+	}
+	if c.New, err = t.valueOf(c.row); err != nil {
+		return err
+	}
+	for _, m := range t.maintainers {
+		c.by = m.Name()
+		p.turn(op.caller, op.key, c.by, m.MaxRows())
+		if err := m.Maintain(ctx, p, c); err != nil {
+			var de *DerivedError
+			if !errors.As(err, &de) {
+				err = &DerivedError{Maintainer: c.by, Err: public(err)}
+			}
+			return err
+		}
+	}
+	if c.New == nil {
+		return nil
+	}
+	op.body, err = c.kept.into(op.body, op.key, op.kind == aztables.TransactionTypeUpdateMerge, op.room)
+	return err
+}
+
+// valueOf is what a reader finds in a row, nil if there is none.
+func (t *Table[T]) valueOf(raw []byte) (*T, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	r := edm.NewReader(raw)
+	in, err := r.One()
+	if err != nil {
+		return nil, err
+	}
+	e, _, err := t.decode(r, in)
+	if err != nil {
+		return nil, err
+	}
+	return &e.Value, nil
+}
+
+// kept is what a primary row keeps for its maintainers.
+type kept struct {
+	life    string
+	changed bool // the life is new
+	was, is map[string][]string
+	newID   func() string
+}
+
+// keptIn reads it from a row, nil for none.
+func keptIn(old []byte, newID func() string) (*kept, error) {
+	k := &kept{was: map[string][]string{}, is: map[string][]string{}, newID: newID}
+	if old == nil {
+		return k, nil
+	}
+	r := edm.NewReader(old)
+	if _, err := r.One(); err != nil {
+		return nil, err
+	}
+	life, err1 := r.Find(lifeProperty)
+	one, err2 := r.Find(ixProperty)
+	two, err3 := r.Find(ixMoreProperty)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	k.life = life.S
+	if text := one.S + two.S; text != "" {
+		if err := json.Unmarshal([]byte(text), &k.was); err != nil {
+			return nil, &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
+		}
+	}
+	return k, nil
+}
+
+// remembers tells whether maintainers have left something with a row.
+func remembers(row []byte) bool {
+	if !bytes.Contains(row, []byte(`"`+ixProperty+`"`)) {
+		return false
+	}
+	k, err := keptIn(row, nil)
+	return err != nil || len(k.was) > 0
+}
+
+// into writes it into the body of an operation that stores the row, or that merges into it.
+func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error) {
+	maps.DeleteFunc(k.is, func(_ string, texts []string) bool { return len(texts) == 0 })
+	same := maps.EqualFunc(k.was, k.is, slices.Equal)
+	if merge && same && !k.changed {
+		return body, nil
+	}
+	columns, err := columnsOf(body)
+	if err != nil {
+		return nil, err
+	}
+	w := edm.NewWriter(nil, key.PartitionKey(), key.RowKey())
+	(&Row{columns: columns}).write(w, opProperty, lifeProperty, ixProperty, ixMoreProperty)
+	if k.life != "" {
+		w.Put(lifeProperty, edm.Value{Kind: edm.String, S: k.life})
+	}
+	if err := k.remember(w, merge); err != nil {
+		return nil, err
+	}
+	if room {
+		reserve(w)
+	}
+	return w.Finish()
+}
+
+// remember writes what maintainers remember. A merge cannot delete a property, so it empties it.
+func (k *kept) remember(w *edm.Writer, merge bool) error {
+	var text string
+	if len(k.is) > 0 {
+		b, err := json.Marshal(k.is)
+		if err != nil {
+			return err
+		}
+		if text = string(b); len(text) > maxRemembered {
+			return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(text), Max: maxRemembered}
+		}
+	}
+	for i, part := range parts(text, maxRememberedPart) {
+		if name := [...]string{ixProperty, ixMoreProperty}[i]; part != "" || merge {
+			w.Put(name, edm.Value{Kind: edm.String, S: part})
+		}
+	}
+	return nil
+}

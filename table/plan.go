@@ -1,0 +1,230 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Plan is a transaction while it is planned: what the maintainers of all its entities, of whatever type, add to it. It is kept
+// by RowKey, so that two entities which touch one row meet here and make one operation of it.
+//
+// Derived rows are of two sorts. A row of its own follows from one entity, such as an index row: the maintainer knows from Old
+// whether it exists, and uses Insert, Put and Remove, which cost nothing. A shared row follows from several, such as a list or a
+// sum: Load it first, for 1 request, and Put or Remove what becomes of it; it is then written by its ETag, and the whole
+// transaction planned again where a rival was faster.
+type Plan struct {
+	core      *core
+	partition string
+	own       map[string]bool  // rows of the caller's operations
+	found     map[string]found // rows that were not as an earlier plan took them to be
+
+	rows    map[string]*derivedRow
+	order   []string // of rows
+	effects []Effect
+
+	// Whose turn it is, and what for.
+	op      int // index of the caller's operation
+	key     keys.Key
+	by      string
+	most    int
+	touched map[string]bool
+}
+
+// derivedRow is what is to become of a row.
+type derivedRow struct {
+	key    keys.Key
+	read   *found // nil: it was not read
+	shared bool   // whoever writes it has seen what the others have made of it
+	held   bool   // an entity of this transaction had it before
+	after  *Row   // nil: it will not be there
+	wrote  bool
+	taken  error
+
+	op int // whose it is
+	by string
+}
+
+// found is a row as it was read, nil where there is none.
+type found struct{ row *Row }
+
+// Insert adds a row that does not exist, unless an entity in this transaction gives it up. Where it exists, the write fails
+// with taken; where taken is nil, the row is nobody else's, and is overwritten.
+func (p *Plan) Insert(r *Row, taken error) error {
+	d, err := p.touch(r)
+	if err != nil {
+		return err
+	}
+	there := d.read != nil && d.read.row != nil && !d.held && !d.shared
+	if d.after != nil || there && taken != nil {
+		return p.refuse(d.key, either(taken, ErrDuplicateRow))
+	}
+	p.make(d, r, taken)
+	return nil
+}
+
+// Put keeps a row that exists, all its columns new: one that the entity had before, or one that was loaded, which may also
+// have been absent.
+func (p *Plan) Put(r *Row) error {
+	d, err := p.touch(r)
+	if err != nil {
+		return err
+	}
+	if d.after != nil && !d.shared && (d.op != p.op || d.by != p.by) {
+		return p.refuse(d.key, either(d.taken, ErrDuplicateRow))
+	}
+	d.held = true
+	p.make(d, r, nil)
+	return nil
+}
+
+// Remove gives a row up that the entity had before. It stays where another entity of this transaction takes it.
+func (p *Plan) Remove(row keys.Enc) error {
+	s, err := row.Result()
+	if err != nil {
+		return err
+	}
+	d, err := p.touch(&Row{Key: keys.Stored(p.partition, s)})
+	if err != nil {
+		return err
+	}
+	d.held = true
+	if d.shared || !d.wrote {
+		p.make(d, nil, nil)
+	}
+	return nil
+}
+
+// Load reads a row of the partition that the entity shares with others, and shows what the transaction has made of it so far;
+// nil if there is none. 1 request for each row of a transaction. A row that is loaded and not written is not protected.
+func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
+	s, err := row.Result()
+	if err != nil {
+		return nil, err
+	}
+	d, err := p.at(keys.Stored(p.partition, s))
+	if err != nil {
+		return nil, err
+	}
+	if d.read == nil {
+		f, err := p.core.find(ctx, d.key)
+		if err != nil {
+			return nil, err
+		}
+		d.read = &f
+	}
+	if d.shared = true; !d.wrote {
+		d.after = d.read.row
+	}
+	if d.after == nil {
+		return nil, nil
+	}
+	r := *d.after
+	return &r, nil
+}
+
+// Effect adds work that is to be done elsewhere once the transaction is committed: by the handler of this kind, which the
+// outbox's workers call, at least once. version tells forms of the payload apart. All effects of a transaction together have
+// 256 KiB. Without an outbox the write ends with ErrNoOutbox.
+func (p *Plan) Effect(kind string, version int, payload []byte) {
+	p.effects = append(p.effects, Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
+}
+
+// turn says whose turn it is.
+func (p *Plan) turn(op int, k keys.Key, by string, most int) {
+	p.op, p.key, p.by, p.most, p.touched = op, k, by, most, map[string]bool{}
+}
+
+// at is the row under a key of the partition that is not one of the caller's.
+func (p *Plan) at(k keys.Key) (*derivedRow, error) {
+	switch {
+	case k.Err() != nil:
+		return nil, k.Err()
+	case k.PartitionKey() != p.partition:
+		return nil, p.refuse(k, ErrOtherPartition)
+	case p.own[k.RowKey()]:
+		return nil, p.refuse(k, ErrDuplicateRow)
+	case strings.HasPrefix(k.RowKey(), intentPrefix):
+		return nil, p.refuse(k, &ValueError{Field: edm.RowKey, Reason: "begins as those of intents do"})
+	}
+	d := p.rows[k.RowKey()]
+	if d == nil {
+		d = &derivedRow{key: k, op: p.op, by: p.by}
+		if f, ok := p.found[k.RowKey()]; ok {
+			d.read = &f
+		}
+		p.rows[k.RowKey()] = d
+		p.order = append(p.order, k.RowKey())
+	}
+	return d, nil
+}
+
+// touch is at for a row that is written.
+func (p *Plan) touch(r *Row) (*derivedRow, error) {
+	if r == nil {
+		return nil, errNil
+	}
+	d, err := p.at(r.Key)
+	if err != nil {
+		return nil, err
+	}
+	if p.touched[r.Key.RowKey()] = true; len(p.touched) > p.most {
+		return nil, p.refuse(r.Key, &LimitError{Limit: "rows that MaxRows announces", Got: len(p.touched), Max: p.most})
+	}
+	return d, nil
+}
+
+// make makes a row what the maintainer whose turn it is wants.
+func (p *Plan) make(d *derivedRow, r *Row, taken error) {
+	d.after, d.wrote, d.taken, d.op, d.by = r, true, taken, p.op, p.by
+}
+
+func (p *Plan) refuse(k keys.Key, err error) error {
+	return &DerivedError{Maintainer: p.by, Key: k, Err: err}
+}
+
+func either(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// steps are the operations that make the derived rows what they are to be. failed is the caller's operation that has the one
+// which cannot be.
+func (p *Plan) steps() (ops []Op, failed int, err error) {
+	for _, rk := range p.order {
+		d := p.rows[rk]
+		exists, match := d.held, azcore.ETagAny
+		if d.read != nil {
+			if exists = d.read.row != nil; exists {
+				match = d.read.row.ETag
+			}
+		}
+		op := Op{core: p.core, key: d.key, match: match, caller: d.op, derived: d}
+		switch {
+		case !d.wrote || !exists && d.after == nil:
+			continue
+		case exists && d.after == nil:
+			op.kind = aztables.TransactionTypeDelete
+		case exists:
+			op.kind = aztables.TransactionTypeUpdateReplace
+		default:
+			op.kind, op.match = aztables.TransactionTypeAdd, ""
+		}
+		if d.after != nil {
+			if op.body, op.room, err = d.after.encode(d.key); err != nil {
+				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: public(err)}
+			}
+			op.left = entire
+		}
+		ops = append(ops, op)
+	}
+	return ops, -1, nil
+}

@@ -1,0 +1,128 @@
+package table
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// superseded stands for the ETag of a version that was overwritten before anybody learned it. It fits no row.
+const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
+
+// witnesses is how many rows are asked at most about a write that is in doubt.
+const witnesses = 10
+
+// ours tells whether the write was done: whether any of its rows carries its name, the one that was refused before the others;
+// rows that are deleted say nothing. At most so many are asked. If so, the caller's other rows are read for their ETags.
+func (w *write) ours(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
+	var order []int
+	for i, op := range w.steps {
+		switch {
+		case op.marked && i == failed:
+			order = slices.Insert(order, 0, i)
+		case op.marked:
+			order = append(order, i)
+		}
+	}
+	at, etag := -1, azcore.ETag("")
+	for _, i := range order[:min(len(order), most)] {
+		if etag, ours, err = w.carried(ctx, w.steps[i]); err != nil {
+			return nil, false, err
+		}
+		if at = i; ours {
+			break
+		}
+	}
+	if !ours {
+		return nil, false, nil
+	}
+	return w.etags(ctx, at, etag), true, nil
+}
+
+// etags reads the ETags of the caller's rows after the write was done, but for one step's that is known.
+func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore.ETag {
+	etags := make([]azcore.ETag, len(w.steps))
+	for i, op := range w.steps {
+		switch {
+		case i == known:
+			etags[i] = etag
+		case op.kind == aztables.TransactionTypeDelete, op.caller < 0, op.derived != nil:
+		default:
+			var err error
+			if etags[i], _, err = w.carried(ctx, op); err != nil || etags[i] == "" {
+				etags[i] = superseded
+			}
+		}
+	}
+	return etags
+}
+
+// carried reads a row and tells whether it carries the write's name. A row that is not there does not. The ETag is that of
+// what the write has left, or superseded if something else is there by now.
+func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool, err error) {
+	f, err := w.core.find(ctx, op.key)
+	if err != nil || f.row == nil {
+		return "", false, err
+	}
+	etag = f.row.ETag
+	if op.left != nil && !sameRow(op.left(op.body), f.row.columns) {
+		etag = superseded
+	}
+	name, _ := f.row.Get(opProperty)
+	return etag, name == w.name, nil
+}
+
+// find reads a row of any type by its key. 1 request.
+func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
+	ctx, cancel := bound(ctx, c.opt.ReadTimeout)
+	defer cancel()
+	var call wire.Call
+	resp, err := c.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
+	if err != nil {
+		if known(err) == ErrNotFound {
+			return found{}, nil
+		}
+		return found{}, wire.Redact(err)
+	}
+	body, err := call.Body()
+	if err != nil {
+		return found{}, err
+	}
+	r := edm.NewReader(body)
+	in, err := r.One()
+	if err != nil {
+		return found{}, err
+	}
+	if in.ETag == "" {
+		in.ETag = string(resp.ETag)
+	}
+	columns, err := r.Columns()
+	if err != nil {
+		return found{}, err
+	}
+	return found{&Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}}, nil
+}
+
+// sameRow tells whether a row that was read holds what was written, and nothing else.
+func sameRow(written []byte, read []edm.Column) bool {
+	if written == nil {
+		return true // what it was is not kept, so nothing is built on it
+	}
+	wrote, err := columnsOf(written)
+	if err != nil || len(wrote) != len(read) {
+		return false
+	}
+	for _, c := range wrote {
+		if !slices.ContainsFunc(read, func(d edm.Column) bool { return reflect.DeepEqual(c, d) }) {
+			return false
+		}
+	}
+	return true
+}
