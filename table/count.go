@@ -27,11 +27,7 @@ func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 	n := 0
 	for _, err := range list(t, ctx, "Count", q, t.choose(), true, func(r *edm.Reader, in edm.Entity) (struct{}, bool, error) {
-		mine, err := t.owns(r, in)
-		var old *VersionError
-		if errors.As(err, &old) && old.Got < old.Want {
-			err = nil // it counts all the same
-		}
+		mine, err := t.ownsAny(r, in)
 		return struct{}{}, mine, err
 	}) {
 		if err != nil {
@@ -49,6 +45,16 @@ func (t *Table[T]) owns(r *edm.Reader, in edm.Entity) (bool, error) {
 		return false, nil
 	}
 	return t.current(r)
+}
+
+// ownsAny is owns also for rows of older versions.
+func (t *Table[T]) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
+	mine, err := t.owns(r, in)
+	var old *VersionError
+	if errors.As(err, &old) && old.Got < old.Want {
+		err = nil
+	}
+	return mine, err
 }
 
 // GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none. inserted tells

@@ -103,13 +103,17 @@ func attempts() map[string]attempt {
 
 // workload is one program that makes the attempt, and a check of what it was told, unless it has died.
 func (a attempt) workload(check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
+	return a.workloadOn(staffOf, check)
+}
+
+func (a attempt) workloadOn(open func(*crashtest.Process) *table.Table[employee], check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		var told error
 		ended := false
 		return crashtest.Workload{
 			Setup: hired,
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-				told = a.write(ctx, staffOf(p))
+				told = a.write(ctx, open(p))
 				ended = ctx.Err() == nil
 				return told
 			}},

@@ -109,7 +109,7 @@ func together(ops []Op) error {
 		first := ops[0]
 		switch {
 		case op.core == nil:
-			return fail(&ValueError{Field: "Op", Reason: "was made by no method of a table"})
+			return fail(errNoTable)
 		case op.usable() != nil:
 			return fail(op.usable())
 		case !op.core.same(first.core):

@@ -248,10 +248,11 @@ func (e *setupError) Unwrap() error { return e.error }
 
 // settle brings the account to rest and checks it.
 func (r *run) settle(next func([]*held)) error {
+	late := len(r.service.Underway())
 	if err := r.apart("drain", next, r.w.Drain); err != nil {
 		return err
 	}
-	if late := r.service.Deliver(); late != nil {
+	if r.service.Deliver(); late > 0 { // also where all have arrived while Drain was looking elsewhere
 		if err := r.apart("drain", r.calm, r.w.Drain); err != nil {
 			return fmt.Errorf("after the last late request: %w", err)
 		}

@@ -1,0 +1,283 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// stream is a stream of n operations.
+func stream(n int, op func(int) table.Op) iter.Seq2[table.Op, error] {
+	return func(yield func(table.Op, error) bool) {
+		for i := range n {
+			if !yield(op(i), nil) {
+				return
+			}
+		}
+	}
+}
+
+// upserts of employees over so many departments.
+func upserts(staff *table.Table[employee], departments int) func(int) table.Op {
+	return func(i int) table.Op {
+		return staff.UpsertOp(&employee{fmt.Sprint("D", i%departments), i, "Jones", 30}, table.ReplaceExisting)
+	}
+}
+
+// TestBulkRequests: as few transactions as can be.
+func TestBulkRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		what           string
+		n, departments int
+		o              table.BulkOptions
+		want           string
+	}{
+		{"one partition", 1050, 1, table.BulkOptions{}, "11 transaction"},
+		{"ten mixed partitions", 1050, 10, table.BulkOptions{}, "20 transaction"}, // 105 each
+		{"a window that is too small", 1000, 10, table.BulkOptions{Window: 100, Width: 1}, "100 transaction"},
+		{"one at a time", 300, 3, table.BulkOptions{Width: 1}, "3 transaction"},
+		{"nothing", 0, 1, table.BulkOptions{}, "none"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			staff, _, s := inMemory(t, nil)
+			last := table.BulkResult{}
+			c.o.Progress = func(r table.BulkResult) {
+				if r.Done <= last.Done || r.Unconfirmed < last.Unconfirmed {
+					t.Errorf("from %+v to %+v", last, r)
+				}
+				last = r
+			}
+			r, err := table.Bulk(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
+			if err != nil || r != (table.BulkResult{Done: c.n, Unconfirmed: c.n}) || r != last && c.n > 0 {
+				t.Error(r, last, err)
+			}
+			if got := s.Count(); got != c.want {
+				t.Errorf("%s, not %s", got, c.want)
+			}
+			if got := len(s.Rows("staff")) - 1; got != c.n {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// TestBulkOrder: operations on one row are done in their order, also where that takes several transactions.
+func TestBulkOrder(t *testing.T) {
+	t.Parallel()
+	staff, _, s := inMemory(t, nil)
+	r, err := table.Bulk(context.Background(), stream(500, func(i int) table.Op {
+		return staff.UpsertOp(&employee{"D", i % 7, "Jones", int32(i)}, table.ReplaceExisting)
+	}), nil)
+	if err != nil || r.Done != 500 {
+		t.Fatal(r, err)
+	}
+	for _, row := range s.Rows("staff")[:7] {
+		if n := row.Get("Age").(int32); n < 493 {
+			t.Error(row)
+		}
+	}
+}
+
+// TestBulkBytes: large entities make smaller transactions, none above 4 MiB, and none is refused for its size.
+func TestBulkBytes(t *testing.T) {
+	t.Parallel()
+	s := &interposed{Service: storagetest.New(nil)}
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	rows, err := table.New(acc.Tables(), "rows", table.Schema[table.Row]{}, nil)
+	check(err)
+	check(rows.Ensure(context.Background()))
+	s.Count()
+	largest := int64(0)
+	s.before = func(r *http.Request) { largest = max(largest, r.ContentLength) }
+	r, err := table.Bulk(context.Background(), stream(40, func(i int) table.Op {
+		row := &table.Row{Key: keys.At(keys.Raw("P"), keys.Raw(fmt.Sprint(i)))}
+		for f := range 7 {
+			check(row.Set(fmt.Sprint("F", f), strings.Repeat("x<", 15_000))) // which the SDK sends as x\u003c
+		}
+		return rows.InsertOp(row)
+	}), &table.BulkOptions{Width: 1})
+	if got := s.Count(); err != nil || r.Done != 40 || got != "8 transaction" || largest > 4<<20 || largest < 3.5*(1<<20) {
+		t.Error(r, err, got, largest)
+	}
+}
+
+// TestBulkRefused: where it ends, what is done, and what Skip drops.
+func TestBulkRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	inserts := func(staff *table.Table[employee]) iter.Seq2[table.Op, error] {
+		return stream(250, func(i int) table.Op {
+			if i == 130 {
+				return staff.InsertOp(&employee{"Sales", 1, "Again", 1}) // exists
+			}
+			if i == 7 {
+				return staff.InsertOp(&employee{"", 1, "No key", 1})
+			}
+			return staff.InsertOp(&employee{"Sales", i + 1000, "Jones", 30})
+		})
+	}
+	staff, _, s := inMemory(t, nil)
+	var skipped []int
+	r, err := table.Bulk(ctx, inserts(staff), &table.BulkOptions{Skip: func(i int, err error) bool {
+		skipped = append(skipped, i)
+		return errors.Is(err, table.ErrExists) || i == 7
+	}})
+	if err != nil || r != (table.BulkResult{Done: 248, Skipped: 2, Unconfirmed: 250}) || fmt.Sprint(skipped) != "[7 130]" {
+		t.Error(r, err, skipped)
+	}
+	if got := s.Count(); got != "1 get, 4 transaction" {
+		t.Error(got)
+	}
+	// Without Skip the first ends it, before anything of its transaction is done.
+	staff, _, s = inMemory(t, nil)
+	var be *table.BulkError
+	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		n := 0
+		for op := range inserts(staff) {
+			if n++; n-1 != 7 && !yield(op, nil) {
+				return
+			}
+		}
+	}, nil)
+	if !errors.As(err, &be) || be.Index != 129 || !errors.Is(err, table.ErrExists) || be.Key.RowKey() != "empid_000001" || r.Unconfirmed > 129 || r.Unconfirmed != 99+1 || r.Done != len(s.Rows("staff"))-1 {
+		t.Error(r, err)
+	}
+	// An error of the stream ends it, and what was read before is not begun any more.
+	failure := errors.New("the file is torn")
+	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		_ = yield(staff.DeleteAnyOp(at("Sales", 5000)), nil) && yield(table.Op{}, failure)
+	}, nil)
+	if !errors.Is(err, failure) || r.Unconfirmed != 0 {
+		t.Error(r, err)
+	}
+}
+
+// TestBulkMissing: deletes of rows that are not there are no failure, and cost little.
+func TestBulkMissing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		there func(i int) bool
+		want  string
+	}{
+		{func(int) bool { return true }, "3 transaction"},
+		{func(i int) bool { return i != 150 }, "4 transaction"},
+		{func(int) bool { return false }, "3 query, 6 transaction"},
+		{func(i int) bool { return i%2 == 0 }, "3 query, 9 transaction"},
+	} {
+		staff, _, s := inMemory(t, nil)
+		n := 0
+		for i := range 300 {
+			if c.there(i) {
+				n++
+			}
+		}
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			for i := range 300 {
+				if c.there(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
+					return
+				}
+			}
+		}, nil)
+		check(err)
+		s.Count()
+		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(at("D", i)) }), nil)
+		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, Unconfirmed: 300}) || len(s.Rows("staff")) != 1 {
+			t.Error(r, err)
+		}
+		if got := s.Count(); got != c.want {
+			t.Errorf("%s, not %s", got, c.want)
+		}
+	}
+}
+
+// TestDeleteQuery: rows of other types stay, keys alone are read, rows that change are looked at again.
+func TestDeleteQuery(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, _, s := inMemory(t, nil)
+	_, err := table.Bulk(ctx, stream(1500, func(i int) table.Op {
+		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
+	}), nil)
+	check(err)
+	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, nil)
+	check(err)
+	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw("D"), keys.Raw("empid_review"))})
+	check(err)
+	s.Count()
+	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
+	r, err := staff.DeleteQuery(ctx, q, nil)
+	if err != nil || r.Done != 750 || r.Unconfirmed != 750 {
+		t.Error(r, err)
+	}
+	if got := s.Count(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
+		t.Error(got)
+	}
+	// Of those that are left, one is changed so that it stays, and one so that it goes all the same.
+	e7, err := staff.Get(ctx, at("D", 8))
+	check(err)
+	e9, err := staff.Get(ctx, at("D", 10))
+	check(err)
+	once := true
+	s.before = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "$batch") && once {
+			once = false
+			check(staff.Merge(ctx, e7, age.Set(5)))
+			check(staff.Merge(ctx, e9, last.Set("Smith")))
+		}
+	}
+	q.Where = age.Eq(0)
+	r, err = staff.DeleteQuery(ctx, q, nil)
+	if left := s.Rows("staff"); err != nil || r.Done != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
+		t.Error(r, err, len(left))
+	}
+	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{}, nil); !errors.Is(err, table.ErrTableScan) {
+		t.Error(err)
+	}
+}
+
+// TestBulkMaintained: derived rows go with their entities, never apart from them.
+func TestBulkMaintained(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := town(t, nil)
+	n := 300
+	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+		return people.InsertOp(&resident{"S", i + 1, fmt.Sprint("L", i%5), fmt.Sprint("m", i)})
+	}), nil)
+	check(err)
+	if err := derivedRight(s.Service); err != nil {
+		t.Error(err)
+	}
+	// 5 operations for each at most: 20 residents to a transaction, each with the lists that it loads.
+	if got := s.Count(); got != "75 get, 15 transaction" {
+		t.Error(got)
+	}
+	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
+	if err != nil || r.Done != 60 {
+		t.Error(r, err)
+	}
+	if err := derivedRight(s.Service); err != nil {
+		t.Error(err)
+	}
+	plain, err := table.New(serviceOf(s), "people", peopleSchema, nil)
+	check(err)
+	if _, err := plain.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
+		t.Error(err)
+	}
+}
