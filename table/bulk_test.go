@@ -47,7 +47,6 @@ func TestBulkRequests(t *testing.T) {
 	}{
 		{"one partition", 1050, 1, table.BulkOptions{}, "11 transaction"},
 		{"ten mixed partitions", 1050, 10, table.BulkOptions{}, "20 transaction"}, // 105 each
-		{"a window that is too small", 1000, 10, table.BulkOptions{Window: 100, Width: 1}, "100 transaction"},
 		{"one at a time", 300, 3, table.BulkOptions{Width: 1}, "3 transaction"},
 		{"nothing", 0, 1, table.BulkOptions{}, "none"},
 	} {
@@ -72,6 +71,21 @@ func TestBulkRequests(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// TestBulkWindow: what waits is bounded, and where partitions are many, that makes transactions smaller.
+func TestBulkWindow(t *testing.T) {
+	t.Parallel()
+	staff, _, s := inMemory(t, nil)
+	var transactions int
+	_, err := table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), &table.BulkOptions{Window: 100})
+	if _, serr := fmt.Sscanf(s.Count(), "%d transaction", &transactions); err != nil || serr != nil || transactions < 200 || transactions > 700 {
+		t.Error(transactions, err)
+	}
+	_, err = table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), nil)
+	if got := s.Count(); err != nil || got != "50 transaction" {
+		t.Error(got, err)
 	}
 }
 

@@ -1,0 +1,76 @@
+package table_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// discarding is a service that does everything and keeps nothing: each transaction is answered as done.
+type discarding struct{}
+
+func (discarding) Do(r *http.Request) (*http.Response, error) {
+	n := 0
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		n = strings.Count(string(body), "Content-Transfer-Encoding: binary")
+	}
+	var b strings.Builder
+	b.WriteString("--batchresponse_1\r\nContent-Type: multipart/mixed; boundary=changesetresponse_1\r\n\r\n")
+	for range n {
+		b.WriteString("--changesetresponse_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\nETag: " + etag + "\r\n\r\n\r\n")
+	}
+	b.WriteString("--changesetresponse_1--\r\n--batchresponse_1--\r\n")
+	resp := reply(202, b.String())
+	resp.Header.Set("Content-Type", "multipart/mixed; boundary=batchresponse_1")
+	resp.Request = r
+	return resp, nil
+}
+
+// TestBulkMemory: a million operations take no more memory than a hundred thousand.
+func TestBulkMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute of all processors")
+	}
+	staff, err := table.New(bare(discarding{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, nil)
+	check(err)
+	const early, late = 100_000, 999_999 // employees have six digits
+	inUse := map[int]int64{}
+	r, err := table.Bulk(context.Background(), stream(late+1, func(i int) table.Op {
+		if i == early || i == late {
+			inUse[i] = heap()
+		}
+		return upserts(staff, 100)(i)
+	}), nil)
+	if err != nil || r.Done != late+1 {
+		t.Fatal(r, err)
+	}
+	t.Logf("%d KiB in use after %d operations, %d KiB after %d", inUse[early]>>10, early, inUse[late]>>10, late)
+	if d := inUse[late] - inUse[early]; d > 2<<20 || d < -2<<20 {
+		t.Errorf("they differ by %d KiB", d>>10)
+	}
+}
+
+// heap is what is in use after garbage collection, when the transactions that are under way have been answered: nobody takes
+// their reports while this runs.
+func heap() int64 {
+	least := int64(math.MaxInt64)
+	for range 30 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		least = min(least, int64(m.HeapAlloc))
+	}
+	return least
+}
