@@ -147,3 +147,16 @@ func once() *table.Options {
 	o.NoOp, o.Retry.Tries = true, -1
 	return o
 }
+
+// bodyOf is the body of a request, which can be read again.
+func bodyOf(r *http.Request) string {
+	if r.Body == nil {
+		return ""
+	}
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(err)
+	}
+	r.Body = io.NopCloser(strings.NewReader(string(b)))
+	return string(b)
+}

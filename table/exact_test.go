@@ -1,0 +1,264 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// quick are options without pauses.
+func quick() *table.Options {
+	o := &table.Options{}
+	o.Retry.Wait, o.Retry.Delay = -1, -1
+	return o
+}
+
+// TestExactRequests: what exactness costs.
+func TestExactRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		what  string
+		fault storagetest.Plan
+		do    func(*table.Table[employee], *table.Entity[employee]) error
+		want  error
+		cost  string
+	}{
+		{"done", nil, func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Merge(ctx, e, age.Set(50)) }, nil, "1 transaction"},
+		{"done at the second try", storagetest.AtRequest(1, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+			return s.Merge(ctx, e, age.Set(50))
+		}, nil, "2 transaction"},
+		{"done, the reply lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+			return s.Merge(ctx, e, age.Set(50))
+		}, nil, "2 get, 2 transaction"}, // the intent, and the ETag
+		{"deleted, the reply lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+			return s.Delete(ctx, e)
+		}, nil, "1 get, 2 transaction"},
+		{"changed meanwhile", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
+			e.ETag = etag
+			return s.Delete(ctx, e)
+		}, table.ErrChanged, "1 transaction"},
+		{"there already: it might be gone when the request arrives once more", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
+			_, err := s.Insert(ctx, &e.Value)
+			return err
+		}, table.ErrExists, "1 insert, 1 transaction"},
+		{"always busy: given up, for good", storagetest.OfKind("transaction", storagetest.Refuse(503, "ServerBusy")), func(s *table.Table[employee], e *table.Entity[employee]) error {
+			return s.Merge(ctx, e, age.Set(50))
+		}, table.ErrGivenUp, "1 insert, 4 transaction"},
+	} {
+		staff, e, s := inMemory(t, quick())
+		s.SetFaults(c.fault)
+		n := len(s.Requests())
+		if c.fault != nil {
+			s.SetFaults(func(q storagetest.Request) storagetest.Fault { q.Number -= n; return c.fault(q) })
+		}
+		before := *e
+		err := c.do(staff.Exact(), e)
+		if !errors.Is(err, c.want) || errors.Is(err, table.ErrUnknownOutcome) || c.want == nil && err != nil {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if got := s.Count(); got != c.cost {
+			t.Errorf("%s: %s, not %s", c.what, got, c.cost)
+		}
+		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, the reply lost" && string(e.ETag) != rows[0].ETag {
+			t.Errorf("%s: %s, not %s", c.what, e.ETag, rows[0].ETag)
+		}
+		if c.want != nil && c.want != table.ErrChanged && e.ETag != before.ETag {
+			t.Errorf("%s: the entity has changed", c.what)
+		}
+	}
+}
+
+// TestExactLate (T12): a write that its caller has given up arrives, and finds the marker. Without an intent it is done.
+func TestExactLate(t *testing.T) {
+	t.Parallel()
+	for _, exact := range []bool{true, false} {
+		staff, e, s := inMemory(t, quick())
+		if exact {
+			staff = staff.Exact()
+		}
+		first := true
+		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			if q.Kind != "transaction" && q.Kind != "merge" {
+				return storagetest.Fault{}
+			}
+			if first {
+				first = false
+				return storagetest.Late(1000)
+			}
+			return storagetest.Refuse(503, "ServerBusy")
+		})
+		err := staff.Merge(context.Background(), e, age.Set(50))
+		s.Deliver()
+		done := s.Rows("staff")[0].Get("Age") == int32(50)
+		if exact && (!errors.Is(err, table.ErrGivenUp) || done) || !exact && (!errors.Is(err, table.ErrUnknownOutcome) || !done) {
+			t.Errorf("exact %v: %v, done %v", exact, err, done)
+		}
+		if exact {
+			if err := staff.Merge(context.Background(), e, age.Set(51)); !errors.Is(err, table.ErrGivenUp) { // the entity can be used
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestExactHangs: on a service that does not answer, a call ends with its context, and can be resolved later, here or elsewhere.
+func TestExactHangs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fault storagetest.Fault
+		done  bool
+	}{{storagetest.Hang(), false}, {storagetest.HangAfter(), true}} {
+		synctest.Test(t, func(t *testing.T) {
+			staff, e, s := inMemory(t, nil)
+			staff = staff.Exact()
+			s.SetFaults(func(storagetest.Request) storagetest.Fault { return c.fault })
+			ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
+			defer cancel()
+			start := time.Now()
+			err := staff.Merge(ctx, e, age.Set(50))
+			if took := time.Since(start); took < 12*time.Second || took > 12*time.Second+100*time.Millisecond {
+				t.Error(took)
+			}
+			var unknown *table.UnknownError
+			if !errors.As(err, &unknown) || !errors.Is(err, table.ErrUnknownOutcome) || unknown.Table != "staff" || unknown.Partition != "Sales" || !strings.Contains(err.Error(), unknown.Op) {
+				t.Fatal(err)
+			}
+			if err := staff.Delete(context.Background(), e); !errors.Is(err, table.ErrUnknownOutcome) {
+				t.Error("a doubtful entity is used:", err)
+			}
+			s.SetFaults(nil)
+			s.Count()
+			done, err := unknown.Resolve(context.Background())
+			if err != nil || done != c.done || (e.Value.Age == 50) != c.done {
+				t.Error(done, err, e.Value)
+			}
+			if got, want := s.Count(), map[bool]string{true: "2 get, 1 insert", false: "1 insert"}[c.done]; got != want {
+				t.Errorf("%s, not %s", got, want)
+			}
+			again, err := unknown.Resolve(context.Background())
+			if err != nil || again != done {
+				t.Error(again, err)
+			}
+			// Elsewhere, by its names alone.
+			in, err := table.NewIntents(serviceOf(s), "staff", nil)
+			check(err)
+			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
+			if want := map[bool]table.IntentState{true: table.IntentDone, false: table.IntentAborted}[c.done]; err != nil || i.State != want {
+				t.Error(i, err)
+			}
+			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
+				t.Error("a resolved entity cannot be used:", err)
+			}
+		})
+	}
+}
+
+// TestFenced: who finds that somebody has aborted its write begins anew under another name; not for ever.
+func TestFenced(t *testing.T) {
+	t.Parallel()
+	for _, times := range []int{1, 100} {
+		staff, e, s := inMemory(t, quick())
+		staff = staff.Exact()
+		in := staff.Intents()
+		n := 0
+		s.before = func(r *http.Request) {
+			if body := bodyOf(r); strings.Contains(r.URL.Path, "$batch") && n < times {
+				n++
+				_, name, _ := strings.Cut(body, "~i|")
+				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
+				if err != nil || i.State != table.IntentAborted {
+					t.Error(i, err)
+				}
+			}
+		}
+		err := staff.Merge(context.Background(), e, age.Set(50))
+		if times == 1 && err != nil || times > 1 && !errors.Is(err, table.ErrGivenUp) {
+			t.Error(err)
+		}
+		if times > 1 && n != 8 {
+			t.Error(n)
+		}
+	}
+}
+
+// TestIntents: what is read of intents, what is refused, and what is swept.
+func TestIntents(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	o := quick()
+	o.Now = func() time.Time { return now }
+	staff, e, s := inMemory(t, o)
+	staff = staff.Exact()
+	in := staff.Intents()
+	pk := keys.Raw("Sales")
+	check(staff.Merge(ctx, e, age.Set(50)))
+	var all []*table.Intent
+	list := func() int {
+		all = nil
+		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
+			check(err)
+			all = append(all, i)
+		}
+		return len(all)
+	}
+	if list() != 1 || all[0].State != table.IntentDone || !all[0].Time().Equal(now) || all[0].Effects != nil {
+		t.Error(all)
+	}
+	op := all[0].Op
+	if i, err := in.Get(ctx, pk, op); err != nil || i.State != table.IntentDone {
+		t.Error(i, err)
+	}
+	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
+	if _, err := in.Get(ctx, pk, other); !errors.Is(err, table.ErrNotFound) {
+		t.Error(err)
+	}
+	s.Count()
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.IntentAborted || s.Count() != "1 get, 1 insert" {
+		t.Error(i, err)
+	}
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.IntentAborted || s.Count() != "1 get" {
+		t.Error(i, err)
+	}
+	if err := in.Close(ctx, &table.Intent{Partition: pk, Op: other, State: table.IntentAborted}); err == nil {
+		t.Error("an aborted intent is closed")
+	}
+	var ve *table.ValueError
+	for _, bad := range []string{"", "x", op + "0", strings.Repeat("Z", 26), strings.Repeat("I", 26), op[:25] + "|"} {
+		if _, err := in.Resolve(ctx, pk, bad); !errors.As(err, &ve) {
+			t.Error(bad, err)
+		}
+	}
+	// A day later, nothing can be said of what has left nothing, and what is there is swept after another hour.
+	third := op[:24] + "ZZ"
+	now = now.Add(24*time.Hour + time.Second)
+	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
+		t.Error(err)
+	}
+	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != table.IntentDone {
+		t.Error(i, err)
+	}
+	if n, err := staff.SweepIntents(ctx); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	check(staff.Merge(ctx, e, age.Set(51)))
+	now = now.Add(time.Hour)
+	s.Count()
+	if n, err := staff.SweepIntents(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
+		t.Error(n, err, all)
+	}
+	// Lists of the user's rows never show intents.
+	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
+	if n != 1 || err != nil {
+		t.Error(n, err)
+	}
+}
