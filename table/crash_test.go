@@ -247,7 +247,10 @@ func ages(s *storagetest.Service) map[string]any {
 
 // judge compares what the caller was told with what has happened.
 func (a attempt) judge(s *storagetest.Service, told error) (outcome string, err error) {
-	rows := ages(s)
+	return a.judgeRows(s, ages(s), told)
+}
+
+func (a attempt) judgeRows(s *storagetest.Service, rows map[string]any, told error) (outcome string, err error) {
 	applied := a.applied(rows)
 	var fault storagetest.Fault
 	reading := false

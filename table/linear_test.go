@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -21,11 +23,11 @@ const gone = int32(-1)
 // act is what a program does with one row, and seen what it was told.
 type (
 	act struct {
-		verb  string // get, insert, update
+		verb  string // get, insert, update, delete
 		value int32  // that it writes
 	}
 	seen struct {
-		outcome string // done, exists, missing, unknown
+		outcome string // done, exists, missing, given up, unknown
 		value   int32  // that it has read, or has written over
 	}
 )
@@ -35,16 +37,16 @@ var oneRow = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{gone} },
 	Step: func(state, in, out any) []any {
 		now, a, s := state.(int32), in.(act), out.(seen)
-		after := map[string]int32{"get": now, "insert": a.value, "update": a.value}[a.verb]
+		after := map[string]int32{"get": now, "insert": a.value, "update": a.value, "delete": gone}[a.verb]
 		possible := (a.verb == "insert") == (now == gone)
 		switch {
 		case s.outcome == "unknown" && possible && a.verb != "get":
 			return []any{now, after}
-		case s.outcome == "unknown":
+		case s.outcome == "unknown", s.outcome == "given up":
 			return []any{now}
 		case s.outcome == "exists" && a.verb == "insert" && now != gone, s.outcome == "missing" && a.verb != "insert" && now == gone:
 			return []any{now}
-		case s.outcome == "done" && possible && (a.verb == "insert" || s.value == now):
+		case s.outcome == "done" && possible && (a.verb == "insert" || a.verb == "delete" || s.value == now):
 			return []any{after}
 		}
 		return nil
@@ -81,6 +83,8 @@ func (h *history) do(ctx context.Context, staff *table.Table[employee], a act) {
 		_, err = staff.Insert(ctx, &employee{"Sales", 1, "x", a.value})
 	case "update":
 		_, err = staff.Update(ctx, k, func(e *employee) error { s.value, e.Age = e.Age, a.value; return nil })
+	case "delete":
+		err = staff.DeleteAny(ctx, k)
 	}
 	end := int64(math.MaxInt64)
 	switch {
@@ -90,6 +94,8 @@ func (h *history) do(ctx context.Context, staff *table.Table[employee], a act) {
 		s.outcome, end = "exists", h.tick()
 	case errors.Is(err, table.ErrNotFound):
 		s.outcome, end = "missing", h.tick()
+	case errors.Is(err, table.ErrGivenUp):
+		s.outcome, end = "given up", h.tick()
 	default:
 		s.outcome = "unknown" // or not done, which an outcome that is open covers
 	}
@@ -108,15 +114,29 @@ func TestLinearizable(t *testing.T) {
 			storagetest.LostReply(), storagetest.LostRequest(), storagetest.NotSent(), storagetest.HangAfter(), storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(503, "ServerBusy"),
 		}
 	}
+	linearizable(t, staffOf, []string{"get", "insert", "update"}, &crashtest.Options{Faults: lost, Late: -1, Mishaps: 0.2})
+}
+
+// TestExactLinearizable: exact writes fit such an order also where rows are deleted, and where requests arrive twice, late, or
+// later than anybody waits for them.
+func TestExactLinearizable(t *testing.T) {
+	t.Parallel()
+	honest := func(q storagetest.Request) []storagetest.Fault { // no refusal without its reason
+		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused inside 4") })
+	}
+	linearizable(t, exactly, []string{"get", "insert", "update", "delete"}, &crashtest.Options{Faults: honest, Mishaps: 0.2})
+}
+
+func linearizable(t *testing.T, open func(*crashtest.Process) *table.Table[employee], verbs []string, o *crashtest.Options) {
 	model := oneRow.ToModel()
 	build := func() crashtest.Workload {
 		h := &history{}
 		w := crashtest.Workload{Setup: func(ctx context.Context, p *crashtest.Process) error { return staffOf(p).Ensure(ctx) }}
 		for i := range int32(3) {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				staff := staffOf(p)
+				staff := open(p)
 				for j := range int32(4) {
-					verb := []string{"get", "insert", "update"}[p.Rand().IntN(3)]
+					verb := verbs[p.Rand().IntN(len(verbs))]
 					h.do(ctx, staff, act{verb, 10*i + j})
 				}
 				return nil
@@ -140,7 +160,7 @@ func TestLinearizable(t *testing.T) {
 		}
 		return w
 	}
-	r := crashtest.Schedules(t, build, &crashtest.Options{Faults: lost, Late: -1, Mishaps: 0.2})
+	r := crashtest.Schedules(t, build, o)
 	r.Require(t)
 	t.Log(r)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -24,9 +25,10 @@ const (
 )
 
 // maxRemembered is the most that maintainers remember of an entity, in bytes: two properties.
-const maxRemembered = 2 * maxRememberedPart
-
-const maxRememberedPart = 30 << 10
+const (
+	maxRemembered     = 60 << 10
+	maxRememberedPart = maxRemembered/2 + utf8.UTFMax // for it is cut between characters
+)
 
 // maintained makes a write one that goes through the table's maintainers. known tells that old is the row as it is stored, nil
 // for none; otherwise it is read.
@@ -220,9 +222,9 @@ func (k *kept) remember(w *edm.Writer, merge bool) error {
 			return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(text), Max: maxRemembered}
 		}
 	}
-	for i, part := range parts(text, maxRememberedPart) {
-		if name := [...]string{ixProperty, ixMoreProperty}[i]; part != "" || merge {
-			w.Put(name, edm.Value{Kind: edm.String, S: part})
+	for i, part := range append(parts(text, maxRememberedPart), "")[:2] {
+		if part != "" || merge {
+			w.Put([...]string{ixProperty, ixMoreProperty}[i], edm.Value{Kind: edm.String, S: part})
 		}
 	}
 	return nil
