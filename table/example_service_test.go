@@ -60,3 +60,13 @@ func sales(counter *table.Counter) *table.Table[employee] {
 	check(err)
 	return counted
 }
+
+// employeesOf is a table of employees in an account of an example's own.
+func employeesOf(s *storagetest.Service) *table.Table[employee] {
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	staff, err := table.New(acc.Tables(), "staff", staffSchema, nil)
+	check(err)
+	check(staff.Ensure(context.Background()))
+	return staff
+}

@@ -324,13 +324,13 @@ func TestChance(t *testing.T) {
 	t.Parallel()
 	build := alone(func(ctx context.Context, p *crashtest.Process) error {
 		staff, _ := tables(p)
-		for range 1 + p.Rand().IntN(5) {
+		for range 1 + p.Rand().IntN(9) {
 			staff.UpsertEntity(ctx, row("p", fmt.Sprint(p.Rand().IntN(9)), ""), nil)
 		}
 		return nil
 	}, func(w *crashtest.Workload) {
 		w.Check = func(s *storagetest.Service) error {
-			if n := len(s.Rows("staff")); n > 3 {
+			if n := len(s.Rows("staff")); n > 4 {
 				return fmt.Errorf("%d rows", n)
 			}
 			return nil

@@ -20,6 +20,8 @@ import (
 // run is one run of a workload. Its requests are held, each process's, and let go one at a time when everybody is held, asleep
 // or has ended; so what happens is decided by who is let go, and by nothing else.
 type run struct {
+	made uint64 // processes, each with chance of its own
+
 	opt     Options
 	seed    uint64
 	service *storagetest.Service
@@ -188,7 +190,8 @@ func (r *run) stage(next func([]*held), tested bool, names []string, fs ...func(
 		results[i].name = names[i]
 		ctx, cancel := context.WithTimeout(context.Background(), r.opt.Timeout)
 		ctx, kill := context.WithCancelCause(ctx)
-		p := &Process{name: names[i], run: r, tested: tested, ctx: ctx, kill: kill, rng: rand.New(rand.NewPCG(r.seed, uint64(i)))}
+		p := &Process{name: names[i], run: r, tested: tested, ctx: ctx, kill: kill, rng: rand.New(rand.NewPCG(r.seed, r.made))}
+		r.made++
 		go func() {
 			defer r.changed(func() { r.running-- })
 			defer cancel()

@@ -1,0 +1,62 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// A stream of operations on mixed partitions becomes as few transactions as it can be.
+func ExampleBulk() {
+	ctx := context.Background()
+	var counter table.Counter
+	staff := sales(&counter)
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range 1000 {
+			e := &employee{[]string{"Sales", "Marketing"}[i%2], 100 + i, "Jones", 44}
+			if !yield(staff.UpsertOp(e, table.ReplaceExisting), nil) {
+				return
+			}
+		}
+	}, nil)
+	fmt.Println(result.Done, err, counter.Take())
+
+	// What is refused is dropped, and the rest goes on.
+	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for id := range 6 {
+			if !yield(staff.InsertOp(&employee{"Sales", id, "New", 30}), nil) {
+				return
+			}
+		}
+	}, &table.BulkOptions{
+		Skip: func(index int, err error) bool {
+			fmt.Println("operation", index, "is dropped")
+			return errors.Is(err, table.ErrExists)
+		},
+	})
+	fmt.Printf("%+v %v\n", result, err)
+	// Output:
+	// 1000 <nil> 10 transaction
+	// operation 1 is dropped
+	// operation 2 is dropped
+	// operation 3 is dropped
+	// operation 4 is dropped
+	// {Done:2 Missing:0 Skipped:4 Unconfirmed:6} <nil>
+}
+
+// All rows that a query asks for are deleted, a hundred with each request.
+func ExampleTable_DeleteQuery() {
+	ctx := context.Background()
+	staff := sales(nil)
+	result, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)}, nil)
+	fmt.Println(result.Done, err)
+	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+		check(err)
+		fmt.Println(e.Value.Last)
+	}
+	// Output:
+	// 3 <nil>
+	// Jones
+}

@@ -1,0 +1,86 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// board is an outbox in memory: what is announced hangs there until a worker takes it. One that survives its process is a
+// queue.
+type board struct{ notes []*note }
+
+type note struct {
+	table.Announcement
+	visible bool
+}
+
+func (b *board) Hint(_ context.Context, a table.Announcement) (table.Hint, error) {
+	n := &note{Announcement: a}
+	b.notes = append(b.notes, n)
+	return n, nil
+}
+
+func (n *note) Show(context.Context) error     { n.visible = true; return nil }
+func (n *note) Withdraw(context.Context) error { *n = note{}; return nil }
+
+// welcomes are effects: a letter to everybody who is new. Its number is that of the employee's life, so that a letter that is
+// sent again can be told from one to somebody who has come back.
+type welcomes struct{}
+
+func (welcomes) Name() string { return "welcomes" }
+func (welcomes) MaxRows() int { return 0 }
+
+func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+	if c.Old == nil && c.New != nil {
+		p.Effect("welcome", 1, fmt.Appendf(nil, "letter %d: dear %s", len(c.Life()), c.New.Last))
+	}
+	return nil
+}
+
+// Effects outside the partition: announced before the write, read by a worker from the write's intent, carried out once the
+// write is known to be done, and then closed.
+func ExampleOutbox() {
+	ctx := context.Background()
+	b := &board{}
+	staff, err := newTable(staffSchema).With(b, welcomes{})
+	check(err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+
+	// A worker, elsewhere. It needs to know only the table's name.
+	intents, err := table.NewIntents(service, staff.Name(), nil)
+	check(err)
+	for _, n := range b.notes {
+		intent, err := intents.Resolve(ctx, keys.Raw(n.Partition), n.Op)
+		check(err)
+		fmt.Println(n.visible, intent.State, intent.Time().IsZero())
+		if intent.State != table.IntentLive {
+			continue // not committed, or carried out already
+		}
+		for _, effect := range intent.Effects {
+			fmt.Printf("%s %d of %s: %s\n", effect.Kind, effect.Version, effect.RowKey, effect.Payload)
+		}
+		check(intents.Close(ctx, intent))
+		intent, err = intents.Get(ctx, keys.Raw(n.Partition), n.Op)
+		check(err)
+		fmt.Println(intent.State)
+	}
+	// Output:
+	// true live false
+	// welcome 1 of empid_000001: letter 16: dear Jones
+	// done
+}
+
+// A write of which nobody knows yet is resolved: it was not done, and never will be.
+func ExampleIntents_Resolve() {
+	ctx := context.Background()
+	staff := sales(nil)
+	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // as a message names it
+	_, err := staff.Intents().Resolve(ctx, keys.Raw("Sales"), op)
+	fmt.Println(errors.Is(err, table.ErrExpired)) // of last year: its absence says nothing
+	// Output: true
+}
