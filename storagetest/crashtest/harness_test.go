@@ -330,7 +330,7 @@ func TestChance(t *testing.T) {
 		return nil
 	}, func(w *crashtest.Workload) {
 		w.Check = func(s *storagetest.Service) error {
-			if n := len(s.Rows("staff")); n > 4 {
+			if n := len(s.Rows("staff")); n > 5 {
 				return fmt.Errorf("%d rows", n)
 			}
 			return nil
