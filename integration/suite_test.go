@@ -76,4 +76,7 @@ var suite = map[string]func(*env){
 	"dispatch":                dispatch,
 	"versions":                versions,
 	"grants":                  grants,
+	"maintained":              maintained,
+	"exact":                   exact,
+	"bulk":                    bulk,
 }
