@@ -11,6 +11,7 @@ var catalogue = []recipe{
 	compoundEntity,
 	severalTypes,
 	parallel,
+	bulk,
 	projection,
 	typedFilters,
 	resume,

@@ -57,6 +57,14 @@
 // past the ETag, over what rivals have written since; each may also arrive late, when its caller has long been told. Programs
 // that write to a row beside this library are not seen by its name.
 //
+// # Exact writes
+//
+// [Table.Exact] closes that: an intent, a small row beside the entity, is stored first in the same transaction, and tells for
+// good whether the write was done; where it is absent, a marker in its place stops the write wherever it may be. The outcome is
+// then unknown only when the context is over, as an [UnknownError] that can be resolved later, by anybody who has its names
+// ([Intents.Resolve]). Intents are kept for a day; [Table.SweepIntents] deletes them. What an exact write relies on: clocks that
+// agree to within hours, names of writes that never meet (80 bits of chance), and nobody else who deletes rows below ~i|.
+//
 // # Writing several rows
 //
 // [Transact] takes operations on entities of any types in one partition and does all of them or none:
@@ -65,6 +73,30 @@
 //
 // A [BatchError] names the operation that failed. [InPartition] reads several rows, writes what follows from them, and begins
 // again where others were faster. [Table.Rekey] moves a row to another key of its partition.
+//
+// [Bulk] carries out a stream of any length in as few transactions as there can be, several partitions at once, in memory that
+// does not grow; [Table.DeleteQuery] deletes what a query finds.
+//
+// # Rows that follow from others
+//
+// A [Maintainer] keeps what is derived from entities: index rows, lists, sums, copies. [Table.With] attaches it, and then every
+// verb and every transaction plans its rows into the same transaction as the entity, for the one request that it costs anyway:
+//
+//	staff, err := staff.With(nil, byEmail, byLastName)
+//
+// What a maintainer derives is a function of what is stored: [Change] holds the entity before and after, from the row as it was
+// loaded and not from what the program has done to its value since. All maintainers of all entities of a transaction add to one
+// [Plan], kept by RowKey, so that a unique value can change hands, and a list that two entities belong to is written once. The
+// entity's row is always written by its ETag; a derived row that is not as it should be is read and put right with the write.
+//
+// Effects are work in other partitions, tables or services. A write that has effects is announced to an [Outbox] first, commits
+// with an intent that holds them, and is then shown to the outbox's workers, who carry them out at least once. A worker that
+// comes too early or too late asks the intent: [Intents.Resolve] makes sure that what is not committed by then never is. So no
+// effect of a committed write is lost, and none of another is carried out, whoever crashes when. Writing needs the outbox and
+// the table; when the outbox is down, writes with effects are refused with [ErrOutbox] before anything is done.
+//
+// All writers of a table must use handles with the same maintainers. A handle that lacks one refuses to change an entity that
+// remembers it ([ErrUnknownMaintainer]), but blind verbs, Upsert and those with Any, cannot see that without maintainers.
 //
 // # Many types, many versions
 //
@@ -83,8 +115,8 @@
 //
 // # The row space
 //
-// RowKeys and PartitionKeys that begin with ~ belong to the library, as do the properties _op, _life, _ix, _type, _v and
-// _sys. Lists never show those rows, and end below them. A program that reads the table without this library finds rows as
+// RowKeys and PartitionKeys that begin with ~ belong to the library, as do the properties _op, _life, _ix, _ix2, _type,
+// _v and _sys. Rows below ~i| are intents. Lists never show those rows, and end below them. A program that reads the table without this library finds rows as
 // shown above.
 //
 // # Requests

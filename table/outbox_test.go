@@ -332,3 +332,49 @@ func TestRemember(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEffectsRequests: what a write with effects costs with an outbox that is a service: 3 requests from a loaded version, else
+// 4, and as many for one that is refused.
+func TestEffectsRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &interposed{Service: storagetest.New(nil)}
+	service := serviceOf(s)
+	people, err := table.New(service, "people", peopleSchema, quick())
+	check(err)
+	out := newHints(service, quick())
+	check(errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
+	people, err = people.With(out, byEmail{}, letters{})
+	check(err)
+	s.Count()
+	cost := func(what string, err, want error, requests string) {
+		t.Helper()
+		if !errors.Is(err, want) || err != nil && want == nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := s.Count(); got != requests {
+			t.Errorf("%s: %s, not %s", what, got, requests)
+		}
+	}
+	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	cost("insert", err, nil, "1 insert, 1 merge, 1 transaction")
+	cost("from a loaded version", people.Merge(ctx, e, lastName.Set("Smith")), nil, "1 insert, 1 merge, 1 transaction")
+	stale := *e
+	cost("without effects", people.Merge(ctx, e, eMail.Set("b")), nil, "1 transaction")
+	_, err = people.Update(ctx, e.Key, func(v *resident) error { return renamed(v, "Jones", "c") })
+	cost("from a key", err, nil, "1 get, 1 insert, 1 merge, 1 transaction")
+	cost("by key", people.MergeAny(ctx, e.Key, lastName.Set("Cao")), nil, "1 get, 1 insert, 1 merge, 1 transaction")
+	cost("changed meanwhile", people.Merge(ctx, &stale, lastName.Set("X")), table.ErrChanged, "1 delete, 1 insert, 1 transaction")
+	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "c"})
+	cost("taken", err, errTaken, "1 delete, 2 insert, 1 transaction") // and the marker
+	i := 0
+	for intent, err := range people.Intents().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
+		check(err)
+		if i++; intent.State != table.IntentLive && intent.State != table.IntentAborted {
+			t.Error(intent)
+		}
+	}
+	if i != 5 {
+		t.Error(i)
+	}
+}
