@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -293,5 +295,31 @@ func TestBulkMaintained(t *testing.T) {
 	check(err)
 	if _, err := plain.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Error(err)
+	}
+}
+
+// TestBulkHangs: on a service that does not answer, bulk work ends with its context, and says what is settled.
+func TestBulkHangs(t *testing.T) {
+	t.Parallel()
+	for _, exact := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			staff, _, s := inMemory(t, nil)
+			if exact {
+				staff = staff.Exact()
+			}
+			n := 0
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { n++; return n > 2 }, storagetest.Hang()))
+			ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
+			defer cancel()
+			start := time.Now()
+			r, err := table.Bulk(ctx, stream(1000, upserts(staff, 1)), nil)
+			if took := time.Since(start); took < 12*time.Second || took > 12*time.Second+100*time.Millisecond {
+				t.Error(took)
+			}
+			var unknown *table.UnknownError
+			if rows := len(s.Rows("staff")); !errors.Is(err, table.ErrUnknownOutcome) || r.Unconfirmed != r.Done || r.Done < 198 || rows < r.Done || errors.As(err, &unknown) != exact {
+				t.Error(r, rows, err)
+			}
+		})
 	}
 }

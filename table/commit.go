@@ -183,25 +183,15 @@ func (w *write) partition() string { return w.ops[0].key.PartitionKey() }
 
 // plan makes the steps. failed is the caller's operation that cannot be planned.
 func (w *write) plan(ctx context.Context) (failed int, err error) {
-	w.steps, w.batch, w.intent, w.effects = slices.Clone(w.ops), w.together, false, false
-	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, rows: map[string]*derivedRow{}}
+	w.steps, w.batch, w.intent = slices.Clone(w.ops), w.together, false
 	for i := range w.steps {
 		w.steps[i].caller = i
-		p.own[w.steps[i].key.RowKey()] = true
 	}
-	for i := range w.steps {
-		if maintain := w.steps[i].maintain; maintain != nil {
-			if err := maintain(ctx, p, &w.steps[i]); err != nil {
-				return i, err
-			}
-		}
-	}
-	derived, failed, err := p.steps()
+	effects, failed, err := w.derive(ctx)
 	if err != nil {
 		return failed, err
 	}
-	w.steps = append(w.steps, derived...)
-	if w.effects = len(p.effects) > 0; w.effects && w.outbox == nil {
+	if w.effects = len(effects) > 0; w.effects && w.outbox == nil {
 		return -1, ErrNoOutbox
 	}
 	if w.intent = w.effects || w.exact; w.intent {
@@ -209,7 +199,7 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 		if w.effects {
 			state = IntentLive
 		}
-		intent, err := w.core.intentOp(w.partition(), w.name, state, p.effects)
+		intent, err := w.core.intentOp(w.partition(), w.name, state, effects)
 		if err != nil {
 			return -1, err
 		}
@@ -226,6 +216,27 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 		}
 	}
 	return -1, nil
+}
+
+// derive adds the steps that the maintainers derive.
+func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err error) {
+	if !slices.ContainsFunc(w.steps, func(op Op) bool { return op.maintain != nil }) {
+		return nil, -1, nil
+	}
+	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, rows: map[string]*derivedRow{}}
+	for _, op := range w.steps {
+		p.own[op.key.RowKey()] = true
+	}
+	for i := range w.steps {
+		if maintain := w.steps[i].maintain; maintain != nil {
+			if err := maintain(ctx, p, &w.steps[i]); err != nil {
+				return nil, i, err
+			}
+		}
+	}
+	derived, failed, err := p.steps()
+	w.steps = append(w.steps, derived...)
+	return p.effects, failed, err
 }
 
 // again tells whether another plan may succeed where this one was refused. mended tells that it was for a derived row that was

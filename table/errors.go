@@ -25,7 +25,7 @@ var (
 	ErrTableNotFound = errors.New("no such table")
 	// ErrUnknownOutcome: the replies to a write were lost, and what the row says since does not tell what has become of it. It
 	// may have been done, may still be done, or may never be done. The entity cannot be used until it is read again; reading
-	// it at once proves nothing about a write that is still on its way.
+	// it at once proves nothing about a write that is still on its way. Of an exact write it is an UnknownError.
 	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
 	ErrKeyChanged = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it")
