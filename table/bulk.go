@@ -3,7 +3,6 @@ package table
 import (
 	fifo "container/list"
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -16,22 +15,23 @@ type BulkOptions struct {
 	Width int
 
 	// Window is how many operations wait, to find those of one partition. Defaults to 10,000. The more of them, the fewer
-	// transactions where partitions are mixed. It also bounds memory, as does WindowBytes, of their bodies, which defaults to
-	// 32 MiB.
+	// transactions where partitions are mixed. It also bounds memory, as does WindowBytes, of the rows that they write and
+	// know, which defaults to 32 MiB.
 	Window, WindowBytes int
 
 	// Skip is asked about each operation that is refused, by a check or by the service, with its index in the stream: true
-	// drops it and goes on, false ends the work. By default the first refusal ends it. It is not called concurrently.
+	// drops it and goes on, false ends the work. By default the first refusal ends it. It is called by Bulk's goroutine, as is
+	// Progress, and only while the stream is not being asked: a stream must not wait for them.
 	Skip func(index int, err error) bool
 
-	// Progress is called after each transaction. It is not called concurrently, and work waits for it.
+	// Progress is called after each transaction.
 	Progress func(BulkResult)
 }
 
 // BulkResult is how far bulk work has come.
 type BulkResult struct {
 	Done    int // operations that were carried out
-	Missing int // operations that delete a row which was not there
+	Missing int // operations that delete a row which was not there, or not what DeleteQuery asks for any more
 	Skipped int // operations that were refused, and that Skip dropped
 
 	// Unconfirmed is the index of the first operation of which it is not known that it was carried out, dropped, or had
@@ -40,7 +40,8 @@ type BulkResult struct {
 	Unconfirmed int
 }
 
-// BulkError is the end of bulk work: Err is what was wrong with the operation of this index.
+// BulkError is the end of bulk work. Err is what was wrong with the operation of this index; where it is no fault of an
+// operation, such as an ErrUnknownOutcome or a service that cannot be reached, it is that of a transaction which begins with it.
 type BulkError struct {
 	Index int
 	Key   keys.Key
@@ -54,12 +55,12 @@ func (e *BulkError) Error() string {
 // Unwrap returns Err.
 func (e *BulkError) Unwrap() error { return e.Err }
 
-// Bulk carries out a stream of operations, of any length, of any types, partitions and tables of one or several accounts, in
-// transactions as large as they may be: 100 operations, with those of maintainers, or 4 MiB. Operations of one partition are
+// Bulk carries out a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as
+// large as they may be: 100 operations, with those of maintainers and the intent, or 4 MiB. Operations of one partition are
 // carried out in their order, a transaction at a time; several partitions at once. Not the stream as a whole is all or nothing,
-// but each transaction. An error in the stream ends it.
+// but each transaction.
 //
-//	err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+//	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 //		for row := range rows {
 //			if !yield(staff.UpsertOp(&row, table.ReplaceExisting), nil) {
 //				return
@@ -67,12 +68,16 @@ func (e *BulkError) Unwrap() error { return e.Err }
 //		}
 //	}, nil)
 //
-// A delete of a row that is not there is no failure. An operation that is refused ends the work, unless [BulkOptions].Skip says
-// otherwise; what is under way then is finished, and the rest of the refused transaction is carried out where Skip says so.
-// Upserts and deletes can be repeated: after an error, the stream may be taken up at BulkResult.Unconfirmed.
+// Operations wait until those of their partition fill a transaction, until the window is full, or until the stream ends. An
+// error in the stream ends it: what was read before is carried out, and the error returned.
 //
-// Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition without maintainers; 1 more for each operation
-// that is refused or finds nothing to delete, but not more than 2 for all that find nothing in a transaction of deletes.
+// A delete of a row that is not there is no failure. An operation that is refused ends the work, unless [BulkOptions].Skip says
+// otherwise: what is under way is finished, nothing more is begun. Upserts and deletes can be repeated: after an error, the
+// stream may be taken up at BulkResult.Unconfirmed.
+//
+// Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition where there are no maintainers and no intents;
+// 1 more for each operation that is refused, or finds nothing to delete; but not more than 3 for all of a transaction that find
+// nothing: 2 that fail, and 1 query for what is there.
 //
 // Errors: *BulkError with the errors of [Transact] and of the single verbs in it; the stream's own. The result is right in any
 // case.
@@ -80,61 +85,35 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 	b := newBulk(ctx, o)
 	defer close(b.over)
 	index := 0
+	var broken error
 	for op, err := range ops {
-		if err != nil {
-			b.fail(err)
-		}
-		if !b.room() {
+		if broken = err; err != nil || !b.room() {
 			break
 		}
 		b.add(index, op)
 		index++
 	}
 	b.finish()
-	return b.result, b.err
+	return b.result, either(b.err, broken)
 }
 
-// DeleteQuery deletes the rows of a query, by their ETags, in transactions; see [Bulk]. A row that is changed while it runs is
-// read again, and deleted if the query still asks for it, Retry.Rounds times at most; then it stays, and ErrChanged is returned.
-// Rows that others delete meanwhile are no failure. Unconfirmed counts rows in the order of the query.
+// DeleteQuery deletes the rows of a query, by their ETags, in transactions; see [Bulk]. A row that has changed since it was read
+// is looked at again, and deleted if the query still asks for it; otherwise it stays, and counts as missing, as does one that
+// others have deleted. Unconfirmed counts rows in the order of the query. After an error it is begun again: a query with a
+// Cursor is refused with a *ValueError, for a cursor follows what is read, and not what is deleted.
 //
-// Without maintainers only keys are read. Requests: those of List and of Bulk: ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one
-// partition.
-func (t *Table[T]) DeleteQuery(ctx context.Context, q Query[T], o *BulkOptions) (total BulkResult, err error) {
+// Only keys are read, where there are no maintainers and the keys alone tell whose the rows are. Requests: those of List and of
+// Bulk, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
+//
+// Errors: those of List and Bulk, and ErrChanged for a row that is always changed again, Retry.Rounds times. After one of List,
+// ErrBudget for instance, the rows that it has given are deleted.
+func (t *Table[T]) DeleteQuery(ctx context.Context, q Query[T], o *BulkOptions) (_ BulkResult, err error) {
 	ctx, end := t.span(ctx, "DeleteQuery")
 	defer func() { end(err) }()
-	var opt BulkOptions
-	if o != nil {
-		opt = *o
+	if q.Cursor != nil {
+		return BulkResult{}, t.opError("DeleteQuery", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"})
 	}
-	skip, progress := opt.Skip, opt.Progress
-	if progress != nil {
-		opt.Progress = func(r BulkResult) { progress(total.plus(r)) }
-	}
-	for round := 1; ; round++ {
-		changed := 0
-		opt.Skip = func(index int, err error) bool {
-			if errors.Is(err, ErrChanged) && round < t.opt.Retry.Rounds {
-				changed++
-				return true
-			}
-			return skip != nil && skip(index, err)
-		}
-		r, err := Bulk(ctx, t.deletes(ctx, q), &opt)
-		r.Skipped -= changed
-		total = total.plus(r)
-		if err != nil || changed == 0 {
-			return total, err
-		}
-		total.Unconfirmed -= changed
-		if err := t.opt.Retry.pause(ctx, round); err != nil {
-			return total, t.opError("DeleteQuery", keys.Key{}, err)
-		}
-	}
-}
-
-func (r BulkResult) plus(s BulkResult) BulkResult {
-	return BulkResult{r.Done + s.Done, r.Missing + s.Missing, r.Skipped + s.Skipped, r.Unconfirmed + s.Unconfirmed}
+	return Bulk(ctx, t.deletes(ctx, q), o)
 }
 
 // bulk is bulk work under way. Its fields belong to the goroutine that reads the stream; transactions report to it.
@@ -167,6 +146,7 @@ type report struct {
 	err     error       // or why the rest of the batch was given up
 	answer  chan<- bool // where it is refused: whether to go on
 	end     bool        // the batch is over
+	panics  any         // with this
 }
 
 func newBulk(ctx context.Context, o *BulkOptions) *bulk {
@@ -195,6 +175,10 @@ func (b *bulk) fail(err error) {
 // room waits until another operation may be read. It is false where the work has ended.
 func (b *bulk) room() bool {
 	for b.err == nil {
+		if err := b.ctx.Err(); err != nil {
+			b.fail(err)
+			break
+		}
 		full := b.held >= b.opt.Window || b.bytes >= b.opt.WindowBytes
 		far := len(b.ahead) >= 10*(b.opt.Window+maxOperations*b.opt.Width) // one partition lags, and what is known of the others grows
 		switch {
@@ -210,13 +194,13 @@ func (b *bulk) room() bool {
 
 // add takes an operation into its group.
 func (b *bulk) add(index int, op Op) {
-	item := bulkOp{index, op}
+	item := bulkOp{index: index, op: op}
 	if err := item.wrong(); err != nil {
 		b.take(report{refused: &item, err: err})
 		return
 	}
 	b.held++
-	b.bytes += len(op.body)
+	b.bytes += item.size()
 	g := b.group(op)
 	g.put(item)
 	b.queue(g)

@@ -4,8 +4,9 @@ import fifo "container/list"
 
 // bulkOp is an operation of a stream.
 type bulkOp struct {
-	index int
-	op    Op
+	index  int
+	op     Op
+	rounds int // in which it was found changed
 }
 
 // wrong is what is wrong with it before anything is sent.
@@ -13,11 +14,11 @@ func (i bulkOp) wrong() error {
 	if i.op.core == nil {
 		return errNoTable
 	}
-	if err := i.op.usable(); err != nil {
-		return public(err)
-	}
-	return nil
+	return public(i.op.err)
 }
+
+// size is what it holds of rows.
+func (i bulkOp) size() int { return len(i.op.body) + len(i.op.old) }
 
 var errNoTable = &ValueError{Field: "Op", Reason: "was made by no method of a table"}
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -29,7 +30,7 @@ func (b *bulk) beginOne(flush bool) bool {
 	g.batches = g.batches[1:]
 	for _, i := range batch {
 		b.held--
-		b.bytes -= len(i.op.body)
+		b.bytes -= i.size()
 	}
 	b.running++
 	s := &bulkSender{ctx: b.ctx, group: g, reports: b.reports, over: b.over}
@@ -39,6 +40,9 @@ func (b *bulk) beginOne(flush bool) bool {
 
 // take notes a report. Everything that the work counts and decides happens here, in the goroutine that reads the stream.
 func (b *bulk) take(r report) {
+	if r.panics != nil {
+		panic(r.panics)
+	}
 	for _, i := range r.settled {
 		b.settle(i)
 	}
@@ -90,11 +94,17 @@ type bulkSender struct {
 var errStopped = errors.New("stopped")
 
 func (s *bulkSender) run(batch []bulkOp) {
-	err := s.send(batch)
-	if err == errStopped {
-		err = nil
+	r := report{group: s.group, end: true}
+	defer func() {
+		// What panics in a maintainer panics where Bulk was called.
+		if v := recover(); v != nil {
+			r.panics = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
+		}
+		s.report(r)
+	}()
+	if r.err = s.send(batch); r.err == errStopped {
+		r.err = nil
 	}
-	s.report(report{group: s.group, err: err, end: true})
 }
 
 func (s *bulkSender) report(r report) {
@@ -124,40 +134,45 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		ops := make([]Op, len(batch))
 		deletes := true
 		for i, item := range batch {
+			if err := item.op.usable(); err != nil { // also for what has become of its entity since it was read
+				if err := s.refused(item, public(err)); err != nil {
+					return err
+				}
+				batch = slices.Delete(slices.Clone(batch), i, i+1)
+				break
+			}
 			ops[i] = item.op
 			deletes = deletes && item.op.kind == aztables.TransactionTypeDelete
 		}
+		if len(ops) > len(batch) {
+			continue
+		}
 		c := ops[0].core
 		_, err := c.commit(s.ctx, "Bulk", keys.Key{}, ops, true)
-		var large *LimitError
-		var be *BatchError
+		failed, large := blamed(err)
 		switch {
 		case err == nil:
 			s.report(report{settled: batch})
 			return nil
-		case errors.As(err, &be) && be.Index >= 0:
-			item := batch[be.Index]
-			rest := slices.Delete(slices.Clone(batch), be.Index, be.Index+1)
-			if item.op.kind != aztables.TransactionTypeDelete || !errors.Is(err, ErrNotFound) {
-				if err := s.refused(item, be.Err); err != nil {
-					return err
-				}
-			} else if s.report(report{settled: []bulkOp{item}, missing: 1}); deletes && s.missing {
-				rest = s.withoutMissing(rest)
-			} else {
-				s.missing = true
+		case failed != nil:
+			if batch, err = s.without(batch, failed); err != nil {
+				return err
 			}
-			batch = rest
-		case errors.As(err, &large) && len(batch) > 1:
+		case large != nil && len(batch) > 1:
 			if err := s.send(batch[:len(batch)/2]); err != nil {
 				return err
 			}
 			batch = batch[len(batch)/2:]
-		case errors.As(err, &large):
+		case large != nil:
 			return s.refused(batch[0], large)
 		case unknown(err) && deletes && s.ctx.Err() == nil && round < c.opt.Retry.Rounds:
-			round++ // what is gone is gone, whoever has deleted it
-			batch = s.withoutMissing(batch)
+			round++ // what is gone is gone, whoever has deleted it: most likely this
+			batch = s.there(batch, 0)
+			for _, item := range batch {
+				if item.op.certain != nil {
+					item.op.certain() // the row is there, and goes by its ETag
+				}
+			}
 		default:
 			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.key), Err: err}
 		}
@@ -165,13 +180,67 @@ func (s *bulkSender) send(batch []bulkOp) error {
 	return nil
 }
 
-// withoutMissing are the deletes of a batch whose rows are there, as far as one page tells. 1 request.
-func (s *bulkSender) withoutMissing(batch []bulkOp) (left []bulkOp) {
-	if len(batch) == 0 {
-		return nil
+// blamed tells whether a transaction failed for one of its operations, or for its size; not for what an outbox or an outcome
+// that is unknown says of other operations.
+func blamed(err error) (failed *BatchError, large *LimitError) {
+	var oe *OpError
+	if !errors.As(err, &oe) || unknown(err) {
+		return nil, nil
 	}
-	byRow := func(a, b bulkOp) int { return keys.Compare(a.op.key.RowKey(), b.op.key.RowKey()) }
-	from, to := slices.MinFunc(batch, byRow).op.key, slices.MaxFunc(batch, byRow).op.key
+	if failed, _ = oe.Err.(*BatchError); failed != nil && failed.Index >= 0 {
+		return failed, nil
+	}
+	if !errors.Is(err, ErrOutbox) {
+		errors.As(err, &large)
+	}
+	return nil, large
+}
+
+// without is a batch without the operation that it has failed for, or with another in its place.
+func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, error) {
+	item := batch[failed.Index]
+	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
+	var derived *DerivedError
+	own := item.op.kind == aztables.TransactionTypeDelete && !errors.As(failed.Err, &derived)
+	switch {
+	case own && errors.Is(failed.Err, ErrNotFound):
+		s.report(report{settled: []bulkOp{item}, missing: 1})
+		if s.missing {
+			rest = s.there(rest, 1)
+		}
+		s.missing = true
+		return rest, nil
+	case own && errors.Is(failed.Err, ErrChanged) && item.op.again != nil && item.rounds+1 < item.op.core.opt.Retry.Rounds:
+		op, there, err := item.op.again(s.ctx)
+		switch {
+		case err != nil:
+			return nil, &BulkError{Index: item.index, Key: readable(item.op.key), Err: err}
+		case !there:
+			s.report(report{settled: []bulkOp{item}, missing: 1})
+			return rest, nil
+		}
+		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, rounds: item.rounds + 1}), nil
+	}
+	return rest, s.refused(item, failed.Err)
+}
+
+// there is a batch without the deletes whose rows are not there, as far as one page tells. They are settled, and as many for
+// each as missing says counted as missing. 1 request.
+func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
+	var from, to keys.Key
+	for _, i := range batch {
+		if k := i.op.key; i.op.kind == aztables.TransactionTypeDelete {
+			if from == (keys.Key{}) || keys.Compare(k.RowKey(), from.RowKey()) < 0 {
+				from = k
+			}
+			if to == (keys.Key{}) || keys.Compare(k.RowKey(), to.RowKey()) > 0 {
+				to = k
+			}
+		}
+	}
+	if from == to {
+		return batch // not worth a query
+	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
 	p := &pager[Row]{t: &Table[Row]{core: *batch[0].op.core.plain()}, filter: filter, choice: edm.RowKey, stats: new(Stats), at: new(position)}
@@ -179,40 +248,56 @@ func (s *bulkSender) withoutMissing(batch []bulkOp) (left []bulkOp) {
 	if err != nil {
 		return batch // they will tell themselves
 	}
-	there, last := map[string]bool{}, ""
-	if err := edm.NewReader(body).Page(func(e edm.Entity) bool { last = e.RowKey; there[last] = true; return true }); err != nil {
+	rows, last := map[string]bool{}, ""
+	if err := edm.NewReader(body).Page(func(e edm.Entity) bool { last = e.RowKey; rows[last] = true; return true }); err != nil {
 		return batch
 	}
 	var gone []bulkOp
 	for _, i := range batch {
-		if rk := i.op.key.RowKey(); there[rk] || p.more() && keys.Compare(rk, last) > 0 {
+		rk := i.op.key.RowKey()
+		if i.op.kind != aztables.TransactionTypeDelete || rows[rk] || p.more() && keys.Compare(rk, last) > 0 {
 			left = append(left, i)
 		} else {
 			gone = append(gone, i)
 		}
 	}
-	s.report(report{settled: gone, missing: len(gone)})
+	s.report(report{settled: gone, missing: missing * len(gone)})
 	return left
 }
 
-// deletes are the operations that delete the rows of a query. Maintainers must see rows as a whole.
+// deletes are the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must whoever tells
+// by them whether they are T's.
 func (t *Table[T]) deletes(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
-	return func(yield func(Op, error) bool) {
-		read := t.decode
-		choice := ""
-		if len(t.maintainers) == 0 {
-			choice = t.choose(ixProperty) // by which DeleteOp sees that it should have maintainers
-			read = func(r *edm.Reader, in edm.Entity) (*Entity[T], bool, error) {
-				mine, err := t.ownsAny(r, in)
-				return &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), raw: in.Raw}, mine, err
-			}
+	read, choice := t.decode, ""
+	if len(t.maintainers) == 0 && !t.verify {
+		choice = t.choose(ixProperty) // by which DeleteOp sees that it should have maintainers
+		read = func(r *edm.Reader, in edm.Entity) (*Entity[T], bool, error) {
+			mine, err := t.ownsAny(r, in)
+			return &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), raw: in.Raw}, mine, err
 		}
+	}
+	var remove func(e *Entity[T]) Op
+	remove = func(e *Entity[T]) Op {
+		op := t.DeleteOp(e)
+		op.again = func(ctx context.Context) (Op, bool, error) {
+			one := Query[T]{Partition: e.Key.Partition(), Rows: keys.Point(e.Key.Row()), Where: q.Where}
+			for e, err := range list(t, ctx, "DeleteQuery", one, choice, true, read) {
+				if err != nil {
+					return Op{}, false, err
+				}
+				return remove(e), true, nil
+			}
+			return Op{}, false, nil
+		}
+		return op
+	}
+	return func(yield func(Op, error) bool) {
 		for e, err := range list(t, ctx, "DeleteQuery", q, choice, true, read) {
 			if err != nil {
 				yield(Op{}, err)
 				return
 			}
-			if !yield(t.DeleteOp(e), nil) {
+			if !yield(remove(e), nil) {
 				return
 			}
 		}

@@ -229,7 +229,9 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 	}
 	for i := range w.steps {
 		if maintain := w.steps[i].maintain; maintain != nil {
-			if err := maintain(ctx, p, &w.steps[i]); err != nil {
+			if err := maintain(ctx, p, &w.steps[i]); p.unread != nil {
+				return nil, -1, either(err, p.unread)
+			} else if err != nil {
 				return nil, i, err
 			}
 		}

@@ -25,7 +25,7 @@ type core struct {
 	outbox   Outbox
 	exact    bool
 	derived  int           // rows that the maintainers of an entity touch at most
-	repaired *atomic.Int64 // derived rows
+	repaired *atomic.Int64 // derived rows; handles that With and Exact have made of one share it
 }
 
 // plain is the same table for the library's own rows.
@@ -42,7 +42,7 @@ func newCore(s Service, name string, o Common) core {
 
 // same tells whether two are the same table as far as can be known: of one service, by the name, whose case means nothing.
 func (c *core) same(other *core) bool {
-	return strings.EqualFold(c.name, other.name) && (c == other || reflect.ValueOf(c.service).Comparable() && c.service == other.service)
+	return strings.EqualFold(c.name, other.name) && (c.repaired == other.repaired || reflect.ValueOf(c.service).Comparable() && c.service == other.service)
 }
 
 // span begins the span of a verb.

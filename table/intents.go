@@ -111,7 +111,8 @@ func (in *Intents) Close(ctx context.Context, i *Intent) error {
 	return nil
 }
 
-// List yields the intents of a partition that are older than a time, in the order of their writes. 1 request for each 1000.
+// List yields the intents of a partition that are older than a time, in the order of their writes. One that cannot be read is a
+// *VersionError or a *DecodeError, and the list goes on; any other error ends it. 1 request for each 1000.
 func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*Intent, error] {
 	return func(yield func(*Intent, error) bool) {
 		var err error
@@ -141,11 +142,9 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 				if columns, err = r.Columns(); err != nil {
 					return false
 				}
-				var i *Intent
-				if i, err = intentOf(&Row{Key: keys.Stored(e.PartitionKey, e.RowKey), columns: columns}); err != nil {
-					return false
-				}
-				stopped = !yield(i, nil)
+				k := keys.Stored(e.PartitionKey, e.RowKey)
+				i, ierr := intentOf(&Row{Key: k, columns: columns})
+				stopped = !yield(i, in.core.opError("ListIntents", k, ierr))
 				return !stopped
 			})
 			switch err := either(err, broken); {
@@ -161,7 +160,7 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 }
 
 // Sweep deletes the intents of a partition that are older than IntentRetention, and an hour for clocks that differ, but for
-// those whose effects are not carried out. 1 request for each 1000 intents, and 1 for each 100 that are deleted. Idempotent.
+// those whose effects are not carried out, or that cannot be read. 1 request for each 1000 intents, and 1 for each 100 that are deleted. Idempotent.
 func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.core.span(ctx, "SweepIntents")
 	defer func() { end(err) }()
@@ -169,12 +168,14 @@ func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, 
 	before := in.core.opt.Now().Add(-IntentRetention - time.Hour)
 	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
 		for i, err := range in.List(ctx, partition, before) {
+			var ve *VersionError
+			var de *DecodeError
 			switch {
+			case errors.As(err, &ve), errors.As(err, &de), err == nil && i.State == IntentLive:
+				continue
 			case err != nil:
 				yield(Op{}, err)
 				return
-			case i.State == IntentLive:
-				continue
 			}
 			op := Op{core: core, verb: "SweepIntents", kind: aztables.TransactionTypeDelete, key: intentKey(i.Partition.String(), i.Op), match: azcore.ETagAny}
 			if !yield(op, nil) {

@@ -42,43 +42,39 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 	op.maintain = func(ctx context.Context, p *Plan, op *Op) error {
 		old := old
 		if !known {
-			e, err := t.stored(ctx, op)
+			f, err := p.find(ctx, op.key)
 			if err != nil {
 				return err
 			}
-			if e != nil {
-				old = e.raw
+			if err := op.meet(f); err != nil {
+				return err
 			}
+			old = f.raw
 		}
 		return t.derive(ctx, p, op, old)
 	}
 	return op
 }
 
-// stored reads the row of an operation that does not know it, and makes the operation one on that version of it.
-func (t *Table[T]) stored(ctx context.Context, op *Op) (*Entity[T], error) {
-	e, err := t.get(ctx, op.verb, op.key)
+// meet makes an operation that did not know its row one on the version that was found.
+func (op *Op) meet(f found) error {
 	upsert := op.kind == aztables.TransactionTypeInsertMerge || op.kind == aztables.TransactionTypeInsertReplace
-	var oe *OpError
+	op.rival = upsert || op.match == azcore.ETagAny
 	switch {
-	case upsert && errors.Is(err, ErrNotFound):
-		op.kind, op.rival = aztables.TransactionTypeAdd, true
-		return nil, nil
-	case errors.As(err, &oe):
-		return nil, oe.Err
-	case err != nil:
-		return nil, err
+	case f.row == nil && upsert:
+		op.kind = aztables.TransactionTypeAdd
+		return nil
+	case f.row == nil:
+		return ErrNotFound
 	case op.kind == aztables.TransactionTypeInsertMerge:
-		op.kind, op.rival = aztables.TransactionTypeUpdateMerge, true
+		op.kind = aztables.TransactionTypeUpdateMerge
 	case op.kind == aztables.TransactionTypeInsertReplace:
-		op.kind, op.rival = aztables.TransactionTypeUpdateReplace, true
-	case op.match == azcore.ETagAny:
-		op.rival = true
-	case op.match != e.ETag:
-		return nil, ErrChanged
+		op.kind = aztables.TransactionTypeUpdateReplace
+	case !op.rival && op.match != f.row.ETag:
+		return ErrChanged
 	}
-	op.match = e.ETag
-	return e, nil
+	op.match = f.row.ETag
+	return nil
 }
 
 // derive adds to a plan what the maintainers make of an operation, and to the operation what they keep with the entity.

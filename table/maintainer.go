@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -14,9 +15,11 @@ import (
 type Maintainer[T any] interface {
 	// Name names it in errors and in what it remembers; it is unique among the maintainers of a table.
 	Name() string
-	// MaxRows is the most rows that it touches for the change of one entity.
+	// MaxRows is the most rows that it writes for the change of one entity. Rows that it only loads do not count.
 	MaxRows() int
-	// Maintain adds to p what follows from c. Its error ends the write before anything is sent, as a *DerivedError.
+	// Maintain adds to p what follows from c. Its error ends the write before anything is sent, as a *DerivedError. It goes by
+	// what it has remembered, rather than by Old, to tell which rows of its own there are: the entity may be older than the
+	// maintainer, or its key function newer than the rows.
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
@@ -110,6 +113,8 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	}
 	switch {
 	case outbox == nil:
+	case !reflect.ValueOf(outbox).Comparable():
+		return fail(&ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"})
 	case t.outbox != nil && !sameValue(t.outbox, outbox):
 		return fail(&ValueError{Field: "outbox", Reason: "the table has another one"})
 	case t.opt.WriteTimeout < 0:

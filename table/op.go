@@ -35,6 +35,8 @@ type Op struct {
 	derived  *derivedRow                             // it is none of the caller's
 	maintain func(context.Context, *Plan, *Op) error // plans what follows from it; nil where nothing does
 
+	again func(context.Context) (op Op, there bool, err error) // makes it of the row as it is now, if it is still wanted
+
 	open    func() error              // what has become of the entity since this was made, or nil
 	stored  any                       // the *Entity that the row is once this is done, or nil
 	done    func(azcore.ETag, []byte) // makes that true, by the ETag and the body that was sent

@@ -50,7 +50,8 @@ type Retry struct {
 	// by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
 	Wait, MaxWait time.Duration
 
-	// Rounds is how often Update reads, changes and writes before it gives up because others are always faster.
+	// Rounds is how often Update reads, changes and writes before it gives up because others are always faster, and how often
+	// everything else does that reads and then writes: InPartition, GetOrInsert, writes with derived rows, and bulk deletes.
 	// Defaults to 8.
 	Rounds int
 

@@ -28,6 +28,7 @@ type Plan struct {
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
+	unread  error // a row could not be read, which is no fault of any operation
 
 	// Whose turn it is, and what for.
 	op      int // index of the caller's operation
@@ -52,9 +53,12 @@ type derivedRow struct {
 }
 
 // found is a row as it was read, nil where there is none.
-type found struct{ row *Row }
+type found struct {
+	row *Row
+	raw []byte
+}
 
-// Insert adds a row that does not exist, unless an entity in this transaction gives it up. Where it exists, the write fails
+// Insert adds a row, whose ETag means nothing, that does not exist, unless an entity in this transaction gives it up. Where it exists, the write fails
 // with taken; where taken is nil, the row is nobody else's, and is overwritten.
 func (p *Plan) Insert(r *Row, taken error) error {
 	d, err := p.touch(r)
@@ -113,7 +117,7 @@ func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 		return nil, err
 	}
 	if d.read == nil {
-		f, err := p.core.find(ctx, d.key)
+		f, err := p.find(ctx, d.key)
 		if err != nil {
 			return nil, err
 		}
@@ -127,6 +131,15 @@ func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	}
 	r := *d.after
 	return &r, nil
+}
+
+// find reads a row for the plan.
+func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
+	f, err := p.core.find(ctx, k)
+	if err != nil {
+		p.unread = err
+	}
+	return f, err
 }
 
 // Effect adds work that is to be done elsewhere once the transaction is committed: by the handler of this kind, which the

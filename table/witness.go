@@ -79,17 +79,21 @@ func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool
 	return etag, name == w.name, nil
 }
 
-// find reads a row of any type by its key. 1 request.
+// find reads a row of any type by its key. 1 request. A row that is not there is no error.
 func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	ctx, cancel := bound(ctx, c.opt.ReadTimeout)
 	defer cancel()
 	var call wire.Call
 	resp, err := c.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err != nil {
-		if known(err) == ErrNotFound {
+		is := known(err)
+		if is == ErrNotFound {
 			return found{}, nil
 		}
-		return found{}, wire.Redact(err)
+		if err = wire.Redact(err); is != nil {
+			err = &condition{is, err}
+		}
+		return found{}, err
 	}
 	body, err := call.Body()
 	if err != nil {
@@ -107,7 +111,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	return found{&Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}}, nil
+	return found{&Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}, in.Raw}, nil
 }
 
 // sameRow tells whether a row that was read holds what was written, and nothing else.
