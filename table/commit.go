@@ -3,7 +3,9 @@ package table
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -23,23 +25,24 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 	if err := ctx.Err(); err != nil {
 		return nil, c.opError(verb, k, err) // nothing was sent, so nothing is unknown
 	}
-	ctx, cancel := bound(ctx, c.opt.WriteTimeout)
-	defer cancel()
 	w := &write{core: c, ops: ops, together: together, found: map[string]found{}}
 	for _, op := range ops {
-		w.exact = w.exact || op.core.exact
-		if op.core.outbox != nil {
-			w.outbox = op.core.outbox
+		if w.exact = w.exact || op.core.exact; op.core.outbox != nil {
+			w.core, w.outbox = op.core, op.core.outbox // its options are those that With has seen
 		}
 	}
-	if etags, err = w.do(ctx); err != nil {
-		for _, op := range ops {
-			op.settle("", err)
-		}
-		return nil, c.opError(verb, k, err)
+	ctx, cancel := bound(ctx, w.core.opt.WriteTimeout)
+	defer cancel()
+	if etags, err = w.do(ctx); err == nil {
+		w.settle(etags)
+		return etags, nil
 	}
-	w.settle(etags)
-	return etags, nil
+	for _, op := range ops {
+		if unknown(err) && op.doubt != nil {
+			op.doubt()
+		}
+	}
+	return nil, c.opError(verb, k, err)
 }
 
 // write is one write on its way.
@@ -54,19 +57,28 @@ type write struct {
 	found map[string]found
 	doubt error // an earlier request may have been carried out, or may still be
 	loose bool  // a request that was refused could be carried out later
-	hint  Hint
+	blank bool  // the intent was there and is gone, so that nothing can be said of the write
+
+	sentPlain, sentIntent bool // requests without and with an intent
+
+	resolving         sync.Mutex // by UnknownError.Resolve
+	resolved, wasDone bool
+	hint              Hint
 
 	// The plan.
 	steps   []Op // the intent, if there is one, the caller's, and the derived
 	batch   bool // they are one transaction
 	intent  bool
 	effects bool
+	derived bool // maintainers were asked
 }
 
 // settle makes the caller's entities what was stored.
 func (w *write) settle(etags []azcore.ETag) {
 	for i, op := range w.callers() {
-		op.settle(etags[i], nil)
+		if op.done != nil {
+			op.done(etags[i], op.body)
+		}
 	}
 }
 
@@ -96,12 +108,20 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 		return nil, err
 	}
 	for round := 1; ; {
-		if failed, err := w.plan(ctx); err != nil {
+		steps, batch, intent, effects := w.steps, w.batch, w.intent, w.effects
+		if failed, err := w.plan(ctx); err != nil || w.intent && w.sentPlain && w.doubt != nil {
+			// What is known of it rests on what was sent.
+			w.steps, w.batch, w.intent, w.effects = steps, batch, intent, effects
+			if err == nil {
+				return nil, w.doubt // an intent that comes too late says nothing of requests without one
+			}
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: w.refusedOp(failed, err)})
 		}
 		if err := w.announce(ctx); err != nil {
+			w.steps, w.batch, w.intent, w.effects = steps, batch, intent, effects
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: err})
 		}
+		w.sentIntent, w.sentPlain = w.sentIntent || w.intent, w.sentPlain || !w.intent
 		out := w.send(ctx)
 		switch {
 		case out.verdict == wire.Done:
@@ -131,7 +151,7 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 // rename begins anew: what was sent so far will never be done.
 func (w *write) rename(ctx context.Context) (err error) {
 	w.withdraw(ctx)
-	w.doubt, w.loose = nil, false
+	w.doubt, w.loose, w.sentPlain, w.sentIntent = nil, false, false, false
 	w.name, err = w.core.opt.newOp()
 	return err
 }
@@ -155,10 +175,16 @@ func (w *write) giveUp(ctx context.Context, out outcome) ([]azcore.ETag, error) 
 		}
 		return nil, out.err
 	}
+	if w.blank {
+		return nil, w.doubt
+	}
 	state, err := w.core.fence(ctx, w.partition(), w.name)
 	switch {
+	case err != nil && out.verdict == wire.Refused:
+		// It is not told as a refusal, for it may be done.
+		return nil, w.unknown(fmt.Errorf("%s, and the marker could not be stored: %w", brief(out.err), cause(err)))
 	case err != nil:
-		return nil, w.unknown(either(w.doubt, out.err))
+		return nil, w.unknown(cause(either(w.doubt, out.err)))
 	case state != IntentAborted:
 		return w.done(ctx, outcome{etags: w.etags(ctx, -1, "")})
 	}
@@ -194,9 +220,10 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 	if w.effects = len(effects) > 0; w.effects && w.outbox == nil {
 		return -1, ErrNoOutbox
 	}
-	if w.intent = w.effects || w.exact; w.intent {
+	// What was announced has a live intent, also where this plan has no effects any more: an earlier one may have been done.
+	if w.intent = w.effects || w.exact || w.sentIntent || w.hint != nil; w.intent {
 		state := IntentDone
-		if w.effects {
+		if w.effects || w.hint != nil {
 			state = IntentLive
 		}
 		intent, err := w.core.intentOp(w.partition(), w.name, state, effects)
@@ -205,7 +232,7 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 		}
 		w.steps = slices.Insert(w.steps, 0, intent)
 	}
-	if w.batch = w.batch || len(w.steps) > 1; w.batch && len(w.steps) > len(w.ops) {
+	if w.batch = w.batch || len(w.steps) > 1; w.batch && (w.intent || w.derived) {
 		if err := sized(w.steps); err != nil {
 			return -1, err
 		}
@@ -220,18 +247,21 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 
 // derive adds the steps that the maintainers derive.
 func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err error) {
-	if !slices.ContainsFunc(w.steps, func(op Op) bool { return op.maintain != nil }) {
+	if w.derived = slices.ContainsFunc(w.steps, func(op Op) bool { return op.maintain != nil }); !w.derived {
 		return nil, -1, nil
 	}
-	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, rows: map[string]*derivedRow{}}
+	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, rows: map[string]*derivedRow{}, blamed: -1}
 	for _, op := range w.steps {
 		p.own[op.key.RowKey()] = true
 	}
 	for i := range w.steps {
 		if maintain := w.steps[i].maintain; maintain != nil {
 			if err := maintain(ctx, p, &w.steps[i]); p.unread != nil {
-				return nil, -1, either(err, p.unread)
+				return nil, -1, p.unread
 			} else if err != nil {
+				if p.blamed >= 0 {
+					i = p.blamed
+				}
 				return nil, i, err
 			}
 		}
@@ -258,6 +288,7 @@ func (w *write) again(ctx context.Context, out outcome) (mended, again bool) {
 	case d.taken != nil && errors.Is(out.err, ErrExists):
 		return false, false
 	case d.shared:
+		delete(w.found, d.key.RowKey())
 		return false, true
 	}
 	f, err := w.core.find(ctx, d.key)
@@ -275,9 +306,12 @@ func (w *write) announce(ctx context.Context) (err error) {
 		return nil
 	}
 	a := Announcement{Table: w.core.name, Partition: w.partition(), Op: w.name, Hidden: 2 * w.core.opt.WriteTimeout}
-	if w.hint, err = w.outbox.Hint(ctx, a); err != nil {
+	if w.hint, err = w.outbox.Hint(ctx, a); err == nil && absent(w.hint) {
+		err = errors.New("it returned no hint")
+	}
+	if err != nil {
 		w.hint = nil
-		return &condition{ErrOutbox, wire.Redact(err)}
+		return &condition{ErrOutbox, foreign{wire.Redact(err)}}
 	}
 	return nil
 }
@@ -285,10 +319,6 @@ func (w *write) announce(ctx context.Context) (err error) {
 // show lets the workers see the write. It has been done, so it does not fail any more: at worst they see it later.
 func (w *write) show(ctx context.Context) {
 	if w.hint == nil {
-		return
-	}
-	if !w.effects {
-		w.withdraw(ctx)
 		return
 	}
 	ctx, cancel := bound(ctx, w.core.opt.Retry.TryTimeout)

@@ -48,6 +48,9 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	own := append(t.schema.put(w), opProperty)
+	if stored == nil {
+		own = append(own, lifeProperty, ixProperty, ixMoreProperty) // a new row has none of another's
+	}
 	if row, ok := any(v).(*Row); ok && stored != nil {
 		if err := row.over(w, stored, own...); err != nil {
 			return nil, err

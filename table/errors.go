@@ -111,7 +111,9 @@ func brief(err error) string {
 	var re *azcore.ResponseError
 	switch e := err.(type) {
 	case *condition:
-		if e.is == ErrUnknownOutcome {
+		switch e.is {
+		case ErrNotFound, ErrExists, ErrChanged, ErrTableNotFound: // whose text says less than the service's answer
+		default:
 			return e.Error()
 		}
 	case *UnknownError, *DerivedError:
@@ -187,6 +189,26 @@ func (e *TypeError) Error() string { return (*edm.TypeError)(e).Error() }
 
 // unknown tells whether an error leaves the outcome of a write open.
 func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
+
+// derived tells whether a maintainer or an outbox has something against a write. The write path has tried again where that
+// could help.
+func derived(err error) bool {
+	var de *DerivedError
+	return errors.As(err, &de) || errors.Is(err, ErrOutbox)
+}
+
+// foreign is an error of somebody else's code, which may come from writes of its own: that their outcome is unknown says nothing
+// of ours.
+type foreign struct{ err error }
+
+func (f foreign) Error() string { return f.err.Error() }
+func (f foreign) Is(target error) bool {
+	return target != ErrUnknownOutcome && errors.Is(f.err, target)
+}
+func (f foreign) As(target any) bool {
+	_, is := target.(**UnknownError)
+	return !is && errors.As(f.err, target)
+}
 
 // public turns the codec's errors into this package's.
 func public(err error) error {

@@ -31,11 +31,16 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 
 // Resolve finds out whether the write was done; if it was not, it never will be. The entities that it was made of can be used
 // again then: renewed if it was done, as they were if it was not. 1 request if it was not done; if it was, 2, and 1 for each
-// entity. Idempotent. Errors: ErrExpired where the write is older than 24 hours and has left nothing; those of any read.
+// entity; none when it was resolved before. Idempotent. Errors: ErrExpired where the write is older than 24 hours and has left nothing; those of any read.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	w := e.write
 	if w == nil {
 		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Intents.Resolve"}
+	}
+	w.resolving.Lock()
+	defer w.resolving.Unlock()
+	if w.resolved {
+		return w.wasDone, nil
 	}
 	ctx, end := w.core.span(ctx, "Resolve")
 	defer func() { end(err) }()
@@ -54,7 +59,7 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	if state != IntentAborted {
+	if w.resolved, w.wasDone = true, state != IntentAborted; w.wasDone {
 		w.settle(w.mine(w.etags(ctx, -1, "")))
 		return true, nil
 	}
@@ -85,6 +90,7 @@ func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
 	i, err := w.core.intent(ctx, w.partition(), w.name)
 	switch {
 	case err != nil || i == nil:
+		w.blank = err == nil
 		w.doubt = either(w.doubt, &condition{ErrUnknownOutcome, either(err, errors.New("its intent was there and is gone"))})
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.doubt}
 	case i.State == IntentAborted:
@@ -105,8 +111,13 @@ func (c *core) intent(ctx context.Context, partition, name string) (*Intent, err
 }
 
 // fence puts a marker in the place of an intent, so that its write can never be done any more, or finds that it was done. It
-// tries until the context is over.
+// tries until the context is over, or the default WriteTimeout where it has no end.
 func (c *core) fence(ctx context.Context, partition, name string) (state IntentState, err error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, defaultWriteTimeout)
+		defer cancel()
+	}
 	pause := c.opt.Retry.Wait
 	if pause < 0 {
 		pause = defaultDelay

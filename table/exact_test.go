@@ -262,3 +262,120 @@ func TestIntents(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+// doubtful is a merge of e of which nobody knows, because its context is over.
+func doubtful(t *testing.T, staff *table.Table[employee], e *table.Entity[employee], s *interposed, f storagetest.Fault) *table.UnknownError {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == "transaction" }, f))
+	err := staff.Merge(ctx, e, age.Set(50))
+	s.SetFaults(nil)
+	var unknown *table.UnknownError
+	if !errors.As(err, &unknown) {
+		t.Fatal(err)
+	}
+	return unknown
+}
+
+// TestResolvedOnce: what was resolved stays so, whatever the entity has been through since.
+func TestResolvedOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, e, s := inMemory(t, quick())
+	staff = staff.Exact()
+	first := doubtful(t, staff, e, s, storagetest.LostReply())
+	if done, err := first.Resolve(ctx); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	e.Value.Age = 60
+	check(staff.Replace(ctx, e))
+	s.Count()
+	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count() != "none" {
+		t.Error(done, err, e.Value)
+	}
+	check(staff.Replace(ctx, e))
+
+	second := doubtful(t, staff, e, s, storagetest.LostRequest())
+	if done, err := second.Resolve(ctx); done || err != nil {
+		t.Fatal(done, err)
+	}
+	doubtful(t, staff, e, s, storagetest.LostRequest())
+	if done, err := second.Resolve(ctx); done || err != nil {
+		t.Error(done, err)
+	}
+	if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error("a doubtful entity is used:", err)
+	}
+	var empty table.UnknownError
+	if _, err := empty.Resolve(ctx); err == nil {
+		t.Error("nothing was resolved")
+	}
+}
+
+// TestResolvedTooLate: a day later, a write that has left nothing is not said to be undone.
+func TestResolvedTooLate(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	o := quick()
+	o.Now = func() time.Time { return now }
+	staff, e, s := inMemory(t, o)
+	staff = staff.Exact()
+	lost := doubtful(t, staff, e, s, storagetest.LostRequest())
+	now = now.Add(25 * time.Hour)
+	if _, err := lost.Resolve(context.Background()); !errors.Is(err, table.ErrExpired) {
+		t.Error(err)
+	}
+}
+
+// TestIntentVanishes: where the intent was there and is gone, nothing is claimed.
+func TestIntentVanishes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, e, s := inMemory(t, quick())
+	staff = staff.Exact()
+	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, quick())
+	check(err)
+	s.SetFaults(batchFault(1, storagetest.LostReply()))
+	once := true
+	s.before = func(r *http.Request) {
+		if r.Method == http.MethodGet && once {
+			once = false
+			for _, x := range s.Rows("staff") {
+				if strings.HasPrefix(x.RowKey, "~i|") {
+					check(rows.DeleteAny(ctx, keys.Stored("Sales", x.RowKey)))
+				}
+			}
+		}
+	}
+	if err := staff.Merge(ctx, e, age.Set(50)); !errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+}
+
+// TestUnknownIsNotRefused: a refusal that could pass, where the marker cannot be stored, is unknown and nothing else.
+func TestUnknownIsNotRefused(t *testing.T) {
+	t.Parallel()
+	staff, e, s := inMemory(t, quick())
+	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
+	_, err := staff.Exact().Insert(context.Background(), &e.Value)
+	var unknown *table.UnknownError
+	if !errors.As(err, &unknown) || errors.Is(err, table.ErrExists) {
+		t.Error(err)
+	}
+}
+
+// TestExactEnds: also where nothing bounds the write.
+func TestExactEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &table.Options{}
+		o.WriteTimeout = -1
+		staff, e, s := inMemory(t, o)
+		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(503, "ServerBusy") })
+		start := time.Now()
+		err := staff.Exact().Merge(context.Background(), e, age.Set(50))
+		if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took > time.Minute {
+			t.Error(took, err)
+		}
+	})
+}

@@ -34,7 +34,7 @@ const (
 // for none; otherwise it is read.
 func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 	if len(t.maintainers) == 0 || op.err != nil {
-		if known && op.err == nil && remembers(old) {
+		if op.err == nil && remembers(op.old) {
 			op.err = ErrUnknownMaintainer
 		}
 		return op
@@ -110,7 +110,7 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte) (err
 		if err := m.Maintain(ctx, p, c); err != nil {
 			var de *DerivedError
 			if !errors.As(err, &de) {
-				err = &DerivedError{Maintainer: c.by, Err: public(err)}
+				err = &DerivedError{Maintainer: c.by, Err: foreign{public(err)}}
 			}
 			return err
 		}
@@ -160,7 +160,7 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	life, err1 := r.Find(lifeProperty)
 	one, err2 := r.Find(ixProperty)
 	two, err3 := r.Find(ixMoreProperty)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := either(err1, either(err2, err3)); err != nil {
 		return nil, err
 	}
 	k.life = life.S

@@ -156,6 +156,6 @@ func (t *Table[T]) Exact() *Table[T] {
 	return &c
 }
 
-// Repaired is how many derived rows this handle has found missing or in the way, and has put right with a write of their
-// entity.
+// Repaired is how many derived rows this handle, and those that share its maintainers' beginnings by With and Exact, have found
+// missing or in the way, and have put right with a write of their entity.
 func (t *Table[T]) Repaired() int { return int(t.repaired.Load()) }

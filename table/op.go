@@ -13,7 +13,7 @@ import (
 )
 
 // Op is one write, of an entity of any type, for [Transact]. The methods of a Table that end in Op make it of what the
-// entity is at that moment; what is wrong with it is reported when it is used.
+// entity is at that moment; what is wrong with it is reported when it is used. It is not for concurrent use.
 type Op struct {
 	core  *core
 	verb  string
@@ -86,16 +86,6 @@ func (op Op) request(ctx context.Context) (etag azcore.ETag, err error) {
 	}
 	resp, err := c.UpdateEntity(ctx, op.body, &aztables.UpdateEntityOptions{IfMatch: &op.match, UpdateMode: update})
 	return resp.ETag, err
-}
-
-// settle tells the entity what has become of the write.
-func (op Op) settle(etag azcore.ETag, err error) {
-	switch {
-	case err == nil && op.done != nil:
-		op.done(etag, op.body)
-	case unknown(err) && op.doubt != nil:
-		op.doubt()
-	}
 }
 
 // op begins a write.

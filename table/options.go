@@ -60,7 +60,10 @@ type Retry struct {
 	Delay, MaxDelay time.Duration
 }
 
-const defaultDelay = 20 * time.Millisecond
+const (
+	defaultWriteTimeout = 30 * time.Second
+	defaultDelay        = 20 * time.Millisecond
+)
 
 // withDefaults returns o with its defaults filled in.
 func (o Common) withDefaults() Common {
@@ -69,7 +72,7 @@ func (o Common) withDefaults() Common {
 			*v = d
 		}
 	}
-	def(&o.WriteTimeout, 30*time.Second)
+	def(&o.WriteTimeout, defaultWriteTimeout)
 	def(&o.ReadTimeout, time.Minute)
 	def(&o.Retry.TryTimeout, DefaultTryTimeout)
 	def(&o.Retry.Wait, 200*time.Millisecond)

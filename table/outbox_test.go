@@ -193,6 +193,22 @@ func TestOutboxes(t *testing.T) {
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.told) != 2 {
 		t.Error(err, a.told)
 	}
+	// The options are those of the table that has the outbox.
+	unbounded := quick()
+	unbounded.WriteTimeout = -1
+	rows, err = table.New(service, "people", table.Schema[table.Row]{}, unbounded)
+	check(err)
+	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
+		t.Error(err, a.last)
+	}
+	if mute, err := people.With(&muted{}); err != nil {
+		t.Error(err)
+	} else if _, err := mute.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
+		t.Error(err)
+	}
+	if _, err := people.With(uncomparable{nil}); !errors.As(err, &ve) {
+		t.Error(err)
+	}
 	endless := quick()
 	endless.WriteTimeout = -1
 	forever, err := table.New(serviceOf(s), "people", peopleSchema, endless)
@@ -201,6 +217,16 @@ func TestOutboxes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// muted is an outbox that returns nothing, and uncomparable one that cannot be told from others.
+type (
+	muted        struct{}
+	uncomparable []table.Hint
+)
+
+func (*muted) Hint(context.Context, table.Announcement) (table.Hint, error) { return nil, nil }
+
+func (uncomparable) Hint(context.Context, table.Announcement) (table.Hint, error) { return nil, nil }
 
 // heavy has effects of a size.
 type heavy struct{ n, size int }

@@ -106,7 +106,7 @@ func (tx *Tx) inside() error {
 func (tx *Tx) lost(err error) bool {
 	var be *BatchError
 	switch {
-	case unknown(err):
+	case unknown(err) || derived(err):
 		return false
 	case errors.Is(err, ErrChanged):
 		return true

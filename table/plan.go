@@ -28,6 +28,7 @@ type Plan struct {
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
+	blamed  int   // the operation to be refused where it is another than the one whose turn it is, else -1
 	unread  error // a row could not be read, which is no fault of any operation
 
 	// Whose turn it is, and what for.
@@ -81,7 +82,12 @@ func (p *Plan) Put(r *Row) error {
 		return err
 	}
 	if d.after != nil && !d.shared && (d.op != p.op || d.by != p.by) {
-		return p.refuse(d.key, either(d.taken, ErrDuplicateRow))
+		if d.taken == nil {
+			return p.refuse(d.key, ErrDuplicateRow)
+		}
+		// The other is to blame: it takes what this entity has.
+		p.blamed = d.op
+		return &DerivedError{Maintainer: d.by, Key: d.key, Err: d.taken}
 	}
 	d.held = true
 	p.make(d, r, nil)
@@ -144,7 +150,7 @@ func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
 
 // Effect adds work that is to be done elsewhere once the transaction is committed: by the handler of this kind, which the
 // outbox's workers call, at least once. version tells forms of the payload apart. All effects of a transaction together have
-// 256 KiB. Without an outbox the write ends with ErrNoOutbox.
+// 256 KiB as they are stored, which is about 190 KiB of payload. Without an outbox the write ends with ErrNoOutbox.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.effects = append(p.effects, Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
 }

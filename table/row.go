@@ -129,7 +129,7 @@ func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 // encode writes the row under a key. If it is from a write that is being planned, it ends with room for the name of that.
 func (r *Row) encode(k keys.Key) (body []byte, room bool, err error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	r.write(w, opProperty)
+	r.write(w, opProperty, lifeProperty, ixProperty, ixMoreProperty) // which are the primary's
 	if name, ok := r.Get(opProperty); ok && name == unnamed {
 		reserve(w)
 		room = true

@@ -26,7 +26,7 @@ const (
 // package's conditions (ErrExists, ErrChanged, …), a typed error of a check, or the service's *azcore.ResponseError.
 type BatchError struct {
 	Index int      // of the operation in the caller's list; -1 if the service did not name one of it
-	Key   keys.Key // its row
+	Key   keys.Key // its row, or the derived row that stood in its way
 	Code  string   // the service's error code, if it answered with one
 	Err   error
 }

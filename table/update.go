@@ -30,7 +30,7 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 		switch {
 		case err == nil:
 			return e, nil
-		case !errors.Is(err, ErrChanged) || round >= t.opt.Retry.Rounds:
+		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err) || round >= t.opt.Retry.Rounds:
 			return nil, err
 		}
 		if err := t.opt.Retry.pause(ctx, round); err != nil {

@@ -1,0 +1,361 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
+
+// beforeBatch does something before each transaction.
+func (i *interposed) beforeBatch(f func(n int)) {
+	n := 0
+	i.before = func(r *http.Request) {
+		if isBatch(r) {
+			n++
+			f(n)
+		}
+	}
+}
+
+// batchFault is a fault of the n-th transaction.
+func batchFault(n int, f storagetest.Fault) storagetest.Plan {
+	seen := 0
+	return storagetest.When(func(q storagetest.Request) bool {
+		if q.Kind == "transaction" {
+			seen++
+		}
+		return q.Kind == "transaction" && seen == n
+	}, f)
+}
+
+// byHand is the table of residents to somebody who writes rows by hand.
+func byHand(s *interposed) *table.Table[table.Row] {
+	rows, err := table.New(serviceOf(s), "people", table.Schema[table.Row]{}, quick())
+	check(err)
+	return rows
+}
+
+func handmade(row string, columns map[string]any) *table.Row {
+	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(row))}
+	for name, v := range columns {
+		check(r.Set(name, v))
+	}
+	return r
+}
+
+// TestPlannedAgainExactly: an exact write that has to be planned again, and cannot be, is still told for certain.
+func TestPlannedAgainExactly(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+
+	// The request is lost, and before it is sent again a rival deletes the row: then there is nothing to merge into.
+	people, s := town(t, nil)
+	people = people.Exact()
+	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	s.SetFaults(batchFault(1, storagetest.LostRequest()))
+	s.beforeBatch(func(n int) {
+		if n == 2 {
+			check(byHand(s).DeleteAny(ctx, residentAt(1)))
+		}
+	})
+	if err := people.MergeAny(ctx, e.Key, eMail.Set("b")); !errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+
+	// A list is in the way that should not be there; the network has a copy of the request; and the list cannot be read. The
+	// copy then finds the marker.
+	people, s = town(t, nil)
+	people = people.Exact()
+	e = put(t, people, s, resident{"S", 1, "Smith", "a"})[0]
+	rows := byHand(s)
+	s.SetFaults(storagetest.First(batchFault(1, storagetest.Again(1000)), storagetest.When(func(q storagetest.Request) bool {
+		return q.Kind == "get" && len(s.Underway()) > 0
+	}, storagetest.Refuse(403, "AuthorizationFailure"))))
+	s.beforeBatch(func(n int) {
+		if n == 1 {
+			_, err := rows.Insert(ctx, handmade("last_New", map[string]any{"IDs": "7"}))
+			check(err)
+		}
+	})
+	e.Value.Last = "New"
+	err := people.Replace(ctx, e)
+	s.SetFaults(nil)
+	check(rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("last_New"))))
+	s.Deliver()
+	if now, gerr := people.Get(ctx, residentAt(1)); gerr != nil || err == nil || errors.Is(err, table.ErrUnknownOutcome) || now.Value.Last != "Smith" {
+		t.Error(now, gerr, err)
+	}
+}
+
+// TestEffectsOfAnEarlierPlan: where the first plan of a write had effects and a later one has none, the write stays announced:
+// it may be the first that was done.
+func TestEffectsOfAnEarlierPlan(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := &drawer{}
+	people, s := effects(t, d)
+	s.SetFaults(batchFault(1, storagetest.Late(1000)))
+	s.beforeBatch(func(n int) {
+		switch n {
+		case 2:
+			_, err := byHand(s).Insert(ctx, handmade("p_000001", map[string]any{"Last": "Smith", "Email": ""}))
+			check(err)
+		case 3:
+			check(byHand(s).DeleteAny(ctx, residentAt(1)))
+			s.Deliver()
+		}
+	})
+	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
+	i, ierr := people.Intents().Get(ctx, keys.Raw("S"), d.last.Op)
+	if err != nil || ierr != nil || i.State != table.IntentLive || strings.Join(d.told, " ") != "hint show" {
+		t.Error(err, i, ierr, d.told)
+	}
+}
+
+// TestIntentComesTooLate: where an earlier request without an intent is in doubt, one with an intent is not sent in its place.
+func TestIntentComesTooLate(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := &drawer{}
+	people, s := effects(t, d)
+	put(t, people, s, resident{"S", 1, "Smith", "a"})
+	d.told = nil
+	s.SetFaults(batchFault(1, storagetest.Late(1000)))
+	s.beforeBatch(func(n int) {
+		if n == 2 { // now it is one that changes the name
+			check(byHand(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
+		}
+	})
+	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "b"}, table.ReplaceExisting)
+	if !errors.Is(err, table.ErrUnknownOutcome) || d.told != nil {
+		t.Error(err, d.told)
+	}
+}
+
+// TestDamagedInDoubt: a derived row that is missing is put right also where an earlier request is in doubt.
+func TestDamagedInDoubt(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := town(t, nil)
+	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	check(byHand(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	s.SetFaults(batchFault(1, storagetest.LostRequest()))
+	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || people.Repaired() != 1 {
+		t.Error(err, people.Repaired())
+	}
+	if err := derivedRight(s.Service); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestForeignErrors: what a maintainer and an outbox say of their own writes says nothing of ours.
+func TestForeignErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	unknown := &table.OpError{Op: "Insert", Err: table.ErrUnknownOutcome}
+	d := &drawer{}
+	people, s := effects(t, d)
+	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	d.refuses = unknown
+	e.Value.Last = "X"
+	if err := people.Replace(ctx, e); !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+	d.refuses = nil
+	var fails error = unknown
+	asking, err := people.With(nil, asks{&fails})
+	check(err)
+	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer asks: ") {
+		t.Error(err)
+	}
+	fails = table.ErrChanged // not of the row, so Update does not begin again
+	s.Count()
+	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count() != "1 get" {
+		t.Error(err)
+	}
+	if err := people.Replace(ctx, e); err != nil {
+		t.Error("the entity cannot be used:", err)
+	}
+}
+
+// asks is a maintainer that fails as it is told.
+type asks struct{ err *error }
+
+func (asks) Name() string { return "asks" }
+func (asks) MaxRows() int { return 0 }
+func (a asks) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
+	return *a.err
+}
+
+// TestTakerIsToBlame: where one operation takes what another one keeps, it is refused, whichever comes first.
+func TestTakerIsToBlame(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := town(t, nil)
+	es := put(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
+	es[0].Value.Last, es[1].Value.Email = "Good", "a"
+	ops := []table.Op{people.ReplaceOp(es[1]), people.ReplaceOp(es[0])}
+	var be *table.BatchError
+	if _, err := table.Transact(ctx, ops...); !errors.As(err, &be) || be.Index != 0 || !errors.Is(err, errTaken) || !strings.Contains(err.Error(), errTaken.Error()) {
+		t.Error(err)
+	}
+	if _, err := table.Transact(ctx, ops[1], ops[0]); !errors.As(err, &be) || be.Index != 1 {
+		t.Error(err)
+	}
+	r, err := table.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &table.BulkOptions{Skip: func(int, error) bool { return true }})
+	if err != nil || r != (table.BulkResult{Done: 1, Skipped: 1, Unconfirmed: 2}) || es[0].Value.Last != "Good" {
+		t.Error(r, err)
+	}
+	if err := derivedRight(s.Service); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRoundsDoNotMultiply: what the write path has tried again is not tried again around it; and what is taken stays taken.
+func TestRoundsDoNotMultiply(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := town(t, nil)
+	put(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
+	calls := 0
+	_, err := table.InPartition(ctx, keys.Raw("S"), func(tx *table.Tx) error {
+		calls++
+		e, err := table.GetIn(tx, people, residentID.Of(2))
+		if err != nil {
+			return err
+		}
+		e.Value.Email = "a"
+		tx.Do(people.ReplaceOp(e))
+		return nil
+	})
+	if calls != 1 || !errors.Is(err, errTaken) {
+		t.Error(calls, err)
+	}
+	rows := byHand(s)
+	transactions := 0
+	s.beforeBatch(func(n int) {
+		transactions = n
+		_, err := rows.Upsert(ctx, handmade("last_Smith", map[string]any{"IDs": "2"}), table.ReplaceExisting)
+		check(err)
+	})
+	_, err = people.Update(ctx, residentAt(1), func(v *resident) error { return renamed(v, "Smith", "a") })
+	if !errors.Is(err, table.ErrChanged) || transactions != 8 {
+		t.Error(transactions, err)
+	}
+}
+
+// changes its mind: a row of its own at first, and one that is shared where the entity exists.
+type mixed struct{}
+
+func (mixed) Name() string { return "mixed" }
+func (mixed) MaxRows() int { return 1 }
+func (mixed) Maintain(ctx context.Context, p *table.Plan, c *table.Change[resident]) error {
+	r := handmade("mixed", nil)
+	if c.Old == nil {
+		return p.Insert(r, nil)
+	}
+	if _, err := p.Load(ctx, r.Key.Row()); err != nil {
+		return err
+	}
+	return p.Put(r)
+}
+
+// TestFoundThenShared: a row that was found out of order once is read again where a later plan shares it.
+func TestFoundThenShared(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s := town(t, nil)
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	people, err := plain.With(nil, mixed{})
+	check(err)
+	rows := byHand(s)
+	_, err = rows.Insert(ctx, handmade("mixed", nil))
+	check(err)
+	s.beforeBatch(func(n int) {
+		if n == 2 {
+			_, err := rows.Upsert(ctx, handmade("mixed", nil), table.ReplaceExisting)
+			check(err)
+			_, err = plain.Insert(ctx, &resident{"S", 1, "A", "a"})
+			check(err)
+		}
+	})
+	if _, err := people.Upsert(ctx, &resident{"S", 1, "Jones", "a"}, table.ReplaceExisting); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPrimarysOwn: what is kept with one entity does not wander to other rows.
+func TestPrimarysOwn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := town(t, nil)
+	put(t, people, s, resident{"S", 1, "Jones", "a"})
+	rows := byHand(s)
+	r, err := rows.Get(ctx, residentAt(1))
+	check(err)
+	twin := r.Value.At(residentAt(2))
+	check(twin.Set("Email", "b"))
+	_, err = rows.Insert(ctx, twin)
+	check(err)
+	check(people.DeleteAny(ctx, residentAt(2)))
+	there := false
+	for _, row := range s.Rows("people") {
+		there = there || row.RowKey == "email_a"
+	}
+	if !there {
+		t.Error("the index row of another entity was deleted")
+	}
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	e, err := plain.Get(ctx, residentAt(1))
+	check(err)
+	if err := plain.ReplaceAny(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
+		t.Error(err)
+	}
+
+	// Full copies of rows of any type.
+	all, err := rows.With(nil, copies{})
+	check(err)
+	one, err := all.Insert(ctx, handmade("any", map[string]any{"X": 1}))
+	check(err)
+	check(one.Value.Set("X", 2))
+	check(all.Replace(ctx, one))
+	for _, row := range s.Rows("people") {
+		switch row.RowKey {
+		case "copy_any":
+			if row.Get("X") != int64(2) || row.Get("_ix") != nil || row.Get("_life") != nil || row.Get("_op") == nil {
+				t.Error(row)
+			}
+		case "any":
+			if row.Get("_ix") == nil || row.Get("_life") == nil {
+				t.Error(row)
+			}
+		}
+	}
+	check(all.Delete(ctx, one))
+}
+
+// copies is a maintainer of rows of any type.
+type copies struct{}
+
+func (copies) Name() string { return "copies" }
+func (copies) MaxRows() int { return 1 }
+func (copies) Maintain(_ context.Context, p *table.Plan, c *table.Change[table.Row]) error {
+	k := keys.At(keys.Raw("S"), keys.Raw("copy_"+c.Key.RowKey()))
+	if c.New == nil {
+		return p.Remove(k.Row())
+	}
+	c.Life()
+	c.Remember("x")
+	if c.Old == nil {
+		return p.Insert(c.New.At(k), nil)
+	}
+	return p.Put(c.New.At(k))
+}
