@@ -1,0 +1,191 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// newcomers are inserts of residents.
+func newcomers(people *table.Table[resident], n int) (int, func(int) table.Op) {
+	return n, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
+}
+
+// TestBulkBlames: Skip is asked about what is refused for its own sake, and about nothing else.
+func TestBulkBlames(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	never := &table.BulkOptions{Skip: func(i int, err error) bool { t.Errorf("asked about %d: %v", i, err); return true }}
+	ends := func(what string, people *table.Table[resident], want error) {
+		t.Helper()
+		r, err := table.Bulk(ctx, stream(newcomers(people, 3)), never)
+		var be *table.BulkError
+		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
+			t.Errorf("%s: %+v %v", what, r, err)
+		}
+	}
+	// What an outbox says of a transaction and of limits of its own.
+	for _, theirs := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
+		people, _ := effects(t, &drawer{refuses: &table.OpError{Op: "Transact", Err: theirs}})
+		ends(theirs.Error(), people, table.ErrOutbox)
+	}
+	// A row that the plan needs and that cannot be read.
+	people, s := town(t, nil)
+	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationFailure")))
+	r, err := table.Bulk(ctx, stream(newcomers(people, 3)), never)
+	if err == nil || r != (table.BulkResult{}) {
+		t.Error(r, err)
+	}
+	// An exact write that is refused for now, and whose marker cannot be stored.
+	people, s = town(t, nil)
+	exact := peopleOf(s.ConnectionString(), s, nil).Exact()
+	put(t, exact, s, resident{"S", 2, "L", ""})
+	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
+	ends("unknown", exact, table.ErrUnknownOutcome)
+	_ = people
+}
+
+// TestBulkDeleteRefused: a delete that a maintainer is against is not one that finds nothing.
+func TestBulkDeleteRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s := town(t, nil)
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	put(t, plain, s, resident{"S", 1, "A", ""})
+	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
+	people, err := plain.With(nil, asks{&fails})
+	check(err)
+	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
+	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// TestBulkPanics: what panics in a maintainer panics where Bulk was called.
+func TestBulkPanics(t *testing.T) {
+	t.Parallel()
+	_, s := town(t, nil)
+	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, asks{})
+	check(err)
+	defer func() {
+		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "asks") {
+			t.Error(v)
+		}
+	}()
+	_, err = table.Bulk(context.Background(), stream(newcomers(people, 3)), nil)
+	t.Error("no panic:", err)
+}
+
+// TestBulkCancelled: nothing more is read where the context is over.
+func TestBulkCancelled(t *testing.T) {
+	t.Parallel()
+	staff, _, s := inMemory(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	read := 0
+	r, err := table.Bulk(ctx, stream(100_000, func(i int) table.Op {
+		if read = i; i == 500 {
+			cancel()
+		}
+		return upserts(staff, 100)(i)
+	}), nil)
+	if !errors.Is(err, context.Canceled) || read > 501 || r.Done != 0 || len(s.Rows("staff")) != 1 {
+		t.Error(r, read, err)
+	}
+}
+
+// TestBulkMixed: deletes that find nothing among other operations cost little too.
+func TestBulkMixed(t *testing.T) {
+	t.Parallel()
+	staff, _, s := inMemory(t, nil)
+	r, err := table.Bulk(context.Background(), stream(100, func(i int) table.Op {
+		if i%2 == 0 {
+			return staff.DeleteAnyOp(at("D", i))
+		}
+		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
+	}), nil)
+	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, Unconfirmed: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
+		t.Error(r, err, got)
+	}
+	// What a lost reply has left gone was deleted.
+	s.SetFaults(batchFault(1, storagetest.LostReply()))
+	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
+	if err != nil || r != (table.BulkResult{Done: 50, Unconfirmed: 50}) {
+		t.Error(r, err)
+	}
+}
+
+// TestDeleteQueryBounds: a limit, a budget, a cursor, and keys that do not tell whose the rows are.
+func TestDeleteQueryBounds(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, _, s := inMemory(t, nil)
+	_, err := table.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
+	check(err)
+	e, err := staff.Get(ctx, at("D0", 3))
+	check(err)
+	s.beforeBatch(func(n int) {
+		if n == 1 {
+			check(staff.Merge(ctx, e, last.Set("Smith")))
+		}
+	})
+	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
+	if r, err := staff.DeleteQuery(ctx, q, nil); err != nil || r != (table.BulkResult{Done: 10, Unconfirmed: 10}) || len(s.Rows("staff")) != 141 {
+		t.Error(r, err)
+	}
+	q.Limit, q.Budget.Rows = 0, 50
+	for i := range 3 {
+		r, err := staff.DeleteQuery(ctx, q, nil)
+		if want := min(50, 140-50*i); r.Done != want || errors.Is(err, table.ErrBudget) != (want == 50) {
+			t.Error(i, r, err)
+		}
+	}
+	var ve *table.ValueError
+	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+
+	type user struct{ Team, Mail string }
+	mail := keys.Tuple1(keys.Text())
+	users, err := table.New(serviceOf(s), "staff", table.Schema[user]{
+		Partition: keys.Bind1(dept, func(u *user) *string { return &u.Team }),
+		Row:       keys.BindFunc(mail.All(), func(u *user) keys.Enc { return mail.Of(strings.ToLower(u.Mail)) }),
+	}, nil)
+	check(err)
+	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
+	check(err)
+	if r, err := users.DeleteQuery(ctx, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
+		t.Error(r, err, "the employee has gone too")
+	}
+}
+
+// TestHandlesOfOneTable: With and Exact make handles of the same table, whatever its service is.
+func TestHandlesOfOneTable(t *testing.T) {
+	t.Parallel()
+	s := &interposed{Service: storagetest.New(nil)}
+	staff, err := table.New(several{serviceOf(s)}, "staff", staffSchema, quick())
+	check(err)
+	check(staff.Ensure(context.Background()))
+	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {
+		t.Error(err)
+	}
+	handles := []*table.Table[employee]{staff, staff.Exact()}
+	_, err = table.Bulk(context.Background(), stream(50, func(i int) table.Op {
+		return handles[i%2].UpsertOp(&employee{"D", 1, "a", int32(i)}, table.ReplaceExisting)
+	}), nil)
+	if got := s.Rows("staff")[0].Get("Age"); err != nil || got != int32(49) {
+		t.Error(got, err)
+	}
+}
+
+// several is a service that cannot be compared.
+type several []table.Service
+
+func (s several) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
