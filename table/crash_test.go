@@ -101,6 +101,14 @@ func attempts() map[string]attempt {
 	}
 }
 
+// brief are the options of a crash test, with fewer runs where time is short.
+func brief(o crashtest.Options) *crashtest.Options {
+	if testing.Short() {
+		o.Runs, o.Pairs, o.Late = 100, -1, 3
+	}
+	return &o
+}
+
 // workload is one program that makes the attempt, and a check of what it was told, unless it has died.
 func (a attempt) workload(check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
 	return a.workloadOn(staffOf, check)
@@ -143,9 +151,9 @@ func TestEveryFault(t *testing.T) {
 				outcomes[outcome]++
 				return err
 			})
-			r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
 				return append(crashtest.Faults(q), storagetest.CutClean(0), storagetest.CutClean(300), storagetest.CutClean(-3))
-			}, Pairs: -1})
+			}, Pairs: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
@@ -172,7 +180,7 @@ func TestEveryPair(t *testing.T) {
 				}
 				return nil
 			})
-			r := crashtest.Enumerate(t, build, nil)
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -221,7 +229,7 @@ func TestRivals(t *testing.T) {
 	once := func(q storagetest.Request) []storagetest.Fault {
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return f == storagetest.Twice() })
 	}
-	r := crashtest.Schedules(t, build, &crashtest.Options{Mishaps: 0.2, Faults: once})
+	r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.2, Faults: once}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -36,9 +36,9 @@ func TestEveryFaultExact(t *testing.T) {
 				outcomes[outcome]++
 				return err
 			})
-			r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
 				return append(crashtest.Faults(q), storagetest.CutClean(0), storagetest.CutClean(300), storagetest.CutClean(-3))
-			}, Pairs: -1})
+			}, Pairs: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
@@ -51,7 +51,9 @@ func TestEveryFaultExact(t *testing.T) {
 // TestEveryPairExact: with two mishaps too, it is told always, and rightly.
 func TestEveryPairExact(t *testing.T) {
 	t.Parallel()
-	for name, a := range attempts() {
+	all := attempts()
+	for _, name := range []string{"Insert", "Merge", "DeleteAny", "Transact"} {
+		a := all[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			build := a.workloadOn(exactly, func(s *storagetest.Service, told error) error {
@@ -60,7 +62,7 @@ func TestEveryPairExact(t *testing.T) {
 				}
 				return nil
 			})
-			r := crashtest.Enumerate(t, build, nil)
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -192,7 +194,7 @@ func TestEffectsOfEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, nil)
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -228,7 +230,7 @@ func TestEffectsOfRivals(t *testing.T) {
 		w.Processes = append(w.Processes, drained)
 		return w
 	}
-	r := crashtest.Schedules(t, build, &crashtest.Options{Mishaps: 0.15})
+	r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.15}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -114,7 +114,7 @@ func TestLinearizable(t *testing.T) {
 			storagetest.LostReply(), storagetest.LostRequest(), storagetest.NotSent(), storagetest.HangAfter(), storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(503, "ServerBusy"),
 		}
 	}
-	linearizable(t, staffOf, []string{"get", "insert", "update"}, &crashtest.Options{Faults: lost, Late: -1, Mishaps: 0.2})
+	linearizable(t, staffOf, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, Late: -1, Mishaps: 0.2})
 }
 
 // TestExactLinearizable: exact writes fit such an order also where rows are deleted, and where requests arrive twice, late, or
@@ -124,10 +124,10 @@ func TestExactLinearizable(t *testing.T) {
 	honest := func(q storagetest.Request) []storagetest.Fault { // no refusal without its reason
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused inside 4") })
 	}
-	linearizable(t, exactly, []string{"get", "insert", "update", "delete"}, &crashtest.Options{Faults: honest, Mishaps: 0.2})
+	linearizable(t, exactly, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: honest, Mishaps: 0.2})
 }
 
-func linearizable(t *testing.T, open func(*crashtest.Process) *table.Table[employee], verbs []string, o *crashtest.Options) {
+func linearizable(t *testing.T, open func(*crashtest.Process) *table.Table[employee], verbs []string, o crashtest.Options) {
 	model := oneRow.ToModel()
 	build := func() crashtest.Workload {
 		h := &history{}
@@ -160,7 +160,7 @@ func linearizable(t *testing.T, open func(*crashtest.Process) *table.Table[emplo
 		}
 		return w
 	}
-	r := crashtest.Schedules(t, build, o)
+	r := crashtest.Schedules(t, build, brief(o))
 	r.Require(t)
 	t.Log(r)
 }

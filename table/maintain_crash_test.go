@@ -126,7 +126,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, &crashtest.Options{Pairs: -1})
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
@@ -202,7 +202,7 @@ func TestBulkEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, &crashtest.Options{Pairs: -1})
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: -1}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -115,7 +115,7 @@ func TestMaintainedRequests(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			people, s := town(t, nil)
+			_, s := town(t, nil)
 			people, err := table.New(serviceOf(s), "people", peopleSchema, nil)
 			check(err)
 			people, err = people.With(nil, byEmail{}) // no list, which would be loaded

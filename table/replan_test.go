@@ -252,6 +252,52 @@ func TestRoundsDoNotMultiply(t *testing.T) {
 	}
 }
 
+// TestByKeyRivals: a verb that reads the row first begins again where a rival was faster in between, whatever it did.
+func TestByKeyRivals(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, verb := range map[string]func(*table.Table[resident]) error{
+		"Upsert": func(p *table.Table[resident]) error {
+			_, err := p.Upsert(ctx, &resident{"S", 1, "New", "n"}, table.ReplaceExisting)
+			return err
+		},
+		"MergeAny":  func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), lastName.Set("New")) },
+		"DeleteAny": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
+	} {
+		for which, rival := range map[string]func(*table.Table[resident]) error{
+			"changes": func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), eMail.Set("r")) },
+			"deletes": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
+		} {
+			people, s := town(t, nil)
+			put(t, people, s, resident{"S", 1, "Jones", "a"})
+			s.beforeBatch(func(n int) {
+				if n == 1 {
+					check(rival(people))
+				}
+			})
+			err := verb(people)
+			if gone := which == "deletes" && what != "Upsert"; errors.Is(err, table.ErrNotFound) != gone || !gone && err != nil {
+				t.Error(what, which, err)
+			}
+			if err := derivedRight(s.Service); err != nil {
+				t.Error(what, which, err)
+			}
+		}
+	}
+	people, s := town(t, nil)
+	s.beforeBatch(func(n int) {
+		if n == 1 {
+			put(t, people, s, resident{"S", 1, "Jones", "a"}) // inserts it
+		}
+	})
+	if _, err := people.Upsert(ctx, &resident{"S", 1, "New", "n"}, table.ReplaceExisting); err != nil {
+		t.Error(err)
+	}
+	if err := derivedRight(s.Service); err != nil {
+		t.Error(err)
+	}
+}
+
 // changes its mind: a row of its own at first, and one that is shared where the entity exists.
 type mixed struct{}
 
