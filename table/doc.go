@@ -50,10 +50,11 @@
 //
 //   - the context, or the write's own time and tries, are over;
 //   - a delete finds the row gone, which says nothing of who was first;
-//   - the row carries the name of a third write, which may have come after ours or in its place.
+//   - the row, or one that must be free for it, carries the name of a third write, which may have come after ours or in its
+//     place.
 //
 // What no row can tell: a request that the network repeats of itself, and whose work a rival overwrites before anybody looks,
-// is taken for refused. An insert whose row a rival deletes before anybody looks may be done once more, and so may what goes
+// is taken for refused, and so is a delete whose request arrives twice. An insert whose row a rival deletes before anybody looks may be done once more, and so may what goes
 // past the ETag, over what rivals have written since; each may also arrive late, when its caller has long been told. Programs
 // that write to a row beside this library are not seen by its name.
 //
