@@ -56,7 +56,8 @@ func (e *BulkError) Error() string {
 func (e *BulkError) Unwrap() error { return e.Err }
 
 // Bulk carries out a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as
-// large as they may be: 100 operations, with those of maintainers and the intent, or 4 MiB. Operations of one partition are
+// large as they may be: 100 operations, with those of maintainers and the intent, or 4 MiB, to the byte on clients made with
+// [ClientOptions]. Operations of one partition are
 // carried out in their order, a transaction at a time; several partitions at once. Not the stream as a whole is all or nothing,
 // but each transaction.
 //
@@ -147,6 +148,7 @@ type report struct {
 	answer  chan<- bool // where it is refused: whether to go on
 	end     bool        // the batch is over
 	panics  any         // with this
+	left    []bulkOp    // of which nothing was sent
 }
 
 func newBulk(ctx context.Context, o *BulkOptions) *bulk {

@@ -36,18 +36,20 @@ type groupKey struct {
 	partition string
 }
 
-// group is what is to be sent to one partition, in its order: one batch after another.
+// group is what is to be sent to one partition, in its order.
 type group struct {
-	key     groupKey
-	batches [][]bulkOp
-	busy    bool
-	place   *fifo.Element // among those that wait to be sent
-	ready   bool          // it is among those whose first batch will not grow
+	key   groupKey
+	queue []bulkOp
+	busy  bool
+	place *fifo.Element // among those that wait to be sent
+	ready bool          // it is among those whose next transaction will not grow
 
-	// Of the last batch.
+	// The next transaction: the first n of the queue.
+	n     int
 	rows  map[string]bool
 	count int // operations, those of maintainers and the intent included
 	bytes int
+	full  bool
 }
 
 // group finds or makes the group of an operation.
@@ -70,30 +72,64 @@ func (b *bulk) group(op Op) *group {
 	return g
 }
 
-// What an operation adds to the body of a transaction besides its entity, at most: the headers that the SDK writes, and the
-// address, in which a character of a key may take three bytes for each of its own. How long the endpoint is, is not known here,
-// so this is on the safe side; what is too large all the same is halved when it is sent.
-const partHeaders = 900
+// What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. How
+// long the endpoint is, is not known here, nor how many bytes a character of a key takes in an address. A client that has the
+// library's policies tells the exact size before anything is sent, so it is given what may be a little too much; the others
+// would have to ask the service, so they are given what is surely not.
+const (
+	leastHeaders = 300
+	mostHeaders  = 900
+)
 
-func partSize(op Op) int {
-	return partHeaders + 3*(len(op.key.PartitionKey())+len(op.key.RowKey())) + escaped(op.body)
+func (i bulkOp) sent() int {
+	names := len(i.op.key.PartitionKey()) + len(i.op.key.RowKey())
+	if i.op.core.shared.probed.Load() {
+		return leastHeaders + names + escaped(i.op.body)
+	}
+	return mostHeaders + 3*names + escaped(i.op.body)
 }
 
-// put adds an operation to the last batch, or begins another where it does not fit.
+// put adds an operation behind the others, and to the next transaction as long as that takes them in their order.
 func (g *group) put(i bulkOp) {
-	n, size := len(g.batches), partSize(i.op)
-	if n == 0 || g.count+i.rows() > maxOperations || g.bytes+size > maxTransaction || g.rows[i.op.key.RowKey()] || !i.goesWith(g.batches[n-1][0]) {
-		g.batches = append(g.batches, nil)
-		g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
-		if i.op.core.exact || i.op.core.outbox != nil {
-			g.count = 1
+	g.queue = append(g.queue, i)
+	g.grow()
+}
+
+// grow takes from the queue into the next transaction what that can take.
+func (g *group) grow() {
+	for ; g.n < len(g.queue) && !g.full; g.n++ {
+		i := g.queue[g.n]
+		if g.n == 0 {
+			g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
+			if i.op.core.exact || i.op.core.outbox != nil {
+				g.count = 1
+			}
 		}
-		n++
+		size, rk := i.sent(), i.op.key.RowKey()
+		if g.n > 0 && (g.count+i.rows() > maxOperations || g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.queue[0])) {
+			g.full = true
+			return
+		}
+		g.rows[rk] = true
+		g.count += i.rows()
+		g.bytes += size
+		g.full = g.count >= maxOperations
 	}
-	g.batches[n-1] = append(g.batches[n-1], i)
-	g.rows[i.op.key.RowKey()] = true
-	g.count += i.rows()
-	g.bytes += size
+}
+
+// take takes the next transaction.
+func (g *group) take() (batch []bulkOp) {
+	batch, g.queue = g.queue[:g.n:g.n], g.queue[g.n:]
+	g.n, g.full = 0, false
+	g.grow()
+	return batch
+}
+
+// back takes operations back that have not been sent, before all others.
+func (g *group) back(left []bulkOp) {
+	g.queue = append(left[:len(left):len(left)], g.queue...)
+	g.n, g.full = 0, false
+	g.grow()
 }
 
 // goesWith tells whether two operations on one partition may be in one transaction.
@@ -102,23 +138,18 @@ func (i bulkOp) goesWith(j bulkOp) bool {
 	return a.exact == b.exact && (a.outbox == nil && b.outbox == nil || sameValue(a.outbox, b.outbox))
 }
 
-// full tells whether the first batch will not grow any more.
-func (g *group) full() bool {
-	return len(g.batches) > 1 || len(g.batches) == 1 && g.count >= maxOperations
-}
-
 // queue lets a group wait for its turn, if it has something to send.
 func (b *bulk) queue(g *group) {
 	switch {
 	case g.busy:
 		return
-	case len(g.batches) == 0:
+	case len(g.queue) == 0:
 		delete(b.groups, g.key)
 		return
 	case g.place == nil:
 		g.place = b.waiting.PushBack(g)
 	}
-	if g.full() && !g.ready {
+	if g.full && !g.ready {
 		g.ready = true
 		b.ready = append(b.ready, g)
 	}

@@ -26,8 +26,7 @@ func (b *bulk) beginOne(flush bool) bool {
 	if g == nil {
 		return false
 	}
-	batch := g.batches[0]
-	g.batches = g.batches[1:]
+	batch := g.take()
 	for _, i := range batch {
 		b.held--
 		b.bytes -= i.size()
@@ -65,6 +64,13 @@ func (b *bulk) take(r report) {
 	if r.end {
 		b.running--
 		r.group.busy = false
+		for _, i := range r.left {
+			b.held++
+			b.bytes += i.size()
+		}
+		if len(r.left) > 0 {
+			r.group.back(r.left)
+		}
 		b.queue(r.group)
 	}
 	if len(r.settled) > 0 && b.opt.Progress != nil {
@@ -88,6 +94,7 @@ type bulkSender struct {
 	reports chan<- report
 	over    <-chan struct{} // nobody takes reports any more
 	missing bool            // a delete has found nothing
+	left    []bulkOp        // what was too much for the transaction, and has not been sent
 }
 
 // errStopped is the end of a batch of which everything is reported.
@@ -105,6 +112,7 @@ func (s *bulkSender) run(batch []bulkOp) {
 	if r.err = s.send(batch); r.err == errStopped {
 		r.err = nil
 	}
+	r.left = s.left
 }
 
 func (s *bulkSender) report(r report) {
@@ -159,10 +167,8 @@ func (s *bulkSender) send(batch []bulkOp) error {
 				return err
 			}
 		case large != nil && len(batch) > 1:
-			if err := s.send(batch[:len(batch)/2]); err != nil {
-				return err
-			}
-			batch = batch[len(batch)/2:]
+			fits := fitting(batch, large.Got-large.Max)
+			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
 		case large != nil:
 			return s.refused(batch[0], large)
 		case unknown(err) && deletes && s.ctx.Err() == nil && round < c.opt.Retry.Rounds:
@@ -178,6 +184,16 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		}
 	}
 	return nil
+}
+
+// fitting is how many operations of a batch are left when those at its end are taken away that make it too large by so much.
+func fitting(batch []bulkOp, excess int) int {
+	n := len(batch)
+	for n > 1 && (excess > 0 || n == len(batch)) {
+		n--
+		excess -= leastHeaders + escaped(batch[n].op.body)
+	}
+	return n
 }
 
 // blamed tells whether a transaction failed for one of its operations, or for its size; not for what an outbox or an outcome

@@ -158,7 +158,7 @@ func (w *write) rename(ctx context.Context) (err error) {
 
 // done is the end of a write that was carried out.
 func (w *write) done(ctx context.Context, out outcome) ([]azcore.ETag, error) {
-	w.core.repaired.Add(int64(len(w.found)))
+	w.core.shared.repaired.Add(int64(len(w.found)))
 	w.show(ctx)
 	return w.mine(out.etags), nil
 }

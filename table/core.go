@@ -22,10 +22,16 @@ type core struct {
 	opt     Common
 	tracer  tracing.Tracer
 
-	outbox   Outbox
-	exact    bool
-	derived  int           // rows that the maintainers of an entity touch at most
-	repaired *atomic.Int64 // derived rows; handles that With and Exact have made of one share it
+	outbox  Outbox
+	exact   bool
+	derived int // rows that the maintainers of an entity touch at most
+	shared  *shared
+}
+
+// shared is what handles share that With and Exact have made of one.
+type shared struct {
+	repaired atomic.Int64 // derived rows
+	probed   atomic.Bool  // the client has the library's policies
 }
 
 // plain is the same table for the library's own rows.
@@ -37,12 +43,12 @@ func (c *core) plain() *core {
 
 func newCore(s Service, name string, o Common) core {
 	o = o.withDefaults()
-	return core{service: s, name: name, client: s.NewClient(name), opt: o, repaired: new(atomic.Int64), tracer: o.Tracing.NewTracer("aztablekit", "")}
+	return core{service: s, name: name, client: s.NewClient(name), opt: o, shared: new(shared), tracer: o.Tracing.NewTracer("aztablekit", "")}
 }
 
 // same tells whether two are the same table as far as can be known: of one service, by the name, whose case means nothing.
 func (c *core) same(other *core) bool {
-	return strings.EqualFold(c.name, other.name) && (c.repaired == other.repaired || reflect.ValueOf(c.service).Comparable() && c.service == other.service)
+	return strings.EqualFold(c.name, other.name) && (c.shared == other.shared || reflect.ValueOf(c.service).Comparable() && c.service == other.service)
 }
 
 // span begins the span of a verb.

@@ -158,4 +158,4 @@ func (t *Table[T]) Exact() *Table[T] {
 
 // Repaired is how many derived rows this handle, and those that share its maintainers' beginnings by With and Exact, have found
 // missing or in the way, and have put right with a write of their entity.
-func (t *Table[T]) Repaired() int { return int(t.repaired.Load()) }
+func (t *Table[T]) Repaired() int { return int(t.shared.repaired.Load()) }

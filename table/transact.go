@@ -175,6 +175,9 @@ func readable(k keys.Key) keys.Key {
 func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
 	serr := c.submit(call.Write(ctx, c.tryTimeout()), &call, ops)
+	if call.Probed() && !c.shared.probed.Load() {
+		c.shared.probed.Store(true)
+	}
 	var large *wire.BodyError
 	switch {
 	case errors.As(serr, &large):

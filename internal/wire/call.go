@@ -33,6 +33,9 @@ func (c *Call) Write(ctx context.Context, try time.Duration) context.Context {
 	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: try})
 }
 
+// Probed tells whether the client has the Probe policies.
+func (c *Call) Probed() bool { return c.probe.entered.Load() }
+
 // Status is that of the reply, 0 if there is none.
 func (c *Call) Status() int {
 	if c.resp == nil {
