@@ -138,7 +138,7 @@ func TestBulkBytes(t *testing.T) {
 		if err != nil || r.Done != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
 			t.Error(policies, r, err, sizes, counts)
 		}
-		each := sizes[0] / counts[0] // a little more than it is
+		each := sizes[0] / counts[0]                   // a little more than it is
 		for i, size := range sizes[2 : len(sizes)-1] { // the first two were put together before anybody knew of the policies
 			if policies && size+each <= 4<<20 || size+3*each <= 4<<20 {
 				t.Error(policies, i, size, each)
