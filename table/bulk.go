@@ -30,7 +30,7 @@ type BulkOptions struct {
 
 // BulkResult is how far bulk work has come.
 type BulkResult struct {
-	Done    int // operations that were carried out
+	Done    int // operations that were carried out; also deletes whose rows were gone after a lost reply
 	Missing int // operations that delete a row which was not there, or not what DeleteQuery asks for any more
 	Skipped int // operations that were refused, and that Skip dropped
 

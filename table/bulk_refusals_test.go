@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -189,3 +190,37 @@ func TestHandlesOfOneTable(t *testing.T) {
 type several []table.Service
 
 func (s several) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
+
+// TestBulkLostDelete: what a lost reply has left gone was deleted, be it one row or two.
+func TestBulkLostDelete(t *testing.T) {
+	t.Parallel()
+	for n := 1; n < 3; n++ {
+		staff, _, s := inMemory(t, quick())
+		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
+		check(err)
+		s.SetFaults(batchFault(1, storagetest.LostReply()))
+		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
+		if err != nil || r != (table.BulkResult{Done: n, Unconfirmed: n}) {
+			t.Error(n, r, err)
+		}
+	}
+}
+
+// exits ends the goroutine that it is called in.
+type exits struct{ wide }
+
+func (exits) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
+	runtime.Goexit()
+	return nil
+}
+
+// TestBulkExits: work whose goroutine somebody has ended is not taken for done.
+func TestBulkExits(t *testing.T) {
+	t.Parallel()
+	_, s := town(t, nil)
+	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, exits{wide{name: "exits"}})
+	check(err)
+	if r, err := table.Bulk(context.Background(), stream(newcomers(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
+		t.Error(r, err)
+	}
+}

@@ -101,7 +101,7 @@ type bulkSender struct {
 var errStopped = errors.New("stopped")
 
 func (s *bulkSender) run(batch []bulkOp) {
-	r := report{group: s.group, end: true}
+	r := report{group: s.group, end: true, err: errors.New("table: Bulk: somebody has ended its goroutine")}
 	defer func() {
 		// What panics in a maintainer panics where Bulk was called.
 		if v := recover(); v != nil {
@@ -254,7 +254,7 @@ func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
 			}
 		}
 	}
-	if from == to {
+	if from == (keys.Key{}) || from == to && missing > 0 {
 		return batch // not worth a query
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),

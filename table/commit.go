@@ -25,7 +25,7 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 	if err := ctx.Err(); err != nil {
 		return nil, c.opError(verb, k, err) // nothing was sent, so nothing is unknown
 	}
-	w := &write{core: c, ops: ops, together: together, found: map[string]found{}}
+	w := &write{core: c, ops: ops, together: together, found: map[string]found{}, seen: map[string]azcore.ETag{}}
 	for _, op := range ops {
 		if w.exact = w.exact || op.core.exact; op.core.outbox != nil {
 			w.core, w.outbox = op.core, op.core.outbox // its options are those that With has seen
@@ -55,6 +55,7 @@ type write struct {
 
 	name  string // that its rows carry, and its intent
 	found map[string]found
+	seen  map[string]azcore.ETag
 	doubt error // an earlier request may have been carried out, or may still be
 	loose bool  // a request that was refused could be carried out later
 	blank bool  // the intent was there and is gone, so that nothing can be said of the write
@@ -109,7 +110,7 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 	}
 	for round := 1; ; {
 		steps, batch, intent, effects := w.steps, w.batch, w.intent, w.effects
-		if failed, err := w.plan(ctx); err != nil || w.intent && w.sentPlain && w.doubt != nil {
+		if failed, err := w.plan(ctx); err != nil || w.intent && w.sentPlain {
 			// What is known of it rests on what was sent.
 			w.steps, w.batch, w.intent, w.effects = steps, batch, intent, effects
 			if err == nil {
@@ -121,8 +122,9 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 			w.steps, w.batch, w.intent, w.effects = steps, batch, intent, effects
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: err})
 		}
-		w.sentIntent, w.sentPlain = w.sentIntent || w.intent, w.sentPlain || !w.intent
+		w.sentIntent = w.sentIntent || w.intent
 		out := w.send(ctx)
+		w.sentPlain = w.sentPlain || !w.intent && w.doubt != nil
 		switch {
 		case out.verdict == wire.Done:
 			return w.done(ctx, out)
@@ -201,6 +203,9 @@ func (w *write) final(out outcome) bool {
 	if out.failed < 0 {
 		return true
 	}
+	if errors.Is(out.err, ErrTableNotFound) {
+		return true
+	}
 	match := w.steps[out.failed].match
 	return match != "" && match != azcore.ETagAny
 }
@@ -250,7 +255,7 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 	if w.derived = slices.ContainsFunc(w.steps, func(op Op) bool { return op.maintain != nil }); !w.derived {
 		return nil, -1, nil
 	}
-	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, rows: map[string]*derivedRow{}, blamed: -1}
+	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, blamed: -1}
 	for _, op := range w.steps {
 		p.own[op.key.RowKey()] = true
 	}

@@ -116,7 +116,7 @@ func brief(err error) string {
 		default:
 			return e.Error()
 		}
-	case *UnknownError, *DerivedError:
+	case *UnknownError, *DerivedError, foreign:
 		return err.Error()
 	}
 	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
@@ -235,7 +235,8 @@ func (c *core) opError(op string, k keys.Key, err error) error {
 	}
 	e := &OpError{Op: op, Table: c.name, Key: k, Err: public(err)}
 	var re *azcore.ResponseError
-	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
+	var theirs foreign
+	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && errors.As(err, &re) {
 		e.Code = re.ErrorCode
 	}
 	return e

@@ -49,14 +49,14 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	fail := func(err error) (bool, error) {
 		return false, w.core.opError("Resolve", keys.Stored(e.Partition, intentPrefix+e.Op), err)
 	}
-	if err := w.core.fresh(e.Op); err != nil {
+	var state IntentState
+	if old := w.core.fresh(e.Op); old != nil {
 		i, gerr := w.core.intent(ctx, e.Partition, e.Op)
 		if gerr != nil || i == nil {
-			return fail(either(gerr, err))
+			return fail(either(gerr, old))
 		}
-	}
-	state, err := w.core.fence(ctx, e.Partition, e.Op)
-	if err != nil {
+		state = i.State
+	} else if state, err = w.core.fence(ctx, e.Partition, e.Op); err != nil {
 		return fail(err)
 	}
 	if w.resolved, w.wasDone = true, state != IntentAborted; w.wasDone {
@@ -91,7 +91,7 @@ func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
 	switch {
 	case err != nil || i == nil:
 		w.blank = err == nil
-		w.doubt = either(w.doubt, &condition{ErrUnknownOutcome, either(err, errors.New("its intent was there and is gone"))})
+		w.doubt = either(w.doubt, &condition{ErrUnknownOutcome, either(err, errVanished)})
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.doubt}
 	case i.State == IntentAborted:
 		w.doubt = nil
@@ -100,6 +100,8 @@ func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
 	}
 	return outcome{verdict: wire.Done, etags: w.etags(ctx, -1, "")}
 }
+
+var errVanished = errors.New("its intent was there and is gone")
 
 // intent reads an intent, nil if there is none. 1 request.
 func (c *core) intent(ctx context.Context, partition, name string) (*Intent, error) {
@@ -149,7 +151,7 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Int
 	case verdict == wire.Refused && errors.Is(err, ErrExists):
 		i, err := c.intent(ctx, partition, name)
 		if err != nil || i == nil {
-			return 0, false, either(err, ErrNotFound)
+			return 0, err == nil, either(err, errVanished)
 		}
 		return i.State, true, nil
 	}

@@ -379,3 +379,41 @@ func TestExactEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestResolvedWhileSwept: a write that was done a day ago stays so, whoever sweeps its intent meanwhile.
+func TestResolvedWhileSwept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := time.Now()
+	o := quick()
+	o.Now = func() time.Time { return now }
+	staff, e, s := inMemory(t, o)
+	staff = staff.Exact()
+	lost := doubtful(t, staff, e, s, storagetest.LostReply())
+	now = now.Add(26 * time.Hour)
+	s.before = func(r *http.Request) {
+		if r.Method == http.MethodPost {
+			s.before = nil
+			_, err := staff.SweepIntents(ctx)
+			check(err)
+		}
+	}
+	if done, err := lost.Resolve(ctx); err != nil || !done {
+		t.Error(done, err)
+	}
+}
+
+// TestExactWithoutTable: a missing table is told as such.
+func TestExactWithoutTable(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &interposed{Service: storagetest.New(nil)}
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	lettered, err := plain.With(&drawer{}, letters{})
+	check(err)
+	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
+		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
+			t.Error(err)
+		}
+	}
+}

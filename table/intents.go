@@ -61,7 +61,10 @@ func (in *Intents) Resolve(ctx context.Context, partition keys.Enc, op string) (
 		case err != nil:
 			return nil, err
 		case state != IntentAborted:
-			return in.core.intent(ctx, pk, op)
+			if i, err = in.core.intent(ctx, pk, op); err == nil && i == nil {
+				err = errVanished
+			}
+			return i, err
 		}
 		return &Intent{Partition: partition, Op: op, State: IntentAborted}, nil
 	})

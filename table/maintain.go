@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -46,6 +47,15 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 			if err != nil {
 				return err
 			}
+			// What was found of its derived rows is of the version that was there then.
+			var etag azcore.ETag
+			if f.row != nil {
+				etag = f.row.ETag
+			}
+			if was, ok := p.seen[op.key.RowKey()]; ok && was != etag {
+				clear(p.found)
+			}
+			p.seen[op.key.RowKey()] = etag
 			if err := op.meet(f); err != nil {
 				return err
 			}
@@ -108,9 +118,8 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte) (err
 		c.by = m.Name()
 		p.turn(op.caller, op.key, c.by, m.MaxRows())
 		if err := m.Maintain(ctx, p, c); err != nil {
-			var de *DerivedError
-			if !errors.As(err, &de) {
-				err = &DerivedError{Maintainer: c.by, Err: foreign{public(err)}}
+			if p.refusal == nil || !errors.Is(err, p.refusal) {
+				err = &DerivedError{Maintainer: c.by, Err: foreign{wire.Redact(public(err))}}
 			}
 			return err
 		}

@@ -68,7 +68,8 @@ func (c *Change[T]) Remembered() []string { return c.kept.was[c.by] }
 func (c *Change[T]) Remember(texts ...string) { c.kept.is[c.by] = texts }
 
 // DerivedError says which maintainer a write has failed for, and at which of its rows, if it was one. Err is the maintainer's
-// own error, such as the one that it gave for a value that is taken, or one of the package's conditions.
+// own error, for errors.Is and errors.As, such as the one that it gave for a value that is taken, or one of the package's
+// conditions.
 type DerivedError struct {
 	Maintainer string
 	Key        keys.Key // of the derived row, or zero
@@ -146,7 +147,8 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 // Exact returns a handle of the same table whose writes also store an intent, a small row ~i|… beside the entity, in the same
 // transaction: the proof that they were done. Where a reply is lost, it tells what has become of the write; where there is no
 // intent, a marker is put in its place, and the write, wherever it may still be on its way, can never be done any more. So the
-// outcome is unknown only when the context or the write's own time is over, and [UnknownError] can then be resolved later.
+// outcome is unknown only when the context or the write's own time is over, or where the service refuses the marker itself, and
+// [UnknownError] can then be resolved later.
 //
 // Requests: as without; after a lost reply 1 or 2 more; and 1 more for a refusal that could pass by itself: that of a row which
 // exists now and may be deleted later. Intents are kept for 24 hours, then [Table.SweepIntents] deletes them.

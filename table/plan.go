@@ -22,8 +22,9 @@ import (
 type Plan struct {
 	core      *core
 	partition string
-	own       map[string]bool  // rows of the caller's operations
-	found     map[string]found // rows that were not as an earlier plan took them to be
+	own       map[string]bool        // rows of the caller's operations
+	seen      map[string]azcore.ETag // of primaries, by the plan before
+	found     map[string]found       // rows that were not as an earlier plan took them to be
 
 	rows    map[string]*derivedRow
 	order   []string // of rows
@@ -37,6 +38,7 @@ type Plan struct {
 	by      string
 	most    int
 	touched map[string]bool
+	refusal error // the last of the plan's own
 }
 
 // derivedRow is what is to become of a row.
@@ -66,8 +68,7 @@ func (p *Plan) Insert(r *Row, taken error) error {
 	if err != nil {
 		return err
 	}
-	there := d.read != nil && d.read.row != nil && !d.held && !d.shared
-	if d.after != nil || there && taken != nil {
+	if d.after != nil {
 		return p.refuse(d.key, either(taken, ErrDuplicateRow))
 	}
 	p.make(d, r, taken)
@@ -87,7 +88,8 @@ func (p *Plan) Put(r *Row) error {
 		}
 		// The other is to blame: it takes what this entity has.
 		p.blamed = d.op
-		return &DerivedError{Maintainer: d.by, Key: d.key, Err: d.taken}
+		p.refusal = &DerivedError{Maintainer: d.by, Key: d.key, Err: d.taken}
+		return p.refusal
 	}
 	d.held = true
 	p.make(d, r, nil)
@@ -112,7 +114,8 @@ func (p *Plan) Remove(row keys.Enc) error {
 }
 
 // Load reads a row of the partition that the entity shares with others, and shows what the transaction has made of it so far;
-// nil if there is none. 1 request for each row of a transaction. A row that is loaded and not written is not protected.
+// nil if there is none. 1 request for each row of a transaction. A row that is loaded and not written is not protected;
+// one that cannot be read ends the write.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	s, err := row.Result()
 	if err != nil {
@@ -158,6 +161,7 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 // turn says whose turn it is.
 func (p *Plan) turn(op int, k keys.Key, by string, most int) {
 	p.op, p.key, p.by, p.most, p.touched = op, k, by, most, map[string]bool{}
+	p.blamed, p.refusal = -1, nil
 }
 
 // at is the row under a key of the partition that is not one of the caller's.
@@ -205,7 +209,8 @@ func (p *Plan) make(d *derivedRow, r *Row, taken error) {
 }
 
 func (p *Plan) refuse(k keys.Key, err error) error {
-	return &DerivedError{Maintainer: p.by, Key: k, Err: err}
+	p.refusal = &DerivedError{Maintainer: p.by, Key: k, Err: err}
+	return p.refusal
 }
 
 func either(err, otherwise error) error {
@@ -222,7 +227,8 @@ func (p *Plan) steps() (ops []Op, failed int, err error) {
 		d := p.rows[rk]
 		exists, match := d.held, azcore.ETagAny
 		if d.read != nil {
-			if exists = d.read.row != nil; exists {
+			// A unique value that nobody here gives up is inserted, whatever was there when it was read.
+			if exists = d.read.row != nil && (d.held || d.shared || d.taken == nil); exists {
 				match = d.read.row.ETag
 			}
 		}

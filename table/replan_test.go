@@ -427,3 +427,79 @@ func (copies) Maintain(_ context.Context, p *table.Plan, c *table.Change[table.R
 	}
 	return p.Put(c.New.At(k))
 }
+
+// TestFoundIsOfAVersion: what was found of derived rows holds for the version of their primary that was read then. A rival who
+// repairs a row in between does not leave it behind.
+func TestFoundIsOfAVersion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, verb := range map[string]func(*table.Table[resident]) error{
+		"DeleteAny": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
+		"MergeAny":  func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), eMail.Set("b")) },
+	} {
+		people, s := town(t, nil)
+		put(t, people, s, resident{"S", 1, "Jones", "a"})
+		check(byHand(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+		rival, err := people.With(nil)
+		check(err)
+		s.beforeBatch(func(n int) {
+			if n == 2 {
+				check(rival.MergeAny(ctx, residentAt(1), lastName.Set("Rival")))
+			}
+		})
+		if err := verb(people); err != nil {
+			t.Error(what, err)
+		}
+		if err := derivedRight(s.Service); err != nil {
+			t.Error(what, err)
+		}
+	}
+}
+
+// TestIntentInTime: a plan without an intent that was refused cleanly leaves no doubt to one with an intent.
+func TestIntentInTime(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := &drawer{}
+	people, s := effects(t, d)
+	put(t, people, s, resident{"S", 1, "Smith", "a"})
+	d.told = nil
+	s.SetFaults(batchFault(2, storagetest.LostRequest()))
+	s.beforeBatch(func(n int) {
+		switch n {
+		case 1:
+			check(byHand(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
+		case 3:
+			check(byHand(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Third")))
+		}
+	})
+	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
+	if err != nil || strings.Join(d.told, " ") != "hint show" {
+		t.Error(err, d.told)
+	}
+}
+
+// TestNestedForeignErrors: also where a maintainer's own table has maintainers.
+func TestNestedForeignErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s := town(t, nil)
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	e := put(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
+	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
+	people, err := plain.With(nil, asks{&fails})
+	check(err)
+	var de *table.DerivedError
+	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "asks" {
+		t.Error(err)
+	}
+	if err := plain.Replace(ctx, e); err != nil {
+		t.Error("the entity cannot be used:", err)
+	}
+	// A request of theirs that fails is not ours.
+	_, fails = plain.Get(ctx, residentAt(7))
+	var oe *table.OpError
+	if err := people.Replace(ctx, e); !errors.As(err, &oe) || oe.Code != "" || !strings.Contains(err.Error(), "p_000007") {
+		t.Error(err)
+	}
+}
