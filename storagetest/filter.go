@@ -139,7 +139,7 @@ func (p *filterParser) comparison() *expr {
 	if mirrored[op] == "" {
 		switch {
 		case op == "add", op == "sub", op == "mul", op == "div", op == "mod":
-			p.failed = errLater
+			p.failed = errUnsupported
 			return &expr{}
 		case op != "" && op != "and" && op != "or", !isName:
 			return p.fail()
@@ -152,9 +152,9 @@ func (p *filterParser) comparison() *expr {
 	case p.failed != nil:
 		return &expr{}
 	case isName && isName2:
-		p.failed = errLater // two properties
+		p.failed = errUnsupported // two properties
 	case !isName && !isName2:
-		p.failed = errLater
+		p.failed = errUnsupported
 	case isName2:
 		return &expr{op: mirrored[op], name: right.Name, with: left}
 	}
@@ -186,12 +186,12 @@ func (p *filterParser) operand() (v Property, isName bool) {
 	case w == "true" || w == "false":
 		return Property{Type: Boolean, Value: w == "true"}, false
 	case w == "null":
-		p.failed = errLater
+		p.failed = errUnsupported
 	case w == "NaN" || w == "INF" || w == "Infinity":
 		f, _ := parseDouble(w)
 		return Property{Type: Double, Value: f}, false
 	case strings.HasPrefix(p.rest, "("):
-		p.failed = errLater // a function
+		p.failed = errUnsupported // a function
 	case strings.ContainsAny(w, "./") || !identifier.MatchString(w):
 		p.rest = start
 		p.fail()

@@ -91,7 +91,7 @@ func (s *Service) authenticate(r *http.Request, header http.Header, query url.Va
 // signature reads a shared access signature for a table.
 func (s *Service) signature(q url.Values, table string) (*grant, *failure) {
 	if q.Has("ss") || q.Has("si") || q.Has("skoid") {
-		return nil, errLater // of the account, by a stored policy, of a user
+		return nil, errUnsupported // of the account, by a stored policy, of a user
 	}
 	name := strings.ToLower(q.Get("tn"))
 	said := []string{q.Get("sp"), q.Get("st"), q.Get("se"), "/table/" + s.account + "/" + name, "", q.Get("sip"), q.Get("spr"), q.Get("sv"), q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk")}

@@ -41,7 +41,7 @@ func parseQuery(c *call) (q query, f *failure) {
 		case "NextTableName":
 			q.nextTable, f = place(value)
 		case "$orderby", "$skip", "$expand", "$inlinecount", "$count", "$skiptoken":
-			f = errLater
+			f = errUnsupported
 		}
 		if f != nil {
 			return q, f

@@ -181,7 +181,7 @@ func (s *Service) carry(c *call, f Fault) *reply {
 	case t.table == "$batch":
 		r = refuse(errMethod)
 	case t.table == "", c.query.Has("comp"), c.query.Has("restype"):
-		r = refuse(errLater)
+		r = refuse(errUnsupported)
 	case t.table == "Tables":
 		r = s.state.life(c, t, now, s.opt.TableDeletion)
 	case c.method == http.MethodGet && !t.keyed:

@@ -41,7 +41,7 @@ func (discarding) Do(r *http.Request) (*http.Response, error) {
 // TestBulkMemory: a million operations take no more memory than a hundred thousand.
 func TestBulkMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute of all processors")
+		t.Skip("-short: takes half a minute of all processors")
 	}
 	staff, err := table.New(bare(discarding{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, nil)
 	check(err)

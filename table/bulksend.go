@@ -259,7 +259,7 @@ func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
-	p := &pager[Row]{t: &Table[Row]{core: *batch[0].op.core.plain()}, filter: filter, choice: edm.RowKey, stats: new(Stats), at: new(position)}
+	p := batch[0].op.core.rows(filter, edm.RowKey)
 	body, err := p.page(s.ctx, maxPage)
 	if err != nil {
 		return batch // they will tell themselves

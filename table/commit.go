@@ -25,7 +25,7 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 	if err := ctx.Err(); err != nil {
 		return nil, c.opError(verb, k, err) // nothing was sent, so nothing is unknown
 	}
-	w := &write{core: c, ops: ops, together: together, found: map[string]found{}, seen: map[string]azcore.ETag{}}
+	w := &write{core: c, ops: ops, together: together}
 	for _, op := range ops {
 		if w.exact = w.exact || op.core.exact; op.core.outbox != nil {
 			w.core, w.outbox = op.core, op.core.outbox // its options are those that With has seen
@@ -54,19 +54,25 @@ type write struct {
 	exact    bool
 
 	name  string // that its rows carry, and its intent
-	found map[string]found
-	seen  map[string]azcore.ETag
-	doubt error // an earlier request may have been carried out, or may still be
-	loose bool  // a request that was refused could be carried out later
-	blank bool  // the intent was there and is gone, so that nothing can be said of the write
+	hint  Hint
+	found map[string]found       // derived rows that were not as a plan took them to be
+	seen  map[string]azcore.ETag // the versions of primaries that they were found with
 
-	sentPlain, sentIntent bool // requests without and with an intent
+	// What was sent under the name.
+	doubt      error // a request may have been carried out, or may still be
+	loose      bool  // one that was refused could be carried out later
+	blank      bool  // the intent was there and is gone, so that nothing can be said of the write
+	sentPlain  bool  // one without an intent is in doubt
+	sentIntent bool  // there was one with an intent
+
+	planned
 
 	resolving         sync.Mutex // by UnknownError.Resolve
 	resolved, wasDone bool
-	hint              Hint
+}
 
-	// The plan.
+// planned is what a write sends.
+type planned struct {
 	steps   []Op // the intent, if there is one, the caller's, and the derived
 	batch   bool // they are one transaction
 	intent  bool
@@ -76,22 +82,19 @@ type write struct {
 
 // settle makes the caller's entities what was stored.
 func (w *write) settle(etags []azcore.ETag) {
-	for i, op := range w.callers() {
+	for i, op := range own(w, w.steps) {
 		if op.done != nil {
 			op.done(etags[i], op.body)
 		}
 	}
 }
 
-// callers are the caller's operations among the steps.
-func (w *write) callers() []Op { return w.steps[w.first() : w.first()+len(w.ops)] }
-
-// first is the step that the caller's operations begin at.
-func (w *write) first() int {
+// own are those of the caller's operations among what there is for each step.
+func own[X any](w *write, all []X) []X {
 	if w.intent {
-		return 1
+		all = all[1:]
 	}
-	return 0
+	return all[:len(w.ops)]
 }
 
 // outcome is what has become of the steps.
@@ -109,17 +112,17 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 		return nil, err
 	}
 	for round := 1; ; {
-		steps, batch, intent, effects := w.steps, w.batch, w.intent, w.effects
+		sent := w.planned
 		if failed, err := w.plan(ctx); err != nil || w.intent && w.sentPlain {
 			// What is known of it rests on what was sent.
-			w.steps, w.batch, w.intent, w.effects = steps, batch, intent, effects
+			w.planned = sent
 			if err == nil {
 				return nil, w.doubt // an intent that comes too late says nothing of requests without one
 			}
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: w.refusedOp(failed, err)})
 		}
 		if err := w.announce(ctx); err != nil {
-			w.steps, w.batch, w.intent, w.effects = steps, batch, intent, effects
+			w.planned = sent
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: err})
 		}
 		w.sentIntent = w.sentIntent || w.intent
@@ -162,7 +165,7 @@ func (w *write) rename(ctx context.Context) (err error) {
 func (w *write) done(ctx context.Context, out outcome) ([]azcore.ETag, error) {
 	w.core.shared.repaired.Add(int64(len(w.found)))
 	w.show(ctx)
-	return w.mine(out.etags), nil
+	return own(w, out.etags), nil
 }
 
 // giveUp is the end of a write that was not carried out, as far as is known. Where it has an intent, that is made certain.
@@ -200,10 +203,7 @@ func (w *write) giveUp(ctx context.Context, out outcome) ([]azcore.ETag, error) 
 // final tells whether a refusal will be one for ever: a version that is gone does not come back, but a row that is in the way
 // may be deleted.
 func (w *write) final(out outcome) bool {
-	if out.failed < 0 {
-		return true
-	}
-	if errors.Is(out.err, ErrTableNotFound) {
+	if out.failed < 0 || errors.Is(out.err, ErrTableNotFound) {
 		return true
 	}
 	match := w.steps[out.failed].match
@@ -214,7 +214,7 @@ func (w *write) partition() string { return w.ops[0].key.PartitionKey() }
 
 // plan makes the steps. failed is the caller's operation that cannot be planned.
 func (w *write) plan(ctx context.Context) (failed int, err error) {
-	w.steps, w.batch, w.intent = slices.Clone(w.ops), w.together, false
+	w.planned = planned{steps: slices.Clone(w.ops), batch: w.together}
 	for i := range w.steps {
 		w.steps[i].caller = i
 	}
@@ -254,6 +254,9 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err error) {
 	if w.derived = slices.ContainsFunc(w.steps, func(op Op) bool { return op.maintain != nil }); !w.derived {
 		return nil, -1, nil
+	}
+	if w.found == nil {
+		w.found, w.seen = map[string]found{}, map[string]azcore.ETag{}
 	}
 	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, blamed: -1}
 	for _, op := range w.steps {

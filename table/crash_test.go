@@ -139,12 +139,18 @@ func (a attempt) workloadOn(open func(*crashtest.Process) *table.Table[employee]
 // told that nobody knows only where the table says so.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
+	everyFault(t, staffOf, func(a attempt) attempt { return a })
+}
+
+// everyFault makes all attempts on a table, and judges them by what is expected of that.
+func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employee], expect func(attempt) attempt) {
 	for name, a := range attempts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			a := expect(a)
 			var mu sync.Mutex
 			outcomes := map[string]int{}
-			build := a.workload(func(s *storagetest.Service, told error) error {
+			build := a.workloadOn(open, func(s *storagetest.Service, told error) error {
 				outcome, err := a.judge(s, told)
 				mu.Lock()
 				defer mu.Unlock()

@@ -54,9 +54,9 @@
 //     place.
 //
 // What no row can tell: a request that the network repeats of itself, and whose work a rival overwrites before anybody looks,
-// is taken for refused, and so is a delete whose request arrives twice. An insert whose row a rival deletes before anybody looks may be done once more, and so may what goes
-// past the ETag, over what rivals have written since; each may also arrive late, when its caller has long been told. Programs
-// that write to a row beside this library are not seen by its name.
+// is taken for refused, and so is a delete whose request arrives twice. An insert whose row a rival deletes before anybody
+// looks may be done once more, and so may what goes past the ETag, over what rivals have written since; each may also arrive
+// late, when its caller has long been told. Programs that write to a row beside this library are not seen by its name.
 //
 // # Exact writes
 //

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -31,7 +29,8 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 
 // Resolve finds out whether the write was done; if it was not, it never will be. The entities that it was made of can be used
 // again then: renewed if it was done, as they were if it was not. 1 request if it was not done; if it was, 2, and 1 for each
-// entity; none when it was resolved before. Idempotent. Errors: ErrExpired where the write is older than 24 hours and has left nothing; those of any read.
+// entity; none when it was resolved before. Idempotent. Errors: ErrExpired where the write is older than 24 hours and has left
+// nothing; those of any read.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	w := e.write
 	if w == nil {
@@ -60,7 +59,7 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 		return fail(err)
 	}
 	if w.resolved, w.wasDone = true, state != IntentAborted; w.wasDone {
-		w.settle(w.mine(w.etags(ctx, -1, "")))
+		w.settle(own(w, w.etags(ctx, -1, "")))
 		return true, nil
 	}
 	for _, op := range w.ops {
@@ -69,11 +68,6 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 		}
 	}
 	return false, nil
-}
-
-// mine are the ETags of the caller's operations.
-func (w *write) mine(etags []azcore.ETag) []azcore.ETag {
-	return etags[w.first() : w.first()+len(w.ops)]
 }
 
 // unknown is the error of a write with an intent whose outcome is not known.

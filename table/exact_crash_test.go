@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -23,29 +22,10 @@ func exactly(p *crashtest.Process) *table.Table[employee] { return staffOf(p).Ex
 // told is what has happened, for good, and it is told always.
 func TestEveryFaultExact(t *testing.T) {
 	t.Parallel()
-	for name, a := range attempts() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a.unknown, a.gone = nil, nil
-			var mu sync.Mutex
-			outcomes := map[string]int{}
-			build := a.workloadOn(exactly, func(s *storagetest.Service, told error) error {
-				outcome, err := a.judge(s, told)
-				mu.Lock()
-				defer mu.Unlock()
-				outcomes[outcome]++
-				return err
-			})
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
-				return append(crashtest.Faults(q), storagetest.CutClean(0), storagetest.CutClean(300), storagetest.CutClean(-3))
-			}, Pairs: -1}))
-			r.Require(t)
-			t.Log(r, outcomes)
-			if outcomes["done"] == 0 {
-				t.Error("it was never done")
-			}
-		})
-	}
+	everyFault(t, exactly, func(a attempt) attempt {
+		a.unknown, a.gone = nil, nil
+		return a
+	})
 }
 
 // TestEveryPairExact: with two mishaps too, it is told always, and rightly.

@@ -131,7 +131,7 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 			return
 		}
 		filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, intentPrefix, edm.RowKey, intentPrefix+opTimeText(before))
-		p := &pager[Row]{t: &Table[Row]{core: *in.core.plain()}, filter: filter, stats: new(Stats), at: new(position)}
+		p := in.core.rows(filter, "")
 		for !p.at.done {
 			body, err := p.page(ctx, maxPage)
 			if err != nil {
@@ -163,7 +163,8 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 }
 
 // Sweep deletes the intents of a partition that are older than IntentRetention, and an hour for clocks that differ, but for
-// those whose effects are not carried out, or that cannot be read. 1 request for each 1000 intents, and 1 for each 100 that are deleted. Idempotent.
+// those whose effects are not carried out, or that cannot be read. 1 request for each 1000 intents, and 1 for each 100 that
+// are deleted. Idempotent.
 func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.core.span(ctx, "SweepIntents")
 	defer func() { end(err) }()

@@ -127,14 +127,14 @@ func TestMaintainedRequests(t *testing.T) {
 			if got := s.Count(); got != c.want {
 				t.Errorf("%s, not %s", got, c.want)
 			}
-			var right []storagetest.Row
+			var strange []storagetest.Row
 			for _, r := range s.Rows("people") {
 				if !strings.HasPrefix(r.RowKey, "p_") && !strings.HasPrefix(r.RowKey, "email_") {
-					right = append(right, r)
+					strange = append(strange, r)
 				}
 			}
-			if right != nil {
-				t.Error(right)
+			if strange != nil {
+				t.Error(strange)
 			}
 		})
 	}
@@ -324,6 +324,39 @@ func TestAttachLimits(t *testing.T) {
 }
 
 type wide2 struct{ wide }
+
+// strays puts a row where it is told.
+type strays struct{ at keys.Key }
+
+func (strays) Name() string { return "strays" }
+func (strays) MaxRows() int { return 1 }
+func (s strays) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+	return p.Insert(&table.Row{Key: s.at}, nil)
+}
+
+// TestPlanRefuses: rows that are not a maintainer's to write, before anything is sent.
+func TestPlanRefuses(t *testing.T) {
+	t.Parallel()
+	_, s := town(t, nil)
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	for _, c := range []struct {
+		at   keys.Key
+		want error
+	}{
+		{keys.Stored("S", "~i|01KAJ5ZVW0ABCDEFGHJKMNPQRS"), nil},
+		{keys.Stored("S", "a/b"), nil},
+		{keys.At(keys.Raw("T"), keys.Raw("x")), table.ErrOtherPartition},
+		{residentAt(1), table.ErrDuplicateRow},
+	} {
+		people, err := plain.With(nil, strays{c.at})
+		check(err)
+		_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
+		var de *table.DerivedError
+		if !errors.As(err, &de) || de.Maintainer != "strays" || c.want != nil && !errors.Is(err, c.want) || s.Count() != "none" {
+			t.Error(c.at, err)
+		}
+	}
+}
 
 // TestPlainHandle: a handle that does not know the maintainers of a row does not change it.
 func TestPlainHandle(t *testing.T) {

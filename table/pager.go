@@ -113,6 +113,11 @@ func newPager[T any](t *Table[T], q Query[T], choice string, own bool) (*pager[T
 	return p, err
 }
 
+// rows asks for the rows of a filter, of whatever type, the library's own included.
+func (c *core) rows(filter, choice string) *pager[Row] {
+	return &pager[Row]{t: &Table[Row]{core: *c.plain()}, filter: filter, choice: choice, stats: new(Stats), at: new(position)}
+}
+
 // wants tells whether a row of a page is to be looked at: not one that was delivered before the list was taken up again, nor
 // one that merely lies between the bounds.
 func (p *pager[T]) wants(in edm.Entity) bool {

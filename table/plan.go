@@ -61,8 +61,8 @@ type found struct {
 	raw []byte
 }
 
-// Insert adds a row, whose ETag means nothing, that does not exist, unless an entity in this transaction gives it up. Where it exists, the write fails
-// with taken; where taken is nil, the row is nobody else's, and is overwritten.
+// Insert adds a row, whose ETag means nothing, that does not exist, unless an entity in this transaction gives it up. Where
+// it exists, the write fails with taken; where taken is nil, the row is nobody else's, and is overwritten.
 func (p *Plan) Insert(r *Row, taken error) error {
 	d, err := p.touch(r)
 	if err != nil {

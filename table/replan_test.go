@@ -178,45 +178,6 @@ func TestDamagedInDoubt(t *testing.T) {
 	}
 }
 
-// TestForeignErrors: what a maintainer and an outbox say of their own writes says nothing of ours.
-func TestForeignErrors(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	unknown := &table.OpError{Op: "Insert", Err: table.ErrUnknownOutcome}
-	d := &drawer{}
-	people, s := effects(t, d)
-	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	d.refuses = unknown
-	e.Value.Last = "X"
-	if err := people.Replace(ctx, e); !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
-	}
-	d.refuses = nil
-	var fails error = unknown
-	asking, err := people.With(nil, asks{&fails})
-	check(err)
-	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer asks: ") {
-		t.Error(err)
-	}
-	fails = table.ErrChanged // not of the row, so Update does not begin again
-	s.Count()
-	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count() != "1 get" {
-		t.Error(err)
-	}
-	if err := people.Replace(ctx, e); err != nil {
-		t.Error("the entity cannot be used:", err)
-	}
-}
-
-// asks is a maintainer that fails as it is told.
-type asks struct{ err *error }
-
-func (asks) Name() string { return "asks" }
-func (asks) MaxRows() int { return 0 }
-func (a asks) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
-	return *a.err
-}
-
 // TestTakerIsToBlame: where one operation takes what another one keeps, it is refused, whichever comes first.
 func TestTakerIsToBlame(t *testing.T) {
 	t.Parallel()
@@ -360,74 +321,6 @@ func TestFoundThenShared(t *testing.T) {
 	}
 }
 
-// TestPrimarysOwn: what is kept with one entity does not wander to other rows.
-func TestPrimarysOwn(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	people, s := town(t, nil)
-	put(t, people, s, resident{"S", 1, "Jones", "a"})
-	rows := byHand(s)
-	r, err := rows.Get(ctx, residentAt(1))
-	check(err)
-	twin := r.Value.At(residentAt(2))
-	check(twin.Set("Email", "b"))
-	_, err = rows.Insert(ctx, twin)
-	check(err)
-	check(people.DeleteAny(ctx, residentAt(2)))
-	there := false
-	for _, row := range s.Rows("people") {
-		there = there || row.RowKey == "email_a"
-	}
-	if !there {
-		t.Error("the index row of another entity was deleted")
-	}
-	plain := peopleOf(s.ConnectionString(), s, nil)
-	e, err := plain.Get(ctx, residentAt(1))
-	check(err)
-	if err := plain.ReplaceAny(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
-		t.Error(err)
-	}
-
-	// Full copies of rows of any type.
-	all, err := rows.With(nil, copies{})
-	check(err)
-	one, err := all.Insert(ctx, handmade("any", map[string]any{"X": 1}))
-	check(err)
-	check(one.Value.Set("X", 2))
-	check(all.Replace(ctx, one))
-	for _, row := range s.Rows("people") {
-		switch row.RowKey {
-		case "copy_any":
-			if row.Get("X") != int64(2) || row.Get("_ix") != nil || row.Get("_life") != nil || row.Get("_op") == nil {
-				t.Error(row)
-			}
-		case "any":
-			if row.Get("_ix") == nil || row.Get("_life") == nil {
-				t.Error(row)
-			}
-		}
-	}
-	check(all.Delete(ctx, one))
-}
-
-// copies is a maintainer of rows of any type.
-type copies struct{}
-
-func (copies) Name() string { return "copies" }
-func (copies) MaxRows() int { return 1 }
-func (copies) Maintain(_ context.Context, p *table.Plan, c *table.Change[table.Row]) error {
-	k := keys.At(keys.Raw("S"), keys.Raw("copy_"+c.Key.RowKey()))
-	if c.New == nil {
-		return p.Remove(k.Row())
-	}
-	c.Life()
-	c.Remember("x")
-	if c.Old == nil {
-		return p.Insert(c.New.At(k), nil)
-	}
-	return p.Put(c.New.At(k))
-}
-
 // TestFoundIsOfAVersion: what was found of derived rows holds for the version of their primary that was read then. A rival who
 // repairs a row in between does not leave it behind.
 func TestFoundIsOfAVersion(t *testing.T) {
@@ -476,30 +369,5 @@ func TestIntentInTime(t *testing.T) {
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
 	if err != nil || strings.Join(d.told, " ") != "hint show" {
 		t.Error(err, d.told)
-	}
-}
-
-// TestNestedForeignErrors: also where a maintainer's own table has maintainers.
-func TestNestedForeignErrors(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	_, s := town(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, nil)
-	e := put(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
-	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
-	people, err := plain.With(nil, asks{&fails})
-	check(err)
-	var de *table.DerivedError
-	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "asks" {
-		t.Error(err)
-	}
-	if err := plain.Replace(ctx, e); err != nil {
-		t.Error("the entity cannot be used:", err)
-	}
-	// A request of theirs that fails is not ours.
-	_, fails = plain.Get(ctx, residentAt(7))
-	var oe *table.OpError
-	if err := people.Replace(ctx, e); !errors.As(err, &oe) || oe.Code != "" || !strings.Contains(err.Error(), "p_000007") {
-		t.Error(err)
 	}
 }

@@ -47,10 +47,10 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 	return e, nil
 }
 
-// Insert stores a new entity under the key that the schema makes of its fields. 1 request, and 1 more where the row exists, to
-// see that it is not its own. Errors: ErrExists, also where an earlier Insert with an unknown outcome was done after all; ErrUnknownOutcome; ErrTableNotFound; *LimitError, *ValueError
-// and *keys.KeyError before any request. Headers that the context carries by policy.WithHTTPHeader are not sent, for the
-// library sets one in the same way.
+// Insert stores a new entity under the key that the schema makes of its fields. 1 request, and 1 more where the row exists,
+// to see that it is not its own. Errors: ErrExists, also where an earlier Insert with an unknown outcome was done after all;
+// ErrUnknownOutcome; ErrTableNotFound; *LimitError, *ValueError and *keys.KeyError before any request. Headers that the
+// context carries by policy.WithHTTPHeader are not sent, for the library sets one in the same way.
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 	return t.storing(ctx, t.InsertOp(v))
 }
@@ -91,8 +91,9 @@ func (t *Table[T]) storing(ctx context.Context, op Op) (*Entity[T], error) {
 }
 
 // Replace stores e.Value in place of the row, if the row is still as e was read: by its ETag. Columns that T does not know
-// stay. 1 request, and 1 more where the row has changed, to see that this was not its own work. Errors: ErrChanged; ErrNotFound where the row is gone; ErrKeyChanged; ErrPartial; ErrNoETag;
-// ErrUnknownOutcome; *LimitError and *ValueError before any request.
+// stay. 1 request, and 1 more where the row has changed, to see that this was not its own work. Errors: ErrChanged;
+// ErrNotFound where the row is gone; ErrKeyChanged; ErrPartial; ErrNoETag; ErrUnknownOutcome; *LimitError and *ValueError
+// before any request.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
 
 // ReplaceAny is Replace past the ETag: what others have written since e was read is lost.
