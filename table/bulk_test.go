@@ -92,6 +92,31 @@ func TestBulkWindow(t *testing.T) {
 	}
 }
 
+// TestBulkWindowBytes: what waits is bounded in bytes, too, and a delete counts for the row that its entity holds.
+func TestBulkWindowBytes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, _, _ := inMemory(t, nil)
+	const n, size = 300, 10_000
+	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+		return staff.InsertOp(&employee{"D", i, strings.Repeat("x", size), 30})
+	}), nil)
+	check(err)
+	var es []*table.Entity[employee]
+	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("D")}) {
+		check(err)
+		es = append(es, e)
+	}
+	settled, most := 0, 0
+	r, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+		most = max(most, i-settled)
+		return staff.DeleteOp(es[i])
+	}), &table.BulkOptions{Width: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { settled = r.Unconfirmed }})
+	if err != nil || r.Done != n || most > 25 { // ten that wait, and as many on their way
+		t.Error(r, err, most)
+	}
+}
+
 // TestBulkOrder: operations on one row are done in their order, also where that takes several transactions.
 func TestBulkOrder(t *testing.T) {
 	t.Parallel()
