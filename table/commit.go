@@ -296,7 +296,6 @@ func (w *write) again(ctx context.Context, out outcome) (mended, again bool) {
 	case d.taken != nil && errors.Is(out.err, ErrExists):
 		return false, false
 	case d.shared:
-		delete(w.found, d.key.RowKey())
 		return false, true
 	}
 	f, err := w.core.find(ctx, d.key)
