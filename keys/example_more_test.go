@@ -259,3 +259,53 @@ func ExampleCompare() {
 	fmt.Println(keys.Compare("empid_000100", "empid_000223"), keys.Compare("\U0001F600", "\uFFFD"), "\U0001F600" < "\uFFFD")
 	// Output: -1 -1 false
 }
+
+// The keys of an index: a value, and behind it the key of the entity that has it.
+func ExampleFollow() {
+	last := keys.Follow(keys.Tuple1(keys.Ordered()), "last")
+	row := last.Of("Jones", keys.Raw("empid_000223"))
+	fmt.Println(row)
+	fmt.Println(last.Prefix("Jones"))
+	fmt.Println(last.Between("Brown", "Jones").Contains(row.String()), last.Starting("Jo").Contains(row.String()))
+	fmt.Println(last.Decode(row.String()))
+	// Output:
+	// last_Jones!_empid_000223
+	// [last_Jones!_, last_Jones!`)
+	// true true
+	// Jones empid_000223 <nil>
+}
+
+// Several parts as one value, in the order of the parts.
+func ExampleStruct2() {
+	type hire struct {
+		Title string
+		On    time.Time
+	}
+	hired := keys.NamedAs(keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Date()), func(h *hire) (*string, *time.Time) {
+		return &h.Title, &h.On
+	}), "hired")
+	day := func(d int) time.Time { return time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC) }
+	fmt.Println(hired.Of(hire{"Clerk", day(16)}))
+	fmt.Println(hired.Between(hire{"Clerk", day(1)}, hire{"Clerk", day(30)}))
+	// Output:
+	// hired_Clerk!_2026-11-16
+	// [hired_Clerk!_2026-11-01, hired_Clerk!_2026-11-30]
+}
+
+func ExampleStruct3() {
+	type place struct {
+		Country, City string
+		Zone          int
+	}
+	at := keys.Struct3(keys.Tuple3(keys.Ordered(), keys.Ordered(), keys.Digits[int](2)), func(p *place) (*string, *string, *int) {
+		return &p.Country, &p.City, &p.Zone
+	})
+	fmt.Println(at.Of(place{"CH", "Bern", 7}))
+	// Output: CH!_Bern!_07
+}
+
+// Rows of the library, for programs that look at them.
+func ExampleStoredBetween() {
+	fmt.Println(keys.StoredBetween("~i|", "~i}"))
+	// Output: [~i|, ~i})
+}

@@ -306,7 +306,11 @@ func (l Layout1[A]) Starting(a A) Range {
 	if string(w.b) == l.name.prefix {
 		return l.All()
 	}
-	s := string(w.b)
+	return beginning(string(w.b))
+}
+
+// beginning is the range of what begins with s.
+func beginning(s string) Range {
 	end := []byte(s)
 	end[len(end)-1]++ // below 'z' and '|' there is always a next character that may stand in a bound
 	return Range{from: s, to: string(end), set: true}
