@@ -84,7 +84,11 @@ type planned struct {
 func (w *write) settle(etags []azcore.ETag) {
 	for i, op := range own(w, w.steps) {
 		if op.done != nil {
-			op.done(etags[i], op.body)
+			var row []byte
+			if op.left != nil {
+				row = op.left(op.body)
+			}
+			op.done(etags[i], row)
 		}
 	}
 }
@@ -294,7 +298,7 @@ func (w *write) again(ctx context.Context, out outcome) (mended, again bool) {
 	case d == nil:
 		return false, step.rival
 	case d.taken != nil && errors.Is(out.err, ErrExists):
-		return false, false
+		return w.ownAfterAll(ctx, d, out.err)
 	case d.shared:
 		return false, true
 	}
@@ -302,9 +306,34 @@ func (w *write) again(ctx context.Context, out outcome) (mended, again bool) {
 	if err != nil {
 		return false, false
 	}
+	return w.mend(d, f), true
+}
+
+// mend notes a derived row that was not as it should have been. It is false where that is no news.
+func (w *write) mend(d *derivedRow, f found) bool {
 	_, known := w.found[d.key.RowKey()]
 	w.found[d.key.RowKey()] = f
-	return !known, true
+	return !known
+}
+
+// ownAfterAll looks whose a row is that is taken: where it is a copy of the very entity that wants it, or has gone meanwhile, the
+// write is planned again. Otherwise its error says whose it is. A row that does not say is somebody else's.
+func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (mended, again bool) {
+	if _, is := d.after.Primary(); !is {
+		return false, false
+	}
+	f, err := w.core.find(ctx, d.key)
+	switch {
+	case err != nil:
+		return false, false
+	case f.row == nil || sameOwner(f.row, d.after):
+		return w.mend(d, f), true
+	}
+	var de *DerivedError
+	if errors.As(refusal, &de) {
+		de.Owner, _ = f.row.Primary()
+	}
+	return false, false
 }
 
 // announce hands a write that has effects to the outbox.

@@ -178,7 +178,7 @@ func (e *Entity[T]) usable(entire bool) error {
 		return e.Key.Err()
 	case e.doubtful:
 		return errDoubt
-	case !versioned(e.ETag):
+	case !versioned(e.ETag) && e.copied == "":
 		return ErrNoETag
 	case entire && e.raw == nil:
 		return ErrPartial
@@ -196,7 +196,7 @@ func versioned(etag azcore.ETag) bool {
 
 // renew makes e what the service has stored.
 func (e *Entity[T]) renew(etag azcore.ETag, raw []byte) {
-	e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful = etag, stamp(etag), raw, false, false
+	e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful, e.copied = etag, stamp(etag), raw, false, false, ""
 	if row, ok := any(&e.Value).(*Row); ok && raw != nil {
 		row.named(raw)
 	}

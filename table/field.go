@@ -97,3 +97,6 @@ func Or[T any](c ...Cond[T]) Cond[T] { return Cond[T]{op: "or", parts: c} }
 
 // Not is met by rows that do not meet c. Whether a row without the property is one of them is the service's to say.
 func Not[T any](c Cond[T]) Cond[T] { return Cond[T]{op: "not", parts: []Cond[T]{c}} }
+
+// IsZero tells whether c is the zero condition, which everything meets.
+func (c Cond[T]) IsZero() bool { return c.op == "" }

@@ -21,6 +21,7 @@ import (
 // The properties that a primary row has besides its type's.
 const (
 	lifeProperty   = "_life"
+	sysProperty    = "_sys" // of a copy: the RowKey of what was copied
 	ixProperty     = "_ix"  // what maintainers remember, as JSON
 	ixMoreProperty = "_ix2" // and the rest of it
 )
@@ -35,11 +36,16 @@ const (
 // for none; otherwise it is read.
 func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 	if len(t.maintainers) == 0 || op.err != nil {
-		if op.err == nil && remembers(op.old) {
+		switch {
+		case op.err != nil:
+		case op.copied != "":
+			op.err = ErrNoETag
+		case remembers(op.old):
 			op.err = ErrUnknownMaintainer
 		}
 		return op
 	}
+	known = known && op.copied == ""
 	op.maintain = func(ctx context.Context, p *Plan, op *Op) error {
 		old := old
 		if !known {
@@ -76,6 +82,10 @@ func (op *Op) meet(f found) error {
 		return nil
 	case f.row == nil:
 		return ErrNotFound
+	case op.copied != "" && !op.rival:
+		if name, _ := f.row.Get(opProperty); name != op.copied {
+			return ErrChanged
+		}
 	case op.kind == aztables.TransactionTypeInsertMerge:
 		op.kind = aztables.TransactionTypeUpdateMerge
 	case op.kind == aztables.TransactionTypeInsertReplace:
@@ -89,7 +99,7 @@ func (op *Op) meet(f found) error {
 
 // derive adds to a plan what the maintainers make of an operation, and to the operation what they keep with the entity.
 func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte) (err error) {
-	c := &Change[T]{Key: op.key}
+	c := &Change[T]{Key: op.key, was: old}
 	if c.kept, err = keptIn(old, t.opt.NewID); err != nil {
 		return err
 	}

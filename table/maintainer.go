@@ -29,25 +29,31 @@ type Change[T any] struct {
 	Key      keys.Key
 	Old, New *T
 
+	was  []byte // the row as it is stored
 	row  []byte // as it will be stored
 	kept *kept
 	by   string // whose turn it is
 }
 
 // Row returns the row as it will be stored, with the columns that T does not know, for full copies of it: put it under
-// another RowKey of the partition by [Row.At]. It carries the name of the write, as the primary does, but neither its life nor
+// another RowKey of the partition by [Row.Copy] or [Row.At]. It carries the name of the write, as the primary does, but neither its life nor
 // what maintainers remember. It is nil where the entity is deleted.
 func (c *Change[T]) Row() (*Row, error) {
-	if c.row == nil {
+	return c.rowOf(c.row)
+}
+
+// OldRow is [Change.Row] for the row as it is stored before the change, nil where the entity is inserted.
+func (c *Change[T]) OldRow() (*Row, error) { return c.rowOf(c.was) }
+
+func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
+	if raw == nil {
 		return nil, nil
 	}
-	columns, err := columnsOf(c.row)
+	columns, err := columnsOf(raw)
 	if err != nil {
 		return nil, err
 	}
-	r := &Row{Key: c.Key, columns: columns}
-	r.columns = without(r.columns, lifeProperty, ixProperty, ixMoreProperty)
-	return r, nil
+	return &Row{Key: c.Key, columns: without(columns, lifeProperty, ixProperty, ixMoreProperty)}, nil
 }
 
 // Life tells lives of an entity apart: one that was deleted and inserted again has another. It is given when it is first asked
@@ -73,6 +79,7 @@ func (c *Change[T]) Remember(texts ...string) { c.kept.is[c.by] = texts }
 type DerivedError struct {
 	Maintainer string
 	Key        keys.Key // of the derived row, or zero
+	Owner      keys.Key // the entity that has the row, where it is taken and says whose it is
 	Err        error
 }
 
@@ -80,6 +87,9 @@ func (e *DerivedError) Error() string {
 	s := "maintainer " + e.Maintainer
 	if e.Key != (keys.Key{}) {
 		s += ", row " + e.Key.String()
+	}
+	if e.Owner != (keys.Key{}) {
+		s += " of " + e.Owner.String()
 	}
 	return s + ": " + brief(e.Err)
 }

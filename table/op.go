@@ -30,6 +30,7 @@ type Op struct {
 	left func(body []byte) []byte
 
 	old      []byte                                  // the row as the entity has it, if it has
+	copied   string                                  // the entity was read from a copy, of what this write has left
 	caller   int                                     // which of the caller's it is
 	rival    bool                                    // the row was read for it, so it may be tried again where a rival was faster
 	derived  *derivedRow                             // it is none of the caller's
@@ -39,7 +40,7 @@ type Op struct {
 
 	open    func() error              // what has become of the entity since this was made, or nil
 	stored  any                       // the *Entity that the row is once this is done, or nil
-	done    func(azcore.ETag, []byte) // makes that true, by the ETag and the body that was sent
+	done    func(azcore.ETag, []byte) // makes that true, by the ETag and the row as it is then, nil if it is not known
 	doubt   func()                    // nobody knows whether it is done
 	certain func()                    // it is known that it is not
 }
@@ -101,7 +102,7 @@ func (t *Table[T]) of(verb string, kind aztables.TransactionType, e *Entity[T], 
 	op := t.op(verb, kind, keys.Key{})
 	if op.err = e.usable(entire); e != nil {
 		op.key, op.match, op.stored = e.Key, e.ETag, e
-		op.old = e.raw
+		op.old, op.copied = e.raw, e.copied
 		op.doubt, op.certain = func() { e.doubtful = true }, func() { e.doubtful = false }
 		op.open = func() error {
 			if e.doubtful {
@@ -204,10 +205,9 @@ func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
 		}
 		return raw
 	}
-	left := op.left
-	op.done = func(etag azcore.ETag, body []byte) {
+	op.done = func(etag azcore.ETag, raw []byte) {
 		apply(&e.Value, sets)
-		e.renew(etag, left(body))
+		e.renew(etag, raw)
 	}
 	return t.maintained(op, old != nil, old)
 }
@@ -232,6 +232,10 @@ func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 func (t *Table[T]) PinOp(e *Entity[T]) Op {
 	op := t.of("Pin", aztables.TransactionTypeUpdateMerge, e, false)
 	if op.err != nil {
+		return op
+	}
+	if e.copied != "" {
+		op.err = ErrNoETag
 		return op
 	}
 	op.room, op.left = false, func([]byte) []byte { return e.raw }

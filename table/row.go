@@ -163,27 +163,3 @@ func (r *Row) over(w *edm.Writer, stored []byte, except ...string) error {
 	(&Row{columns: append(own, theirs...)}).write(w, except...)
 	return nil
 }
-
-// Entity is the row as an entity of T: the one that Get would have read. Errors are those of Get about the row.
-func (t *Table[T]) Entity(row *Row) (*Entity[T], error) {
-	if row == nil {
-		return nil, t.opError("Entity", keys.Key{}, errNil)
-	}
-	w := edm.NewWriter(nil, row.Key.PartitionKey(), row.Key.RowKey())
-	row.write(w)
-	body, err := w.Finish()
-	if err != nil {
-		return nil, t.opError("Entity", row.Key, err)
-	}
-	r := edm.NewReader(body)
-	in, err := r.One()
-	if err != nil {
-		return nil, t.opError("Entity", row.Key, err)
-	}
-	in.ETag, in.Timestamp = string(row.ETag), row.Timestamp
-	e, _, err := t.decode(r, in)
-	if err != nil {
-		return nil, t.opError("Entity", row.Key, err)
-	}
-	return e, nil
-}

@@ -67,7 +67,7 @@ func (s *Schema[T]) version(r *edm.Reader) (v int, mine bool, err error) {
 
 // conform decodes the row that the reader has just read, upgraded where it is of an older version.
 func (t *Table[T]) conform(r *edm.Reader, e *Entity[T]) (mine bool, err error) {
-	row, isRow := any(&e.Value).(*Row)
+	_, isRow := any(&e.Value).(*Row)
 	if !isRow || t.schema.typed() {
 		v, mine, err := t.schema.version(r)
 		if err != nil {
@@ -79,12 +79,17 @@ func (t *Table[T]) conform(r *edm.Reader, e *Entity[T]) (mine bool, err error) {
 			}
 		}
 	}
-	if isRow {
+	return true, t.properties(r, e)
+}
+
+// properties decodes the properties of the row that the reader has just read.
+func (t *Table[T]) properties(r *edm.Reader, e *Entity[T]) (err error) {
+	if row, isRow := any(&e.Value).(*Row); isRow {
 		row.Key, row.ETag, row.Timestamp = e.Key, e.ETag, e.Timestamp
 		row.columns, err = r.Columns()
-		return true, err
+		return err
 	}
-	return true, t.plan.Decode(r, reflect.ValueOf(&e.Value).Elem())
+	return t.plan.Decode(r, reflect.ValueOf(&e.Value).Elem())
 }
 
 // stale tells whether rows of a version must be changed.

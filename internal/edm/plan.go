@@ -215,6 +215,16 @@ func (p *Plan) Names() []string {
 	return names
 }
 
+// NamesAt returns the properties of the field at an index path: none for one that is part of a key.
+func (p *Plan) NamesAt(path []int) []string {
+	for _, f := range p.fields {
+		if slices.Equal(f.path, path) {
+			return f.names
+		}
+	}
+	return nil
+}
+
 // HasExtra tells whether the type has a map for unknown columns.
 func (p *Plan) HasExtra() bool { return p.extra != nil }
 

@@ -1,0 +1,84 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Definition is what [Attach] takes: an [Index] of any kind of key, and whatever else this package derives from entities.
+type Definition[T any] interface {
+	Name() string
+	maintainer(*table.Table[T]) (maintainer[T], error)
+}
+
+// maintainer is a definition of a table.
+type maintainer[T any] interface {
+	table.Maintainer[T]
+	// ranges are where its rows are, those that are nobody else's.
+	ranges() []keys.Range
+}
+
+// DefinitionError is a mistake in a definition. No request was sent.
+type DefinitionError struct {
+	Definition string // its name
+	Field      string // of the definition: key, layout, or an option
+	Reason     string
+	Err        error // what the field's own package says, if that is the cause
+}
+
+func (e *DefinitionError) Error() string {
+	return fmt.Sprintf("index %s: %s %s", e.Definition, e.Field, e.Reason)
+}
+
+// Unwrap returns Err.
+func (e *DefinitionError) Unwrap() error { return e.Err }
+
+// Attach returns a handle of the same table whose every write keeps what is defined, besides what t keeps already: all verbs,
+// transactions and bulk work. A write from a loaded entity is 1 request as without; verbs that have only a key read the row
+// first; see [table.Table.With]. outbox may be nil where nothing is kept elsewhere. No requests.
+//
+// Errors: *DefinitionError for what is wrong with a definition: its name, its layout, rows that would lie among those of the
+// table or of another definition, more rows for one write than a transaction holds, a projection that lacks a field of the key, a
+// key function that is not pure or that panics, as far as entities that are made up show it; and those of [table.Table.With].
+func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Definition[T]) (*table.Table[T], error) {
+	if t == nil {
+		return nil, errors.New("index: Attach: the table is nil")
+	}
+	fail := func(d Definition[T], field, reason string) error {
+		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
+	}
+	attached := t
+	var before []maintainer[T]
+	for _, d := range definitions {
+		if d == nil {
+			return nil, fmt.Errorf("index: Attach %s: a definition is nil", t.Name())
+		}
+		m, err := d.maintainer(t)
+		if err != nil {
+			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
+		}
+		for _, r := range m.ranges() {
+			if r.Meets(t.Range()) {
+				return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, among those of the table, %v: give the table's layout a name, or set Reserved", r, t.Range()))
+			}
+			for _, other := range before {
+				if slices.ContainsFunc(other.ranges(), r.Meets) {
+					return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, as %s does", r, other.Name()))
+				}
+			}
+		}
+		before = append(before, m)
+		if attached, err = attached.With(outbox, m); err != nil {
+			var limit *table.LimitError
+			if errors.As(err, &limit) {
+				return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: "rows", Reason: err.Error(), Err: err})
+			}
+			return nil, fmt.Errorf("index: Attach %s: definition %s: %w", t.Name(), d.Name(), err)
+		}
+	}
+	return attached, nil
+}

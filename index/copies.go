@@ -1,0 +1,111 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// copies keeps the rows of an index.
+type copies[T, K any] struct {
+	*Index[T, K]
+	table *table.Table[T]
+	only  []string // the properties that they hold, if not all
+}
+
+// maintainer is the index of a table.
+func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &copies[T, K]{Index: ix, table: t}
+	if ix.fault != nil {
+		return m, ix.fault
+	}
+	var err error
+	if m.only, err = t.Properties(ix.opt.Only...); err != nil {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
+	}
+	return m, ix.probe(m)
+}
+
+// MaxRows is a row that goes and a row that comes for each value.
+func (m *copies[T, K]) MaxRows() int { return 2 * m.max }
+
+func (m *copies[T, K]) ranges() []keys.Range { return []keys.Range{m.All()} }
+
+// Maintain makes the rows of an entity what they should be: by the set of RowKeys that it has, as it remembers, and the set that
+// it should have.
+func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+	want, err := m.rows(c.New, c.Key)
+	if err != nil {
+		return err
+	}
+	had := c.Remembered()
+	for _, rk := range had {
+		if !slices.Contains(want, rk) {
+			if err := p.Remove(keys.Stored(c.Key.PartitionKey(), rk).Row()); err != nil {
+				return err
+			}
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	c.Remember(want...)
+	row, same, err := m.contents(c)
+	if err != nil {
+		return err
+	}
+	var taken error
+	if m.opt.Unique != NotUnique {
+		taken = ErrTaken
+	}
+	for _, rk := range want {
+		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk))
+		if err := m.selfContained(copied); err != nil {
+			return err
+		}
+		switch {
+		case !slices.Contains(had, rk):
+			err = p.Insert(copied, taken)
+		case !same || forced(ctx):
+			err = p.Put(copied)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contents are what the rows of an entity hold, and whether they hold it already.
+func (m *copies[T, K]) contents(c *table.Change[T]) (row *table.Row, same bool, err error) {
+	if row, err = c.Row(); err != nil || m.full() {
+		return row, false, err // with the name of the write
+	}
+	row = row.Keep(m.only...)
+	old, err := c.OldRow()
+	return row, err == nil && old != nil && old.Keep(m.only...).Same(row), err
+}
+
+// selfContained tells whether a projected copy holds what its key is made of.
+func (m *copies[T, K]) selfContained(copied *table.Row) error {
+	if len(m.opt.Only) == 0 {
+		return nil
+	}
+	e, err := m.table.Entity(copied)
+	if err != nil {
+		return err
+	}
+	rows, err := m.rows(&e.Value, e.Key)
+	if err == nil && !slices.Contains(rows, copied.Key.RowKey()) {
+		err = &DefinitionError{Definition: m.name, Field: "Only", Reason: fmt.Sprintf("lacks a field that the key is made of: the whole entity makes %q, and the projection %q", copied.Key.RowKey(), rows)}
+	}
+	return err
+}
+
+// forcing is the mark of a context whose writes make derived rows anew, also where nothing has changed.
+type forcing struct{}
+
+func forced(ctx context.Context) bool { return ctx.Value(forcing{}) != nil }

@@ -1,0 +1,293 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestWriteRequests: what each verb costs with four indexes.
+func TestWriteRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		do   func(*table.Table[worker], *table.Entity[worker]) error
+		want string
+	}{
+		"Insert": {func(p *table.Table[worker], _ *table.Entity[worker]) error {
+			_, err := p.Insert(ctx, &worker{"S", 9, "Smith", "s", 30, nil})
+			return err
+		}, "1 transaction"},
+		"Replace": {func(p *table.Table[worker], e *table.Entity[worker]) error {
+			e.Value = worker{"S", 1, "Smith", "new", 31, []string{"b", "c"}}
+			return p.Replace(ctx, e)
+		}, "1 transaction"},
+		"Merge": {func(p *table.Table[worker], e *table.Entity[worker]) error {
+			return p.Merge(ctx, e, email.Set("new"))
+		}, "1 transaction"},
+		"Delete": {func(p *table.Table[worker], e *table.Entity[worker]) error { return p.Delete(ctx, e) }, "1 transaction"},
+		"Update": {func(p *table.Table[worker], e *table.Entity[worker]) error {
+			_, err := p.Update(ctx, e.Key, func(v *worker) error { v.Age++; return nil })
+			return err
+		}, "1 get, 1 transaction"},
+		"Upsert": {func(p *table.Table[worker], _ *table.Entity[worker]) error {
+			_, err := p.Upsert(ctx, &worker{"S", 1, "Smith", "s", 30, nil}, table.ReplaceExisting)
+			return err
+		}, "1 get, 1 transaction"},
+		"MergeAny": {func(p *table.Table[worker], e *table.Entity[worker]) error {
+			return p.MergeAny(ctx, e.Key, last.Set("Smith"))
+		}, "1 get, 1 transaction"},
+		"DeleteAny": {func(p *table.Table[worker], e *table.Entity[worker]) error { return p.DeleteAny(ctx, e.Key) }, "1 get, 1 transaction"},
+		"Rekey": {func(p *table.Table[worker], e *table.Entity[worker]) error {
+			e.Value.ID = 7
+			return p.Rekey(ctx, e)
+		}, "1 transaction"},
+		"Transact": {func(p *table.Table[worker], e *table.Entity[worker]) error {
+			e.Value.Email = "new"
+			_, err := table.Transact(ctx, p.ReplaceOp(e), p.InsertOp(&worker{"S", 9, "Smith", "j", 3, nil}))
+			return err
+		}, "1 transaction"},
+		"a taken value": {func(p *table.Table[worker], _ *table.Entity[worker]) error {
+			_, err := p.Insert(ctx, &worker{"S", 9, "Smith", "J", 3, nil})
+			var de *table.DerivedError
+			if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) || de.Maintainer != "email" {
+				return errors.New("it was not refused as it should be")
+			}
+			return nil
+		}, "1 get, 1 transaction"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			staff, s := office(t, four()...)
+			e := hire(t, staff, s, worker{"S", 1, "Jones", "j", 30, []string{"a", "b"}})[0]
+			if err := c.do(staff, e); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, "requests", s.Count(), c.want)
+			right(t, s)
+		})
+	}
+}
+
+// TestLookups: what each look-up finds, in which order, and what it costs.
+func TestLookups(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, four()...)
+	hire(t, staff, s,
+		worker{"S", 1, "Jones", "jonesj@contoso.com", 44, []string{"a", "b", "a"}}, worker{"S", 2, "Jones", "Other@contoso.com", 30, []string{"b"}},
+		worker{"S", 3, "Jon", "", 30, nil}, worker{"S", 4, "Brown", "brown@x", 65, nil}, worker{"T", 5, "Jones", "jonesj@contoso.com", 44, nil})
+	right(t, s)
+
+	e, err := byEmail.Get(ctx, staff, sales, "JonesJ@Contoso.COM")
+	if err != nil || e.Value.ID != 1 || e.Value.Age != 44 || e.Key != at(1) || e.ETag != "" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	expect(t, "full copy", s.Count(), "1 get")
+	if _, err := byEmail.Get(ctx, staff, sales, "nobody"); !errors.Is(err, table.ErrNotFound) || !strings.Contains(err.Error(), "index email") {
+		t.Error(err)
+	}
+	s.Count()
+	expect(t, "Between", ids(t, byEmail.Between(ctx, staff, sales, "a", "k")), []int{4, 1})
+	expect(t, "Between", s.Count(), "1 query")
+	expect(t, "Prefix", ids(t, byEmail.Prefix(ctx, staff, sales, "O")), []int{2})
+	s.Count()
+
+	expect(t, "pointers", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1, 2})
+	expect(t, "pointers", s.Count(), "2 get, 1 query")
+	expect(t, "Between", ids(t, byLast.Between(ctx, staff, sales, "Brown", "Jon")), []int{4, 3})
+	expect(t, "Prefix", ids(t, byLast.Prefix(ctx, staff, sales, "Jon")), []int{3, 1, 2})
+	expect(t, "in order", ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: 2})), []int{4, 3})
+	s.Count()
+	var members []string
+	for k, err := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: byLast.Value("Jones")}) {
+		check(err)
+		members = append(members, k.RowKey())
+	}
+	expect(t, "members", members, []string{"w_000001", "w_000002"})
+	expect(t, "members", s.Count(), "1 query")
+	jon, err := byLast.Get(ctx, staff, sales, "Jon")
+	if err != nil || jon.Value.ID != 3 || jon.ETag == "" {
+		t.Errorf("%+v, %v", jon, err)
+	}
+	expect(t, "pointer", s.Count(), "1 get, 1 query")
+	if _, err := byLast.Get(ctx, staff, sales, "Jones"); !errors.Is(err, index.ErrSeveral) {
+		t.Error(err)
+	}
+
+	s.Count()
+	expect(t, "projected", ids(t, byAge.Between(ctx, staff, sales, 30, 50)), []int{2, 3, 1})
+	expect(t, "projected", s.Count(), "1 query")
+	old, err := byAge.Get(ctx, staff, sales, 65)
+	if err != nil || old.Value.Last != "Brown" || old.Value.Email != "" || old.Key != at(4) {
+		t.Errorf("%+v, %v", old, err)
+	}
+	for _, err := range []error{staff.Replace(ctx, old), staff.Merge(ctx, old, last.Set("x")), staff.Delete(ctx, old)} {
+		if !errors.Is(err, table.ErrNoETag) {
+			t.Error(err)
+		}
+	}
+	expect(t, "at least", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtLeast(44)})), []int{1, 4})
+	expect(t, "at most", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtMost(44)})), []int{2, 3, 1})
+	expect(t, "at least", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtLeast("o")})), []int{2})
+	expect(t, "at most", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtMost("brown@x")})), []int{4})
+
+	expect(t, "tags", ids(t, byTag.List(ctx, staff, sales, "b")), []int{1, 2})
+	expect(t, "conditions", ids(t, byTag.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byTag.Value("b"), Where: age.Gt(40)})), []int{1})
+	s.Count()
+	// Lists of the entities see each once, and none of the index rows.
+	expect(t, "primaries", ids(t, staff.List(ctx, table.Query[worker]{Partition: sales})), []int{1, 2, 3, 4})
+
+	var ve *table.ValueError
+	for _, err := range byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}) {
+		if !errors.As(err, &ve) {
+			t.Error(err)
+		}
+	}
+	for _, err := range byLast.Query(ctx, staff, table.Query[worker]{}) {
+		if !errors.Is(err, table.ErrTableScan) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCursor: a list by an index goes on where it was left, for copies and for pointers.
+func TestCursor(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, four()...)
+	for i := range 25 {
+		hire(t, staff, s, worker{"S", i, "Jones", "", 30, nil})
+	}
+	for name, query := range map[string]func(table.Query[worker]) func(func(*table.Entity[worker], error) bool){
+		"copies": func(q table.Query[worker]) func(func(*table.Entity[worker], error) bool) {
+			return byAge.Query(ctx, staff, q)
+		},
+		"pointers": func(q table.Query[worker]) func(func(*table.Entity[worker], error) bool) {
+			return byLast.Query(ctx, staff, q)
+		},
+	} {
+		token, seen := "", []int{}
+		for len(seen) < 25 {
+			cursor := table.NewCursor(token)
+			seen = append(seen, ids(t, query(table.Query[worker]{Partition: sales, Limit: 7, Cursor: cursor}))...)
+			if token = cursor.Token(); token == "" {
+				break
+			}
+		}
+		expect(t, name, len(seen), 25)
+		for i, id := range seen {
+			expect(t, name, id, i)
+		}
+	}
+}
+
+// TestCopiesAreEntities: what a full copy gives can be written by: 1 read and 1 transaction, and not where the entity has changed.
+func TestCopiesAreEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	find := func(t *testing.T, staff *table.Table[worker]) *table.Entity[worker] {
+		t.Helper()
+		e, err := byEmail.Get(ctx, staff, sales, "j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for what, write := range map[string]func(*table.Table[worker], *table.Entity[worker]) error{
+		"Replace": func(p *table.Table[worker], e *table.Entity[worker]) error {
+			e.Value.Last, e.Value.Email = "Smith", "new"
+			return p.Replace(ctx, e)
+		},
+		"Merge":  func(p *table.Table[worker], e *table.Entity[worker]) error { return p.Merge(ctx, e, last.Set("Smith")) },
+		"Delete": func(p *table.Table[worker], e *table.Entity[worker]) error { return p.Delete(ctx, e) },
+		"Rekey":  func(p *table.Table[worker], e *table.Entity[worker]) error { e.Value.ID = 8; return p.Rekey(ctx, e) },
+		"Transact": func(p *table.Table[worker], e *table.Entity[worker]) error {
+			e.Value.Email = "new"
+			_, err := table.Transact(ctx, p.ReplaceOp(e))
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			staff, s := office(t, four()...)
+			before := hire(t, staff, s, worker{"S", 1, "Jones", "j", 44, []string{"a"}})[0]
+
+			// Somebody else is faster.
+			e := find(t, staff)
+			if err := staff.Merge(ctx, before, age.Set(45)); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(staff, e); !errors.Is(err, table.ErrChanged) {
+				t.Fatal(err)
+			}
+			right(t, s)
+			e = find(t, staff)
+			s.Count()
+			if err := write(staff, e); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, "requests", s.Count(), "1 get, 1 transaction")
+			right(t, s)
+			if what == "Delete" {
+				return
+			}
+			// From here on it is an entity like any other.
+			if e.ETag == "" {
+				t.Fatal("no ETag")
+			}
+			e.Value.Last = "Weber"
+			if err := staff.Replace(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, "requests", s.Count(), "1 transaction")
+			right(t, s)
+		})
+	}
+	// A handle that does not keep the copies does not know how.
+	staff, s := office(t, four()...)
+	hire(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
+	if err := openAs(s.ConnectionString(), s, schema).Replace(ctx, find(t, staff)); !errors.Is(err, table.ErrNoETag) {
+		t.Error(err)
+	}
+	_, err := table.Transact(ctx, staff.PinOp(find(t, staff)))
+	if !errors.Is(err, table.ErrNoETag) {
+		t.Error(err)
+	}
+	if err := openAs(s.ConnectionString(), s, schema).Delete(ctx, hireMore(t, staff, s)); !errors.Is(err, index.ErrUnknownIndex) {
+		t.Error(err)
+	}
+}
+
+func hireMore(t *testing.T, staff *table.Table[worker], s *storagetest.Service) *table.Entity[worker] {
+	return hire(t, staff, s, worker{"S", 77, "Cao", "", 1, nil})[0]
+}
+
+// TestColumnsSurvive: columns that the type does not know are in full copies, and survive a replace by one.
+func TestColumnsSurvive(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, four()...)
+	hire(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
+	rows := openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
+	check(rows.MergeAny(ctx, at(1), table.PropertyOf[string]("Note").Set("kept")))
+	if _, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	e, err := byEmail.Get(ctx, staff, sales, "j")
+	check(err)
+	e.Value.Email = "k"
+	check(staff.Replace(ctx, e))
+	right(t, s)
+	row, err := staff.GetRow(ctx, keys.At(sales, keys.Raw("email_k")))
+	check(err)
+	if note, _ := row.Get("Note"); note != "kept" {
+		t.Error(row)
+	}
+}

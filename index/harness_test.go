@@ -1,0 +1,205 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// worker is the entity of these tests, with an index of each kind.
+type worker struct {
+	Dept  string
+	ID    int
+	Last  string
+	Email string
+	Age   int
+	Tags  []string `table:",json"`
+}
+
+var (
+	dept   = keys.Tuple1(keys.Text())
+	wid    = keys.Tuple1(keys.Digits[int](6)).Named("w")
+	schema = table.Schema[worker]{
+		Partition: keys.Bind1(dept, func(w *worker) *string { return &w.Dept }),
+		Row:       keys.Bind1(wid, func(w *worker) *int { return &w.ID }),
+	}
+	last  = table.FieldOf(func(w *worker) *string { return &w.Last })
+	email = table.FieldOf(func(w *worker) *string { return &w.Email })
+	age   = table.FieldOf(func(w *worker) *int { return &w.Age })
+
+	// Full copies, unique, blind to case, sparse.
+	byEmail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options[worker]{Unique: index.InPartition})
+	// Pointers.
+	byLast = index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true },
+		&index.Options[worker]{Pointer: true})
+	// Projected copies.
+	byAge = index.New("age", keys.Tuple1(keys.Digits[int](3)), func(w *worker) (int, bool) { return w.Age, true },
+		&index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
+	// Several values, full copies, among the library's rows.
+	byTag = index.NewMulti("tag", keys.Tuple1(keys.Text()), 3, func(w *worker) []string { return w.Tags },
+		&index.Options[worker]{Reserved: true})
+)
+
+func at(id int) keys.Key { return keys.At(dept.Of("S"), wid.Of(id)) }
+
+var sales = dept.Of("S")
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+type transport interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// quick are options for tests: no pauses.
+func quick() *table.Options {
+	o := &table.Options{}
+	o.Retry.Wait, o.Retry.Delay = -1, -1
+	return o
+}
+
+// openAs is the table of the tests for rows of any type.
+func openAs[T any](connection string, tr transport, schema table.Schema[T]) *table.Table[T] {
+	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: tr}})
+	check(err)
+	t, err := table.New(acc.Tables(), "staff", schema, quick())
+	check(err)
+	return t
+}
+
+// office is a service with a table, and what is attached to it.
+func office(t *testing.T, definitions ...index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
+	t.Helper()
+	s := storagetest.New(nil)
+	plain := openAs(s.ConnectionString(), s, schema)
+	check(plain.Ensure(context.Background()))
+	staff, err := index.Attach(plain, nil, definitions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Count()
+	return staff, s
+}
+
+// four are definitions of all kinds of copies.
+func four() []index.Definition[worker] {
+	return []index.Definition[worker]{byEmail, byLast, byAge, byTag}
+}
+
+func hire(t *testing.T, staff *table.Table[worker], s *storagetest.Service, all ...worker) (es []*table.Entity[worker]) {
+	t.Helper()
+	for _, w := range all {
+		e, err := staff.Insert(context.Background(), &w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		es = append(es, e)
+	}
+	s.Count()
+	return es
+}
+
+// ids are those of what a list yields.
+func ids(t *testing.T, list func(func(*table.Entity[worker], error) bool)) (all []int) {
+	t.Helper()
+	for e, err := range list {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e.Value.ID)
+	}
+	return all
+}
+
+func expect[X any](t *testing.T, what string, got, want X) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %v, not %v", what, got, want)
+	}
+}
+
+// copiesRight tells whether the rows of the four indexes are what they should be, by a full scan, and nothing else is there.
+func copiesRight(s *storagetest.Service) error {
+	want := map[string]map[string]any{}
+	got := map[string]map[string]any{}
+	for _, r := range s.Rows("staff") {
+		columns := map[string]any{}
+		for _, p := range r.Properties {
+			columns[p.Name] = p.Value
+		}
+		if !strings.HasPrefix(r.RowKey, "w_") {
+			got[r.PartitionKey+"/"+r.RowKey] = columns
+			continue
+		}
+		maps.DeleteFunc(columns, func(name string, _ any) bool { return slices.Contains([]string{"_life", "_ix", "_ix2"}, name) })
+		columns["_sys"] = r.RowKey
+		put := func(row string, only ...string) error {
+			c := maps.Clone(columns)
+			if only != nil {
+				maps.DeleteFunc(c, func(name string, _ any) bool { return !slices.Contains(only, name) })
+			}
+			row = r.PartitionKey + "/" + row
+			if want[row] != nil {
+				return fmt.Errorf("two have %s", row)
+			}
+			want[row] = c
+			return nil
+		}
+		var errs []error
+		if mail, _ := columns["Email"].(string); mail != "" {
+			errs = append(errs, put("email_"+strings.ToLower(mail)))
+		}
+		errs = append(errs, put(fmt.Sprintf("last_%s!_%s", columns["Last"], r.RowKey), "_sys"))
+		errs = append(errs, put(fmt.Sprintf("age_%03d_%s", columns["Age"], r.RowKey), "_sys", "Last", "Age"))
+		tags, _ := columns["Tags"].(string)
+		for _, tag := range slices.Compact(slices.Sorted(slices.Values(strings.Fields(strings.Trim(strings.NewReplacer(`"`, "", ",", " ").Replace(tags), "[]"))))) {
+			if tag != "null" {
+				errs = append(errs, put("~x|tag_"+tag+"_"+r.RowKey))
+			}
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
+	return sameRows(got, want)
+}
+
+func sameRows(got, want map[string]map[string]any) error {
+	for k, w := range want {
+		if g, ok := got[k]; !ok {
+			return fmt.Errorf("%s is missing", k)
+		} else if fmt.Sprint(g) != fmt.Sprint(w) {
+			return fmt.Errorf("%s is %v, not %v", k, g, w)
+		}
+	}
+	for k := range got {
+		if _, ok := want[k]; !ok {
+			return fmt.Errorf("%s is left", k)
+		}
+	}
+	return nil
+}
+
+func right(t *testing.T, s *storagetest.Service) {
+	t.Helper()
+	if err := copiesRight(s); err != nil {
+		t.Error(err)
+	}
+}

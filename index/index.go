@@ -1,0 +1,221 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// The conditions that callers tell apart, with errors.Is.
+var (
+	// ErrTaken: another entity has the value of a unique index. The *table.DerivedError around it names that entity.
+	ErrTaken = errors.New("the value is taken")
+	// ErrSeveral: a look-up for one entity has found several. Use List.
+	ErrSeveral = errors.New("several entities have the value")
+	// ErrWriteOnly: the index is being built and cannot be asked yet. See Options.WriteOnly.
+	ErrWriteOnly = errors.New("the index is only written so far")
+	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. It is
+	// told by every write that would change the entity.
+	ErrUnknownIndex = table.ErrUnknownMaintainer
+)
+
+// Scope is where a value can belong to one entity only.
+type Scope int
+
+// The scopes of uniqueness. There is no default for an index that is unique, since the words mean very different things.
+const (
+	NotUnique   Scope = iota
+	InPartition       // one owner in each partition
+)
+
+// Options of an index. The zero value is a full copy of each entity under a value that several may have.
+type Options[T any] struct {
+	// Unique says whether a value belongs to one entity only, and where. A write that would give it to a second one fails with
+	// ErrTaken, whatever races with it.
+	Unique Scope
+
+	// Only are the fields that a copy holds; empty means all. What a look-up then returns is a value to read, with these fields
+	// and those of the key: to write the entity, Get it. The fields must hold whatever the key function uses.
+	Only []table.AnyField[T]
+
+	// Pointer keeps no copy, but the key of the entity alone: an index entity for each member of a value. Rows are small, writes
+	// that do not change the value leave them alone, and a look-up costs 1 request more for each entity.
+	Pointer bool
+
+	// Verified makes look-ups read the entity itself, 1 request more for each, and answer by that: for tables where other
+	// programs write entities without keeping the index.
+	Verified bool
+
+	// WriteOnly makes writes keep the index, and look-ups refuse it: the first step of adding an index to a table that is in
+	// use. Then Verify with Repair fills it, and the next release can read it.
+	WriteOnly bool
+
+	// Reserved keeps the rows of the index among the library's own, below ~x|, where lists of the partition do not see them:
+	// for tables whose own RowKeys may be anything.
+	Reserved bool
+}
+
+// Index is a secondary index in the partitions of its entities: what it is made of, and the handle of its look-ups. It is a
+// value for a package's variables, made by [New] or [NewMulti], and safe for concurrent use.
+type Index[T, K any] struct {
+	name  string
+	alone keys.Compound[K] // the rows of a unique index
+	many  keys.Followed[K] // the others
+	key   func(*T) []K
+	max   int
+	opt   Options[T]
+	fault error
+}
+
+// New defines an index. Its rows are called after name, which holds letters and digits, unless the layout has a name. key returns
+// an entity's value, and false where the entity is not in the index. It must be pure: nothing but the entity decides what it
+// returns, or index rows are lost.
+//
+//	byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
+//		return e.Email, e.Email != ""
+//	}, &index.Options[Employee]{Unique: index.InPartition})
+//
+// What is wrong with a definition is an error of [Attach] and of its look-ups.
+func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options[T]) *Index[T, K] {
+	ix := newIndex[T](name, layout, 1, o)
+	if key == nil {
+		ix.fail("key", "is nil")
+		return ix
+	}
+	ix.key = func(v *T) []K {
+		if k, in := key(v); in {
+			return []K{k}
+		}
+		return nil
+	}
+	return ix
+}
+
+// NewMulti defines an index in which an entity stands under several values, at most so many: its tags, its telephone numbers.
+// Values that come twice count once. An entity with more is refused with a *table.LimitError. Once entities are stored, most
+// must not become smaller than what they have.
+func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options[T]) *Index[T, K] {
+	ix := newIndex[T](name, layout, most, o)
+	if ix.key = key; key == nil {
+		ix.fail("key", "is nil")
+	}
+	if most < 1 {
+		ix.fail("most", "must be at least 1")
+	}
+	return ix
+}
+
+func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options[T]) *Index[T, K] {
+	ix := &Index[T, K]{name: name, max: most}
+	if o != nil {
+		ix.opt = *o
+	}
+	if layout == nil {
+		ix.fail("layout", "is nil")
+		return ix
+	}
+	ix.alone, ix.many = keys.NamedAs(layout, name), keys.Follow(layout, name)
+	if err := ix.alone.All().Err(); err != nil {
+		ix.fault = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
+	}
+	switch {
+	case ix.opt.Unique != NotUnique && ix.opt.Unique != InPartition:
+		ix.fail("Unique", fmt.Sprintf("%d is no scope", ix.opt.Unique))
+	case ix.opt.Pointer && len(ix.opt.Only) > 0:
+		ix.fail("Only", "a pointer holds no fields")
+	}
+	return ix
+}
+
+func (ix *Index[T, K]) fail(field, reason string) {
+	if ix.fault == nil {
+		ix.fault = &DefinitionError{Definition: ix.name, Field: field, Reason: reason}
+	}
+}
+
+// Name is the name of the index.
+func (ix *Index[T, K]) Name() string { return ix.name }
+
+// full tells whether its rows are the whole of their entities.
+func (ix *Index[T, K]) full() bool { return !ix.opt.Pointer && len(ix.opt.Only) == 0 }
+
+// reserved is the beginning of index rows among the library's.
+const reserved = "~x|"
+
+func (ix *Index[T, K]) place(s string) string {
+	if ix.opt.Reserved {
+		return reserved + s
+	}
+	return s
+}
+
+// placed is a range of the layout where the rows are.
+func (ix *Index[T, K]) placed(r keys.Range) keys.Range {
+	if !ix.opt.Reserved || r.Err() != nil {
+		return r
+	}
+	from, to, closed := r.Bounds()
+	if closed {
+		to += " " // the first key behind it
+	}
+	return keys.StoredBetween(reserved+from, reserved+to)
+}
+
+// row is the RowKey of a value's row for an entity.
+func (ix *Index[T, K]) row(k K, primary keys.Key) (string, error) {
+	e := ix.alone.Of(k)
+	if ix.opt.Unique == NotUnique {
+		e = ix.many.Of(k, primary.Row())
+	}
+	s, err := e.Result()
+	return ix.place(s), err
+}
+
+// rows are the RowKeys of an entity's rows, in order. The key function is called twice, for one that is not pure would leave rows
+// behind that nothing finds.
+func (ix *Index[T, K]) rows(v *T, primary keys.Key) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	rows, err := ix.rowsOnce(v, primary)
+	if err != nil {
+		return nil, err
+	}
+	again, err := ix.rowsOnce(v, primary)
+	if err == nil && !slices.Equal(rows, again) {
+		err = &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: of one entity it made %q, and then %q", rows, again)}
+	}
+	return rows, err
+}
+
+func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []string, err error) {
+	values, err := call(ix.name, ix.key, v)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range values {
+		s, err := ix.row(k, primary)
+		if err != nil {
+			return nil, fmt.Errorf("index %s: %w", ix.name, err)
+		}
+		rows = append(rows, s)
+	}
+	slices.Sort(rows)
+	if rows = slices.Compact(rows); len(rows) > ix.max {
+		return nil, &table.LimitError{Field: ix.name, Limit: "values of one entity in the index", Got: len(rows), Max: ix.max}
+	}
+	return rows, nil
+}
+
+// call calls a user's function, whose panic is an error of the write that it was called for.
+func call[T, R any](definition string, f func(*T) R, v *T) (r R, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &DefinitionError{Definition: definition, Field: "key", Reason: fmt.Sprintf("panics: %v", p)}
+		}
+	}()
+	return f(v), nil
+}

@@ -1,0 +1,78 @@
+package index
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// probe tries a definition on entities that are made up: whether its key function is pure, and whether a projection holds what
+// the key is made of. What these do not show is found at the first write that does.
+func (ix *Index[T, K]) probe(m *copies[T, K]) error {
+	at := keys.Stored("p", "r")
+	for seed := range 4 {
+		var v T
+		fill(reflect.ValueOf(&v).Elem(), &seed, 0)
+		whole, err := call(ix.name, ix.key, &v)
+		if err != nil {
+			continue // it may rightly panic at what no program stores
+		}
+		again, err := call(ix.name, ix.key, &v)
+		if err != nil || !reflect.DeepEqual(whole, again) {
+			return &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: of one entity it made %v, and then %v", whole, again)}
+		}
+		if len(ix.opt.Only) == 0 {
+			continue
+		}
+		part, err := m.table.Projected(v, m.only...)
+		if err != nil {
+			continue // these values cannot be stored
+		}
+		want, err1 := ix.rowsOnce(&v, at)
+		got, err2 := ix.rowsOnce(&part, at)
+		if err1 == nil && (err2 != nil || !slices.Equal(want, got)) {
+			return &DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key is made of"}
+		}
+	}
+	return nil
+}
+
+// fill gives all exported fields of a value something to tell them apart by.
+func fill(v reflect.Value, n *int, depth int) {
+	if *n++; depth > 4 || !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(*n%2 == 0)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(int64(*n % 100))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(*n % 100))
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(float64(*n % 100))
+	case reflect.String:
+		v.SetString(fmt.Sprintf("a%d", *n))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n, depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), n, depth+1)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), n, depth+1)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Date(2026, 1, 1+*n%28, 0, 0, 0, 0, time.UTC)))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i), n, depth+1)
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Get returns the entity that has the value k in a partition. A full copy is the entity as it was written last: its key, its
+// fields, its other columns; Replace, Merge and Delete read its row first, and find it changed if it is not as it was copied. An
+// entity of a projected copy has only those fields, and one of a pointer, or of a verified index, is the row itself.
+//
+// 1 request; 2 for a pointer and where Verified is set. Errors: table.ErrNotFound; ErrSeveral where an index that is not unique
+// holds several; ErrWriteOnly; *keys.KeyError; *DefinitionError; those of table.Table.Get.
+func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
+	e, err := ix.get(ctx, t, partition, k)
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", ix.name, err)
+	}
+	return e, nil
+}
+
+func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (found *table.Entity[T], err error) {
+	if ix.opt.Unique == NotUnique {
+		for e, err := range ix.query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k), Limit: 2}) {
+			switch {
+			case err != nil:
+				return nil, err
+			case found != nil:
+				return nil, ErrSeveral
+			}
+			found = e
+		}
+		if found == nil {
+			return nil, table.ErrNotFound
+		}
+		return found, nil
+	}
+	if err := ix.readable(); err != nil {
+		return nil, err
+	}
+	pk, err1 := partition.Result()
+	rk, err2 := ix.row(k, keys.Key{})
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	// Between the index row and the entity, the value may change hands.
+	const rounds = 3
+	for round := 1; ; round++ {
+		row, err := t.GetRow(ctx, keys.Stored(pk, rk))
+		if err != nil {
+			return nil, err
+		}
+		e, err := ix.entity(ctx, t, row)
+		if err != nil || e != nil {
+			return e, err
+		}
+		if !ix.follows() || round == rounds {
+			return nil, table.ErrNotFound
+		}
+	}
+}
+
+// follows tells whether a look-up goes from the index row to the entity.
+func (ix *Index[T, K]) follows() bool { return ix.opt.Pointer || ix.opt.Verified }
+
+func (ix *Index[T, K]) readable() error {
+	switch {
+	case ix.fault != nil:
+		return ix.fault
+	case ix.opt.WriteOnly:
+		return ErrWriteOnly
+	}
+	return nil
+}
+
+// entity is what an index row stands for, nil if its entity does not have the row's value.
+func (ix *Index[T, K]) entity(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
+	k, is := row.Primary()
+	switch {
+	case !is:
+		return nil, nil // somebody else's
+	case !ix.follows():
+		e, err = t.Entity(row)
+	default:
+		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ix.having(e, row.Key.RowKey())
+}
+
+// having is the entity if one of its rows is this one.
+func (ix *Index[T, K]) having(e *table.Entity[T], row string) (*table.Entity[T], error) {
+	rows, err := ix.rowsOnce(&e.Value, e.Key)
+	if err != nil || !slices.Contains(rows, row) {
+		return nil, err
+	}
+	return e, nil
+}
+
+// List yields the entities that have the value k in a partition, in the order of their keys. Requests: 1 for each 1,000; with
+// Pointer or Verified 1 more for each entity, 10 at a time. Errors are those of Get.
+func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k)})
+}
+
+// Between yields the entities that have values from lo to hi, both included, in the order of the values, and, where the index
+// is not unique, of their keys. Text serves it in a unique index only; [keys.Ordered] does in any. Requests are those of List.
+func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.Enc, lo, hi K) iter.Seq2[*table.Entity[T], error] {
+	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
+}
+
+// Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. Requests are those of
+// List.
+func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
+}
+
+// Query is [table.Table.List] by the index: the query's Rows are one of the ranges that the index makes ([Index.Value],
+// [Index.Range], …), and all of it if they are unset. Everything else of a query is as it is there: limits, pages, cursors,
+// budgets. Conditions need a full copy. With Pointer or Verified entities are fetched 10 at a time, but one by one where the query
+// has a cursor.
+func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		for e, err := range ix.query(ctx, t, q) {
+			if err != nil {
+				err = fmt.Errorf("index %s: %w", ix.name, err)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		limit := q.Limit
+		rows, err := ix.indexRows(ctx, t, q)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		give := func(e *table.Entity[T], err error) bool {
+			if e == nil && err == nil {
+				return true
+			}
+			limit--
+			return yield(e, err) && err == nil && limit != 0
+		}
+		if ix.follows() && q.Cursor == nil {
+			ix.fetch(ctx, t, rows, q.Limit, give)
+			return
+		}
+		for row, err := range rows {
+			var e *table.Entity[T]
+			if err == nil {
+				e, err = ix.entity(ctx, t, row)
+			}
+			if !give(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// indexRows are the rows of a query of the index.
+func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
+	if err := ix.readable(); err != nil {
+		return nil, err
+	}
+	if !ix.full() && !q.Where.IsZero() {
+		return nil, &table.ValueError{Field: "Query.Where", Reason: "the rows of this index do not hold all properties"}
+	}
+	if !q.Rows.IsSet() {
+		q.Rows = ix.All()
+	}
+	// Rows that turn out not to be of the index do not count.
+	if q.Limit > 0 && q.PageSize == 0 {
+		q.PageSize = min(q.Limit, 1000)
+	}
+	q.Limit = min(q.Limit, 0)
+	return t.Rows(ctx, q), nil
+}
+
+// fetch reads the entities of index rows, several at a time.
+func (ix *Index[T, K]) fetch(ctx context.Context, t *table.Table[T], rows iter.Seq2[*table.Row, error], limit int, give func(*table.Entity[T], error) bool) {
+	const most = 40 // what GetMany reads ahead
+	batch := 10
+	if limit > 0 {
+		batch = min(batch, limit)
+	}
+	var ks []keys.Key
+	var under []string
+	flush := func() bool {
+		i := 0
+		for e, err := range t.GetMany(ctx, ks...) {
+			if err == nil {
+				e, err = ix.having(e, under[i])
+			} else if errors.Is(err, table.ErrNotFound) {
+				e, err = nil, nil
+			}
+			if i++; !give(e, err) {
+				return false
+			}
+		}
+		ks, under, batch = nil, nil, most
+		return true
+	}
+	for row, err := range rows {
+		if err != nil {
+			if flush() {
+				give(nil, err)
+			}
+			return
+		}
+		if k, is := row.Primary(); is {
+			ks, under = append(ks, k), append(under, row.Key.RowKey())
+		}
+		if len(ks) == batch && !flush() {
+			return
+		}
+	}
+	flush()
+}
+
+// Keys yields the keys of the entities that a query finds, by the index alone: 1 request for each 1,000, also with Pointer and
+// Verified. What the rows of an index say is not checked against the entities. Errors are those of Query.
+func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
+	return func(yield func(keys.Key, error) bool) {
+		limit := q.Limit
+		rows, err := ix.indexRows(ctx, t, q)
+		if err != nil {
+			yield(keys.Key{}, fmt.Errorf("index %s: %w", ix.name, err))
+			return
+		}
+		for row, err := range rows {
+			if err != nil {
+				yield(keys.Key{}, fmt.Errorf("index %s: %w", ix.name, err))
+				return
+			}
+			if k, is := row.Primary(); is {
+				if limit--; !yield(k, nil) || limit == 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Value is the range of the rows under the value k.
+func (ix *Index[T, K]) Value(k K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.placed(ix.many.Prefix(k))
+	}
+	return ix.placed(keys.Point(ix.alone.Of(k)))
+}
+
+// Range is the range of the rows under values from lo to hi, both included.
+func (ix *Index[T, K]) Range(lo, hi K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.placed(ix.many.Between(lo, hi))
+	}
+	return ix.placed(ix.alone.Between(lo, hi))
+}
+
+// AtLeast is the range of the rows under lo and greater values.
+func (ix *Index[T, K]) AtLeast(lo K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.placed(ix.many.AtLeast(lo))
+	}
+	return ix.placed(ix.alone.AtLeast(lo))
+}
+
+// AtMost is the range of the rows under hi and smaller values.
+func (ix *Index[T, K]) AtMost(hi K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.placed(ix.many.AtMost(hi))
+	}
+	return ix.placed(ix.alone.AtMost(hi))
+}
+
+// Starting is the range of the rows under values that begin with k, which is text or bytes.
+func (ix *Index[T, K]) Starting(k K) keys.Range { return ix.placed(ix.many.Starting(k)) }
+
+// All is the range of all rows of the index.
+func (ix *Index[T, K]) All() keys.Range { return ix.placed(ix.many.All()) }

@@ -1,0 +1,212 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Copy is a copy of the row under another key of its partition, for Insert and Put of a [Plan]: it remembers whose copy it is,
+// so that [Table.Entity] makes the entity of it that was copied.
+func (r *Row) Copy(k keys.Key) *Row {
+	c := r.At(k)
+	c.put(sysProperty, edm.Value{Kind: edm.String, S: r.Key.RowKey()})
+	return c
+}
+
+// Primary is the key of what the row is a copy of.
+func (r *Row) Primary() (k keys.Key, isCopy bool) {
+	rk, isCopy := r.Get(sysProperty)
+	s, _ := rk.(string)
+	if s == "" {
+		return keys.Key{}, false
+	}
+	return keys.Stored(r.Key.PartitionKey(), s), isCopy
+}
+
+// sameOwner tells whether two rows are copies of one.
+func sameOwner(a, b *Row) bool {
+	if b == nil {
+		return false
+	}
+	is, isCopy := a.Primary()
+	want, wanted := b.Primary()
+	return isCopy && wanted && is == want
+}
+
+// Keep is the row with only some of its properties, and with what tells its type and version. It does not carry the name of the
+// write any more, for it is not the whole of what that has written.
+func (r *Row) Keep(properties ...string) *Row {
+	properties = append(slices.Clone(properties), typeProperty, versionProperty, sysProperty)
+	c := r.At(r.Key)
+	c.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return !slices.Contains(properties, c.Name) })
+	return c
+}
+
+// Same tells whether two rows hold the same properties, whatever their keys, and whichever writes they are from.
+func (r *Row) Same(other *Row) bool {
+	a, b := without(slices.Clone(r.columns), opProperty), without(slices.Clone(other.columns), opProperty)
+	if len(a) != len(b) {
+		return false
+	}
+	for _, c := range a {
+		if !slices.ContainsFunc(b, func(d edm.Column) bool { return reflect.DeepEqual(c, d) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// GetRow reads a row by its key, as it is stored and whatever its type. 1 request. Errors: ErrNotFound, ErrTableNotFound,
+// *keys.KeyError.
+func (t *Table[T]) GetRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
+	ctx, end := t.span(ctx, "GetRow")
+	defer func() { end(err) }()
+	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+		return nil, t.opError("GetRow", k, err)
+	}
+	f, err := t.find(ctx, k)
+	if err == nil && f.row == nil {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, t.opError("GetRow", k, err)
+	}
+	return f.row, nil
+}
+
+// Entity is the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was copied,
+// with its key and without its ETag; see [Entity]. Errors are those of Get about the row.
+func (t *Table[T]) Entity(row *Row) (*Entity[T], error) {
+	if row == nil {
+		return nil, t.opError("Entity", keys.Key{}, errNil)
+	}
+	e, err := t.entity(row)
+	if err != nil {
+		return nil, t.opError("Entity", row.Key, err)
+	}
+	return e, nil
+}
+
+func (t *Table[T]) entity(row *Row) (*Entity[T], error) {
+	k, isCopy := row.Primary()
+	if !isCopy {
+		k = row.Key
+	}
+	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
+	row.write(w, sysProperty)
+	body, err := w.Finish()
+	if err != nil {
+		return nil, err
+	}
+	r := edm.NewReader(body)
+	in, err := r.One()
+	if err != nil {
+		return nil, err
+	}
+	if in.Timestamp = row.Timestamp; !isCopy {
+		in.ETag = string(row.ETag)
+		e, _, err := t.decode(r, in)
+		return e, err
+	}
+	if name, whole := row.Get(opProperty); whole {
+		e, _, err := t.decode(r, in)
+		if err == nil {
+			e.copied, _ = name.(string)
+		}
+		return e, err
+	}
+	return t.partial(r, in)
+}
+
+// partial decodes a row of which only part is known.
+func (t *Table[T]) partial(r *edm.Reader, in edm.Entity) (*Entity[T], error) {
+	if _, err := t.current(r); err != nil {
+		return nil, err
+	}
+	e := &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp}
+	if err := errors.Join(t.schema.Row.Decode(&e.Value, in.RowKey), t.schema.Partition.Decode(&e.Value, in.PartitionKey)); err != nil {
+		return nil, err
+	}
+	return e, t.properties(r, e)
+}
+
+// Range is where the RowKeys of the table's entities are, by its schema; every key that is not the library's, if that binds none.
+func (t *Table[T]) Range() keys.Range {
+	if r := t.schema.Row.Range(); r.IsSet() {
+		return r
+	}
+	return everyRow
+}
+
+// AnyField is a [Field] of T, whatever its type.
+type AnyField[T any] interface {
+	properties(*edm.Plan) ([]string, error)
+}
+
+func (f Field[T, V]) properties(p *edm.Plan) ([]string, error) {
+	if f.err != nil || f.name != "" {
+		return []string{f.name}, f.err
+	}
+	return p.NamesAt(f.path), nil
+}
+
+// Properties are the properties in which fields are stored: none for a field that is part of a key. Errors: *TypeError for a
+// mistake in a field's accessor.
+func (t *Table[T]) Properties(fields ...AnyField[T]) (names []string, err error) {
+	for _, f := range fields {
+		more, err := f.properties(t.plan)
+		if err != nil {
+			return nil, t.opError("Properties", keys.Key{}, err)
+		}
+		names = append(names, more...)
+	}
+	return names, nil
+}
+
+// Projected is a value as a reader finds it who reads only some properties, and the keys.
+func (t *Table[T]) Projected(v T, properties ...string) (p T, err error) {
+	w := edm.NewWriter(nil, "p", "r")
+	if row, ok := any(&v).(*Row); ok {
+		row.write(w, opProperty)
+	} else {
+		t.plan.Encode(w, reflect.ValueOf(&v).Elem())
+	}
+	body, err := w.Finish()
+	if err != nil {
+		return p, t.opError("Projected", keys.Key{}, err)
+	}
+	columns, err := columnsOf(body)
+	if err != nil {
+		return p, t.opError("Projected", keys.Key{}, err)
+	}
+	w = edm.NewWriter(nil, "p", "r")
+	(&Row{columns: columns}).Keep(properties...).write(w)
+	if body, err = w.Finish(); err != nil {
+		return p, t.opError("Projected", keys.Key{}, err)
+	}
+	r := edm.NewReader(body)
+	if _, err = r.One(); err != nil {
+		return p, t.opError("Projected", keys.Key{}, err)
+	}
+	e := &Entity[T]{}
+	if row, ok := any(&v).(*Row); ok {
+		e.Key = row.Key
+	}
+	if err := t.properties(r, e); err != nil {
+		return p, t.opError("Projected", keys.Key{}, err)
+	}
+	for _, b := range []keys.Bind[T]{t.schema.Partition, t.schema.Row} {
+		to := b.Fields(&e.Value)
+		for i, from := range b.Fields(&v) {
+			reflect.ValueOf(to[i]).Elem().Set(reflect.ValueOf(from).Elem())
+		}
+	}
+	return e.Value, nil
+}
