@@ -1,0 +1,267 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// schedules is how many random schedules are run of each kind.
+var schedules = flag.Int("schedules", 2000, "random schedules of each kind")
+
+// brief are the options of a crash test, with fewer runs where time is short.
+func brief(o crashtest.Options) *crashtest.Options {
+	if o.Runs = *schedules; testing.Short() {
+		o.Runs, o.Pairs, o.Late = 60, -1, 3
+	}
+	return &o
+}
+
+// kind is a set of definitions with what must be true of their rows at every instant.
+type kind struct {
+	definitions []index.Definition[worker]
+	right       func(*storagetest.Service) error
+}
+
+// kinds are those of this package.
+func kinds() map[string]kind {
+	return map[string]kind{
+		"copies": {four(), copiesRight},
+	}
+}
+
+// open is the table of a process.
+func (k kind) open(p *crashtest.Process) *table.Table[worker] {
+	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
+	check(err)
+	o := quick()
+	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
+	plain, err := table.New(acc.Tables(), "staff", schema, o)
+	check(err)
+	staff, err := index.Attach(plain, nil, k.definitions...)
+	check(err)
+	return staff
+}
+
+// settled is an account with two workers.
+func (k kind) settled(ctx context.Context, p *crashtest.Process) error {
+	staff := k.open(p)
+	if err := staff.Ensure(ctx); err != nil {
+		return err
+	}
+	for i, w := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {
+		if _, err := staff.Insert(ctx, &w); err != nil {
+			return fmt.Errorf("%d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// verbs are writes of all sorts, which change every index.
+func verbs() map[string]func(context.Context, *table.Table[worker]) error {
+	get := func(ctx context.Context, staff *table.Table[worker], f func(*table.Entity[worker]) error) error {
+		e, err := staff.Get(ctx, at(1))
+		if err != nil {
+			return err
+		}
+		e.Value.Last, e.Value.Email, e.Value.Age, e.Value.Tags = "Smith", "c", 45, []string{"z", "y"}
+		return f(e)
+	}
+	return map[string]func(context.Context, *table.Table[worker]) error{
+		"Insert": func(ctx context.Context, staff *table.Table[worker]) error {
+			_, err := staff.Insert(ctx, &worker{"S", 3, "Jones", "c", 45, []string{"y"}})
+			return err
+		},
+		"Upsert": func(ctx context.Context, staff *table.Table[worker]) error {
+			_, err := staff.Upsert(ctx, &worker{"S", 1, "Smith", "c", 45, nil}, table.MergeExisting)
+			return err
+		},
+		"Replace": func(ctx context.Context, staff *table.Table[worker]) error {
+			return get(ctx, staff, func(e *table.Entity[worker]) error { return staff.Replace(ctx, e) })
+		},
+		"ReplaceAny": func(ctx context.Context, staff *table.Table[worker]) error {
+			return get(ctx, staff, func(e *table.Entity[worker]) error { return staff.ReplaceAny(ctx, e) })
+		},
+		"Merge": func(ctx context.Context, staff *table.Table[worker]) error {
+			return get(ctx, staff, func(e *table.Entity[worker]) error { return staff.Merge(ctx, e, last.Set("Smith"), email.Set("c")) })
+		},
+		"MergeAny": func(ctx context.Context, staff *table.Table[worker]) error {
+			return staff.MergeAny(ctx, at(1), last.Set("Smith"), age.Set(45))
+		},
+		"Update": func(ctx context.Context, staff *table.Table[worker]) error {
+			_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Last, w.Email = "Smith", ""; return nil })
+			return err
+		},
+		"Rekey": func(ctx context.Context, staff *table.Table[worker]) error {
+			return get(ctx, staff, func(e *table.Entity[worker]) error { e.Value.ID = 5; return staff.Rekey(ctx, e) })
+		},
+		"Transact": func(ctx context.Context, staff *table.Table[worker]) error {
+			_, err := table.Transact(ctx, staff.DeleteAnyOp(at(2)), staff.MergeAnyOp(at(1), last.Set("Smith"), email.Set("b")))
+			return err
+		},
+		"Bulk": func(ctx context.Context, staff *table.Table[worker]) error {
+			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				_ = yield(staff.UpsertOp(&worker{"S", 1, "Smith", "c", 45, nil}, table.ReplaceExisting), nil) &&
+					yield(staff.UpsertOp(&worker{"S", 4, "Smith", "a", 45, nil}, table.ReplaceExisting), nil)
+			}, nil)
+			return err
+		},
+		"Delete": func(ctx context.Context, staff *table.Table[worker]) error {
+			return get(ctx, staff, func(e *table.Entity[worker]) error { return staff.Delete(ctx, e) })
+		},
+		"DeleteAny": func(ctx context.Context, staff *table.Table[worker]) error { return staff.DeleteAny(ctx, at(1)) },
+		"Replace by a copy": func(ctx context.Context, staff *table.Table[worker]) error {
+			e, err := byEmail.Get(ctx, staff, sales, "A")
+			if errors.Is(err, table.ErrNotFound) {
+				return staff.MergeAny(ctx, at(1), last.Set("Smith")) // of kinds without this index
+			} else if err != nil {
+				return err
+			}
+			e.Value.Last, e.Value.Email = "Smith", "c"
+			return staff.Replace(ctx, e)
+		},
+	}
+}
+
+// TestEveryKindEveryFault: each verb with each kind of definition, with each fault at each of its requests: what is derived is
+// right at every instant, and what was told to be done is done.
+func TestEveryKindEveryFault(t *testing.T) {
+	t.Parallel()
+	for name, k := range kinds() {
+		for verb, write := range verbs() {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				t.Parallel()
+				build := func() crashtest.Workload {
+					var told error
+					ended := false
+					return crashtest.Workload{
+						Setup: k.settled,
+						Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
+							told = write(ctx, k.open(p))
+							ended = ctx.Err() == nil
+							return told
+						}},
+						Always: k.right,
+						Check: func(s *storagetest.Service) error {
+							if done := changed(s); ended && told == nil && !done {
+								return errors.New("told that it is done, and it is not")
+							} else if ended && told != nil && done && !errors.Is(told, table.ErrUnknownOutcome) && !errors.Is(told, table.ErrNotFound) && verb != "Bulk" {
+								return fmt.Errorf("told that it was refused, and it is done: %w", told)
+							}
+							return nil
+						},
+					}
+				}
+				r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: -1}))
+				r.Require(t)
+				t.Log(r)
+			})
+		}
+	}
+}
+
+// changed tells whether one of the verbs was done.
+func changed(s *storagetest.Service) bool {
+	var all []string
+	for _, r := range s.Rows("staff") {
+		if strings.HasPrefix(r.RowKey, "w_") {
+			all = append(all, fmt.Sprint(r.RowKey, r.Get("Last")))
+		}
+	}
+	return fmt.Sprint(all) != "[w_000001Jones w_000002Jones]"
+}
+
+// TestSchedules: three writers on five keys and few values, in every order that chance finds, with mishaps: what is derived is
+// right at every instant, and no look-up gives an entity that does not have the value.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	for name, k := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			build := func() crashtest.Workload {
+				w := crashtest.Workload{Setup: k.settled, Always: k.right}
+				for range 3 {
+					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
+						staff := k.open(p)
+						for range 3 {
+							if err := anything(ctx, staff, p.Rand()); err != nil {
+								panic(err) // a violation
+							}
+						}
+						return nil
+					})
+				}
+				return w
+			}
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.15}))
+			r.Require(t)
+			t.Log(r)
+			if r.Different < r.Runs*9/10 {
+				t.Errorf("only %d of %d schedules differ", r.Different, r.Runs)
+			}
+		})
+	}
+}
+
+// anything is one write or look-up, as chance will have it. Its error is of an answer that is wrong; that writes are refused is
+// as it should be.
+func anything(ctx context.Context, staff *table.Table[worker], rng *rand.Rand) error {
+	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
+	some := func() worker {
+		w := worker{"S", 1 + rng.IntN(5), pick("Jones", "Smith"), pick("", "a", "b", "C"), 30 + rng.IntN(2), nil}
+		for range rng.IntN(3) {
+			w.Tags = append(w.Tags, pick("x", "y", "z"))
+		}
+		return w
+	}
+	w := some()
+	switch rng.IntN(8) {
+	case 0:
+		_, _ = staff.Insert(ctx, &w)
+	case 1:
+		_, _ = staff.Upsert(ctx, &w, table.ReplaceExisting)
+	case 2, 3:
+		_, _ = staff.Update(ctx, at(w.ID), func(v *worker) error { w.Dept, w.ID = v.Dept, v.ID; *v = w; return nil })
+	case 4:
+		_ = staff.DeleteAny(ctx, at(w.ID))
+	case 5:
+		other := some()
+		_, _ = table.Transact(ctx, staff.MergeAnyOp(at(w.ID), email.Set(w.Email), last.Set(w.Last)), staff.UpsertOp(&other, table.ReplaceExisting))
+	case 6:
+		mail := pick("a", "b", "c")
+		e, err := byEmail.Get(ctx, staff, sales, mail)
+		if err != nil {
+			return nil
+		}
+		if !strings.EqualFold(e.Value.Email, mail) {
+			return fmt.Errorf("under %s: %+v", mail, e.Value)
+		}
+		e.Value.Last, e.Value.Email = w.Last, w.Email
+		_ = staff.Replace(ctx, e)
+	case 7:
+		for e, err := range byLast.List(ctx, staff, sales, w.Last) {
+			if err != nil {
+				return nil
+			}
+			if e.Value.Last != w.Last {
+				return fmt.Errorf("under %s: %+v", w.Last, e.Value)
+			}
+			if e.Value.ID == w.ID {
+				_ = staff.Delete(ctx, e)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestDefinitionsAreChecked: what is wrong with a definition is said when it is attached, by its name, and without a request.
+func TestDefinitionsAreChecked(t *testing.T) {
+	t.Parallel()
+	text := keys.Tuple1(keys.Text())
+	of := func(w *worker) (string, bool) { return w.Last, true }
+	def := func(name string, o *index.Options[worker]) index.Definition[worker] { return index.New(name, text, of, o) }
+	raw := table.Schema[worker]{
+		Partition: schema.Partition,
+		Row:       keys.BindRaw(func(w *worker) *string { return &w.Last }),
+	}
+	n := 0
+	for what, c := range map[string]struct {
+		schema table.Schema[worker]
+		defs   []index.Definition[worker]
+		name   string
+		says   string
+	}{
+		"a name with a hyphen":            {defs: []index.Definition[worker]{def("by-last", nil)}, name: "by-last", says: "letters and digits"},
+		"no name":                         {defs: []index.Definition[worker]{def("", nil)}, says: "is empty"},
+		"the name of the rows themselves": {defs: []index.Definition[worker]{def("w", nil)}, name: "w", says: "among those of the table"},
+		"rows anywhere":                   {schema: raw, defs: []index.Definition[worker]{def("last", nil)}, name: "last", says: "Reserved"},
+		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "as a does"},
+		"one layout twice":                {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
+		"too many rows": {defs: []index.Definition[worker]{
+			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),
+		}, name: "b", says: "98"},
+		"a broken layout":     {defs: []index.Definition[worker]{index.New("a", keys.Tuple1(keys.Digits[int](0)), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
+		"no layout":           {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
+		"no key":              {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
+		"no values":           {defs: []index.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
+		"no such scope":       {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Unique: 7})}, name: "a", says: "Unique"},
+		"a pointer of fields": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Pointer: true, Only: []table.AnyField[worker]{last}})}, name: "a", says: "Only"},
+		"a projection without its key": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{age}})},
+			name: "a", says: "lacks a field that the key is made of"},
+		"a field that is none": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{
+			table.FieldOf(func(*worker) *string { return new(string) })}})}, name: "a", says: "Only"},
+		"a key function with a memory": {defs: []index.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
+			name: "a", says: "is not pure"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := storagetest.New(nil)
+			if c.schema.Row.Err() == nil && !c.schema.Row.IsSet() {
+				c.schema = schema
+			}
+			_, err := index.Attach(openAs(s.ConnectionString(), s, c.schema), nil, c.defs...)
+			var de *index.DefinitionError
+			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
+				t.Errorf("%v", err)
+			}
+			expect(t, "requests", s.Count(), "none")
+		})
+	}
+	s := storagetest.New(nil)
+	plain := openAs(s.ConnectionString(), s, schema)
+	if _, err := index.Attach(plain, nil, nil, byEmail); err == nil {
+		t.Error("nil was attached")
+	}
+	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil {
+		t.Error("attached to nil")
+	}
+	// An index of its key's fields, of no other: they are in every projection.
+	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
+	staff, err := index.Attach(plain, nil, byID)
+	check(err)
+	check(staff.Ensure(context.Background()))
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	expect(t, "by a field of the key", ids(t, byID.Between(context.Background(), staff, sales, -5, 0)), []int{2, 1})
+}
+
+// TestFaultyKeys: what a key function does wrong is an error of the write, and the table stays as it is.
+func TestFaultyKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	calls := 0
+	text := keys.Tuple1(keys.Ordered())
+	odd := func(w *worker) (string, bool) {
+		switch w.Last {
+		case "panics":
+			panic("no")
+		case "long":
+			return strings.Repeat("x", 600), true
+		case "moody":
+			calls++
+			return strings.Repeat("x", calls), true
+		case "nothing":
+			return "", false
+		}
+		return w.Last, true
+	}
+	ix := index.New("odd", text, odd, &index.Options[worker]{Unique: index.InPartition})
+	part := index.New("part", text, func(w *worker) (string, bool) {
+		if w.Age > 60 {
+			return w.Email, true // what no probe finds
+		}
+		return w.Last, true
+	}, &index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
+	tags := index.NewMulti("tags", text, 2, func(w *worker) []string { return w.Tags }, nil)
+	staff, s := office(t, ix, part, tags)
+	var de *index.DefinitionError
+	var derived *table.DerivedError
+	var ke *keys.KeyError
+	var limit *table.LimitError
+	for _, c := range []struct {
+		w  worker
+		as any
+	}{
+		{worker{Last: "panics"}, &de}, {worker{Last: "moody"}, &de}, {worker{Last: "long"}, &ke},
+		{worker{Last: "x", Age: 61, Email: "e"}, &de}, {worker{Last: "x", Tags: []string{"a", "b", "c"}}, &limit},
+	} {
+		c.w.Dept = "S"
+		_, err := staff.Insert(ctx, &c.w)
+		if !errors.As(err, c.as) || !errors.As(err, &derived) || derived.Maintainer == "" {
+			t.Errorf("%s: %v", c.w.Last, err)
+		}
+	}
+	expect(t, "requests", s.Count(), "none")
+	hire(t, staff, s, worker{"S", 1, "nothing", "", 1, []string{"a", "a", "b"}})
+	if _, err := ix.Get(ctx, staff, sales, strings.Repeat("x", 600)); !errors.As(err, &ke) {
+		t.Error(err)
+	}
+	if n := len(s.Rows("staff")); n != 4 { // the entity, part, and two tags
+		t.Error(s.Rows("staff"))
+	}
+	// The same value for two entities, in one transaction and in two.
+	_, err := table.Transact(ctx, staff.InsertOp(&worker{"S", 2, "a", "", 1, nil}), staff.InsertOp(&worker{"S", 3, "a", "", 1, nil}))
+	var be *table.BatchError
+	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &be) || be.Index != 1 {
+		t.Error(err)
+	}
+	es := hire(t, staff, s, worker{"S", 2, "a", "", 1, nil}, worker{"S", 3, "b", "", 1, nil})
+	if err := staff.Merge(ctx, es[1], last.Set("a")); !errors.Is(err, index.ErrTaken) {
+		t.Error(err)
+	}
+	// And handed from one to the other, whichever comes first.
+	for i := range 2 {
+		es[0].Value.Last, es[1].Value.Last = es[1].Value.Last, es[0].Value.Last
+		if _, err := table.Transact(ctx, staff.ReplaceOp(es[i]), staff.ReplaceOp(es[1-i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWriteOnly: an index that is being built is written and not read.
+func TestWriteOnly(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	of := func(w *worker) (string, bool) { return w.Last, true }
+	building := index.New("last", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Pointer: true, WriteOnly: true})
+	staff, s := office(t, building)
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 44, nil})
+	_, err := building.Get(ctx, staff, sales, "Jones")
+	for _, lerr := range building.List(ctx, staff, sales, "Jones") {
+		err = errors.Join(err, lerr)
+		if !errors.Is(lerr, index.ErrWriteOnly) {
+			t.Error(lerr)
+		}
+	}
+	for _, kerr := range building.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
+		if !errors.Is(kerr, index.ErrWriteOnly) {
+			t.Error(kerr)
+		}
+	}
+	if !errors.Is(err, index.ErrWriteOnly) {
+		t.Error(err)
+	}
+	expect(t, "requests", s.Count(), "none")
+	expect(t, "and then", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
+}
+
+// TestHostileValues: whatever a value holds, its rows are found by it, and by no other.
+func TestHostileValues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, byLast, byEmail, byTag)
+	values := []string{"", "_", "a", "a_b", "a!", "A!_w_000001", "O'Brien", "100%", "a/b\\c#d?e", "~x|", "é", "\x00\x1f\x7f", "Ünï 漢字 😀", "+ &=", strings.Repeat("z", 120)}
+	for i, v := range values {
+		w := worker{"S", i, v, "", 1, nil}
+		if v != "" && i%2 == 0 {
+			w.Email = v
+		}
+		w.Tags = []string{v}
+		if _, err := staff.Insert(ctx, &w); err != nil {
+			t.Fatalf("%q: %v", v, err)
+		}
+	}
+	for i, v := range values {
+		expect(t, v, ids(t, byLast.List(ctx, staff, sales, v)), []int{i})
+		expect(t, v, ids(t, byTag.List(ctx, staff, sales, v)), []int{i})
+		if v != "" && i%2 == 0 {
+			if e, err := byEmail.Get(ctx, staff, sales, v); err != nil || e.Value.ID != i {
+				t.Errorf("%q: %v", v, err)
+			}
+		}
+	}
+	expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
+	_ = s
+}
+
+// TestCompound: an index over several fields, in their order: by hire date within a title.
+func TestCompound(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type hired struct {
+		Last string
+		On   time.Time
+	}
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	byHire := index.New("hired", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Date()), func(h *hired) (*string, *time.Time) { return &h.Last, &h.On }),
+		func(w *worker) (hired, bool) { return hired{w.Last, day(w.Age)}, w.Age > 0 }, nil)
+	staff, s := office(t, byHire)
+	hire(t, staff, s, worker{"S", 1, "Clerk", "", 9, nil}, worker{"S", 2, "Clerk", "", 3, nil}, worker{"S", 3, "Clerks", "", 1, nil}, worker{"S", 4, "Chief", "", 7, nil}, worker{"S", 5, "Clerk", "", 0, nil})
+	expect(t, "clerks", ids(t, byHire.Between(ctx, staff, sales, hired{"Clerk", day(1)}, hired{"Clerk", day(31)})), []int{2, 1})
+	expect(t, "all", ids(t, byHire.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{4, 2, 1, 3})
+}
