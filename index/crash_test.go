@@ -18,12 +18,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// schedules is how many random schedules are run of each kind.
-var schedules = flag.Int("schedules", 2000, "random schedules of each kind")
+// schedules is how many random schedules are run in all.
+var schedules = flag.Int("schedules", 2000, "random schedules of all kinds together")
 
 // brief are the options of a crash test, with fewer runs where time is short.
 func brief(o crashtest.Options) *crashtest.Options {
-	if o.Runs = *schedules; testing.Short() {
+	if o.Runs = *schedules / len(kinds()); testing.Short() {
 		o.Runs, o.Pairs, o.Late = 60, -1, 3
 	}
 	return &o
@@ -33,12 +33,17 @@ func brief(o crashtest.Options) *crashtest.Options {
 type kind struct {
 	definitions []index.Definition[worker]
 	right       func(*storagetest.Service) error
+	before      func(context.Context, *crashtest.Process) error // what else is there, or nil
 }
 
 // kinds are those of this package.
 func kinds() map[string]kind {
 	return map[string]kind{
-		"copies": {four(), copiesRight},
+		"copies": {four(), copiesRight, nil},
+		"shared": {three(), sharedRight, func(ctx context.Context, p *crashtest.Process) error {
+			_, err := openAs(p.ConnectionString(), p, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+			return err
+		}},
 	}
 }
 
@@ -60,6 +65,11 @@ func (k kind) settled(ctx context.Context, p *crashtest.Process) error {
 	staff := k.open(p)
 	if err := staff.Ensure(ctx); err != nil {
 		return err
+	}
+	if k.before != nil {
+		if err := k.before(ctx, p); err != nil {
+			return err
+		}
 	}
 	for i, w := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {
 		if _, err := staff.Insert(ctx, &w); err != nil {

@@ -18,7 +18,9 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	t.Parallel()
 	text := keys.Tuple1(keys.Text())
 	of := func(w *worker) (string, bool) { return w.Last, true }
-	def := func(name string, o *index.Options[worker]) index.Definition[worker] { return index.New(name, text, of, o) }
+	def := func(name string, o *index.Options[worker]) index.Definition[worker] {
+		return index.New(name, text, of, o)
+	}
 	raw := table.Schema[worker]{
 		Partition: schema.Partition,
 		Row:       keys.BindRaw(func(w *worker) *string { return &w.Last }),

@@ -262,7 +262,7 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 	if w.found == nil {
 		w.found, w.seen = map[string]found{}, map[string]azcore.ETag{}
 	}
-	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, blamed: -1}
+	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, planned: map[string][]byte{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, blamed: -1}
 	for _, op := range w.steps {
 		p.own[op.key.RowKey()] = true
 	}

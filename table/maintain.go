@@ -134,11 +134,19 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte) (err
 			return err
 		}
 	}
+	p.planned[op.key.RowKey()] = nil
 	if c.New == nil {
 		return nil
 	}
-	op.body, err = c.kept.into(op.body, op.key, op.kind == aztables.TransactionTypeUpdateMerge, op.room)
-	return err
+	if op.body, err = c.kept.into(op.body, op.key, op.kind == aztables.TransactionTypeUpdateMerge, op.room); err != nil {
+		return err
+	}
+	row := op.body
+	if op.kind == aztables.TransactionTypeUpdateMerge {
+		row = op.left(op.body)
+	}
+	p.planned[op.key.RowKey()] = row
+	return nil
 }
 
 // valueOf is what a reader finds in a row, nil if there is none.

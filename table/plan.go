@@ -23,6 +23,7 @@ type Plan struct {
 	core      *core
 	partition string
 	own       map[string]bool        // rows of the caller's operations
+	planned   map[string][]byte      // those of them that are planned, as they will be
 	seen      map[string]azcore.ETag // of primaries, by the plan before
 	found     map[string]found       // rows that were not as an earlier plan took them to be
 
@@ -82,6 +83,9 @@ func (p *Plan) Put(r *Row) error {
 	if err != nil {
 		return err
 	}
+	if d.strange() {
+		return p.refuse(d.key, ErrUnknownMaintainer)
+	}
 	if d.after != nil && !d.shared && (d.op != p.op || d.by != p.by) {
 		if d.taken == nil {
 			return p.refuse(d.key, ErrDuplicateRow)
@@ -106,6 +110,9 @@ func (p *Plan) Remove(row keys.Enc) error {
 	if err != nil {
 		return err
 	}
+	if d.strange() {
+		return p.refuse(d.key, ErrUnknownMaintainer)
+	}
 	d.held = true
 	if d.shared || !d.wrote {
 		p.make(d, nil, nil)
@@ -113,8 +120,23 @@ func (p *Plan) Remove(row keys.Enc) error {
 	return nil
 }
 
+// strange tells whether the row is an entity that has derived rows of its own, which a plan cannot keep.
+func (d *derivedRow) strange() bool {
+	return d.shared && d.read.row != nil && remembers(d.read.raw)
+}
+
+// entity tells whether the row is an entity of somebody's, whose name changes with every write and whose life does not.
+func (d *derivedRow) entity() bool {
+	if !d.shared || d.read.row == nil {
+		return false
+	}
+	_, is := d.read.row.Get(opProperty)
+	return is
+}
+
 // Load reads a row of the partition that the entity shares with others, and shows what the transaction has made of it so far;
-// nil if there is none. 1 request for each row of a transaction. A row that is loaded and not written is not protected;
+// nil if there is none. It may be an entity of another type, which keeps its life and is from this write then; one that has
+// derived rows of its own cannot be written here (ErrUnknownMaintainer). 1 request for each row of a transaction. A row that is loaded and not written is not protected;
 // one that cannot be read ends the write.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	s, err := row.Result()
@@ -244,7 +266,7 @@ func (p *Plan) steps() (ops []Op, failed int, err error) {
 			op.kind, op.match = aztables.TransactionTypeAdd, ""
 		}
 		if d.after != nil {
-			if op.body, op.room, err = d.after.encode(d.key); err != nil {
+			if op.body, op.room, err = d.after.encode(d.key, d.entity()); err != nil {
 				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: public(err)}
 			}
 			op.left = entire

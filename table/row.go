@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/json"
 	"iter"
 	"reflect"
 	"slices"
@@ -23,7 +24,10 @@ type Row struct {
 	columns []edm.Column
 }
 
-var rowType = reflect.TypeFor[Row]()
+var (
+	rowType   = reflect.TypeFor[Row]()
+	emptyType = reflect.TypeFor[struct{}]() // whose plan is Row's, for its properties are in no fields
+)
 
 // Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
 func (r *Row) Get(name string) (value any, ok bool) {
@@ -101,6 +105,21 @@ func (r *Row) Delete(name string) {
 	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == name })
 }
 
+// Remembered is what a maintainer remembers of the row's entity; see [Change.Remember].
+func (r *Row) Remembered(maintainer string) []string {
+	var text string
+	was := map[string][]string{}
+	for _, name := range []string{ixProperty, ixMoreProperty} {
+		s, _ := r.Get(name)
+		part, _ := s.(string)
+		text += part
+	}
+	if json.Unmarshal([]byte(text), &was) != nil {
+		return nil
+	}
+	return was[maintainer]
+}
+
 // Type returns the EDM type of a property, such as "Edm.Int64", or "" if there is no such property.
 func (r *Row) Type(name string) string {
 	for _, c := range r.columns {
@@ -127,10 +146,14 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
 // encode writes the row under a key. If it is from a write that is being planned, it ends with room for the name of that.
-func (r *Row) encode(k keys.Key) (body []byte, room bool, err error) {
+func (r *Row) encode(k keys.Key, entity bool) (body []byte, room bool, err error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	r.write(w, opProperty, lifeProperty, ixProperty, ixMoreProperty) // which are the primary's
-	if name, ok := r.Get(opProperty); ok && name == unnamed {
+	theirs := []string{opProperty, ixProperty, ixMoreProperty, lifeProperty} // which are the primary's
+	if entity {
+		theirs = theirs[:3]
+	}
+	r.write(w, theirs...)
+	if name, ok := r.Get(opProperty); ok && name == unnamed || entity {
 		reserve(w)
 		room = true
 	}

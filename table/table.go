@@ -111,7 +111,7 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 	if err == nil {
 		typ := reflect.TypeFor[T]()
 		if typ == rowType {
-			typ = reflect.TypeFor[struct{}]() // its properties are in no fields
+			typ = emptyType
 		}
 		t.plan, err = edm.NewPlan(typ, bound)
 	}

@@ -1,0 +1,191 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// ErrNoTarget: the entity that is to hold a copy does not exist. Insert it first; see [Details].
+var ErrNoTarget = errors.New("the entity that is to hold the copy does not exist")
+
+// Details are chosen fields of one entity, kept in another of the partition: the manager's name and address in the department, so
+// that one read shows both.
+//
+// The other entity is of another type, which may have fields for the copied properties: they are called as here, after the prefix,
+// and one more, the prefix and RowKey, holds the RowKey of the entity that they come from. It must exist when details are written
+// to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. It holds the details of one
+// entity: a second one is refused with ErrTaken, until the first gives them up. Where it is deleted, or written whole by a value
+// that lacks the details, they are gone until the entity that they come from is written again, or Verify repairs them.
+//
+// Writes that do not change the details cost nothing; others 1 read of the other entity.
+type Details[T any] struct {
+	name   string
+	prefix string
+	target func(*T) (keys.Enc, bool)
+	fields []table.AnyField[T]
+	fault  error
+}
+
+// NewDetails defines details. target returns the RowKey of the entity that holds them, and false where none does.
+//
+//	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.Enc, bool) {
+//		return department.Of("department"), e.IsManager
+//	}, lastName, email) // in ManagerLastName, ManagerEmail, and ManagerRowKey
+func NewDetails[T any](name, prefix string, target func(*T) (keys.Enc, bool), fields ...table.AnyField[T]) *Details[T] {
+	d := &Details[T]{name: name, prefix: prefix, target: target, fields: fields}
+	switch {
+	case target == nil:
+		d.fail("target", "is nil")
+	case len(fields) == 0:
+		d.fail("fields", "there are none")
+	case prefix == "":
+		d.fail("prefix", "is empty")
+	}
+	return d
+}
+
+func (d *Details[T]) fail(field, reason string) {
+	if d.fault == nil {
+		d.fault = &DefinitionError{Definition: d.name, Field: field, Reason: reason}
+	}
+}
+
+// Name is the name of the definition.
+func (d *Details[T]) Name() string { return d.name }
+
+// details keeps a Details.
+type details[T any] struct {
+	*Details[T]
+	table *table.Table[T]
+	names []string // of the properties that are copied
+}
+
+func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &details[T]{Details: d, table: t}
+	if d.fault != nil {
+		return m, d.fault
+	}
+	var err error
+	if m.names, err = t.Properties(d.fields...); err != nil {
+		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: err.Error(), Err: err}
+	}
+	for _, name := range append([]string{"RowKey"}, m.names...) {
+		if err := new(table.Row).Set(d.prefix+name, ""); err != nil {
+			return m, &DefinitionError{Definition: d.name, Field: "prefix", Reason: err.Error(), Err: err}
+		}
+	}
+	if len(m.names) == 0 {
+		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: "are all part of the key, which is copied anyway"}
+	}
+	return m, nil
+}
+
+// MaxRows is the entity that loses the details and the one that gets them.
+func (m *details[T]) MaxRows() int { return 2 }
+
+func (m *details[T]) ranges() []keys.Range { return nil }
+
+// to is the RowKey of the entity that holds the details, "" for none.
+func (m *details[T]) to(v *T) (string, error) {
+	if v == nil {
+		return "", nil
+	}
+	type result struct {
+		e  keys.Enc
+		in bool
+	}
+	of := func(v *T) result { e, in := m.target(v); return result{e, in} }
+	r, err := call(m.name, of, v)
+	if err != nil || !r.in {
+		return "", err
+	}
+	if again, err := call(m.name, of, v); err != nil || again != r {
+		return "", &DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: of one entity it made %v, and then %v", r.e, again.e)}
+	}
+	return r.e.Result()
+}
+
+func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+	want, err := m.to(c.New)
+	if err != nil {
+		return err
+	}
+	had := c.Remembered()
+	for _, rk := range had {
+		if rk != want {
+			if err := m.edit(ctx, p, c.Key, rk, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if want == "" {
+		return nil
+	}
+	c.Remember(want)
+	row, err := c.Row()
+	if err != nil {
+		return err
+	}
+	old, err := c.OldRow()
+	if err != nil {
+		return err
+	}
+	if slices.Contains(had, want) && old != nil && old.Keep(m.names...).Same(row.Keep(m.names...)) && !forced(ctx) {
+		return nil
+	}
+	return m.edit(ctx, p, c.Key, want, row)
+}
+
+// edit puts an entity's details into another one, or takes them out where from is nil.
+func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, target string, from *table.Row) error {
+	k := keys.Stored(entity.PartitionKey(), target)
+	row, err := p.Load(ctx, k.Row())
+	switch {
+	case err != nil:
+		return err
+	case row == nil && from == nil:
+		return nil
+	case row == nil:
+		return fmt.Errorf("%w: %v", ErrNoTarget, k)
+	}
+	switch owner := m.owner(row); {
+	case from == nil && owner != entity.RowKey():
+		return nil // they are somebody else's by now
+	case from != nil && owner != "" && owner != entity.RowKey():
+		return fmt.Errorf("%w: %v holds the details of %v", ErrTaken, k, keys.Stored(entity.PartitionKey(), owner))
+	}
+	if err := m.fill(row, entity.RowKey(), from); err != nil {
+		return err
+	}
+	return p.Put(row)
+}
+
+// owner is the RowKey of the entity whose details a row holds.
+func (m *details[T]) owner(row *table.Row) string {
+	v, _ := row.Get(m.prefix + "RowKey")
+	owner, _ := v.(string)
+	return owner
+}
+
+// fill makes the details of a row those of an entity, or none.
+func (m *details[T]) fill(row *table.Row, owner string, from *table.Row) error {
+	for _, name := range m.names {
+		var v any
+		if from != nil {
+			v, _ = from.Get(name)
+		}
+		if err := row.Set(m.prefix+name, v); err != nil {
+			return err
+		}
+	}
+	if from == nil {
+		row.Delete(m.prefix + "RowKey")
+		return nil
+	}
+	return row.Set(m.prefix+"RowKey", owner)
+}

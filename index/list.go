@@ -1,0 +1,265 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// ListOptions are options of a [Lists]. The zero value is ready for use.
+type ListOptions struct {
+	// Property is the name of the property that holds the members: their RowKeys, with / between them, which no RowKey can hold.
+	// Where one property is full, the rest is in others of the name with 2, 3 and so on behind. Defaults to Members.
+	Property string
+
+	// WriteOnly and Reserved are as in Options.
+	WriteOnly, Reserved bool
+}
+
+// Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A
+// change of value touches three rows in one transaction.
+//
+// All writers of a value share its row: each reads it first, 1 request more, and the whole write is planned again where a rival
+// was faster. A list has the room of one entity, 1 MiB, about 20,000 members; beyond, a write is a *FullError. One row for each
+// member (Options.Pointer) has neither limit, and is what to use unless the rows must look like this.
+type Lists[T, K any] struct {
+	ix       *Index[T, K] // its layout, and where its rows are
+	property string
+}
+
+// NewLists defines lists of the entities that have a value. What is wrong with a definition is an error of [Attach].
+func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions) *Lists[T, K] {
+	if o == nil {
+		o = &ListOptions{}
+	}
+	// The rows are under bare values, as those of a unique index are.
+	l := &Lists[T, K]{property: o.Property, ix: New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved})}
+	if l.property == "" {
+		l.property = "Members"
+	}
+	if err := new(table.Row).Set(l.property, ""); err != nil {
+		l.ix.fail("Property", err.Error())
+	}
+	return l
+}
+
+// Name is the name of the definition.
+func (l *Lists[T, K]) Name() string { return l.ix.name }
+
+// FullError is a list that has no room for another member. Nothing was sent.
+type FullError struct {
+	Definition string
+	Row        keys.Key // of the list
+	Members    int      // with the one that has no room
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("index %s: the list %v of %d members is more than the 1 MiB of an entity: use index.New with Options.Pointer, which keeps one row for each member", e.Definition, e.Row, e.Members)
+}
+
+// lists keeps the rows of a Lists.
+type lists[T, K any] struct {
+	*Lists[T, K]
+	table *table.Table[T]
+}
+
+func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &lists[T, K]{l, t}
+	if l.ix.fault != nil {
+		return m, l.ix.fault
+	}
+	return m, l.ix.probe(&copies[T, K]{Index: l.ix, table: t})
+}
+
+// MaxRows is the list that is left and the one that is joined.
+func (m *lists[T, K]) MaxRows() int { return 2 }
+
+func (m *lists[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
+
+// Maintain takes the entity out of the list that it was in, as it remembers, and into the one where it should be.
+func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+	want, err := m.ix.rows(c.New, c.Key)
+	if err != nil {
+		return err
+	}
+	had := c.Remembered()
+	for _, rk := range had {
+		if !slices.Contains(want, rk) {
+			if err := m.edit(ctx, p, c.Key, rk, false); err != nil {
+				return err
+			}
+		}
+	}
+	c.Remember(want...)
+	for _, rk := range want {
+		if !slices.Contains(had, rk) || forced(ctx) {
+			if err := m.edit(ctx, p, c.Key, rk, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// edit makes the entity a member of a list, or none.
+func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, list string, member bool) error {
+	k := keys.Stored(entity.PartitionKey(), list)
+	row, err := p.Load(ctx, k.Row())
+	if err != nil {
+		return err
+	}
+	all := m.members(row)
+	i, is := slices.BinarySearch(all, entity.RowKey())
+	switch {
+	case member && !is:
+		all = slices.Insert(all, i, entity.RowKey())
+	case !member && is:
+		all = slices.Delete(all, i, i+1)
+	case !member:
+		return nil
+	}
+	// It is written also where it holds the member already: whoever is about to take it out must meet this write.
+	if len(all) == 0 {
+		return p.Remove(k.Row())
+	}
+	row, err = m.row(k, row, all)
+	if err != nil {
+		return err
+	}
+	return p.Put(row)
+}
+
+// members are those of a list, in order; none where there is no list.
+func (l *Lists[T, K]) members(row *table.Row) (all []string) {
+	if row == nil {
+		return nil
+	}
+	for i := 1; ; i++ {
+		v, ok := row.Get(l.chunk(i))
+		s, _ := v.(string)
+		if !ok {
+			break
+		}
+		for member := range strings.SplitSeq(s, "/") {
+			if member != "" {
+				all = append(all, member)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (l *Lists[T, K]) chunk(i int) string {
+	if i == 1 {
+		return l.property
+	}
+	return fmt.Sprint(l.property, i)
+}
+
+// The room of a list, in UTF-16 units: of one property, whose limit is 32 Ki, and of all, which leaves room for keys and names.
+const (
+	maxChunk = 30 << 10
+	maxList  = 500 << 10
+)
+
+// row is the row of a list with these members, and with what else it held before.
+func (l *Lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
+	r := &table.Row{Key: k}
+	if before != nil {
+		r = before.At(k)
+	}
+	for i := 1; r.Type(l.chunk(i)) != ""; i++ {
+		r.Delete(l.chunk(i))
+	}
+	var chunk strings.Builder
+	n, inChunk, total := 1, 0, 0
+	for i, member := range all {
+		units := len(utf16.Encode([]rune(member))) + 1
+		if total += units; total > maxList {
+			return nil, &FullError{Definition: l.ix.name, Row: k, Members: len(all)}
+		}
+		if inChunk+units > maxChunk {
+			if err := r.Set(l.chunk(n), chunk.String()); err != nil {
+				return nil, err
+			}
+			chunk.Reset()
+			n, inChunk = n+1, 0
+		}
+		if inChunk > 0 {
+			chunk.WriteByte('/')
+		}
+		chunk.WriteString(member)
+		if inChunk += units; i == len(all)-1 {
+			return r, r.Set(l.chunk(n), chunk.String())
+		}
+	}
+	return r, nil
+}
+
+// Keys returns the keys of the entities that have the value k in a partition, in their order; none where nobody has it. 1 request.
+// Errors: ErrWriteOnly; *keys.KeyError; those of table.Table.GetRow.
+func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
+	all, _, err := l.keys(ctx, t, partition, k)
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", l.ix.name, err)
+	}
+	return all, nil
+}
+
+func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list string, err error) {
+	if err := l.ix.readable(); err != nil {
+		return nil, "", err
+	}
+	pk, err1 := partition.Result()
+	list, err2 := l.ix.row(k, keys.Key{})
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, "", err
+	}
+	row, err := t.GetRow(ctx, keys.Stored(pk, list))
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, list, nil
+	} else if err != nil {
+		return nil, "", err
+	}
+	for _, member := range l.members(row) {
+		all = append(all, keys.Stored(pk, member))
+	}
+	return all, list, nil
+}
+
+// List yields the entities that have the value k in a partition, in the order of their keys. Each is read itself, and passed over
+// where it has another value by then. 1 request, and 1 for each entity, 10 at a time. Errors are those of Keys and of
+// table.Table.Get.
+func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		fail := func(err error) { yield(nil, fmt.Errorf("index %s: %w", l.ix.name, err)) }
+		all, list, err := l.keys(ctx, t, partition, k)
+		if err != nil {
+			fail(err)
+			return
+		}
+		for e, err := range t.GetMany(ctx, all...) {
+			if errors.Is(err, table.ErrNotFound) {
+				continue
+			}
+			if err == nil {
+				e, err = l.ix.having(e, list)
+			}
+			if err != nil {
+				fail(err)
+				return
+			}
+			if e != nil && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// department is an entity of another type in the partition, which holds the details of its head: the worker with the address a.
+type department struct {
+	Name      string
+	Budget    int
+	HeadLast  string
+	HeadEmail string
+}
+
+var (
+	depts = table.Schema[department]{
+		Partition: keys.Bind1(dept, func(d *department) *string { return &d.Name }),
+		Row:       keys.Const[department]("department"),
+	}
+	teams = index.NewLists("team", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
+		&index.ListOptions{Property: "EmployeeIDs"})
+	ages = index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
+	head = index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "a" }, last, email)
+)
+
+func three() []index.Definition[worker] { return []index.Definition[worker]{teams, ages, head} }
+
+// sharedRight tells whether lists, summaries and details are what they should be, by a full scan, and nothing else is there.
+func sharedRight(s *storagetest.Service) error {
+	type group struct{ ages []int64 }
+	members, groups := map[string][]string{}, map[string]*group{}
+	want, got := map[string]string{}, map[string]string{}
+	heads := []string{}
+	for _, r := range s.Rows("staff") {
+		kind, _, _ := strings.Cut(r.RowKey, "_")
+		switch kind {
+		case "w":
+			name, _ := r.Get("Last").(string)
+			if r.Get("Email") == "a" {
+				heads = append(heads, fmt.Sprint(r.RowKey, name, "a"))
+			}
+			if name == "" {
+				continue
+			}
+			members[name] = append(members[name], r.RowKey)
+			if groups[name] == nil {
+				groups[name] = &group{}
+			}
+			if n, _ := r.Get("Age").(int64); n > 0 {
+				groups[name].ages = append(groups[name].ages, n)
+			}
+		case "team":
+			got[r.RowKey] = fmt.Sprint(r.Get("EmployeeIDs"))
+		case "ages":
+			got[r.RowKey] = fmt.Sprint(r.Get("Count"), r.Get("AgeCount"), r.Get("AgeSum"), r.Get("AgeMin"), r.Get("AgeMax"))
+		case "department":
+			if owner := r.Get("HeadRowKey"); owner != nil {
+				got["head"] = fmt.Sprint(owner, r.Get("HeadLast"), r.Get("HeadEmail"))
+			}
+			if r.Get("Budget") != int64(7) {
+				return fmt.Errorf("the department's own columns are lost: %v", r)
+			}
+		default:
+			return fmt.Errorf("%s is left", r.RowKey)
+		}
+	}
+	if len(heads) > 1 {
+		return fmt.Errorf("two heads: %q", heads)
+	} else if len(heads) == 1 {
+		want["head"] = heads[0]
+	}
+	for name, all := range members {
+		want["team_"+name] = strings.Join(all, "/")
+		g := groups[name].ages
+		var sum, least, most int64
+		for _, n := range g {
+			sum += n
+		}
+		if len(g) > 0 {
+			least, most = slices.Min(g), slices.Max(g)
+		}
+		want["ages_"+name] = fmt.Sprint(int64(len(all)), int64(len(g)), sum, least, most)
+	}
+	if !maps.Equal(got, want) {
+		return fmt.Errorf("%v, not %v", got, want)
+	}
+	return nil
+}
+
+// campus is an office with a department and what is shared.
+func campus(t *testing.T) (*table.Table[worker], *table.Table[department], *storagetest.Service) {
+	t.Helper()
+	staff, s := office(t, three()...)
+	d := openAs(s.ConnectionString(), s, depts)
+	_, err := d.Insert(context.Background(), &department{Name: "S", Budget: 7})
+	check(err)
+	s.Count()
+	return staff, d, s
+}
+
+func allRight(t *testing.T, s *storagetest.Service) {
+	t.Helper()
+	if err := sharedRight(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSharedRequests: what writes and reads cost where several entities share a row.
+func TestSharedRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := campus(t)
+	did := func(what, want string) {
+		t.Helper()
+		expect(t, what, s.Count(), want)
+		allRight(t, s)
+		s.Count()
+	}
+	var es []*table.Entity[worker]
+	for i, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"S", 2, "Jones", "b", 40, nil}, {"S", 3, "Jones", "", 50, nil}} {
+		e, err := staff.Insert(ctx, &w)
+		check(err)
+		es = append(es, e)
+		did(fmt.Sprint("insert ", i), []string{"3 get, 1 transaction", "2 get, 1 transaction", "2 get, 1 transaction"}[i])
+	}
+	check(staff.Merge(ctx, es[1], email.Set("x")))
+	did("what changes nothing shared", "1 merge")
+	check(staff.Merge(ctx, es[1], age.Set(41)))
+	did("a measure in the middle", "1 get, 1 transaction")
+	check(staff.Merge(ctx, es[2], age.Set(45)))
+	did("the greatest goes down", "1 get, 1 query, 1 transaction")
+	check(staff.Merge(ctx, es[1], last.Set("Smith")))
+	did("a change of name", "4 get, 1 transaction") // both lists, both summaries
+	check(staff.Merge(ctx, es[0], email.Set("")))
+	did("a head who resigns", "1 get, 1 transaction")
+	_, err := table.Transact(ctx, staff.MergeOp(es[1], email.Set("a")), staff.DeleteOp(es[2]))
+	check(err)
+	did("two in one transaction", "3 get, 1 query, 1 transaction")
+
+	k, err := teams.Keys(ctx, staff, sales, "Jones")
+	check(err)
+	expect(t, "members", k, []keys.Key{at(1)})
+	expect(t, "members", s.Count(), "1 get")
+	expect(t, "list", ids(t, teams.List(ctx, staff, sales, "Smith")), []int{2})
+	expect(t, "list", s.Count(), "2 get")
+	if k, err := teams.Keys(ctx, staff, sales, "Nobody"); err != nil || len(k) != 0 {
+		t.Error(k, err)
+	}
+	s.Count()
+	g, err := ages.Get(ctx, staff, sales, "Smith")
+	check(err)
+	expect(t, "summary", *g, index.Group[string]{Value: "Smith", Count: 1, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 41, Min: 41, Max: 41}}})
+	expect(t, "summary", s.Count(), "1 get")
+	var groups []string
+	for g, err := range ages.All(ctx, staff, sales) {
+		check(err)
+		groups = append(groups, fmt.Sprint(g.Value, g.Count))
+	}
+	expect(t, "summaries", groups, []string{"Jones1", "Smith1"})
+	expect(t, "summaries", s.Count(), "1 query")
+	if g, err := ages.Get(ctx, staff, sales, "Nobody"); err != nil || g.Count != 0 {
+		t.Error(g, err)
+	}
+	sd, err := d.Get(ctx, keys.At(sales, keys.Raw("department")))
+	check(err)
+	expect(t, "details", sd.Value, department{"S", 7, "Smith", "a"})
+}
+
+// TestDetails: the other entity is somebody's: what races with it, what it is not, and who has it already.
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := campus(t)
+	es := hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	at := keys.At(sales, keys.Raw("department"))
+	before, err := d.Get(ctx, at)
+	check(err)
+	check(staff.Merge(ctx, es[0], email.Set("a")))
+	allRight(t, s)
+
+	// Who has read the department before finds it changed.
+	before.Value.Budget = 8
+	if err := d.Replace(ctx, before); !errors.Is(err, table.ErrChanged) {
+		t.Error(err)
+	}
+	// Its own writers keep the details.
+	if _, err := d.Update(ctx, at, func(d *department) error { d.Budget = 7; return nil }); err != nil {
+		t.Error(err)
+	}
+	allRight(t, s)
+	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrTaken) {
+		t.Error(err)
+	}
+	// A new head, the old one gone, in one transaction; the other order meets that it is taken.
+	_, err = table.Transact(ctx, staff.DeleteOp(es[0]), staff.MergeOp(es[1], email.Set("a")))
+	check(err)
+	allRight(t, s)
+	check(staff.Merge(ctx, es[1], last.Set("Smith")))
+	allRight(t, s)
+
+	// Without a department nobody can be its head.
+	_, err = staff.Insert(ctx, &worker{"T", 1, "Jones", "a", 30, nil})
+	var de *table.DerivedError
+	if !errors.Is(err, index.ErrNoTarget) || !errors.As(err, &de) || de.Maintainer != "head" {
+		t.Error(err)
+	}
+	check(d.DeleteAny(ctx, at))
+	check(staff.Merge(ctx, es[1], email.Set("")))
+
+	// A department with derived rows of its own is not written behind their back.
+	byBudget, err := index.Attach(d, nil, index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, nil))
+	check(err)
+	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
+	check(err)
+	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrUnknownIndex) {
+		t.Error(err)
+	}
+}
+
+// TestFullList: a list that is full refuses, and says what has no such limit; nothing is lost.
+func TestFullList(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, teams)
+	const most = 500 << 10 / 9 // w_000000 and what separates it
+	rows := openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
+	list := &table.Row{Key: keys.At(sales, keys.Raw("team_Jones"))}
+	for at, n := 0, 1; at < most; n++ {
+		var part []string
+		for ; len(part) < 3000 && at < most; at++ {
+			part = append(part, fmt.Sprintf("w_%06d", at))
+		}
+		name := "EmployeeIDs"
+		if n > 1 {
+			name += fmt.Sprint(n)
+		}
+		check(list.Set(name, strings.Join(part, "/")))
+	}
+	_, err := rows.Insert(ctx, list)
+	check(err)
+	s.Count()
+	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})
+	var full *index.FullError
+	if !errors.As(err, &full) || full.Members != most+1 || !strings.Contains(err.Error(), "one row for each member") {
+		t.Fatal(err)
+	}
+	expect(t, "requests", s.Count(), "1 get")
+	// One that is in it already has room.
+	if _, err := staff.Insert(ctx, &worker{"S", 5, "Jones", "", 1, nil}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := teams.Keys(ctx, staff, sales, "Jones")
+	check(err)
+	expect(t, "members", len(k), most)
+	for _, r := range s.Rows("staff") {
+		for _, p := range r.Properties {
+			if v, ok := p.Value.(string); ok && len(v) > 32<<10 {
+				t.Error(p.Name, len(v))
+			}
+		}
+	}
+}
+
+// TestManyMembers: one row for each of 50,000 members of one value: no write reads the others, and the list is read page by page.
+func TestManyMembers(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: 50,000 entities")
+	}
+	ctx := context.Background()
+	staff, s := office(t, byLast)
+	const n = 50_000
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range n {
+			if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
+				return
+			}
+		}
+	}, nil)
+	check(err)
+	s.Count()
+	e, err := staff.Insert(ctx, &worker{"S", n, "Jones", "", 1, nil})
+	check(err)
+	check(staff.Merge(ctx, e, last.Set("Smith")))
+	check(staff.Merge(ctx, e, last.Set("Jones")))
+	expect(t, "requests of a write", s.Count(), "3 transaction")
+	seen := 0
+	for k, err := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: byLast.Value("Jones")}) {
+		check(err)
+		if k != at(seen) {
+			t.Fatal(k, seen)
+		}
+		seen++
+	}
+	expect(t, "members", seen, n+1)
+	expect(t, "requests of the list", s.Count(), "51 query")
+}

@@ -1,0 +1,392 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Measure is a number that entities of a summary have.
+type Measure[T any] struct {
+	Name string                      // of the properties: Age gives AgeCount, AgeSum, AgeMin and AgeMax
+	Of   func(*T) (v int64, ok bool) // ok is false where the entity has none. It must be pure
+}
+
+// Stat is what a summary says of a measure. Min and Max are 0 where Count is.
+type Stat struct {
+	Count, Sum, Min, Max int64
+}
+
+// Group is a summary of the entities that have a value: how many they are, and what their measures come to.
+type Group[K any] struct {
+	Value    K // as its layout reads it
+	Count    int64
+	Measures map[string]Stat
+}
+
+// Summary keeps one entity for each value, with the number of the entities that have it, and the sum, least and greatest of their
+// measures: so that an aggregate is one read. It is right at every instant.
+//
+// All writers of a group share its row: a write that changes a group, or a measure, reads the row first, 1 request more, and is
+// planned again where a rival was faster. Where the least or the greatest of a group leaves, all entities of the partition are
+// read, 1 request for each 1,000. Sums are whole numbers, which do not drift: for money, count cents.
+type Summary[T, K any] struct {
+	ix       *Index[T, K] // its layout, and where its rows are
+	layout   keys.Compound[K]
+	measures []Measure[T]
+}
+
+// SummaryOptions are options of a [Summary]. The zero value counts entities.
+type SummaryOptions[T any] struct {
+	Measures []Measure[T]
+
+	// WriteOnly and Reserved are as in Options.
+	WriteOnly, Reserved bool
+}
+
+// NewSummary defines a summary. What is wrong with a definition is an error of [Attach].
+func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *SummaryOptions[T]) *Summary[T, K] {
+	if o == nil {
+		o = &SummaryOptions[T]{}
+	}
+	s := &Summary[T, K]{
+		ix:       New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved}),
+		measures: slices.Clone(o.Measures),
+	}
+	if layout != nil {
+		s.layout = keys.NamedAs(layout, name)
+	}
+	seen := map[string]bool{"": true}
+	for _, m := range s.measures {
+		if seen[m.Name] || m.Of == nil {
+			s.ix.fail("measures", fmt.Sprintf("the measure %q has no function, or the name of another, or none", m.Name))
+		}
+		if err := new(table.Row).Set(m.Name+"Count", 0); err != nil {
+			s.ix.fail("measures", err.Error())
+		}
+		seen[m.Name] = true
+	}
+	return s
+}
+
+// Name is the name of the definition.
+func (s *Summary[T, K]) Name() string { return s.ix.name }
+
+// Get returns the summary of the entities that have the value k in a partition: of none, where nobody has it. 1 request. Errors:
+// ErrWriteOnly; *keys.KeyError; those of table.Table.GetRow.
+func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
+	fail := func(err error) (*Group[K], error) { return nil, fmt.Errorf("index %s: %w", s.ix.name, err) }
+	pk, err1 := partition.Result()
+	rk, err2 := s.ix.row(k, keys.Key{})
+	if err := errors.Join(s.ix.readable(), err1, err2); err != nil {
+		return fail(err)
+	}
+	row, err := t.GetRow(ctx, keys.Stored(pk, rk))
+	if errors.Is(err, table.ErrNotFound) {
+		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
+	} else if err != nil {
+		return fail(err)
+	}
+	return s.group(row, k), nil
+}
+
+// All yields the summaries of a partition, in the order of their values. 1 request for each 1,000. Errors are those of
+// table.Table.List, and a *keys.KeyError where the layout's values cannot be read back.
+func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
+	return func(yield func(*Group[K], error) bool) {
+		fail := func(err error) { yield(nil, fmt.Errorf("index %s: %w", s.ix.name, err)) }
+		if err := s.ix.readable(); err != nil {
+			fail(err)
+			return
+		}
+		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
+			var k K
+			if err == nil {
+				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.place("")))
+			}
+			if err != nil {
+				fail(err)
+				return
+			}
+			if !yield(s.group(row, k), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Summary[T, K]) group(row *table.Row, k K) *Group[K] {
+	t, _ := s.totalOf(row)
+	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
+	for i, m := range s.measures {
+		g.Measures[m.Name] = t.stats[i]
+	}
+	return g
+}
+
+// total is what a row of a summary holds.
+type total struct {
+	count int64
+	stats []Stat
+}
+
+// share is what one entity adds to its group: where it is, and its measures; nil for those that it lacks.
+type share struct {
+	row    string
+	values []*int64
+}
+
+func (s share) texts() []string {
+	if s.row == "" {
+		return nil
+	}
+	texts := []string{s.row}
+	for _, v := range s.values {
+		if v == nil {
+			texts = append(texts, "")
+		} else {
+			texts = append(texts, strconv.FormatInt(*v, 10))
+		}
+	}
+	return texts
+}
+
+// shareOf reads what texts has written; values of measures that have come since are missing.
+func (s *Summary[T, K]) shareOf(texts []string) (sh share, current bool) {
+	if len(texts) == 0 {
+		return share{}, true
+	}
+	sh = share{row: texts[0], values: make([]*int64, len(s.measures))}
+	for i, text := range texts[1:] {
+		if i < len(sh.values) && text != "" {
+			if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+				sh.values[i] = &v
+			}
+		}
+	}
+	return sh, len(texts) == 1+len(s.measures)
+}
+
+// share is what an entity should add.
+func (s *Summary[T, K]) share(v *T, k keys.Key) (share, error) {
+	rows, err := s.ix.rows(v, k)
+	if err != nil || len(rows) == 0 {
+		return share{}, err
+	}
+	sh := share{row: rows[0], values: make([]*int64, len(s.measures))}
+	for i, m := range s.measures {
+		type result struct {
+			v  int64
+			ok bool
+		}
+		of := func(v *T) result { n, ok := m.Of(v); return result{n, ok} }
+		r, err := call(s.ix.name, of, v)
+		if err != nil {
+			return sh, err
+		}
+		if again, err := call(s.ix.name, of, v); err != nil || again != r {
+			return sh, &DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure"}
+		}
+		if r.ok {
+			sh.values[i] = &r.v
+		}
+	}
+	return sh, nil
+}
+
+// totalOf reads a row, nil for none. whole is false where it is not what a summary writes.
+func (s *Summary[T, K]) totalOf(row *table.Row) (t total, whole bool) {
+	t.stats = make([]Stat, len(s.measures))
+	if row == nil {
+		return t, false
+	}
+	whole = true
+	get := func(name string) int64 {
+		v, _ := row.Get(name)
+		n, ok := v.(int64)
+		whole = whole && ok
+		return n
+	}
+	t.count = get("Count")
+	for i, m := range s.measures {
+		t.stats[i] = Stat{get(m.Name + "Count"), get(m.Name + "Sum"), get(m.Name + "Min"), get(m.Name + "Max")}
+	}
+	return t, whole && t.count > 0
+}
+
+// row is the row of a total.
+func (s *Summary[T, K]) row(k keys.Key, t total) (*table.Row, error) {
+	r := &table.Row{Key: k}
+	err := r.Set("Count", t.count)
+	for i, m := range s.measures {
+		for name, v := range map[string]int64{"Count": t.stats[i].Count, "Sum": t.stats[i].Sum, "Min": t.stats[i].Min, "Max": t.stats[i].Max} {
+			err = errors.Join(err, r.Set(m.Name+name, v))
+		}
+	}
+	return r, err
+}
+
+// add adds a share.
+func (t *total) add(sh share) error {
+	t.count++
+	for i, v := range sh.values {
+		if v == nil {
+			continue
+		}
+		s := &t.stats[i]
+		if *v > 0 && s.Sum > math.MaxInt64-*v || *v < 0 && s.Sum < math.MinInt64-*v {
+			return errOverflow
+		}
+		if s.Sum += *v; s.Count == 0 {
+			s.Min, s.Max = *v, *v
+		}
+		s.Count, s.Min, s.Max = s.Count+1, min(s.Min, *v), max(s.Max, *v)
+	}
+	return nil
+}
+
+var errOverflow = errors.New("a sum is more than 64 bits hold")
+
+// remove takes a share away. It is false where the rest cannot be told from that: an extreme has left, or the row was wrong.
+func (t *total) remove(sh share) bool {
+	t.count--
+	known := t.count >= 0
+	for i, v := range sh.values {
+		if v == nil {
+			continue
+		}
+		s := &t.stats[i]
+		s.Count, s.Sum = s.Count-1, s.Sum-*v
+		switch {
+		case s.Count < 0 || *v < s.Min || *v > s.Max:
+			known = false
+		case s.Count == 0:
+			known = known && s.Sum == 0
+			*s = Stat{}
+		case *v == s.Min || *v == s.Max:
+			known = false
+		}
+	}
+	return known
+}
+
+// summaries keeps the rows of a Summary.
+type summaries[T, K any] struct {
+	*Summary[T, K]
+	table *table.Table[T]
+}
+
+func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &summaries[T, K]{s, t}
+	if s.ix.fault != nil {
+		return m, s.ix.fault
+	}
+	return m, s.ix.probe(&copies[T, K]{Index: s.ix, table: t})
+}
+
+// MaxRows is the group that is left and the one that is joined.
+func (m *summaries[T, K]) MaxRows() int { return 2 }
+
+func (m *summaries[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
+
+// Maintain takes away what the entity has added, as it remembers, and adds what it should. Every change of either writes the row,
+// whatever comes of it: so who counts anew from all entities meets all changes at the row.
+func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+	had, current := m.shareOf(c.Remembered())
+	want, err := m.share(c.New, c.Key)
+	if err != nil {
+		return err
+	}
+	c.Remember(want.texts()...)
+	same := current && slices.Equal(had.texts(), want.texts())
+	if same && !(forced(ctx) && want.row != "") {
+		return nil
+	}
+	if had.row != "" && had.row != want.row {
+		if err := m.change(ctx, p, c.Key, had.row, &had, nil, current); err != nil {
+			return err
+		}
+	}
+	switch {
+	case want.row == "":
+		return nil
+	case had.row == want.row:
+		return m.change(ctx, p, c.Key, want.row, &had, &want, current && !forced(ctx))
+	}
+	return m.change(ctx, p, c.Key, want.row, nil, &want, true)
+}
+
+// change takes a share away from a group and adds another. known tells that the first is what was added.
+func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys.Key, group string, less, more *share, known bool) error {
+	k := keys.Stored(entity.PartitionKey(), group)
+	row, err := p.Load(ctx, k.Row())
+	if err != nil {
+		return err
+	}
+	t, whole := m.totalOf(row)
+	if less != nil {
+		known = known && whole && t.remove(*less)
+	} else {
+		known = known && (whole || row == nil)
+	}
+	if !known {
+		if t, err = m.count(p.Scan(ctx, m.table.Range()), group); err != nil {
+			return err
+		}
+	}
+	if more != nil {
+		if err := t.add(*more); err != nil {
+			return err
+		}
+	}
+	if t.count == 0 {
+		if row == nil {
+			return nil
+		}
+		return p.Remove(k.Row())
+	}
+	if row, err = m.row(k, t); err != nil {
+		return err
+	}
+	return p.Put(row)
+}
+
+// count makes the total of a group anew, of what its entities remember to have added.
+func (s *Summary[T, K]) count(rows iter.Seq2[*table.Row, error], group string) (total, error) {
+	all, err := s.countAll(rows)
+	if t, ok := all[group]; ok {
+		return *t, err
+	}
+	return total{stats: make([]Stat, len(s.measures))}, err
+}
+
+// countAll makes the totals of all groups.
+func (s *Summary[T, K]) countAll(rows iter.Seq2[*table.Row, error]) (map[string]*total, error) {
+	all := map[string]*total{}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		sh, _ := s.shareOf(row.Remembered(s.ix.name))
+		if sh.row == "" {
+			continue
+		}
+		if all[sh.row] == nil {
+			all[sh.row] = &total{stats: make([]Stat, len(s.measures))}
+		}
+		if err := all[sh.row].add(sh); err != nil {
+			return nil, err
+		}
+	}
+	maps.DeleteFunc(all, func(_ string, t *total) bool { return t.count == 0 })
+	return all, nil
+}

@@ -1,0 +1,93 @@
+package table
+
+import (
+	"context"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Scan yields the rows of a range of the partition as the transaction leaves them as far as it is planned, but for that of the
+// entity whose turn it is: what a shared row is made of anew, such as the least of a group when the least has gone. What is read
+// is not protected: Load and write a row that every writer of the range writes. 1 request for each 1,000 rows; an error ends it,
+// and the write.
+func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error] {
+	return func(yield func(*Row, error) bool) {
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+			return
+		}
+		var f filter[Row]
+		f.key(edm.PartitionKey, "eq", p.partition)
+		f.rows(rows)
+		stopped := false
+		err := p.core.each(ctx, f.b.String(), func(r *Row) bool {
+			rk := r.Key.RowKey()
+			_, planned := p.planned[rk]
+			if planned || rk == p.key.RowKey() || !rows.Contains(rk) {
+				return true
+			}
+			stopped = !yield(r, nil)
+			return !stopped
+		})
+		if err != nil {
+			p.unread = err
+			yield(nil, err)
+			return
+		}
+		for rk, raw := range p.planned {
+			if stopped || raw == nil || rk == p.key.RowKey() || !rows.Contains(rk) {
+				continue
+			}
+			columns, err := columnsOf(raw)
+			if stopped = !yield(&Row{Key: keys.Stored(p.partition, rk), columns: columns}, err); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// each calls f for the rows of a filter, of whatever type, until it returns false.
+func (c *core) each(ctx context.Context, filter string, f func(*Row) bool) error {
+	for p := c.rows(filter, ""); !p.at.done; {
+		body, err := p.next(ctx, 0)
+		if err != nil {
+			return err
+		}
+		stopped, bad := false, error(nil)
+		r := edm.NewReader(body)
+		err = r.Page(func(in edm.Entity) bool {
+			columns, cerr := r.Columns()
+			if bad = cerr; bad != nil {
+				return false
+			}
+			stopped = !f(&Row{keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, columns})
+			return !stopped
+		})
+		if err = either(bad, err); err != nil || stopped {
+			return err
+		}
+		p.turn()
+	}
+	return nil
+}
+
+// Untyped is the same table as rows of any type, without the maintainers of this handle: for programs that look after rows which
+// are no entities. Its queries see all but the library's own rows.
+func (t *Table[T]) Untyped() *Table[Row] {
+	plan, _ := edm.NewPlan(emptyType, nil)
+	return &Table[Row]{core: *t.core.plain(), plan: plan}
+}
+
+// Maintains tells whether a maintainer of this name is attached to the handle.
+func (t *Table[T]) Maintains(name string) bool {
+	for _, m := range t.maintainers {
+		if m.Name() == name {
+			return true
+		}
+	}
+	return false
+}
