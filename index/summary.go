@@ -308,7 +308,7 @@ func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.
 	}
 	c.Remember(want.texts()...)
 	same := current && slices.Equal(had.texts(), want.texts())
-	if same && !(forced(ctx) && want.row != "") {
+	if same {
 		return nil
 	}
 	if had.row != "" && had.row != want.row {
@@ -320,7 +320,7 @@ func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.
 	case want.row == "":
 		return nil
 	case had.row == want.row:
-		return m.change(ctx, p, c.Key, want.row, &had, &want, current && !forced(ctx))
+		return m.change(ctx, p, c.Key, want.row, &had, &want, current)
 	}
 	return m.change(ctx, p, c.Key, want.row, nil, &want, true)
 }

@@ -49,6 +49,13 @@ func (r *Row) Keep(properties ...string) *Row {
 	return c
 }
 
+// Bare is the row without its life and what maintainers remember of it: what a full copy of it holds.
+func (r *Row) Bare() *Row {
+	c := *r
+	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, ixMoreProperty)
+	return &c
+}
+
 // Same tells whether two rows hold the same properties, whatever their keys, and whichever writes they are from.
 func (r *Row) Same(other *Row) bool {
 	a, b := without(slices.Clone(r.columns), opProperty), without(slices.Clone(other.columns), opProperty)

@@ -53,7 +53,7 @@ func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Row{Key: c.Key, columns: without(columns, lifeProperty, ixProperty, ixMoreProperty)}, nil
+	return (&Row{Key: c.Key, columns: columns}).Bare(), nil
 }
 
 // Life tells lives of an entity apart: one that was deleted and inserted again has another. It is given when it is first asked

@@ -75,11 +75,25 @@ func (c *core) each(ctx context.Context, filter string, f func(*Row) bool) error
 	return nil
 }
 
-// Untyped is the same table as rows of any type, without the maintainers of this handle: for programs that look after rows which
-// are no entities. Its queries see all but the library's own rows.
-func (t *Table[T]) Untyped() *Table[Row] {
+// Untyped is the same table as rows of any type, without the maintainers of this handle, for programs that look after derived
+// rows: it writes rows of the library, too. named tells whether rows that it writes carry the name of the write, as entities do and
+// derived rows of several entities do not.
+func (t *Table[T]) Untyped(named bool) *Table[Row] {
 	plan, _ := edm.NewPlan(emptyType, nil)
-	return &Table[Row]{core: *t.core.plain(), plan: plan}
+	u := &Table[Row]{core: *t.core.plain(), plan: plan, derivedRows: true}
+	u.opt.NoOp = u.opt.NoOp || !named
+	return u
+}
+
+// Whole is the row as an entity, also where it is a copy, for writes of the copy itself.
+func (t *Table[T]) Whole(row *Row) (*Entity[Row], error) {
+	w := edm.NewWriter(nil, row.Key.PartitionKey(), row.Key.RowKey())
+	row.write(w)
+	body, err := w.Finish()
+	if err != nil {
+		return nil, t.opError("Whole", row.Key, err)
+	}
+	return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, raw: body}, nil
 }
 
 // Maintains tells whether a maintainer of this name is attached to the handle.

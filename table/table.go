@@ -79,6 +79,7 @@ type Table[T any] struct {
 	plan   *edm.Plan
 
 	maintainers []Maintainer[T]
+	derivedRows bool // it writes rows that begin as the library's do
 
 	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
 	verify bool

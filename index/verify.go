@@ -1,0 +1,239 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// FaultKind is what can be wrong with what is derived from an entity.
+type FaultKind int
+
+// The kinds of faults.
+const (
+	Missing   FaultKind = iota + 1 // a row that should be there is not
+	Dangling                       // a row is there that should not be
+	Stale                          // a row does not hold what it should
+	Forgotten                      // the rows are right, and the entity does not know of them
+	Conflict                       // two entities have one unique value; not repaired, for nobody knows whose it is
+)
+
+// String returns the kind in a word.
+func (k FaultKind) String() string {
+	if names := [...]string{"no fault", "missing", "dangling", "stale", "forgotten", "conflict"}; k >= 0 && int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("FaultKind(%d)", int(k))
+}
+
+// Fault is one thing that is wrong.
+type Fault struct {
+	Definition string
+	Kind       FaultKind
+	Row        keys.Key // that is derived
+	Entity     keys.Key // that it is, or should be, derived from; zero for summaries
+	Repaired   bool
+	Err        error // why it could not be repaired
+}
+
+// Report is what [Verify] has found so far.
+type Report struct {
+	Partitions int // that were looked at
+	Entities   int // that were read
+	Rows       int // derived rows that were read
+	Faults     map[FaultKind]int
+	Repaired   int
+	Failed     int // faults that could not be repaired
+
+	// Token is where it stands: behind the last partition that it is done with.
+	Token string
+}
+
+// Sound tells whether nothing was found that is still wrong.
+func (r *Report) Sound() bool {
+	n := 0
+	for _, of := range r.Faults {
+		n += of
+	}
+	return n == r.Repaired
+}
+
+// VerifyOptions are options of [Verify]. The zero value looks at the whole table and changes nothing.
+type VerifyOptions struct {
+	// Partition is the only one to be looked at. Unset means all, one after the other.
+	Partition keys.Enc
+
+	// Repair makes right what is wrong. Otherwise it is only reported.
+	Repair bool
+
+	// Token is that of a Report, to go on behind the partitions that it is done with.
+	Token string
+
+	// Rate is how many rows are read and written in a second at most; 0 means no limit.
+	Rate int
+
+	// Fault is told each fault, and Progress how far it has come: after each 1,000 entities and each partition. Neither is called
+	// by two goroutines at once.
+	Fault    func(Fault)
+	Progress func(Report)
+}
+
+// Verify compares what the definitions have derived with the entities of a table, and makes it right if it is told to: rows that
+// other programs have written or deleted, that were made by a key function of an earlier release, and those of a definition that
+// is new. It is safe while others write: what it takes for a fault it reads once more, in an order in which no write can pass
+// for one, and what it repairs it repairs by a write of the entity by its ETag, or of the row by its own. Entities and rows
+// without faults are not written.
+//
+// The table must be a handle that the definitions are attached to. Each partition is read once: its derived rows, of which it
+// keeps a few bytes each in memory, and then its entities. It can be ended and taken up again between partitions; what was
+// repaired stays repaired.
+//
+// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition; 4 to 7 for each fault. Entities that
+// a new definition has never seen are written together, as many as a transaction holds. Errors: *DefinitionError for a definition
+// that is not attached; *table.ValueError for a damaged token; those of reading. The report is right in any case. Signatures for
+// ranges of keys show it part of the table only, and so faults that are none: do not use it with those.
+func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, definitions ...Definition[T]) (Report, error) {
+	v := &verifier[T]{table: t, seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
+	if o != nil {
+		v.opt = *o
+	}
+	v.report.Token = v.opt.Token
+	if err := v.all(ctx, definitions); err != nil {
+		return v.report, fmt.Errorf("index: Verify %s: %w", t.Name(), err)
+	}
+	return v.report, nil
+}
+
+// verifier is a Verify under way.
+type verifier[T any] struct {
+	table *table.Table[T]
+	opt   VerifyOptions
+	defs  []maintainer[T]
+	seed  maphash.Seed
+	next  time.Time // when more rows may be read or written
+
+	mu     sync.Mutex
+	report Report
+}
+
+func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) error {
+	for _, d := range definitions {
+		if d == nil || !v.table.Maintains(d.Name()) {
+			return &DefinitionError{Definition: nameOf(d), Field: "table", Reason: "does not keep it: use the handle that Attach has returned"}
+		}
+		m, err := d.maintainer(v.table)
+		if err != nil {
+			return err
+		}
+		v.defs = append(v.defs, m)
+	}
+	after, err := parseToken(v.opt.Token)
+	if err != nil {
+		return err
+	}
+	if v.opt.Partition.IsSet() {
+		pk, err := v.opt.Partition.Result()
+		if err != nil {
+			return err
+		}
+		return v.partition(ctx, pk)
+	}
+	for pk, err := range v.table.Partitions(ctx) {
+		if err != nil {
+			return err
+		}
+		if s := pk.String(); after == nil || keys.Compare(s, *after) > 0 {
+			if err := v.partition(ctx, s); err != nil {
+				return err
+			}
+			v.report.Token = tokenOf(s)
+			v.progress()
+		}
+	}
+	return nil
+}
+
+func nameOf[T any](d Definition[T]) string {
+	if d == nil {
+		return ""
+	}
+	return d.Name()
+}
+
+// A token is a PartitionKey, with a sign before it that says of which form it is.
+func tokenOf(pk string) string { return "1:" + pk }
+
+func parseToken(s string) (*string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	if len(s) < 2 || s[:2] != "1:" {
+		return nil, &table.ValueError{Field: "Token", Reason: "is not one that Verify has made"}
+	}
+	s = s[2:]
+	return &s, nil
+}
+
+func (v *verifier[T]) progress() {
+	if v.opt.Progress == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := v.report
+	r.Faults = map[FaultKind]int{}
+	for k, n := range v.report.Faults {
+		r.Faults[k] = n
+	}
+	v.opt.Progress(r)
+}
+
+// found notes a fault.
+func (v *verifier[T]) found(f Fault) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.report.Faults[f.Kind]++
+	switch {
+	case f.Repaired:
+		v.report.Repaired++
+	case f.Err != nil:
+		v.report.Failed++
+	}
+	if v.opt.Fault != nil {
+		v.opt.Fault(f)
+	}
+}
+
+// pace waits until n more rows may be read or written.
+func (v *verifier[T]) pace(ctx context.Context, n int) error {
+	if v.opt.Rate <= 0 {
+		return ctx.Err()
+	}
+	v.mu.Lock()
+	now := time.Now()
+	if v.next.Before(now) {
+		v.next = now
+	}
+	wait := v.next.Sub(now)
+	v.next = v.next.Add(time.Duration(n) * time.Second / time.Duration(v.opt.Rate))
+	v.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// rounds is how often a fault is looked at that others change meanwhile.
+const rounds = 8
+
+var errBusy = errors.New("others change it all the time")

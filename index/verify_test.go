@@ -1,0 +1,451 @@
+package index_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// byHand is the table as another program writes it.
+func byHand(s *storagetest.Service) *table.Table[table.Row] {
+	return openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
+}
+
+func rowAt(s string) keys.Key { return keys.Stored("S", s) }
+
+// verify is Verify of definitions, with the faults in words.
+func verify(t *testing.T, staff *table.Table[worker], o index.VerifyOptions, definitions ...index.Definition[worker]) (index.Report, map[string]bool) {
+	t.Helper()
+	faults := map[string]bool{}
+	o.Fault = func(f index.Fault) {
+		faults[fmt.Sprint(f.Definition, " ", f.Kind, " ", f.Row.RowKey(), " ", f.Entity.RowKey())] = true
+		if f.Err != nil {
+			t.Log(f)
+		}
+	}
+	r, err := index.Verify(context.Background(), staff, &o, definitions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, faults
+}
+
+// TestVerify: each kind of fault of each kind of definition is found, repaired, and then gone; nothing else is.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	set := func(r *table.Row, name string, v any) *table.Row { check(r.Set(name, v)); return r }
+	for what, c := range map[string]struct {
+		definitions []index.Definition[worker]
+		harm        func(rows *table.Table[table.Row])
+		want        []string
+	}{
+		"a copy deleted": {four(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("email_a"))) },
+			[]string{"email missing email_a w_000001"}},
+		"a pointer deleted": {four(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) },
+			[]string{"last missing last_Jones!_w_000001 w_000001"}},
+		"a copy changed": {four(), func(rows *table.Table[table.Row]) {
+			check(rows.MergeAny(ctx, rowAt("email_a"), table.PropertyOf[string]("Last").Set("x")))
+		}, []string{"email stale email_a w_000001"}},
+		"a projection changed": {four(), func(rows *table.Table[table.Row]) {
+			check(rows.MergeAny(ctx, rowAt("age_030_w_000001"), table.PropertyOf[int64]("Age").Set(31)))
+		}, []string{"age stale age_030_w_000001 w_000001"}},
+		"an entity deleted": {four(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, at(1))) }, []string{
+			"email dangling email_a w_000001", "last dangling last_Jones!_w_000001 w_000001", "age dangling age_030_w_000001 w_000001",
+			"tag dangling ~x|tag_x_w_000001 w_000001", "tag dangling ~x|tag_y_w_000001 w_000001"}},
+		"an entity changed by another program": {four(), func(rows *table.Table[table.Row]) {
+			e, err := rows.Get(ctx, at(1))
+			check(err)
+			row := set(&table.Row{Key: e.Key}, "Last", "Smith")
+			_, err = rows.Upsert(ctx, set(set(row, "Email", "new"), "Age", 30), table.ReplaceExisting)
+			check(err)
+		}, []string{
+			"email dangling email_a w_000001", "email missing email_new w_000001", "last dangling last_Jones!_w_000001 w_000001", "last missing last_Smith!_w_000001 w_000001",
+			"age stale age_030_w_000001 w_000001", "tag dangling ~x|tag_x_w_000001 w_000001", "tag dangling ~x|tag_y_w_000001 w_000001"}},
+		"an entity that another program has written anew": {four(), func(rows *table.Table[table.Row]) {
+			e, err := rows.Get(ctx, at(1))
+			check(err)
+			row := &table.Row{Key: e.Key}
+			for name, v := range e.Value.All() {
+				if !strings.HasPrefix(name, "_") {
+					set(row, name, v)
+				}
+			}
+			_, err = rows.Upsert(ctx, row, table.ReplaceExisting)
+			check(err)
+		}, []string{"email stale email_a w_000001", "tag stale ~x|tag_x_w_000001 w_000001", "tag stale ~x|tag_y_w_000001 w_000001",
+			"last forgotten last_Jones!_w_000001 w_000001", "age forgotten age_030_w_000001 w_000001"}},
+		"somebody else's row": {four(), func(rows *table.Table[table.Row]) {
+			_, err := rows.Insert(ctx, set(&table.Row{Key: keys.At(sales, keys.Raw("other"))}, "X", 1))
+			check(err)
+			check(rows.DeleteAny(ctx, keys.At(sales, keys.Raw("other"))))
+		}, nil},
+		"a list deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("team_Jones"))) },
+			[]string{"team missing team_Jones w_000001", "team missing team_Jones w_000002"}},
+		"a stranger in a list": {three(), func(rows *table.Table[table.Row]) {
+			check(rows.MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001/w_000002/w_000003/w_000009")))
+		}, []string{"team dangling team_Jones w_000003", "team dangling team_Jones w_000009"}},
+		"an empty list": {three(), func(rows *table.Table[table.Row]) {
+			_, err := rows.Insert(ctx, set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""))
+			check(err)
+			e, err := rows.Get(ctx, keys.At(sales, keys.Raw("team_Nobody")))
+			check(err)
+			_ = e
+		}, []string{"team dangling team_Nobody "}},
+		"a summary deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("ages_Jones"))) },
+			[]string{"ages missing ages_Jones "}},
+		"a summary changed": {three(), func(rows *table.Table[table.Row]) {
+			check(rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
+		}, []string{"ages stale ages_Jones "}},
+		"a summary of nobody": {three(), func(rows *table.Table[table.Row]) {
+			_, err := rows.Insert(ctx, set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3))
+			check(err)
+		}, []string{"ages dangling ages_Nobody "}},
+		"details changed": {three(), func(rows *table.Table[table.Row]) {
+			check(rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadLast").Set("x")))
+		}, []string{"head stale department w_000001"}},
+		"details of nobody": {three(), func(rows *table.Table[table.Row]) {
+			check(rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
+		}, []string{"head missing department w_000001", "head dangling department w_000009"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			staff, s := office(t, c.definitions...)
+			shared := len(c.definitions) == 3
+			right := copiesRight
+			if shared {
+				right = sharedRight
+				_, err := openAs(s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+				check(err)
+			}
+			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, nil}, worker{"S", 3, "Cao", "", 50, nil})
+			check(right(s))
+			r, faults := verify(t, staff, index.VerifyOptions{}, c.definitions...)
+			if !r.Sound() || r.Entities != 3 || r.Partitions != 1 || len(faults) > 0 {
+				t.Fatal(r, faults)
+			}
+			c.harm(byHand(s))
+			before := s.Rows("staff")
+			r, faults = verify(t, staff, index.VerifyOptions{}, c.definitions...)
+			want := map[string]bool{}
+			for _, w := range c.want {
+				want[w] = true
+			}
+			expect(t, "faults", faults, want)
+			if r.Sound() != (len(want) == 0) {
+				t.Error(r)
+			}
+			expect(t, "a report changes nothing", s.Rows("staff"), before)
+			r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, c.definitions...)
+			if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
+				t.Error(r)
+			}
+			if err := right(s); err != nil {
+				t.Error(err)
+			}
+			if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, c.definitions...); r.Repaired != 0 {
+				t.Error(r, faults)
+			}
+		})
+	}
+}
+
+// TestConflict: two entities that have one unique value, since somebody has deleted its row by hand, are reported and left alone.
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, byEmail)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	check(byHand(s).DeleteAny(ctx, rowAt("email_a")))
+	hire(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
+	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	expect(t, "faults", faults, map[string]bool{"email conflict email_a w_000001": true})
+	if r.Sound() || r.Faults[index.Conflict] != 1 || r.Repaired != 0 {
+		t.Error(r)
+	}
+	// Whoever gives the value up ends it.
+	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Email = "b"; return nil })
+	check(err)
+	r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	if !r.Sound() {
+		t.Error(r)
+	}
+	if e, err := byEmail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
+		t.Error(e, err)
+	}
+}
+
+// TestNewKeyFunction: rows that an earlier release has made by another function are found, and go.
+func TestNewKeyFunction(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	was := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, nil)
+	is := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Email), true }, nil)
+	old, s := office(t, was)
+	hire(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
+	plain := openAs(s.ConnectionString(), s, schema)
+	staff, err := index.Attach(plain, nil, is)
+	check(err)
+	// A write finds its own old row.
+	check(staff.MergeAny(ctx, at(1), last.Set("Smith")))
+	expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
+	expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
+	expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))
+	r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
+	if !r.Sound() || r.Repaired == 0 {
+		t.Error(r)
+	}
+	expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2, 3})
+	expect(t, "rows", len(s.Rows("staff")), 6)
+
+	// An index goes by a function that gives nothing.
+	gone := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", false }, nil)
+	staff, err = index.Attach(plain, nil, gone)
+	check(err)
+	r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, gone)
+	if !r.Sound() {
+		t.Error(r)
+	}
+	expect(t, "rows", len(s.Rows("staff")), 3)
+	if _, err := plain.Update(ctx, at(2), func(w *worker) error { w.Age++; return nil }); err != nil {
+		t.Error(err) // nobody remembers it any more
+	}
+}
+
+// TestVerifyGoesOn: a verification that was ended is taken up behind the partitions that it was done with, and tells how far it is.
+func TestVerifyGoesOn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, byLast)
+	for _, d := range []string{"A", "B", "C", "D"} {
+		hire(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
+		check(byHand(s).DeleteAny(ctx, keys.Stored(d, "last_Jones!_w_000001")))
+	}
+	ending, cancel := context.WithCancel(ctx)
+	first, err := index.Verify(ending, staff, &index.VerifyOptions{Repair: true, Progress: func(r index.Report) {
+		if r.Partitions == 2 {
+			cancel()
+		}
+	}}, byLast)
+	if !errors.Is(err, context.Canceled) || first.Partitions != 2 || first.Repaired != 2 || first.Token == "" {
+		t.Fatal(first, err)
+	}
+	s.Count()
+	second, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Token: first.Token, Rate: 100_000}, byLast)
+	if err != nil || second.Partitions != 2 || second.Repaired != 2 {
+		t.Fatal(second, err)
+	}
+	one, err := index.Verify(ctx, staff, &index.VerifyOptions{Partition: dept.Of("A")}, byLast)
+	if err != nil || one.Partitions != 1 || !one.Sound() {
+		t.Fatal(one, err)
+	}
+	var ve *table.ValueError
+	if _, err := index.Verify(ctx, staff, &index.VerifyOptions{Token: "x"}, byLast); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	var de *index.DefinitionError
+	if _, err := index.Verify(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
+		t.Error(err)
+	}
+}
+
+// TestVerifyRequests: what it costs where nothing is wrong.
+func TestVerifyRequests(t *testing.T) {
+	t.Parallel()
+	staff, s := office(t, byEmail, byLast)
+	for i := range 30 {
+		hire(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
+	}
+	verify(t, staff, index.VerifyOptions{Partition: sales}, byEmail, byLast)
+	expect(t, "requests", s.Count(), "3 query")
+	check(byHand(s).DeleteAny(context.Background(), rowAt("email_7")))
+	s.Count()
+	verify(t, staff, index.VerifyOptions{Partition: sales}, byEmail, byLast)
+	expect(t, "to be sure of a fault", s.Count(), "3 get, 3 query")
+	verify(t, staff, index.VerifyOptions{Partition: sales, Repair: true}, byEmail, byLast)
+	expect(t, "to repair it", s.Count(), "4 get, 3 query, 2 transaction") // the row that is not there is met and read
+}
+
+// TestLiveTable: a table of 100,000 entities that four programs write to gets three definitions, and ends exact; then 1,000 faults of
+// four kinds are planted, found and repaired, and nothing else is touched.
+func TestLiveTable(t *testing.T) {
+	t.Parallel()
+	n := 100_000
+	if testing.Short() {
+		n = 2_000
+	}
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	plain := openAs(s.ConnectionString(), s, schema)
+	check(plain.Ensure(ctx))
+	make := func(i int) worker {
+		return worker{fmt.Sprint("S", i%10), i, fmt.Sprint("L", i%1000), fmt.Sprint("m", i, "@x"), i % 100, nil}
+	}
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range n {
+			w := make(i)
+			if !yield(plain.InsertOp(&w), nil) {
+				return
+			}
+		}
+	}, nil)
+	check(err)
+	writing := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
+	definitions := []index.Definition[worker]{byEmail, writing, byAge}
+	staff, err := index.Attach(plain, nil, definitions...)
+	check(err)
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	writes := 0
+	var mu sync.Mutex
+	for w := range 4 {
+		rng := rand.New(rand.NewPCG(1, uint64(w)))
+		wg.Go(func() {
+			for !done.Load() {
+				i := rng.IntN(n)
+				v := make(i)
+				k := keys.At(dept.Of(v.Dept), wid.Of(i))
+				var err error
+				switch rng.IntN(4) {
+				case 0, 1:
+					_, err = staff.Update(ctx, k, func(w *worker) error {
+						w.Last, w.Age = fmt.Sprint("N", rng.IntN(50)), rng.IntN(100)
+						return nil
+					})
+				case 2:
+					err = staff.DeleteAny(ctx, k)
+				case 3:
+					v.Email = fmt.Sprint("n", i, "@x")
+					_, err = staff.Upsert(ctx, &v, table.ReplaceExisting)
+				}
+				if err != nil && !errors.Is(err, table.ErrNotFound) {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				writes++
+				mu.Unlock()
+			}
+		})
+	}
+	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, definitions...)
+	done.Store(true)
+	wg.Wait()
+	if err != nil || !r.Sound() {
+		t.Fatal(r, err)
+	}
+	t.Logf("%+v while %d writes were done", r, writes)
+	if err := copiesRightOf("email", "last", "age")(s); err != nil {
+		t.Fatal(err)
+	}
+
+	// 1,000 faults of four kinds, of entities that are all different.
+	rows := byHand(s)
+	planted := map[index.FaultKind]int{}
+	var harmed = map[string]bool{}
+	count := 0
+	each := min(250, n/40)
+	for _, row := range s.Rows("staff") {
+		if !strings.HasPrefix(row.RowKey, "w_") || row.Get("Email") == nil {
+			continue
+		}
+		if count++; count%(n/1300+1) != 0 {
+			continue
+		}
+		mail := keys.Stored(row.PartitionKey, "email_"+strings.ToLower(row.Get("Email").(string)))
+		pointer := keys.Stored(row.PartitionKey, fmt.Sprintf("last_%s!_%s", row.Get("Last"), row.RowKey))
+		kind := index.FaultKind(1 + count/(n/1300+1)%4)
+		if planted[kind] == each {
+			continue
+		}
+		planted[kind]++
+		harmed[row.PartitionKey+row.RowKey] = true
+		switch kind {
+		case index.Missing:
+			check(rows.DeleteAny(ctx, pointer))
+		case index.Stale:
+			check(rows.MergeAny(ctx, mail, table.PropertyOf[int64]("Age").Set(999)))
+		case index.Dangling:
+			owner := row.RowKey
+			row := &table.Row{Key: keys.Stored(row.PartitionKey, "email_nobody"+row.RowKey)}
+			src, err := rows.GetRow(ctx, mail)
+			check(err)
+			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
+			_, err = rows.InsertAt(ctx, row.Key, src.Copy(row.Key))
+			check(err)
+		case index.Forgotten:
+			forget(t, s, row)
+		}
+	}
+	before := map[string]string{}
+	for _, row := range s.Rows("staff") {
+		before[row.PartitionKey+row.RowKey] = row.ETag
+	}
+	for _, repair := range []bool{false, true} {
+		r, err = index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair}, definitions...)
+		check(err)
+		t.Logf("planted %v: %+v", planted, r)
+		want := maps.Clone(planted)
+		want[index.Forgotten] *= len(definitions) // by each of them
+		if !maps.Equal(r.Faults, want) {
+			t.Errorf("planted %v, found %v", planted, r.Faults)
+		}
+	}
+	if !r.Sound() {
+		t.Error(r)
+	}
+	if err := copiesRightOf("email", "last", "age")(s); err != nil {
+		t.Fatal(err)
+	}
+	touched := 0
+	for _, row := range s.Rows("staff") {
+		_, owner, _ := strings.Cut(row.RowKey, "_w_")
+		if sys, _ := row.Get("_sys").(string); sys != "" {
+			owner = sys
+		} else {
+			owner = row.RowKey
+		}
+		if before[row.PartitionKey+row.RowKey] != row.ETag {
+			if touched++; !harmed[row.PartitionKey+owner] {
+				t.Fatalf("%s was touched", row.RowKey)
+			}
+		}
+	}
+	t.Logf("%d of %d rows were written", touched, len(before))
+}
+
+// forget writes an entity as a program does that knows nothing of indexes, by the SDK alone, and leaves the name of the write.
+func forget(t *testing.T, s *storagetest.Service, row storagetest.Row) {
+	t.Helper()
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	columns := map[string]any{"PartitionKey": row.PartitionKey, "RowKey": row.RowKey}
+	for _, p := range row.Properties {
+		if n, is := p.Value.(int64); is {
+			columns[p.Name], columns[p.Name+"@odata.type"] = fmt.Sprint(n), "Edm.Int64"
+		} else if !strings.HasPrefix(p.Name, "_ix") {
+			columns[p.Name] = p.Value
+		}
+	}
+	body, err := json.Marshal(columns)
+	check(err)
+	_, err = acc.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	check(err)
+}
