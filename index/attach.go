@@ -3,6 +3,7 @@ package index
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -37,6 +38,12 @@ func (e *DefinitionError) Error() string {
 // Unwrap returns Err.
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
+// absent tells whether a definition is nil, or a nil pointer.
+func absent(d any) bool {
+	v := reflect.ValueOf(d)
+	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // Attach returns a handle of the same table whose every write keeps what is defined, besides what t keeps already: all verbs,
 // transactions and bulk work. A write from a loaded entity is 1 request as without; verbs that have only a key read the row
 // first; see [table.Table.With]. outbox may be nil where nothing is kept elsewhere. No requests.
@@ -53,8 +60,13 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 	}
 	attached := t
 	var before []maintainer[T]
+	for _, m := range t.Maintainers() {
+		if m, is := m.(maintainer[T]); is {
+			before = append(before, m)
+		}
+	}
 	for _, d := range definitions {
-		if d == nil {
+		if absent(d) {
 			return nil, fmt.Errorf("index: Attach %s: a definition is nil", t.Name())
 		}
 		m, err := d.maintainer(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -21,6 +22,9 @@ func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	m := &copies[T, K]{Index: ix, table: t}
 	if ix.fault != nil {
 		return m, ix.fault
+	}
+	if t.NoOp() && ix.full() {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "must say which fields are copied, or Pointer be set: on a table with Common.NoOp nothing tells whether a full copy is as its entity"}
 	}
 	var err error
 	if m.only, err = t.Properties(ix.opt.Only...); err != nil {
@@ -41,7 +45,7 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	if err != nil {
 		return err
 	}
-	had := c.Remembered()
+	had, form := remembered(c.Remembered())
 	for _, rk := range had {
 		if !slices.Contains(want, rk) {
 			if err := p.Remove(keys.Stored(c.Key.PartitionKey(), rk).Row()); err != nil {
@@ -52,11 +56,12 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	if len(want) == 0 {
 		return nil
 	}
-	c.Remember(want...)
+	c.Remember(append(slices.Clone(want), m.form()...)...)
 	row, same, err := m.contents(c)
 	if err != nil {
 		return err
 	}
+	same = same && slices.Equal(form, m.form())
 	var taken error
 	if m.opt.Unique != NotUnique {
 		taken = ErrTaken
@@ -77,6 +82,28 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		}
 	}
 	return nil
+}
+
+// form tells copies of one kind from those of another; full copies, which are always written, need none. It is remembered behind the
+// RowKeys, and is none, for it begins as none can.
+func (m *copies[T, K]) form() []string {
+	switch {
+	case m.full():
+		return nil
+	case m.opt.Pointer:
+		return []string{"/"}
+	}
+	return []string{"/" + strings.Join(slices.Sorted(slices.Values(m.only)), "/")}
+}
+
+// remembered are the RowKeys that an entity remembers, and the form of the rows.
+func remembered(texts []string) (rows, form []string) {
+	for i, text := range texts {
+		if strings.HasPrefix(text, "/") {
+			return texts[:i], texts[i:]
+		}
+	}
+	return texts, nil
 }
 
 // contents are what the rows of an entity hold, and whether they hold it already.

@@ -38,7 +38,9 @@ type Options[T any] struct {
 	Unique Scope
 
 	// Only are the fields that a copy holds; empty means all. What a look-up then returns is a value to read, with these fields
-	// and those of the key: to write the entity, Get it. The fields must hold whatever the key function uses.
+	// and those of the key: to write the entity, Get it. The fields must hold whatever the key function uses. A copy that is of an
+	// older version than the schema, or was made as another kind of copy, cannot be read for the entity: look-ups then read the
+	// entity itself, for 1 request more, until it is written again or Verify repairs it.
 	Only []table.AnyField[T]
 
 	// Pointer keeps no copy, but the key of the entity alone: an index entity for each member of a value. Rows are small, writes
@@ -50,7 +52,8 @@ type Options[T any] struct {
 	Verified bool
 
 	// WriteOnly makes writes keep the index, and look-ups refuse it: the first step of adding an index to a table that is in
-	// use. Then Verify with Repair fills it, and the next release can read it.
+	// use. Then Verify with Repair fills it, and the next release can read it. Where entities share a value of an index that is
+	// to be unique, the second can neither be repaired nor written until it has another.
 	WriteOnly bool
 
 	// Reserved keeps the rows of the index among the library's own, below ~x|, where lists of the partition do not see them:
@@ -72,7 +75,9 @@ type Index[T, K any] struct {
 
 // New defines an index. Its rows are called after name, which holds letters and digits, unless the layout has a name. key returns
 // an entity's value, and false where the entity is not in the index. It must be pure: nothing but the entity decides what it
-// returns, or index rows are lost.
+// returns, or index rows are lost. One that is changed in a later release, also by an Upgrade of the schema that changes what it
+// returns, finds what earlier releases have stored only after the entities were written again, or Verify has repaired them; see the
+// package's introduction.
 //
 //	byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != ""
@@ -95,7 +100,8 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 }
 
 // NewMulti defines an index in which an entity stands under several values, at most so many: its tags, its telephone numbers.
-// Values that come twice count once. An entity with more is refused with a *table.LimitError. Once entities are stored, most
+// Values that come twice count once. A list over a range of values yields an entity once for each of its values there. An entity with
+// more than most is refused with a *table.LimitError. Once entities are stored, most
 // must not become smaller than what they have.
 func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options[T]) *Index[T, K] {
 	ix := newIndex[T](name, layout, most, o)
@@ -192,22 +198,42 @@ func (ix *Index[T, K]) rows(v *T, primary keys.Key) ([]string, error) {
 }
 
 func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []string, err error) {
-	values, err := call(ix.name, ix.key, v)
+	type made struct {
+		row string
+		err error
+	}
+	all, err := call(ix.name, func(v *T) (all []made) {
+		for _, k := range ix.key(v) {
+			s, err := ix.row(k, primary)
+			all = append(all, made{s, err})
+		}
+		return all
+	}, v)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range values {
-		s, err := ix.row(k, primary)
-		if err != nil {
-			return nil, fmt.Errorf("index %s: %w", ix.name, err)
+	for _, m := range all {
+		if m.err != nil {
+			return nil, fmt.Errorf("index %s: %w", ix.name, m.err)
 		}
-		rows = append(rows, s)
+		rows = append(rows, m.row)
 	}
 	slices.Sort(rows)
 	if rows = slices.Compact(rows); len(rows) > ix.max {
 		return nil, &table.LimitError{Field: ix.name, Limit: "values of one entity in the index", Got: len(rows), Max: ix.max}
 	}
 	return rows, nil
+}
+
+// stands tells whether an entity has this row: also one that has more of them than it may, or others that it cannot have.
+func (ix *Index[T, K]) stands(v *T, primary keys.Key, row string) bool {
+	is, err := call(ix.name, func(v *T) bool {
+		return slices.ContainsFunc(ix.key(v), func(k K) bool {
+			s, err := ix.row(k, primary)
+			return err == nil && s == row
+		})
+	}, v)
+	return err == nil && is
 }
 
 // call calls a user's function, whose panic is an error of the write that it was called for.

@@ -37,8 +37,8 @@ type scene[T any] struct {
 	rows   []*table.Row
 }
 
-// read reads an entity and rows at one instant: the entity is the same before and after the rows were read.
-func (in *inspection[T]) read(ctx context.Context, entity string, claims []claim) (s scene[T], err error) {
+// see reads an entity and rows at one instant: the entity is the same before and after the rows were read.
+func (in *inspection[T]) see(ctx context.Context, entity string, claims []claim) (s scene[T], err error) {
 	if s.entity, s.stored, err = in.get(ctx, entity); err != nil {
 		return s, err
 	}
@@ -82,12 +82,12 @@ func (in *inspection[T]) getRow(ctx context.Context, rowKey string) (*table.Row,
 // kind is what is wrong between an entity and a row, 0 for nothing. other is the entity that the row names instead, if it can name
 // only one.
 func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *table.Row) (kind FaultKind, other string, err error) {
-	var want, remembered, claims []string
+	var want, had, claims []string
 	if s.entity != nil {
 		if want, err = d.wants(s.entity); err != nil {
 			return 0, "", err
 		}
-		remembered = s.stored.Remembered(d.Name())
+		had, _ = remembered(s.stored.Remembered(d.Name()))
 	}
 	if is != nil {
 		claims = d.claims(is)
@@ -103,7 +103,7 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 		return Stale, "", nil
 	case !wanted && claimed:
 		return Dangling, "", nil
-	case wanted != slices.Contains(remembered, row):
+	case wanted != slices.Contains(had, row):
 		return Forgotten, "", nil
 	}
 	return 0, "", nil
@@ -128,7 +128,7 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 	open := map[claim]bool{}
 	cause := errBusy
 	for range rounds {
-		s, err := in.read(ctx, entity, claims)
+		s, err := in.see(ctx, entity, claims)
 		if err == errBusy {
 			continue
 		} else if err != nil {
@@ -192,7 +192,7 @@ var errConflict = errors.New("the entity cannot be written while it is in confli
 func (in *inspection[T]) evict(ctx context.Context, c claim, other string) (free bool, err error) {
 	d := in.shots[c.def].def
 	for range rounds {
-		s, err := in.read(ctx, other, []claim{c})
+		s, err := in.see(ctx, other, []claim{c})
 		if err == errBusy {
 			continue
 		} else if err != nil {

@@ -249,15 +249,11 @@ func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition key
 		for e, err := range t.GetMany(ctx, all...) {
 			if errors.Is(err, table.ErrNotFound) {
 				continue
-			}
-			if err == nil {
-				e, err = l.ix.having(e, list)
-			}
-			if err != nil {
+			} else if err != nil {
 				fail(err)
 				return
 			}
-			if e != nil && !yield(e, nil) {
+			if l.ix.having(e, list) != nil && !yield(e, nil) {
 				return
 			}
 		}

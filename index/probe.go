@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -24,7 +25,11 @@ func (ix *Index[T, K]) probe(m *copies[T, K]) error {
 		if err != nil || !reflect.DeepEqual(whole, again) {
 			return &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: of one entity it made %v, and then %v", whole, again)}
 		}
-		if len(ix.opt.Only) == 0 {
+		if _, err := ix.rowsOnce(&v, at); len(ix.opt.Only) == 0 {
+			var de *DefinitionError
+			if errors.As(err, &de) {
+				return err // the layout's own functions panic
+			}
 			continue
 		}
 		part, err := m.table.Projected(v, m.only...)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -15,7 +14,8 @@ import (
 // fields, its other columns; Replace, Merge and Delete read its row first, and find it changed if it is not as it was copied. An
 // entity of a projected copy has only those fields, and one of a pointer, or of a verified index, is the row itself.
 //
-// 1 request; 2 for a pointer and where Verified is set. Errors: table.ErrNotFound; ErrSeveral where an index that is not unique
+// 1 request; 2 for a pointer and where Verified is set, and 1 more to be sure that nobody has the value where the row is wrong. Where
+// several have the value of an index that is not unique, up to 2 of them are read. Errors: table.ErrNotFound; ErrSeveral where an index that is not unique
 // holds several; ErrWriteOnly; *keys.KeyError; *DefinitionError; those of table.Table.Get.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	e, err := ix.get(ctx, t, partition, k)
@@ -51,16 +51,20 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	}
 	// Between the index row and the entity, the value may change hands.
 	const rounds = 3
+	var before *table.Row
 	for round := 1; ; round++ {
 		row, err := t.GetRow(ctx, keys.Stored(pk, rk))
 		if err != nil {
 			return nil, err
 		}
+		if before != nil && before.ETag == row.ETag {
+			return nil, table.ErrNotFound // the row is wrong, and nobody has the value
+		}
 		e, err := ix.entity(ctx, t, row)
 		if err != nil || e != nil {
 			return e, err
 		}
-		if !ix.follows() || round == rounds {
+		if before = row; !ix.follows() || round == rounds {
 			return nil, table.ErrNotFound
 		}
 	}
@@ -82,29 +86,52 @@ func (ix *Index[T, K]) readable() error {
 // entity is what an index row stands for, nil if its entity does not have the row's value.
 func (ix *Index[T, K]) entity(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
 	k, is := row.Primary()
-	switch {
-	case !is:
+	if !is || k.Err() != nil {
 		return nil, nil // somebody else's
-	case !ix.follows():
-		e, err = t.Entity(row)
-	default:
-		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) {
-			return nil, nil
+	}
+	whole := ix.follows()
+	if !whole {
+		if e, whole, err = ix.copied(t, row); err != nil {
+			return nil, err
 		}
 	}
-	if err != nil {
-		return nil, err
+	if whole {
+		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) || foreign(err) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	return ix.having(e, row.Key.RowKey())
+	return ix.having(e, row.Key.RowKey()), nil
 }
 
-// having is the entity if one of its rows is this one.
-func (ix *Index[T, K]) having(e *table.Entity[T], row string) (*table.Entity[T], error) {
-	rows, err := ix.rowsOnce(&e.Value, e.Key)
-	if err != nil || !slices.Contains(rows, row) {
-		return nil, err
+// copied is the entity of a copy, or tells that the entity itself must be read: for the copy is not of the kind that the index keeps
+// now, or of an older version that only a whole row can be upgraded from.
+func (ix *Index[T, K]) copied(t *table.Table[T], row *table.Row) (e *table.Entity[T], unfit bool, err error) {
+	if _, named := row.Get("_op"); ix.full() != named {
+		return nil, true, nil
 	}
-	return e, nil
+	if !ix.full() {
+		only, err := t.Properties(ix.opt.Only...)
+		if err != nil || row.Keep(only...).Len() < row.Len() {
+			return nil, true, err
+		}
+	}
+	e, err = t.Entity(row)
+	var old *table.VersionError
+	switch {
+	case foreign(err), errors.As(err, &old) && old.Got < old.Want:
+		return nil, true, nil // as Get will say
+	}
+	return e, false, err
+}
+
+// having is the entity if one of its rows is this one, else nil.
+func (ix *Index[T, K]) having(e *table.Entity[T], row string) *table.Entity[T] {
+	if !ix.stands(&e.Value, e.Key, row) {
+		return nil
+	}
+	return e
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. Requests: 1 for each 1,000; with
@@ -127,7 +154,7 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 
 // Query is [table.Table.List] by the index: the query's Rows are one of the ranges that the index makes ([Index.Value],
 // [Index.Range], …), and all of it if they are unset. Everything else of a query is as it is there: limits, pages, cursors,
-// budgets. Conditions need a full copy. With Pointer or Verified entities are fetched 10 at a time, but one by one where the query
+// budgets. Conditions need a full copy, and not Verified. With Pointer or Verified entities are fetched 10 at a time, but one by one where the query
 // has a cursor.
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
@@ -178,42 +205,52 @@ func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table
 	if err := ix.readable(); err != nil {
 		return nil, err
 	}
-	if !ix.full() && !q.Where.IsZero() {
-		return nil, &table.ValueError{Field: "Query.Where", Reason: "the rows of this index do not hold all properties"}
+	if (!ix.full() || ix.follows()) && !q.Where.IsZero() {
+		return nil, &table.ValueError{Field: "Query.Where", Reason: "the rows of this index do not hold all properties, or are not what is answered"}
 	}
 	if !q.Rows.IsSet() {
 		q.Rows = ix.All()
 	}
 	// Rows that turn out not to be of the index do not count.
 	if q.Limit > 0 && q.PageSize == 0 {
-		q.PageSize = min(q.Limit, 1000)
+		if q.PageSize = min(q.Limit, 1000); ix.follows() {
+			q.PageSize = max(q.PageSize, ahead)
+		}
 	}
 	q.Limit = min(q.Limit, 0)
 	return t.Rows(ctx, q), nil
 }
 
+// ahead is how many entities GetMany reads ahead.
+const ahead = 40
+
 // fetch reads the entities of index rows, several at a time.
 func (ix *Index[T, K]) fetch(ctx context.Context, t *table.Table[T], rows iter.Seq2[*table.Row, error], limit int, give func(*table.Entity[T], error) bool) {
-	const most = 40 // what GetMany reads ahead
 	batch := 10
 	if limit > 0 {
 		batch = min(batch, limit)
 	}
+	given := 0
 	var ks []keys.Key
 	var under []string
 	flush := func() bool {
 		i := 0
 		for e, err := range t.GetMany(ctx, ks...) {
 			if err == nil {
-				e, err = ix.having(e, under[i])
+				e = ix.having(e, under[i])
 			} else if errors.Is(err, table.ErrNotFound) {
 				e, err = nil, nil
+			}
+			if e != nil {
+				given++
 			}
 			if i++; !give(e, err) {
 				return false
 			}
 		}
-		ks, under, batch = nil, nil, most
+		if ks, under, batch = nil, nil, ahead; limit > 0 {
+			batch = min(batch, limit-given)
+		}
 		return true
 	}
 	for row, err := range rows {
@@ -223,7 +260,7 @@ func (ix *Index[T, K]) fetch(ctx context.Context, t *table.Table[T], rows iter.S
 			}
 			return
 		}
-		if k, is := row.Primary(); is {
+		if k, is := row.Primary(); is && k.Err() == nil {
 			ks, under = append(ks, k), append(under, row.Key.RowKey())
 		}
 		if len(ks) == batch && !flush() {

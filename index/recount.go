@@ -125,7 +125,7 @@ func (in *inspection[T]) totals(ctx context.Context, d counted[T]) (map[string]*
 			all[row.Key.RowKey()] = row
 		}
 	}
-	in.report.Rows += len(all)
+	in.tally(0, 0, len(all))
 	return all, nil
 }
 

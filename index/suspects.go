@@ -50,6 +50,7 @@ type newcomer[T any] struct {
 type inspection[T any] struct {
 	*verifier[T]
 	pk    string
+	read  int // entities
 	shots []*snapshot[T]
 	sums  []counted[T]
 
@@ -89,7 +90,7 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 			return err
 		}
 	}
-	v.report.Partitions++
+	v.tally(1, 0, 0)
 	return nil
 }
 
@@ -102,7 +103,7 @@ func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
 		if err != nil {
 			return err
 		}
-		in.report.Rows++
+		in.tally(0, 0, 1)
 		for _, entity := range shot.def.claims(row) {
 			shot.seen[suspect{row.Key.RowKey(), entity}] = in.digest(shot.def.part(row))
 		}
@@ -167,7 +168,8 @@ func (in *inspection[T]) entities(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if in.report.Entities++; in.report.Entities%1000 == 0 {
+		in.tally(0, 1, 0)
+		if in.read++; in.read%1000 == 0 {
 			in.progress()
 		}
 	}
@@ -189,7 +191,7 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 		if err != nil {
 			return fmt.Errorf("%v: %w", e.Key, err)
 		}
-		remembered := row.Remembered(shot.def.Name())
+		remembered, _ := remembered(row.Remembered(shot.def.Name()))
 		digest := in.digest(shot.def.expected(row))
 		for _, rk := range want {
 			s := suspect{rk, e.Key.RowKey()}

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -66,8 +70,11 @@ func (r *Report) Sound() bool {
 
 // VerifyOptions are options of [Verify]. The zero value looks at the whole table and changes nothing.
 type VerifyOptions struct {
-	// Partition is the only one to be looked at. Unset means all, one after the other.
+	// Partition is the only one to be looked at. Unset means all.
 	Partition keys.Enc
+
+	// Width is how many partitions are looked at at a time. Defaults to 1.
+	Width int
 
 	// Repair makes right what is wrong. Otherwise it is only reported.
 	Repair bool
@@ -78,8 +85,8 @@ type VerifyOptions struct {
 	// Rate is how many rows are read and written in a second at most; 0 means no limit.
 	Rate int
 
-	// Fault is told each fault, and Progress how far it has come: after each 1,000 entities and each partition. Neither is called
-	// by two goroutines at once.
+	// Fault is told each fault, and Progress how far it has come: after each 1,000 entities of a partition, and after each
+	// partition. They are never called at the same time.
 	Fault    func(Fault)
 	Progress func(Report)
 }
@@ -124,7 +131,7 @@ type verifier[T any] struct {
 
 func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) error {
 	for _, d := range definitions {
-		if d == nil || !v.table.Maintains(d.Name()) {
+		if absent(d) || !slices.ContainsFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == d.Name() }) {
 			return &DefinitionError{Definition: nameOf(d), Field: "table", Reason: "does not keep it: use the handle that Attach has returned"}
 		}
 		m, err := d.maintainer(v.table)
@@ -144,23 +151,39 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 		}
 		return v.partition(ctx, pk)
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(v.opt.Width, 1))
+	var underway []string // in order, with those that are done behind one that is not
+	done := map[string]bool{}
 	for pk, err := range v.table.Partitions(ctx) {
 		if err != nil {
-			return err
+			return errors.Join(err, g.Wait())
 		}
-		if s := pk.String(); after == nil || keys.Compare(s, *after) > 0 {
+		s := pk.String()
+		if after != nil && keys.Compare(s, *after) <= 0 {
+			continue
+		}
+		v.mu.Lock()
+		underway = append(underway, s)
+		v.mu.Unlock()
+		g.Go(func() error {
 			if err := v.partition(ctx, s); err != nil {
 				return err
 			}
-			v.report.Token = tokenOf(s)
+			v.mu.Lock()
+			for done[s] = true; len(underway) > 0 && done[underway[0]]; underway = underway[1:] {
+				v.report.Token = tokenOf(underway[0])
+			}
+			v.mu.Unlock()
 			v.progress()
-		}
+			return nil
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 func nameOf[T any](d Definition[T]) string {
-	if d == nil {
+	if absent(d) {
 		return ""
 	}
 	return d.Name()
@@ -187,11 +210,17 @@ func (v *verifier[T]) progress() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	r := v.report
-	r.Faults = map[FaultKind]int{}
-	for k, n := range v.report.Faults {
-		r.Faults[k] = n
-	}
+	r.Faults = maps.Clone(r.Faults)
 	v.opt.Progress(r)
+}
+
+// tally counts what was read.
+func (v *verifier[T]) tally(partitions, entities, rows int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.report.Partitions += partitions
+	v.report.Entities += entities
+	v.report.Rows += rows
 }
 
 // found notes a fault.

@@ -115,6 +115,9 @@ func accessor(unset bool) error {
 func NamedAs[K any](l Layout[K], prefix string) Compound[K] { return Compound[K]{called(l, prefix)} }
 
 func called[K any](l Layout[K], prefix string) form[K] {
+	if l == nil {
+		return form[K]{err: &KeyError{Reason: "is of no layout"}}
+	}
 	f := l.form()
 	if f.name == (name{}) {
 		f.name = newName(prefix)
@@ -138,8 +141,8 @@ func (l Compound[K]) Of(k K) Enc {
 
 // Decode reads a key back. A key that Of would not build is a *KeyError.
 func (l Compound[K]) Decode(s string) (k K, err error) {
-	if l.f.err != nil {
-		return k, l.f.err
+	if err := l.f.fault(); err != nil {
+		return k, err
 	}
 	r := l.f.name.read(s)
 	l.f.take(r, &k, false)
@@ -156,12 +159,12 @@ func (l Compound[K]) Between(lo, hi K) Range {
 	return between(l.f.sorted(l.f.inner), l.f.desc, l.Of(lo), l.Of(hi))
 }
 
-// AtLeast is the range of lo and all greater values.
+// AtLeast is the range of lo and all greater values, as [Compound.Between] compares them.
 func (l Compound[K]) AtLeast(lo K) Range {
 	return oneSide(l.f.sorted(l.f.inner), !l.f.desc, l.Of(lo))
 }
 
-// AtMost is the range of hi and all smaller values.
+// AtMost is the range of hi and all smaller values, as [Compound.Between] compares them.
 func (l Compound[K]) AtMost(hi K) Range {
 	return oneSide(l.f.sorted(l.f.inner), l.f.desc, l.Of(hi))
 }
@@ -169,10 +172,18 @@ func (l Compound[K]) AtMost(hi K) Range {
 // Starting is [Layout1.Starting]; it serves layouts of one part.
 func (l Compound[K]) Starting(k K) Range { return l.f.starting(k) }
 
+// fault is the error of a layout that was made wrongly, or by nobody.
+func (f form[K]) fault() error {
+	if f.err == nil && f.put == nil {
+		return &KeyError{Reason: "is of a layout that was not made by a function of package keys"}
+	}
+	return f.err
+}
+
 // write writes all parts of a value; more tells that something follows.
 func (f form[K]) write(k K, more bool) (*writer, error) {
-	if f.err != nil {
-		return nil, f.err
+	if err := f.fault(); err != nil {
+		return nil, err
 	}
 	w := f.name.write()
 	f.put(w, k, more)
@@ -180,8 +191,8 @@ func (f form[K]) write(k K, more bool) (*writer, error) {
 }
 
 func (f form[K]) all() Range {
-	if f.err != nil {
-		return Range{err: f.err}
+	if err := f.fault(); err != nil {
+		return Range{err: err}
 	}
 	return f.name.all()
 }
@@ -233,8 +244,8 @@ func (l Followed[K]) Of(k K, rest Enc) Enc {
 
 // Decode takes a key apart. A key that Of would not build is a *KeyError.
 func (l Followed[K]) Decode(s string) (k K, rest string, err error) {
-	if l.f.err != nil {
-		return k, "", l.f.err
+	if err := l.f.fault(); err != nil {
+		return k, "", err
 	}
 	r := l.f.name.read(s)
 	if l.f.take(r, &k, true); r.err == nil && r.rest == "" {
@@ -255,7 +266,7 @@ func (l Followed[K]) Prefix(k K) Range {
 	return w.prefix()
 }
 
-// Between is the range of the keys with values from lo to hi, both included, in the order of the values. Text, whose order is
+// Between is the range of the keys with values from lo to hi, both included, as [Compound.Between] compares them. Text, whose order is
 // lost where something follows it, is an error here; [Ordered] is not.
 func (l Followed[K]) Between(lo, hi K) Range {
 	whole := l.f.sorted(l.f.ordered)

@@ -120,12 +120,15 @@ func (t *Table[T]) entity(row *Row) (*Entity[T], error) {
 	if in.Timestamp = row.Timestamp; !isCopy {
 		in.ETag = string(row.ETag)
 		e, _, err := t.decode(r, in)
+		if err == nil {
+			e.edited = row.edited
+		}
 		return e, err
 	}
-	if name, whole := row.Get(opProperty); whole {
+	if _, whole := row.Get(opProperty); whole {
 		e, _, err := t.decode(r, in)
 		if err == nil {
-			e.copied, _ = name.(string)
+			e.copied = &Row{Key: k, columns: without(slices.Clone(row.columns), sysProperty)}
 		}
 		return e, err
 	}
@@ -149,8 +152,11 @@ func (t *Table[T]) Range() keys.Range {
 	if r := t.schema.Row.Range(); r.IsSet() {
 		return r
 	}
-	return everyRow
+	return keys.RawBetween("", belowLibrary)
 }
+
+// NoOp tells whether rows of the table do not carry the names of their writes; see [Common].
+func (t *Table[T]) NoOp() bool { return t.opt.NoOp }
 
 // AnyField is a [Field] of T, whatever its type.
 type AnyField[T any] interface {

@@ -50,6 +50,9 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 	own := append(t.schema.put(w), opProperty)
 	if stored == nil {
 		own = append(own, lifeProperty, ixProperty, ixMoreProperty) // a new row has none of another's
+		if !t.derivedRows {
+			own = append(own, sysProperty)
+		}
 	}
 	if row, ok := any(v).(*Row); ok && stored != nil {
 		if err := row.over(w, stored, own...); err != nil {
@@ -178,7 +181,7 @@ func (e *Entity[T]) usable(entire bool) error {
 		return e.Key.Err()
 	case e.doubtful:
 		return errDoubt
-	case !versioned(e.ETag) && e.copied == "":
+	case !versioned(e.ETag) && e.copied == nil:
 		return ErrNoETag
 	case entire && e.raw == nil:
 		return ErrPartial
@@ -196,7 +199,7 @@ func versioned(etag azcore.ETag) bool {
 
 // renew makes e what the service has stored.
 func (e *Entity[T]) renew(etag azcore.ETag, raw []byte) {
-	e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful, e.copied = etag, stamp(etag), raw, false, false, ""
+	e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful, e.copied, e.edited = etag, stamp(etag), raw, false, false, nil, false
 	if row, ok := any(&e.Value).(*Row); ok && raw != nil {
 		row.named(raw)
 	}

@@ -17,8 +17,8 @@ import (
 // again. It is not for concurrent use.
 //
 // One that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy names the write that it is from, and so serves
-// Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and it is ErrChanged where the row is
-// from another write. What was read from part of a row cannot be written by.
+// Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and it is ErrChanged where the row is not
+// as the copy, or from another write. What was read from part of a row cannot be written by.
 //
 // Entities come from verbs. One that a program makes itself, of a key and an ETag that it has kept, serves Merge and
 // Delete; Replace refuses it with ErrPartial, for the columns that T does not know would be lost.
@@ -32,9 +32,10 @@ type Entity[T any] struct {
 	// difference to it, whatever the caller has done to Value.
 	raw []byte
 
-	doubtful bool   // the outcome of a write is unknown
-	upgraded bool   // the stored row is of an older version than raw and Value
-	copied   string // it was read from a copy of what the write of this name has left
+	doubtful bool // the outcome of a write is unknown
+	upgraded bool // the stored row is of an older version than raw and Value
+	copied   *Row // the copy that it was read from
+	edited   bool // it was made of a row that was changed since it was read, so raw is not what is stored
 }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It

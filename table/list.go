@@ -29,7 +29,7 @@ func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], e
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
 	return list(t, ctx, "Rows", q, "", false, func(r *edm.Reader, in edm.Entity) (*Row, bool, error) {
 		columns, err := r.Columns()
-		return &Row{keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, columns}, true, err
+		return &Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}, true, err
 	})
 }
 

@@ -38,14 +38,14 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 	if len(t.maintainers) == 0 || op.err != nil {
 		switch {
 		case op.err != nil:
-		case op.copied != "":
+		case op.copied != nil:
 			op.err = ErrNoETag
 		case remembers(op.old):
 			op.err = ErrUnknownMaintainer
 		}
 		return op
 	}
-	known = known && op.copied == ""
+	known = known && op.copied == nil && !op.edited
 	op.maintain = func(ctx context.Context, p *Plan, op *Op) error {
 		old := old
 		if !known {
@@ -67,7 +67,7 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 			}
 			old = f.raw
 		}
-		return t.derive(ctx, p, op, old)
+		return t.derive(ctx, p, op, old, known)
 	}
 	return op
 }
@@ -82,8 +82,9 @@ func (op *Op) meet(f found) error {
 		return nil
 	case f.row == nil:
 		return ErrNotFound
-	case op.copied != "" && !op.rival:
-		if name, _ := f.row.Get(opProperty); name != op.copied {
+	case op.copied != nil && !op.rival:
+		is, _ := f.row.Get(opProperty)
+		if was, _ := op.copied.Get(opProperty); is != was || !f.row.Bare().Same(op.copied) {
 			return ErrChanged
 		}
 	case op.kind == aztables.TransactionTypeInsertMerge:
@@ -97,9 +98,13 @@ func (op *Op) meet(f found) error {
 	return nil
 }
 
-// derive adds to a plan what the maintainers make of an operation, and to the operation what they keep with the entity.
-func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte) (err error) {
+// derive adds to a plan what the maintainers make of an operation, and to the operation what they keep with the entity. known tells
+// that old is of the entity that the caller has read, and so perhaps upgraded.
+func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, known bool) (err error) {
 	c := &Change[T]{Key: op.key, was: old}
+	if known && op.upgraded {
+		c.was = nil
+	}
 	if c.kept, err = keptIn(old, t.opt.NewID); err != nil {
 		return err
 	}

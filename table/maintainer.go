@@ -42,7 +42,8 @@ func (c *Change[T]) Row() (*Row, error) {
 	return c.rowOf(c.row)
 }
 
-// OldRow is [Change.Row] for the row as it is stored before the change, nil where the entity is inserted.
+// OldRow is [Change.Row] for the row as it is stored before the change. It is nil where the entity is inserted, and may be where
+// the stored row is of an older version than the schema.
 func (c *Change[T]) OldRow() (*Row, error) { return c.rowOf(c.was) }
 
 func (c *Change[T]) rowOf(raw []byte) (*Row, error) {

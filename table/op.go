@@ -30,7 +30,9 @@ type Op struct {
 	left func(body []byte) []byte
 
 	old      []byte                                  // the row as the entity has it, if it has
-	copied   string                                  // the entity was read from a copy, of what this write has left
+	copied   *Row                                    // the copy that the entity was read from, if it was
+	upgraded bool                                    // old is of a newer version than the stored row
+	edited   bool                                    // old is not the stored row
 	caller   int                                     // which of the caller's it is
 	rival    bool                                    // the row was read for it, so it may be tried again where a rival was faster
 	derived  *derivedRow                             // it is none of the caller's
@@ -102,7 +104,7 @@ func (t *Table[T]) of(verb string, kind aztables.TransactionType, e *Entity[T], 
 	op := t.op(verb, kind, keys.Key{})
 	if op.err = e.usable(entire); e != nil {
 		op.key, op.match, op.stored = e.Key, e.ETag, e
-		op.old, op.copied = e.raw, e.copied
+		op.old, op.copied, op.upgraded, op.edited = e.raw, e.copied, e.upgraded, e.edited
 		op.doubt, op.certain = func() { e.doubtful = true }, func() { e.doubtful = false }
 		op.open = func() error {
 			if e.doubtful {
@@ -234,7 +236,7 @@ func (t *Table[T]) PinOp(e *Entity[T]) Op {
 	if op.err != nil {
 		return op
 	}
-	if e.copied != "" {
+	if e.copied != nil {
 		op.err = ErrNoETag
 		return op
 	}

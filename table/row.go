@@ -22,6 +22,7 @@ type Row struct {
 	Timestamp time.Time
 
 	columns []edm.Column
+	edited  bool // since it was read
 }
 
 var (
@@ -69,6 +70,7 @@ func (r *Row) Set(name string, value any) error {
 		return nil
 	}
 	r.put(name, x)
+	r.edited = true
 	return nil
 }
 
@@ -103,6 +105,7 @@ func (r *Row) Delete(name string) {
 		return
 	}
 	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == name })
+	r.edited = true
 }
 
 // Remembered is what a maintainer remembers of the row's entity; see [Change.Remember].

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -64,7 +65,7 @@ func (c *core) each(ctx context.Context, filter string, f func(*Row) bool) error
 			if bad = cerr; bad != nil {
 				return false
 			}
-			stopped = !f(&Row{keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, columns})
+			stopped = !f(&Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns})
 			return !stopped
 		})
 		if err = either(bad, err); err != nil || stopped {
@@ -96,12 +97,5 @@ func (t *Table[T]) Whole(row *Row) (*Entity[Row], error) {
 	return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, raw: body}, nil
 }
 
-// Maintains tells whether a maintainer of this name is attached to the handle.
-func (t *Table[T]) Maintains(name string) bool {
-	for _, m := range t.maintainers {
-		if m.Name() == name {
-			return true
-		}
-	}
-	return false
-}
+// Maintainers are those that are attached to the handle.
+func (t *Table[T]) Maintainers() []Maintainer[T] { return slices.Clone(t.maintainers) }
