@@ -324,7 +324,7 @@ func TestLiveTable(t *testing.T) {
 			}
 		})
 	}
-	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Width: 4, Progress: func(index.Report) {
+	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Width: 8, Progress: func(index.Report) {
 		for range 40 {
 			turns <- true
 		}
@@ -382,7 +382,7 @@ func TestLiveTable(t *testing.T) {
 		before[row.PartitionKey+row.RowKey] = row.ETag
 	}
 	for _, repair := range []bool{false, true} {
-		r, err = index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair, Width: 4}, definitions...)
+		r, err = index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair, Width: 8}, definitions...)
 		check(err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)
@@ -415,7 +415,7 @@ func TestLiveTable(t *testing.T) {
 }
 
 func workerOf(i int) worker {
-	return worker{fmt.Sprint("S", i%10), i, fmt.Sprint("L", i%1000), fmt.Sprint("m", i, "@x"), i % 100, nil}
+	return worker{fmt.Sprint("S", i%40), i, fmt.Sprint("L", i%1000), fmt.Sprint("m", i, "@x"), i % 100, nil}
 }
 
 // writeSomething changes, deletes or makes a worker anew.
