@@ -26,7 +26,7 @@ func (m *copies[T, K]) expected(entity *table.Row) *table.Row {
 	if !m.full() {
 		entity = entity.Keep(m.only...)
 	}
-	return entity.Copy(entity.Key)
+	return entity.Copy(entity.Key, form(m.only))
 }
 
 func (m *copies[T, K]) released(*table.Row, keys.Key) (*table.Row, error) { return nil, nil }

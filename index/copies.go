@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	if err != nil {
 		return err
 	}
-	had, form := remembered(c.Remembered())
+	had, formWas := remembered(c.Remembered())
 	for _, rk := range had {
 		if !slices.Contains(want, rk) {
 			if err := p.Remove(keys.Stored(c.Key.PartitionKey(), rk).Row()); err != nil {
@@ -56,18 +57,18 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	if len(want) == 0 {
 		return nil
 	}
-	c.Remember(append(slices.Clone(want), m.form()...)...)
+	c.Remember(append(slices.Clone(want), m.formText()...)...)
 	row, same, err := m.contents(c)
 	if err != nil {
 		return err
 	}
-	same = same && slices.Equal(form, m.form())
+	same = same && slices.Equal(formWas, m.formText())
 	var taken error
 	if m.opt.Unique != NotUnique {
 		taken = ErrTaken
 	}
 	for _, rk := range want {
-		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk))
+		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk), form(m.only))
 		if err := m.selfContained(copied); err != nil {
 			return err
 		}
@@ -84,16 +85,23 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	return nil
 }
 
-// form tells copies of one kind from those of another; full copies, which are always written, need none. It is remembered behind the
-// RowKeys, and is none, for it begins as none can.
-func (m *copies[T, K]) form() []string {
-	switch {
-	case m.full():
-		return nil
-	case m.opt.Pointer:
-		return []string{"/"}
+// form tells copies that hold some properties from those that hold others: "" for full copies, which name their write, and pointers.
+func form(only []string) string {
+	if len(only) == 0 {
+		return ""
 	}
-	return []string{"/" + strings.Join(slices.Sorted(slices.Values(m.only)), "/")}
+	h := fnv.New32a()
+	h.Write([]byte(strings.Join(slices.Sorted(slices.Values(only)), "/")))
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// formText is what an entity remembers of the form of its rows, behind their RowKeys, of which it is none for its sign. Full copies,
+// which are always written, need none.
+func (m *copies[T, K]) formText() []string {
+	if m.full() {
+		return nil
+	}
+	return []string{"/" + form(m.only)}
 }
 
 // remembered are the RowKeys that an entity remembers, and the form of the rows.

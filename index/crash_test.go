@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -49,11 +46,9 @@ func kinds() map[string]kind {
 
 // open is the table of a process.
 func (k kind) open(p *crashtest.Process) *table.Table[worker] {
-	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
-	check(err)
 	o := quick()
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	plain, err := table.New(acc.Tables(), "staff", schema, o)
+	plain, err := table.New(serviceOf(p.ConnectionString(), p), "staff", schema, o)
 	check(err)
 	staff, err := index.Attach(plain, nil, k.definitions...)
 	check(err)

@@ -1,1 +1,68 @@
+// Package index keeps what is derived from entities in their own partition, in the same transaction: secondary indexes, lists,
+// details of one entity in another, and summaries ('Azure Table storage table design guide': intra-partition secondary index,
+// index entities, denormalization).
+//
+// Table storage finds rows by PartitionKey and RowKey and by nothing else. An index is more rows: copies of each entity, or
+// pointers to it, under other keys. A definition says under which, and is the handle of the look-ups:
+//
+//	var byEmail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
+//		return e.Email, e.Email != "" // who has no address is not in the index
+//	}, &index.Options[Employee]{Unique: index.InPartition})
+//
+//	staff, err := index.Attach(staff, nil, byEmail, byLastName)
+//
+//	e, err := byEmail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com") // 1 request
+//
+// [Attach] returns a handle of the same table. All its verbs, transactions and bulk work keep the rows of the definitions, and there
+// are no other verbs to learn. Employee 223 is then stored as the guide draws it, once under empid_000223 and once under
+// email_jonesj@contoso.com; lists of employees see her once.
+//
+// # What there is
+//
+//   - [Index]: rows under a value, one for each entity that has it. By default full copies, from which 1 request reads a whole
+//     entity; or copies of some fields (Only); or pointers, the guide's index entities as one row for each member. Unique or not,
+//     sparse, with several values for an entity ([NewMulti]), over several fields ([keys.Struct2]).
+//   - [Lists]: the guide's index entities as it draws them, one row that lists all members of a value.
+//   - [Details]: fields of one entity in another, such as the manager's in the department.
+//   - [Summary]: counts, sums, least and greatest of a group in one row.
+//
+// # What is promised
+//
+// At every instant, for every reader, the rows are what follows from the entities: they are written in one transaction with them, by
+// the entity's ETag. A value that is unique has one owner at most. No write is lost or done twice, whoever crashes; see package
+// table. All this has been tried with each fault at each request of each verb, and with racing writers in thousands of orders.
+//
+// What is not: a program that writes entities without this library, or with a handle that lacks a definition, leaves rows as they
+// are. A handle that lacks a definition refuses to change an entity which remembers it ([ErrUnknownIndex]), but blind verbs cannot
+// see that without any definitions. Rows that were damaged by hand are put right with the next write of their entity, but for a
+// value that is unique and was taken meanwhile; [Verify] finds and repairs what is wrong, and tells of such conflicts. A partition
+// takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows must be elsewhere.
+//
+// # What it costs
+//
+// A write from a loaded entity is 1 request, with any number of indexes, up to 100 rows for one entity. Upsert, Merge and Delete by
+// key read the row first. Full copies are written with every write of their entity, others only where what they hold has changed.
+// Lists, summaries and details are shared: a write that changes them reads each first, 1 request more, and begins again where others
+// were faster. A look-up in a full copy is 1 request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for
+// each entity, 10 at a time. A value that is taken costs 1 more, to say by whom.
+//
+// # Writing by what a look-up has found
+//
+// A full copy gives the entity: its key, its value, and the columns that T does not know. Replace, Merge and Delete then read its
+// row, 1 request more, and are refused with table.ErrChanged where it is not as it was copied. What a projected copy gives is to be
+// read only; Get the entity to write it.
+//
+// # Changing an index
+//
+// To add one to a table that is in use: release it with WriteOnly in all writers, run [Verify] with Repair, release it without. To
+// change what its key function returns, or its layout, do the same under a new name, and let the old one go: a key function that
+// returns false, Verify with Repair, and then no definition any more. Under the same name entities find their old rows when they
+// are written again, and look-ups miss what was not. A change of what copies hold needs no new name: look-ups read the entity where
+// its copy is of another kind, until Verify has repaired it.
+//
+// # Rows
+//
+// Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
+// RowKey behind. A copy says in the property _sys whose it is, and the entity in _ix which rows it has. Text stands in order only where nothing follows it:
+// for ranges over values that are not unique use [keys.Ordered].
 package index

@@ -113,7 +113,7 @@ func (ix *Index[T, K]) copied(t *table.Table[T], row *table.Row) (e *table.Entit
 	}
 	if !ix.full() {
 		only, err := t.Properties(ix.opt.Only...)
-		if err != nil || row.Keep(only...).Len() < row.Len() {
+		if err != nil || row.Form() != form(only) {
 			return nil, true, err
 		}
 	}

@@ -371,7 +371,7 @@ func TestLiveTable(t *testing.T) {
 			src, err := rows.GetRow(ctx, mail)
 			check(err)
 			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
-			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key))
+			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key, ""))
 			check(err)
 		case index.Forgotten:
 			forget(t, s, row)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -13,21 +14,34 @@ import (
 )
 
 // Copy is a copy of the row under another key of its partition, for Insert and Put of a [Plan]: it remembers whose copy it is,
-// so that [Table.Entity] makes the entity of it that was copied.
-func (r *Row) Copy(k keys.Key) *Row {
+// so that [Table.Entity] makes the entity of it that was copied, and of which form it is, which is for the maintainer to say.
+func (r *Row) Copy(k keys.Key, form string) *Row {
 	c := r.At(k)
-	c.put(sysProperty, edm.Value{Kind: edm.String, S: r.Key.RowKey()})
+	text := r.Key.RowKey()
+	if form != "" {
+		text += "/" + form // which is in no RowKey
+	}
+	c.put(sysProperty, edm.Value{Kind: edm.String, S: text})
 	return c
+}
+
+// Form is of which form a copy is.
+func (r *Row) Form() string {
+	v, _ := r.Get(sysProperty)
+	s, _ := v.(string)
+	_, form, _ := strings.Cut(s, "/")
+	return form
 }
 
 // Primary is the key of what the row is a copy of.
 func (r *Row) Primary() (k keys.Key, isCopy bool) {
-	rk, isCopy := r.Get(sysProperty)
-	s, _ := rk.(string)
-	if s == "" {
+	v, _ := r.Get(sysProperty)
+	s, _ := v.(string)
+	rk, _, _ := strings.Cut(s, "/")
+	if rk == "" {
 		return keys.Key{}, false
 	}
-	return keys.Stored(r.Key.PartitionKey(), s), isCopy
+	return keys.Stored(r.Key.PartitionKey(), rk), true
 }
 
 // sameOwner tells whether two rows are copies of one.

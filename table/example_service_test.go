@@ -34,6 +34,10 @@ var examples atomic.Int64
 func newTable[T any](schema table.Schema[T]) *table.Table[T] {
 	o := &table.Options{}
 	o.NoOp = true // so that what examples show of rows is the same each time
+	return newTableWith(schema, o)
+}
+
+func newTableWith[T any](schema table.Schema[T], o *table.Options) *table.Table[T] {
 	t, err := table.New(service, fmt.Sprintf("example%dx%x", examples.Add(1), time.Now().UnixNano()), schema, o)
 	check(err)
 	check(t.Ensure(context.Background()))

@@ -1,0 +1,246 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type Employee struct {
+	Department string
+	ID         int
+	LastName   string
+	Email      string
+	Age        int
+	Skills     []string `table:",json"`
+}
+
+var (
+	empid    = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	lastName = table.FieldOf(func(e *Employee) *string { return &e.LastName })
+
+	byMail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
+		&index.Options[Employee]{Unique: index.InPartition})
+	byName = index.New("last", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true },
+		&index.Options[Employee]{Pointer: true})
+)
+
+// staffWith is a table of employees, on a service in memory, with definitions.
+func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *table.Table[Employee] {
+	s := storagetest.New(nil)
+	plain := openAs(s.ConnectionString(), s, table.Schema[Employee]{
+		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+	})
+	staff, err := index.Attach(plain, nil, definitions...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := staff.Ensure(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range []Employee{
+		{"Sales", 152, "Jones", "jonesa@contoso.com", 38, []string{"french"}},
+		{"Sales", 223, "Jones", "jonesj@contoso.com", 44, []string{"french", "go"}},
+		{"Sales", 300, "Brown", "brownb@contoso.com", 51, nil},
+	} {
+		if _, err := staff.Insert(ctx, &e); err != nil {
+			log.Fatal(err)
+		}
+	}
+	return staff
+}
+
+// By address, one request, and by last name.
+func Example() {
+	ctx := context.Background()
+	staff := staffWith(ctx, byMail, byName)
+	e, err := byMail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(e.Value.ID, e.Value.LastName)
+	for e, err := range byName.List(ctx, staff, dept.Of("Sales"), "Jones") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Value.ID, e.Value.Email)
+	}
+
+	// An address belongs to one employee.
+	e.Value.Email = "brownb@contoso.com"
+	err = staff.Replace(ctx, e)
+	var taken *table.DerivedError
+	if errors.Is(err, index.ErrTaken) && errors.As(err, &taken) {
+		fmt.Println("taken by", taken.Owner)
+	}
+	// Output:
+	// 223 Jones
+	// 152 jonesa@contoso.com
+	// 223 jonesj@contoso.com
+	// taken by ('Sales','empid_000300')
+}
+
+// Ranges, in the order of the index.
+func ExampleIndex_Between() {
+	ctx := context.Background()
+	staff := staffWith(ctx, byMail, byName)
+	sales := dept.Of("Sales")
+	for e := range byMail.Between(ctx, staff, sales, "a", "jonesf") {
+		fmt.Println(e.Value.Email)
+	}
+	for e := range byName.Prefix(ctx, staff, sales, "Jo") {
+		fmt.Println(e.Value.ID, e.Value.LastName)
+	}
+	// Output:
+	// brownb@contoso.com
+	// jonesa@contoso.com
+	// 152 Jones
+	// 223 Jones
+}
+
+// All that a query of a table can do: limits, cursors, budgets, conditions.
+func ExampleIndex_Query() {
+	ctx := context.Background()
+	staff := staffWith(ctx, byMail, byName)
+	sales := dept.Of("Sales")
+	for _, rows := range []keys.Range{byName.All(), byName.Value("Jones"), byName.Range("Brown", "Cao"), byName.AtLeast("C"), byName.AtMost("C"), byName.Starting("J")} {
+		for e := range byName.Query(ctx, staff, table.Query[Employee]{Partition: sales, Rows: rows, Limit: 1}) {
+			fmt.Println(e.Value.ID)
+		}
+	}
+
+	// The keys alone, without the entities.
+	for k := range byName.Keys(ctx, staff, table.Query[Employee]{Partition: sales, Rows: byName.Value("Jones")}) {
+		fmt.Println(k)
+	}
+	// Output:
+	// 300
+	// 152
+	// 300
+	// 152
+	// 300
+	// 152
+	// ('Sales','empid_000152')
+	// ('Sales','empid_000223')
+}
+
+// Several values for each entity.
+func ExampleNewMulti() {
+	ctx := context.Background()
+	bySkill := index.NewMulti("skill", keys.Tuple1(keys.Text()), 10, func(e *Employee) []string { return e.Skills }, nil)
+	staff := staffWith(ctx, bySkill)
+	for e := range bySkill.List(ctx, staff, dept.Of("Sales"), "french") {
+		fmt.Println(e.Value.ID)
+	}
+	// Output:
+	// 152
+	// 223
+}
+
+// The guide's index entities: one row that lists the ids.
+func ExampleNewLists() {
+	ctx := context.Background()
+	lists := index.NewLists("name", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true },
+		&index.ListOptions{Property: "EmployeeIDs"})
+	staff := staffWith(ctx, lists)
+	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("name_Jones")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(row.Get("EmployeeIDs"))
+	members, err := lists.Keys(ctx, staff, dept.Of("Sales"), "Jones")
+	fmt.Println(len(members), err)
+	for e := range lists.List(ctx, staff, dept.Of("Sales"), "Brown") {
+		fmt.Println(e.Value.ID)
+	}
+	// Output:
+	// empid_000152/empid_000223 true
+	// 2 <nil>
+	// 300
+}
+
+// A group in one row.
+func ExampleNewSummary() {
+	ctx := context.Background()
+	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true },
+		&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{
+			{Name: "Age", Of: func(e *Employee) (int64, bool) { return int64(e.Age), e.Age > 0 }},
+		}})
+	staff := staffWith(ctx, ages)
+	jones, err := ages.Get(ctx, staff, dept.Of("Sales"), "Jones")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d, %+v\n", jones.Count, jones.Measures["Age"])
+	for group := range ages.All(ctx, staff, dept.Of("Sales")) {
+		fmt.Println(group.Value, group.Count)
+	}
+	// Output:
+	// 2, {Count:2 Sum:82 Min:38 Max:44}
+	// Brown 1
+	// Jones 2
+}
+
+// The head of a department, in the department's own row.
+func ExampleNewDetails() {
+	type Department struct {
+		Name         string
+		Budget       int
+		HeadLastName string
+	}
+	ctx := context.Background()
+	row := keys.Raw("department")
+	head := index.NewDetails("head", "Head", func(e *Employee) (keys.Enc, bool) { return row, e.Age > 60 }, lastName)
+	s := storagetest.New(nil)
+	departments := openAs(s.ConnectionString(), s, table.Schema[Department]{
+		Partition: keys.Bind1(dept, func(d *Department) *string { return &d.Name }),
+		Row:       keys.Const[Department]("department"),
+	})
+	staff, err := index.Attach(openAs(s.ConnectionString(), s, table.Schema[Employee]{
+		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+	}), nil, head)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := staff.Ensure(ctx); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := departments.Insert(ctx, &Department{Name: "Sales", Budget: 1000}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 1, LastName: "Weber", Age: 61}); err != nil {
+		log.Fatal(err)
+	}
+	sales, err := departments.Get(ctx, keys.At(dept.Of("Sales"), row))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%+v\n", sales.Value)
+	// Output: {Name:Sales Budget:1000 HeadLastName:Weber}
+}
+
+// A new index for a table that is in use: first written, then filled, then read.
+func ExampleVerify() {
+	ctx := context.Background()
+	staff := staffWith(ctx)
+	byAge := index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true },
+		&index.Options[Employee]{WriteOnly: true})
+	staff, err := index.Attach(staff, nil, byAge)
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, byAge)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(byAge.Name(), report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
+	// Output: age map[missing:3] repaired: 3 sound: true
+}

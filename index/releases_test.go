@@ -1,0 +1,226 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestUpgradedSchema: copies of rows of an older version are read as what they are now, and are of the new version once their
+// entity is written.
+func TestUpgradedSchema(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	v1 := schema
+	v1.Version = 1
+	plain := openAs(s.ConnectionString(), s, v1)
+	check(plain.Ensure(ctx))
+	old, err := index.Attach(plain, nil, byEmail, byAge)
+	check(err)
+	hire(t, old, s, worker{"S", 1, "jones", "a", 30, nil}, worker{"S", 2, "cao", "b", 31, nil})
+
+	v2 := schema
+	v2.Version = 2
+	v2.Upgrade = map[int]func(*table.Row) error{1: func(r *table.Row) error {
+		name, _ := r.Get("Last")
+		return r.Set("Last", strings.ToUpper(name.(string)))
+	}}
+	staff, err := index.Attach(openAs(s.ConnectionString(), s, v2), nil, byEmail, byAge)
+	check(err)
+	look := func(what string, age int, want, cost string) {
+		t.Helper()
+		s.Count()
+		e, err := byAge.Get(ctx, staff, sales, age)
+		if err != nil || e.Value.Last != want {
+			t.Fatal(e, err)
+		}
+		expect(t, what, s.Count(), cost)
+	}
+	look("an older projection", 30, "JONES", "1 get, 1 query")
+	e, err := byEmail.Get(ctx, staff, sales, "a")
+	if err != nil || e.Value.Last != "JONES" {
+		t.Fatal(e, err)
+	}
+	check(staff.Replace(ctx, e))
+	look("by a copy", 30, "JONES", "1 query")
+	e, err = staff.Get(ctx, at(2))
+	check(err)
+	check(staff.Replace(ctx, e))
+	look("by the entity", 31, "CAO", "1 query")
+	expect(t, "both", ids(t, byAge.Between(ctx, staff, sales, 0, 99)), []int{1, 2})
+}
+
+// TestOtherKindOfCopy: where a release keeps other copies under the same name, look-ups do not take the old ones for the new.
+func TestOtherKindOfCopy(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	kind := func(o index.Options[worker]) *index.Index[worker, int] {
+		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(w *worker) (int, bool) { return w.Age, true }, &o)
+	}
+	all := map[string]*index.Index[worker, int]{
+		"full":    kind(index.Options[worker]{}),
+		"narrow":  kind(index.Options[worker]{Only: []table.AnyField[worker]{age}}),
+		"wide":    kind(index.Options[worker]{Only: []table.AnyField[worker]{age, last, email}}),
+		"pointer": kind(index.Options[worker]{Pointer: true}),
+	}
+	for before, was := range all {
+		for after, is := range all {
+			t.Run(before+" to "+after, func(t *testing.T) {
+				t.Parallel()
+				s := storagetest.New(nil)
+				plain := openAs(s.ConnectionString(), s, schema)
+				check(plain.Ensure(ctx))
+				old, err := index.Attach(plain, nil, was)
+				check(err)
+				hire(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
+				staff, err := index.Attach(plain, nil, is)
+				check(err)
+				// One is written again, and a field changes that neither key nor narrow copies have; the other is not.
+				check(staff.MergeAny(ctx, at(1), email.Set("new")))
+				for id, want := range map[int]string{1: "new", 2: "b"} {
+					e, err := is.Get(ctx, staff, sales, 29+id)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e.Value.Email != want && (after != "narrow" || e.Value.Email != "") {
+						t.Errorf("%d: %+v", id, e.Value)
+					}
+				}
+				r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
+				if !r.Sound() {
+					t.Error(r)
+				}
+				s.Count()
+				expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2})
+				if cost := s.Count(); after != "pointer" && cost != "1 query" {
+					t.Error(cost)
+				}
+			})
+		}
+	}
+}
+
+// TestTamperedEntities: other programs change an entity without its rows: a full copy is not written over that, and a verified look-up
+// goes by what the entity is.
+func TestTamperedEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	verified := index.NewMulti("tag", keys.Tuple1(keys.Text()), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Verified: true})
+	staff, s := office(t, byEmail, verified)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
+	e, err := byEmail.Get(ctx, staff, sales, "a")
+	check(err)
+	check(byHand(s).Untyped(false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
+	e.Value.Last = "Smith"
+	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
+		t.Error(err)
+	}
+	check(byHand(s).MergeAny(ctx, at(1), table.PropertyOf[string]("Tags").Set(`["u","v","w","x"]`)))
+	check(byHand(s).MergeAny(ctx, at(2), table.PropertyOf[string]("Tags").Set(`["y"]`)))
+	s.Count()
+	expect(t, "who has it", ids(t, verified.List(ctx, staff, sales, "x")), []int{1}) // though it has more than it may
+	expect(t, "requests", s.Count(), "2 get, 1 query")
+	for _, err := range verified.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}) {
+		var ve *table.ValueError
+		if !errors.As(err, &ve) {
+			t.Error(err)
+		}
+	}
+	// Of a row that was changed in memory the stored one is not known.
+	row, err := staff.GetRow(ctx, at(2))
+	check(err)
+	check(row.Set("Last", "Weber"))
+	changed, err := staff.Entity(row)
+	check(err)
+	s.Count()
+	check(staff.Replace(ctx, changed))
+	expect(t, "requests", s.Count(), "1 get, 1 transaction")
+}
+
+// TestStalePointer: a look-up that finds a row of nobody is sure of it, and no dearer than that.
+func TestStalePointer(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pointer := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Pointer: true, Unique: index.InPartition})
+	staff, s := office(t, pointer, byLast)
+	for i := range 100 {
+		hire(t, staff, s, worker{"S", i, "Jones", string(rune('0' + i)), 30, nil})
+	}
+	check(byHand(s).DeleteAny(ctx, at(0)))
+	s.Count()
+	if _, err := pointer.Get(ctx, staff, sales, "0"); !errors.Is(err, table.ErrNotFound) {
+		t.Error(err)
+	}
+	expect(t, "a row of nobody", s.Count(), "3 get")
+	for limit, want := range map[int]string{5: "6 get, 1 query", 11: "12 get, 1 query", 15: "16 get, 1 query"} {
+		s.Count()
+		expect(t, "entities", len(ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: limit}))), limit)
+		expect(t, "requests", s.Count(), want)
+	}
+}
+
+// TestAttachedTwice: definitions that are attached later meet those from before; nil ones and those without a layout are refused.
+func TestAttachedTwice(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, _ := office(t, index.New("a", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
+	_, err := index.Attach(staff, nil, index.New("b", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
+	var de *index.DefinitionError
+	if !errors.As(err, &de) || de.Definition != "b" {
+		t.Error(err)
+	}
+	if _, err := index.Attach(staff, nil, (*index.Index[worker, string])(nil)); err == nil {
+		t.Error("nil was attached")
+	}
+	none := index.New[worker, string]("none", nil, func(w *worker) (string, bool) { return "", true }, nil)
+	for _, err := range none.List(ctx, staff, sales, "x") {
+		if !errors.As(err, &de) {
+			t.Error(err)
+		}
+	}
+	bad := index.New("bad", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Digits[int](3)), func(*worker) (*string, *int) { return nil, nil }),
+		func(w *worker) (worker, bool) { return *w, true }, nil)
+	if _, err := index.Attach(staff, nil, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
+		t.Error(err)
+	}
+	// Rows of any type, and keys of any form: Reserved is for them.
+	s := storagetest.New(nil)
+	any := openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
+	check(any.Ensure(ctx))
+	byName := index.New("name", keys.Tuple1(keys.Ordered()), func(r *table.Row) (string, bool) {
+		v, ok := r.Get("Name")
+		name, _ := v.(string)
+		return name, ok
+	}, &index.Options[table.Row]{Reserved: true})
+	rows, err := index.Attach(any, nil, byName)
+	check(err)
+	row := &table.Row{Key: keys.At(sales, keys.Raw("anything"))}
+	check(row.Set("Name", "x"))
+	e, err := rows.Insert(ctx, row)
+	check(err)
+	check(e.Value.Set("Name", "y"))
+	check(rows.Replace(ctx, e))
+	found, err := byName.Get(ctx, rows, sales, "y")
+	if err != nil || found.Key != e.Key {
+		t.Fatal(found, err)
+	}
+	r, err := index.Verify(ctx, rows, &index.VerifyOptions{Repair: true}, byName)
+	if err != nil || !r.Sound() || r.Entities != 1 || r.Rows != 1 {
+		t.Error(r, err)
+	}
+	// Nothing tells on a table without names of writes whether a full copy is as its entity.
+	o := quick()
+	o.NoOp = true
+	unnamed, err := table.New(serviceOf(s.ConnectionString(), s), "staff", schema, o)
+	check(err)
+	if _, err := index.Attach(unnamed, nil, byEmail); !errors.As(err, &de) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,141 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// byAgeCopy keeps a copy of each employee's name, and one of all of it, under the age.
+type byAgeCopy struct{ staff *table.Table[employee] }
+
+func (byAgeCopy) Name() string { return "age" }
+func (byAgeCopy) MaxRows() int { return 4 }
+
+func (m byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+	row, err := c.Row()
+	if err != nil || row == nil {
+		return err
+	}
+	name, err := m.staff.Properties(table.FieldOf(func(e *employee) *string { return &e.Last }))
+	if err != nil {
+		return err
+	}
+	old, err := c.OldRow()
+	if err != nil || old != nil && old.Same(row) {
+		return err
+	}
+	under := func(s string) keys.Key { return keys.At(c.Key.Partition(), keys.Raw(fmt.Sprint(s, c.New.Age))) }
+	if err := p.Insert(row.Copy(under("all_"), ""), nil); err != nil {
+		return err
+	}
+	return p.Insert(row.Keep(name...).Copy(under("name_"), "names"), nil)
+}
+
+// A full copy is the entity that was copied; one of some properties is to be read only.
+func ExampleRow_Copy() {
+	ctx := context.Background()
+	plain := newTableWith(staffSchema, nil)
+	staff, err := plain.With(nil, byAgeCopy{plain})
+	check(err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	for _, rk := range []string{"all_44", "name_44"} {
+		row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw(rk)))
+		check(err)
+		k, isCopy := row.Primary()
+		e, err := staff.Entity(row)
+		check(err)
+		fmt.Println(k, isCopy, row.Form(), e.Value)
+		e.Value.Last = "Smith"
+		fmt.Println("it can be written:", !errors.Is(staff.Replace(ctx, e), table.ErrNoETag))
+	}
+	fmt.Println(staff.Range(), staff.NoOp(), len(staff.Maintainers()))
+	// Output:
+	// ('Sales','empid_000001') true  {Sales 1 Jones 44}
+	// it can be written: true
+	// ('Sales','empid_000001') true names {Sales 1 Jones 0}
+	// it can be written: false
+	// [empid_, empid`) false 1
+}
+
+// What a reader finds who knows only some properties: enough to make a key of, or not.
+func ExampleTable_Projected() {
+	staff := newTable(staffSchema)
+	v, err := staff.Projected(employee{"Sales", 1, "Jones", 44}, "Age")
+	fmt.Println(v, err)
+	// Output: {Sales 1  44} <nil>
+}
+
+// oldest keeps the greatest age in a row of the department's own.
+type oldest struct{ staff *table.Table[employee] }
+
+func (oldest) Name() string { return "oldest" }
+func (oldest) MaxRows() int { return 1 }
+
+func (m oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
+	k := keys.At(c.Key.Partition(), keys.Raw("oldest"))
+	if _, err := p.Load(ctx, k.Row()); err != nil { // so that whoever else writes it is met
+		return err
+	}
+	most := 0
+	for row, err := range p.Scan(ctx, m.staff.Range()) { // all but the one that changes
+		if err != nil {
+			return err
+		}
+		age, _ := row.Bare().Get("Age")
+		most = max(most, int(age.(int32)))
+	}
+	if c.New != nil {
+		most = max(most, int(c.New.Age))
+	}
+	r := &table.Row{Key: k}
+	if err := r.Set("Age", most); err != nil {
+		return err
+	}
+	return p.Put(r)
+}
+
+// A row that follows from all of a partition.
+func ExamplePlan_Scan() {
+	ctx := context.Background()
+	plain := newTable(staffSchema)
+	staff, err := plain.With(nil, oldest{plain})
+	check(err)
+	for i, age := range []int32{44, 61, 30} {
+		_, err := staff.Insert(ctx, &employee{"Sales", i, "Jones", age})
+		check(err)
+	}
+	check(staff.DeleteAny(ctx, keys.At(dept.Of("Sales"), empid.Of(1))))
+	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("oldest")))
+	check(err)
+	fmt.Println(row.Get("Age"))
+	// Output: 44 true
+}
+
+// Programs that look after derived rows read and write them as rows: here a copy is deleted by its own version.
+func ExampleTable_Untyped() {
+	ctx := context.Background()
+	plain := newTable(staffSchema)
+	staff, err := plain.With(nil, byAgeCopy{plain})
+	check(err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	rows := staff.Untyped(false)
+	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("all_44")))
+	check(err)
+	e, err := rows.Whole(row)
+	check(err)
+	fmt.Println(e.Key, rows.Delete(ctx, e))
+	// Output: ('Sales','all_44') <nil>
+}
+
+// The zero condition is met by everything.
+func ExampleCond_IsZero() {
+	var q table.Query[employee]
+	fmt.Println(q.Where.IsZero(), age.Ge(40).IsZero())
+	// Output: true false
+}
