@@ -20,4 +20,8 @@ var catalogue = []recipe{
 	replaceOrMerge,
 	entityTypes,
 	sharedAccess,
+	intraPartitionIndex,
+	indexEntities,
+	denormalization,
+	summary,
 }

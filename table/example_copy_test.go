@@ -57,7 +57,7 @@ func ExampleRow_Copy() {
 	// Output:
 	// ('Sales','empid_000001') true  {Sales 1 Jones 44}
 	// it can be written: true
-	// ('Sales','empid_000001') true names {Sales 1 Jones 0}
+	// ('Sales','empid_000001') true names {Sales 1 Smith 0}
 	// it can be written: false
 	// [empid_, empid`) false 1
 }

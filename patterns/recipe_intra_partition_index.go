@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var intraPartitionIndex = recipe{
+	name:  "intra-partition-index",
+	title: "Find employees by e-mail address, by hire date, and by name",
+	guide: []string{"G20", "G07", "G10"},
+	problem: `The service finds rows by their keys and by nothing else: whoever has only an address reads the whole department.
+		Copies of each employee under other RowKeys answer in one request, point queries and ranges in their own order. They are
+		written in the employee's own transaction, so that they are right at every instant, and what takes an address that
+		somebody has is refused.`,
+	run: func(ctx context.Context, r *Run) error {
+		type Employee struct {
+			Department string
+			ID         int
+			LastName   string
+			Email      string
+			Hired      time.Time
+		}
+		dept := keys.Tuple1(keys.Text())
+		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
+		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
+		hired := table.FieldOf(func(e *Employee) *time.Time { return &e.Hired })
+		day := func(year int, month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, time.UTC) }
+
+		// A full copy under the address, however that is spelled; nobody else may have it.
+		byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
+			&index.Options[Employee]{Unique: index.InPartition})
+		// The name alone, in the order of hiring.
+		byHire := index.New("hired", keys.Tuple1(keys.Date()), func(e *Employee) (time.Time, bool) { return e.Hired, true },
+			&index.Options[Employee]{Only: []table.AnyField[Employee]{lastName, hired}})
+		// A small row for each employee of a name.
+		byName := index.New("last", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true },
+			&index.Options[Employee]{Pointer: true})
+
+		plain, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		staff, err := index.Attach(plain, nil, byEmail, byHire, byName)
+		if err != nil {
+			return err
+		}
+		if err := staff.Ensure(ctx); err != nil {
+			return err
+		}
+		if err := r.Do("four employees are hired", func() error {
+			for _, e := range []Employee{
+				{"Sales", 100, "Brown", "brownb@contoso.com", day(2019, 5, 2)}, {"Sales", 152, "Jones", "jonesa@contoso.com", day(2024, 1, 15)},
+				{"Sales", 199, "Cao", "", day(2018, 11, 1)}, {"Sales", 223, "Jones", "JonesJ@contoso.com", day(2021, 3, 1)},
+			} {
+				if err := insert(ctx, staff, &e); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if err := r.Stored(ctx, "staff"); err != nil {
+			return err
+		}
+
+		sales := dept.Of("Sales")
+		show := func(list iter.Seq2[*table.Entity[Employee], error]) error {
+			for e, err := range list {
+				if err != nil {
+					return err
+				}
+				r.Answer("%d %s, %s, %s", e.Value.ID, e.Value.LastName, e.Value.Email, e.Value.Hired.Format(time.DateOnly))
+			}
+			return nil
+		}
+		var jones *table.Entity[Employee]
+		for _, step := range []struct {
+			what string
+			ask  func() error
+		}{
+			{"who is jonesj@contoso.com", func() (err error) {
+				if jones, err = byEmail.Get(ctx, staff, sales, "jonesj@contoso.com"); err != nil {
+					return err
+				}
+				r.Answer("%d %s", jones.Value.ID, jones.Value.LastName)
+				return nil
+			}},
+			{"whose address begins with a to j", func() error { return show(byEmail.Between(ctx, staff, sales, "a", "jz")) }},
+			{"employees 100 to 199", func() error {
+				return show(staff.List(ctx, table.Query[Employee]{Partition: sales, Rows: empid.Between(100, 199)}))
+			}},
+			{"who was hired from 2019 to 2023, the first first; the copies hold no address", func() error {
+				return show(byHire.Between(ctx, staff, sales, day(2019, 1, 1), day(2023, 12, 31)))
+			}},
+			{"who is called Jones", func() error { return show(byName.List(ctx, staff, sales, "Jones")) }},
+			{"Jones gets another name and address, by what the look-up has found: all rows change in one transaction", func() error {
+				jones.Value.LastName, jones.Value.Email = "Smith", "smithj@contoso.com"
+				return staff.Replace(ctx, jones)
+			}},
+			{"and cannot have Brown's", func() error {
+				err := staff.Merge(ctx, jones, email.Set("brownb@contoso.com"))
+				r.Answer("%v", err)
+				return nil
+			}},
+		} {
+			if err := r.Do(step.what, step.ask); err != nil {
+				return err
+			}
+		}
+		if err := r.Stored(ctx, "staff"); err != nil {
+			return err
+		}
+		return r.Naive("who is smithj@contoso.com: a filter, which reads the department", func() error {
+			q := table.Query[Employee]{Partition: sales, Where: email.Eq("smithj@contoso.com"), Stats: &table.Stats{}}
+			return show(plain.List(ctx, q))
+		})
+	},
+}
