@@ -76,6 +76,7 @@ var suite = map[string]func(*env){
 	"dispatch":                dispatch,
 	"versions":                versions,
 	"grants":                  grants,
+	"indexes":                 indexes,
 	"maintained":              maintained,
 	"exact":                   exact,
 	"bulk":                    bulk,

@@ -31,7 +31,9 @@ var intraPartitionIndex = recipe{
 		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 		hired := table.FieldOf(func(e *Employee) *time.Time { return &e.Hired })
-		day := func(year int, month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, time.UTC) }
+		day := func(year int, month time.Month, day int) time.Time {
+			return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+		}
 
 		// A full copy under the address, however that is spelled; nobody else may have it.
 		byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },

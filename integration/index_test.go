@@ -1,0 +1,112 @@
+package integration
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// indexes: rows under other keys follow every write, in its one request; look-ups by them; what was damaged is found and repaired.
+func indexes(e *env) {
+	ctx := context.Background()
+	sales := dept.Of("Sales")
+	byMail := index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options[employee]{Unique: index.InPartition})
+	byLast := index.New("last", keys.Tuple1(keys.Ordered()), func(w *employee) (string, bool) { return w.Last, true }, &index.Options[employee]{Pointer: true})
+	byAge := index.New("age", keys.Tuple1(keys.Digits[int32](3)), func(w *employee) (int32, bool) { return w.Age, true },
+		&index.Options[employee]{Only: []table.AnyField[employee]{age, first}, Reserved: true})
+	names := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true }, nil)
+	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true },
+		&index.SummaryOptions[employee]{Measures: []index.Measure[employee]{{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }}}})
+	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
+	plain := open(e, staffSchema, nil)
+	staff, err := index.Attach(plain, nil, all...)
+	e.must(err)
+	for i, c := range []struct {
+		worker employee
+		cost   string
+	}{
+		{employee{"Sales", 1, "Pat", "O'Brien", 30, "O'Brien@x"}, "2 get, 1 transaction"},
+		{employee{"Sales", 2, "Jo", "Jones", 44, "jones%27@x"}, "2 get, 1 transaction"},
+		{employee{"Sales", 3, "Al", "Jones", 30, ""}, "2 get, 1 transaction"},
+	} {
+		if _, err := staff.Insert(ctx, &c.worker); err != nil {
+			e.Fatal(i, err)
+		}
+		e.did(c.cost)
+	}
+	found := func(want string, list func(func(*table.Entity[employee], error) bool)) {
+		e.Helper()
+		var got []string
+		for w, err := range list {
+			e.must(err)
+			got = append(got, w.Value.First)
+		}
+		if lines(got) != want {
+			e.Errorf("%q, not %q", got, want)
+		}
+	}
+	brien, err := byMail.Get(ctx, staff, sales, "o'brien@X")
+	e.must(err)
+	e.did("1 get")
+	found("Jo Pat", byMail.Between(ctx, staff, sales, "j", "p"))
+	e.did("1 query")
+	found("Jo Al", byLast.List(ctx, staff, sales, "Jones"))
+	e.did("2 get, 1 query")
+	found("Pat", byLast.Prefix(ctx, staff, sales, "O'"))
+	e.did("1 get, 1 query")
+	found("Pat Al Jo", byAge.Between(ctx, staff, sales, 30, 50))
+	e.did("1 query")
+	found("Jo Al", names.List(ctx, staff, sales, "Jones"))
+	e.did("3 get")
+	found("Pat Jo Al", staff.List(ctx, table.Query[employee]{Partition: sales}))
+	e.did("1 query")
+
+	// By what the look-up has found.
+	brien.Value.Last, brien.Value.Email = "Jones", "new@x"
+	e.must(staff.Replace(ctx, brien))
+	e.did("5 get, 1 transaction") // the entity, two lists, two groups
+	brien.Value.Email = "JONES%27@X"
+	err = staff.Replace(ctx, brien)
+	var de *table.DerivedError
+	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at("Sales", 2) {
+		e.Errorf("%v", err)
+	}
+	e.counter.Take()
+	g, err := ages.Get(ctx, staff, sales, "Jones")
+	e.must(err)
+	if g.Count != 3 || g.Measures["Age"] != (index.Stat{Count: 3, Sum: 104, Min: 30, Max: 44}) {
+		e.Errorf("%+v", g)
+	}
+
+	// Damage by hand.
+	rows := plain.Untyped(false)
+	for _, rk := range []string{"mail_new@x", "last_Jones!_empid_000002", "~x|age_030_empid_000003", "name_Jones", "ages_Jones"} {
+		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
+	}
+	for _, repair := range []bool{false, true, false} {
+		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair}, all...)
+		e.must(err)
+		if r.Faults[index.Missing] != 7 && r.Repaired == 0 && !r.Sound() || r.Failed > 0 {
+			e.Errorf("%+v", r)
+		}
+		if repair != (r.Repaired == 7) {
+			e.Errorf("%+v", r)
+		}
+	}
+	found("Pat Al Jo", byAge.Between(ctx, staff, sales, 30, 50))
+	found("Pat Jo Al", names.List(ctx, staff, sales, "Jones"))
+	result, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: sales}, nil)
+	e.must(err)
+	n := 0
+	for _, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: sales, Rows: keys.StoredBetween("", "")}) {
+		e.must(err)
+		n++
+	}
+	if result.Done != 3 || n != 0 {
+		e.Errorf("%+v, %d rows are left", result, n)
+	}
+}
