@@ -43,6 +43,7 @@ func sharedRight(s *storagetest.Service) error {
 	members, groups := map[string][]string{}, map[string]*group{}
 	want, got := map[string]string{}, map[string]string{}
 	heads := []string{}
+	led := false // there is a department
 	for _, r := range s.Rows("staff") {
 		kind, _, _ := strings.Cut(r.RowKey, "_")
 		switch kind {
@@ -66,6 +67,7 @@ func sharedRight(s *storagetest.Service) error {
 		case "ages":
 			got[r.RowKey] = fmt.Sprint(r.Get("Count"), r.Get("AgeCount"), r.Get("AgeSum"), r.Get("AgeMin"), r.Get("AgeMax"))
 		case "department":
+			led = true
 			if owner := r.Get("HeadRowKey"); owner != nil {
 				got["head"] = fmt.Sprint(owner, r.Get("HeadLast"), r.Get("HeadEmail"))
 			}
@@ -76,9 +78,9 @@ func sharedRight(s *storagetest.Service) error {
 			return fmt.Errorf("%s is left", r.RowKey)
 		}
 	}
-	if len(heads) > 1 {
+	if len(heads) > 1 && led {
 		return fmt.Errorf("two heads: %q", heads)
-	} else if len(heads) == 1 {
+	} else if len(heads) == 1 && led {
 		want["head"] = heads[0]
 	}
 	for name, all := range members {

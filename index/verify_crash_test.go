@@ -1,0 +1,105 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+)
+
+// TestBackfillSchedules: Verify fills new definitions of a table, with mishaps and deaths, while two programs write to it by handles
+// that keep them: when it has run once more without mishaps, everything is as it should be, and nothing was reported that
+// it could not repair.
+func TestBackfillSchedules(t *testing.T) {
+	t.Parallel()
+	// Nothing that can be taken: two entities may have the value before anybody minds.
+	for name, k := range map[string]kind{
+		"copies": {definitions: []index.Definition[worker]{byLast, byAge, byTag}, right: copiesRightOf("last", "age", "~x|tag")},
+		"shared": {definitions: []index.Definition[worker]{teams, ages}, right: sharedRight},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fill := func(ctx context.Context, p *crashtest.Process) error {
+				r, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Repair: true}, k.definitions...)
+				if err == nil && !r.Sound() {
+					return errors.New("it could not repair everything")
+				}
+				return err
+			}
+			build := func() crashtest.Workload {
+				w := crashtest.Workload{
+					Setup: func(ctx context.Context, p *crashtest.Process) error {
+						plain := openAs(p.ConnectionString(), p, schema)
+						if err := plain.Ensure(ctx); err != nil {
+							return err
+						}
+						for _, v := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, nil}, {"S", 3, "Smith", "", 31, nil}} {
+							if _, err := plain.Insert(ctx, &v); err != nil {
+								return err
+							}
+						}
+						return nil
+					},
+					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
+						_ = fill(ctx, p)
+						return nil
+					}},
+					Drain: fill,
+					Check: k.right,
+				}
+				for range 2 {
+					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
+						staff := k.open(p)
+						for range 2 {
+							if err := anything(ctx, staff, p.Rand()); err != nil {
+								panic(err)
+							}
+						}
+						return nil
+					})
+				}
+				return w
+			}
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.1}))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
+}
+
+// TestReportSchedules: while programs write, Verify reports nothing where nothing is wrong.
+func TestReportSchedules(t *testing.T) {
+	t.Parallel()
+	for name, k := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			build := func() crashtest.Workload {
+				w := crashtest.Workload{Setup: k.settled, Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
+					_, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Fault: func(f index.Fault) {
+						if f.Err == nil { // that it could not see for sure is no fault
+							panic(f)
+						}
+					}}, k.definitions...)
+					return err
+				}}}
+				for range 2 {
+					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
+						staff := k.open(p)
+						for range 3 {
+							if err := anything(ctx, staff, p.Rand()); err != nil {
+								panic(err)
+							}
+						}
+						return nil
+					})
+				}
+				return w
+			}
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: -1}))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
+}
