@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"internal/edm":             {},
 	"internal/wire":            {},
 	"internal/azurite":         {},
+	"internal/mutants":         {},
 	"internal/azurite/install": {"internal/azurite"},
 	"table":                    {"keys", "internal/edm", "internal/wire"},
 	"account":                  {"table"},

@@ -48,10 +48,11 @@ func (m *lists[T, K]) expected(*table.Row) *table.Row { return nil }
 
 func (m *lists[T, K]) released(row *table.Row, entity keys.Key) (*table.Row, error) {
 	all := slices.DeleteFunc(m.members(row), func(s string) bool { return s == entity.RowKey() })
-	if len(all) == 0 {
-		return nil, nil
+	left, err := m.row(row.Key, row, all)
+	if err != nil || left.Bare().Len() == 0 || left.Bare().Len() == 1 && left.Type("_op") != "" {
+		return nil, err
 	}
-	return m.row(row.Key, row, all)
+	return left, nil
 }
 
 // What Verify asks of details.
@@ -65,7 +66,7 @@ func (m *details[T]) wants(e *table.Entity[T]) ([]string, error) {
 }
 
 func (m *details[T]) claims(row *table.Row) []string {
-	if owner := m.owner(row); owner != "" {
+	if owner := m.owner(row); owner != "" && row.Marked(m.name) {
 		return []string{owner}
 	}
 	return nil
@@ -89,6 +90,7 @@ func (m *details[T]) part(row *table.Row) *table.Row {
 func (m *details[T]) expected(entity *table.Row) *table.Row {
 	p := &table.Row{Key: entity.Key}
 	_ = m.fill(p, entity.Key.RowKey(), entity)
+	p.Mark(m.name, true) // whose details they are is what claims is for
 	return p
 }
 

@@ -75,7 +75,9 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		switch {
 		case !slices.Contains(had, rk):
 			err = p.Insert(copied, taken)
-		case !same || forced(ctx):
+		case forced(ctx, m.name) && taken != nil:
+			err = m.putOwn(ctx, p, copied)
+		case !same || forced(ctx, m.name):
 			err = p.Put(copied)
 		}
 		if err != nil {
@@ -83,6 +85,21 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		}
 	}
 	return nil
+}
+
+// putOwn is Put for a row that may be another's by now, for somebody has deleted it by hand.
+func (m *copies[T, K]) putOwn(ctx context.Context, p *table.Plan, copied *table.Row) error {
+	is, err := p.Load(ctx, copied.Key.Row())
+	if err != nil {
+		return err
+	}
+	if is != nil {
+		want, _ := copied.Primary()
+		if owner, _ := is.Primary(); owner != want {
+			return fmt.Errorf("%w: %v is of %v", ErrTaken, copied.Key, owner)
+		}
+	}
+	return p.Put(copied)
 }
 
 // form tells copies that hold some properties from those that hold others: "" for full copies, which name their write, and pointers.
@@ -140,7 +157,14 @@ func (m *copies[T, K]) selfContained(copied *table.Row) error {
 	return err
 }
 
-// forcing is the mark of a context whose writes make derived rows anew, also where nothing has changed.
+// forcing is the mark of a context whose writes make rows of some definitions anew, also where nothing has changed.
 type forcing struct{}
 
-func forced(ctx context.Context) bool { return ctx.Value(forcing{}) != nil }
+func force(ctx context.Context, definitions ...string) context.Context {
+	return context.WithValue(ctx, forcing{}, definitions)
+}
+
+func forced(ctx context.Context, definition string) bool {
+	names, _ := ctx.Value(forcing{}).([]string)
+	return slices.Contains(names, definition)
+}

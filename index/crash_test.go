@@ -18,9 +18,9 @@ import (
 // schedules is how many random schedules are run in all.
 var schedules = flag.Int("schedules", 2000, "random schedules of all kinds together")
 
-// brief are the options of a crash test, with fewer runs where time is short.
+// brief are the options of a crash test, with fewer runs where time is short. Runs is what part of them.
 func brief(o crashtest.Options) *crashtest.Options {
-	if o.Runs = *schedules / len(kinds()); testing.Short() {
+	if o.Runs = *schedules / len(kinds()) / max(o.Runs, 1); testing.Short() {
 		o.Runs, o.Pairs, o.Late = 60, -1, 3
 	}
 	return &o

@@ -18,11 +18,13 @@ var ErrNoTarget = errors.New("the entity that is to hold the copy does not exist
 //
 // The other entity is of another type, which may have fields for the copied properties: they are called as here, after the prefix,
 // and one more, the prefix and RowKey, holds the RowKey of the entity that they come from. It must exist when details are written
-// to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. It holds the details of one
-// entity: a second one is refused with ErrTaken, until the first gives them up. Where it is deleted, or written whole by a value
-// that lacks the details, they are gone until the entity that they come from is written again, or Verify repairs them.
+// to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. In one transaction it cannot
+// also be written by an operation of its own: insert it first. It holds the details of one entity: a second one is refused with
+// ErrTaken, until the first gives them up; in one transaction, who gives them up stands before who takes them. Where it is deleted,
+// or written whole by a value that lacks the details, they are gone until a copied field changes, or Verify repairs them.
 //
-// Writes that do not change the details cost nothing; others 1 read of the other entity.
+// Writes that do not change the details cost nothing; others 1 read of the other entity, and 1 more where it says that it has
+// somebody else's. A new prefix needs a new name.
 type Details[T any] struct {
 	name   string
 	prefix string
@@ -104,10 +106,14 @@ func (m *details[T]) to(v *T) (string, error) {
 	if err != nil || !r.in {
 		return "", err
 	}
+	rk, err := r.e.Result()
+	if err != nil {
+		return "", fmt.Errorf("index %s: %w", m.name, err)
+	}
 	if again, err := call(m.name, of, v); err != nil || again != r {
 		return "", &DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: of one entity it made %v, and then %v", r.e, again.e)}
 	}
-	return r.e.Result()
+	return rk, nil
 }
 
 func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
@@ -115,7 +121,7 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 	if err != nil {
 		return err
 	}
-	had := c.Remembered()
+	had, form := remembered(c.Remembered())
 	for _, rk := range had {
 		if rk != want {
 			if err := m.edit(ctx, p, c.Key, rk, nil); err != nil {
@@ -126,7 +132,7 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 	if want == "" {
 		return nil
 	}
-	c.Remember(want)
+	c.Remember(append([]string{want}, m.form()...)...)
 	row, err := c.Row()
 	if err != nil {
 		return err
@@ -135,11 +141,14 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 	if err != nil {
 		return err
 	}
-	if slices.Contains(had, want) && old != nil && old.Keep(m.names...).Same(row.Keep(m.names...)) && !forced(ctx) {
+	if slices.Contains(had, want) && slices.Equal(form, m.form()) && old != nil && old.Keep(m.names...).Same(row.Keep(m.names...)) && !forced(ctx, m.name) {
 		return nil
 	}
 	return m.edit(ctx, p, c.Key, want, row)
 }
+
+// form is which properties are copied, and what they are called; see copies.formText.
+func (m *details[T]) form() []string { return []string{"/" + m.prefix + "/" + form(m.names)} }
 
 // edit puts an entity's details into another one, or takes them out where from is nil.
 func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, target string, from *table.Row) error {
@@ -157,12 +166,21 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 	case from == nil && owner != entity.RowKey():
 		return nil // they are somebody else's by now
 	case from != nil && owner != "" && owner != entity.RowKey():
-		return fmt.Errorf("%w: %v holds the details of %v", ErrTaken, k, keys.Stored(entity.PartitionKey(), owner))
+		// It may be a row that was written back as it was before, or that came to be called otherwise.
+		theirs, err := p.Load(ctx, keys.Stored(entity.PartitionKey(), owner).Row())
+		if errors.Is(err, table.ErrDuplicateRow) || err == nil && theirs != nil && slices.Contains(theirs.Remembered(m.name), target) {
+			return fmt.Errorf("%w: %v holds the details of %v", ErrTaken, k, keys.Stored(entity.PartitionKey(), owner))
+		} else if err != nil {
+			return err
+		}
 	}
 	if err := m.fill(row, entity.RowKey(), from); err != nil {
 		return err
 	}
-	return p.Put(row)
+	if err := p.Put(row); from != nil || !errors.Is(err, table.ErrUnknownMaintainer) {
+		return err
+	}
+	return nil // the other entity has come to have derived rows; what it holds is for Verify to tell
 }
 
 // owner is the RowKey of the entity whose details a row holds.
@@ -183,7 +201,7 @@ func (m *details[T]) fill(row *table.Row, owner string, from *table.Row) error {
 			return err
 		}
 	}
-	if from == nil {
+	if row.Mark(m.name, from == nil); from == nil {
 		row.Delete(m.prefix + "RowKey")
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -11,23 +12,63 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// look looks at each suspect once more, several at a time, and repairs it if that is asked for.
-func (in *inspection[T]) look(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(10)
-	for entity, claims := range in.suspects {
-		g.Go(func() error {
-			if err := in.pace(ctx, 2+len(claims)); err != nil {
-				return err
-			}
-			faults, err := in.judge(ctx, entity, claims)
-			for _, f := range faults {
-				in.found(f)
-			}
-			return err
-		})
+// look looks at each suspect once more, several at a time, and repairs it if that is asked for. What lists have lost goes together:
+// each such write would have to write the whole list.
+func (in *inspection[T]) look(ctx context.Context, suspects map[string][]claim) error {
+	var mu sync.Mutex
+	var lost []newcomer[T]
+	later := func(n newcomer[T]) {
+		mu.Lock()
+		defer mu.Unlock()
+		lost = append(lost, n)
 	}
-	return g.Wait()
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(10)
+	for entity, claims := range suspects {
+		g.Go(func() error { return in.judged(gctx, entity, claims, later) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(lost, 1000) {
+		var names []string
+		for _, shot := range in.shots {
+			names = append(names, shot.def.Name())
+		}
+		skipped, err := in.together(ctx, batch, names...)
+		for i, n := range batch {
+			if reason, is := skipped[i]; !is {
+				for _, f := range n.faults {
+					f.Repaired = true
+					in.found(f)
+				}
+			} else if reason != nil {
+				if err := in.judged(ctx, n.e.Key.RowKey(), suspects[n.e.Key.RowKey()], nil); err != nil {
+					return err
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judged notes what judge finds.
+func (in *inspection[T]) judged(ctx context.Context, entity string, claims []claim, later func(newcomer[T])) error {
+	if err := in.pace(ctx, 2+len(claims)); err != nil {
+		return err
+	}
+	faults, err := in.judge(ctx, entity, claims, later)
+	for _, f := range faults {
+		in.found(f)
+	}
+	if err == errBusy {
+		in.undecided()
+		err = nil
+	}
+	return err
 }
 
 // scene is an entity and rows as they were at one instant, nil where there is none.
@@ -37,36 +78,55 @@ type scene[T any] struct {
 	rows   []*table.Row
 }
 
-// see reads an entity and rows at one instant: the entity is the same before and after the rows were read.
+// see reads an entity and rows at one instant: the entity is the same before and after the rows were read. Where there is none, the
+// rows tell: whoever makes and deletes it writes them.
 func (in *inspection[T]) see(ctx context.Context, entity string, claims []claim) (s scene[T], err error) {
 	if s.entity, s.stored, err = in.get(ctx, entity); err != nil {
 		return s, err
 	}
-	for _, c := range claims {
-		row, err := in.getRow(ctx, c.row)
-		if err != nil {
-			return s, err
-		}
-		s.rows = append(s.rows, row)
+	if s.rows, err = in.getRows(ctx, claims); err != nil {
+		return s, err
 	}
 	_, again, err := in.get(ctx, entity)
-	if err == nil && ((again == nil) != (s.stored == nil) || again != nil && again.ETag != s.stored.ETag) {
-		err = errBusy
+	switch {
+	case err != nil:
+		return s, err
+	case !unchanged(s.stored, again):
+		return s, errBusy
+	case s.stored != nil || entity == "":
+		return s, nil
+	}
+	rows, err := in.getRows(ctx, claims)
+	for i := range rows {
+		if err == nil && !unchanged(s.rows[i], rows[i]) {
+			err = errBusy
+		}
 	}
 	return s, err
 }
 
+// get reads an entity. One that cannot be read is an *unreadableError, one that is somebody else's errForeign.
 func (in *inspection[T]) get(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
 	row, err := in.getRow(ctx, rowKey)
 	if err != nil || row == nil {
 		return nil, nil, err
 	}
 	e, err := in.table.Entity(row)
-	if foreign(err) {
-		return nil, nil, nil
+	switch {
+	case foreign(err):
+		return nil, row, errForeign
+	case err != nil:
+		return nil, row, &unreadableError{err}
 	}
-	return e, row, err
+	return e, row, nil
 }
+
+var errForeign = errors.New("the row is another's")
+
+// unreadableError is about an entity, and not about the service.
+type unreadableError struct{ error }
+
+func (e *unreadableError) Unwrap() error { return e.error }
 
 func (in *inspection[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
 	if rowKey == "" {
@@ -79,13 +139,24 @@ func (in *inspection[T]) getRow(ctx context.Context, rowKey string) (*table.Row,
 	return row, err
 }
 
+func (in *inspection[T]) getRows(ctx context.Context, claims []claim) (rows []*table.Row, err error) {
+	for _, c := range claims {
+		row, err := in.getRow(ctx, c.row)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
 // kind is what is wrong between an entity and a row, 0 for nothing. other is the entity that the row names instead, if it can name
 // only one.
 func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *table.Row) (kind FaultKind, other string, err error) {
 	var want, had, claims []string
 	if s.entity != nil {
 		if want, err = d.wants(s.entity); err != nil {
-			return 0, "", err
+			return 0, "", &unreadableError{err}
 		}
 		had, _ = remembered(s.stored.Remembered(d.Name()))
 	}
@@ -109,10 +180,13 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 	return 0, "", nil
 }
 
-// judge finds out what is wrong with an entity's rows, and repairs it if that is asked for.
-func (in *inspection[T]) judge(ctx context.Context, entity string, claims []claim) (faults []Fault, err error) {
+// judge finds out what is wrong with an entity's rows, and repairs it if that is asked for: by a write of the entity, or, where rows
+// do not belong to it and it does not know of them, by writes of the rows. later, if there is one, takes an entity that lists have
+// lost, and nothing else.
+func (in *inspection[T]) judge(ctx context.Context, entity string, claims []claim, later func(newcomer[T])) (faults []Fault, err error) {
 	seen := map[claim]Fault{} // all that was ever wrong
-	result := func(cause error, open map[claim]bool) []Fault {
+	open := map[claim]bool{}  // what still is
+	end := func(cause error) []Fault {
 		for c, f := range seen {
 			switch {
 			case !in.opt.Repair || f.Kind == Conflict:
@@ -125,85 +199,117 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 		}
 		return faults
 	}
-	open := map[claim]bool{}
 	cause := errBusy
 	for range rounds {
 		s, err := in.see(ctx, entity, claims)
-		if err == errBusy {
+		var unreadable *unreadableError
+		switch {
+		case err == errBusy:
 			continue
-		} else if err != nil {
-			return result(err, open), err
+		case err == errForeign:
+			return end(err), nil // what rows say of it is not for this type to judge
+		case errors.As(err, &unreadable):
+			return append(end(err), Fault{Kind: Unreadable, Entity: keys.Stored(in.pk, entity), Err: err}), nil
+		case err != nil:
+			return end(err), err
 		}
 		clear(open)
-		write, conflict := false, false
+		var write []string // definitions that a write of the entity repairs
+		alone, conflict := true, false
 		for i, c := range claims {
 			d := in.shots[c.def].def
 			kind, other, err := in.kind(d, entity, c.row, s, s.rows[i])
 			if err != nil {
-				return result(err, open), err
+				return append(end(err), Fault{Definition: d.Name(), Kind: Unreadable, Entity: keys.Stored(in.pk, entity), Err: err}), nil
 			}
 			if kind == 0 {
 				continue
 			}
 			if other != "" {
 				switch free, err := in.evict(ctx, c, other); {
+				case err == errBusy || lost(err):
+					open[c], cause = true, err
+					continue
 				case err != nil:
-					return result(err, open), err
+					return end(err), err
 				case !free:
 					kind, conflict = Conflict, true
 				}
 			}
 			seen[c] = Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, c.row), Entity: keys.Stored(in.pk, entity)}
-			open[c] = kind != Conflict
-			if !in.opt.Repair || kind == Conflict {
+			if open[c] = kind != Conflict; !in.opt.Repair || kind == Conflict {
 				continue
 			}
-			if s.entity != nil && (kind != Dangling || slices.Contains(s.stored.Remembered(d.Name()), c.row)) {
-				write = true
+			alone = alone && kind == Missing && d.expected(s.stored) == nil
+			had, _ := remembered(remembers(s.stored, d.Name()))
+			if s.entity != nil && (kind != Dangling || slices.Contains(had, c.row)) {
+				write = append(write, d.Name())
 			} else if err := in.release(ctx, d, s.rows[i], entity); err == nil {
 				open[c] = false
 			} else if cause = err; !lost(err) {
-				return result(err, open), ctx.Err()
+				return end(err), ctx.Err()
 			}
 		}
-		if write && !conflict {
-			if err := in.table.Replace(force(ctx), s.entity); err == nil {
-				for _, c := range claims {
-					if s.entity != nil && seen[c].Kind != Dangling {
-						open[c] = false
-					}
-				}
-			} else if cause = err; !lost(err) {
-				return result(err, open), ctx.Err()
+		switch {
+		case len(write) == 0:
+		case conflict:
+			return end(errConflict), nil
+		case alone && later != nil:
+			n := newcomer[T]{e: s.entity}
+			for _, f := range seen {
+				n.faults = append(n.faults, f)
 			}
-		} else if write {
-			return result(errConflict, open), nil
+			later(n)
+			return nil, nil
+		default:
+			if err := in.table.Replace(force(ctx, write...), s.entity); err == nil {
+				clear(open)
+			} else if cause = err; !lost(err) {
+				return end(err), ctx.Err()
+			}
 		}
 		if !in.opt.Repair || !slices.ContainsFunc(claims, func(c claim) bool { return open[c] }) {
-			return result(nil, open), nil
+			return end(nil), nil
 		}
 	}
-	return result(cause, open), ctx.Err()
+	if len(seen) > 0 {
+		return end(cause), ctx.Err()
+	}
+	return nil, errBusy
+}
+
+// remembers is Remembered, of a row that may not be there.
+func remembers(row *table.Row, definition string) []string {
+	if row == nil {
+		return nil
+	}
+	return row.Remembered(definition)
 }
 
 var errConflict = errors.New("the entity cannot be written while it is in conflict with another")
 
-// evict makes a row free that names another entity, if that has no right to it. It is false where it has.
+// evict makes a row free that names another entity, if that has no right to it. It is false where it has, or where that cannot be
+// told.
 func (in *inspection[T]) evict(ctx context.Context, c claim, other string) (free bool, err error) {
 	d := in.shots[c.def].def
 	for range rounds {
 		s, err := in.see(ctx, other, []claim{c})
-		if err == errBusy {
+		var unreadable *unreadableError
+		switch {
+		case err == errBusy:
 			continue
-		} else if err != nil {
+		case err == errForeign, errors.As(err, &unreadable):
+			return false, nil
+		case err != nil:
 			return false, err
 		}
 		is := s.rows[0]
 		if is == nil || !slices.Contains(d.claims(is), other) {
 			return true, nil // it names somebody else by now
 		}
-		if kind, _, err := in.kind(d, other, c.row, s, is); err != nil || kind != Dangling {
-			return false, err
+		kind, _, err := in.kind(d, other, c.row, s, is)
+		if err != nil || kind != Dangling {
+			return false, nil
 		}
 		if !in.opt.Repair {
 			return true, nil
@@ -235,10 +341,6 @@ func (in *inspection[T]) release(ctx context.Context, d checked[T], row *table.R
 // write makes a row what it should be, by its ETag; nil is none. A row that names the write that it is from is an entity, and names
 // this one then.
 func (in *inspection[T]) write(ctx context.Context, is, want *table.Row) error {
-	if is == nil {
-		_, err := in.table.Untyped(false).InsertAt(ctx, want.Key, want)
-		return err
-	}
 	_, named := is.Get("_op")
 	_, isCopy := is.Primary()
 	rows := in.table.Untyped(named && !isCopy)

@@ -16,7 +16,8 @@ import (
 // ListOptions are options of a [Lists]. The zero value is ready for use.
 type ListOptions struct {
 	// Property is the name of the property that holds the members: their RowKeys, with / between them, which no RowKey can hold.
-	// Where one property is full, the rest is in others of the name with 2, 3 and so on behind. Defaults to Members.
+	// Where one property is full, the rest is in others of the name with 2, 3 and so on behind. Defaults to Members. Where a later
+	// release calls it otherwise, entities are listed there once they are written again, or Verify has repaired them.
 	Property string
 
 	// WriteOnly and Reserved are as in Options.
@@ -89,7 +90,8 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	if err != nil {
 		return err
 	}
-	had := c.Remembered()
+	had, form := remembered(c.Remembered())
+	again := !slices.Equal(form, m.form()) || forced(ctx, m.ix.name)
 	for _, rk := range had {
 		if !slices.Contains(want, rk) {
 			if err := m.edit(ctx, p, c.Key, rk, false); err != nil {
@@ -97,9 +99,12 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 			}
 		}
 	}
-	c.Remember(want...)
+	if len(want) == 0 {
+		return nil
+	}
+	c.Remember(append(slices.Clone(want), m.form()...)...)
 	for _, rk := range want {
-		if !slices.Contains(had, rk) || forced(ctx) {
+		if !slices.Contains(had, rk) || again {
 			if err := m.edit(ctx, p, c.Key, rk, true); err != nil {
 				return err
 			}
@@ -107,6 +112,9 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	}
 	return nil
 }
+
+// form is in which property the entity is listed; see copies.formText.
+func (m *lists[T, K]) form() []string { return []string{"/" + m.property} }
 
 // edit makes the entity a member of a list, or none.
 func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, list string, member bool) error {
@@ -116,7 +124,7 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 		return err
 	}
 	all := m.members(row)
-	i, is := slices.BinarySearch(all, entity.RowKey())
+	i, is := slices.BinarySearchFunc(all, entity.RowKey(), keys.Compare)
 	switch {
 	case member && !is:
 		all = slices.Insert(all, i, entity.RowKey())
@@ -126,14 +134,24 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 		return nil
 	}
 	// It is written also where it holds the member already: whoever is about to take it out must meet this write.
-	if len(all) == 0 {
-		return p.Remove(k.Row())
+	if member && units(all) > maxList {
+		return &FullError{Definition: m.ix.name, Row: k, Members: len(all)}
 	}
-	row, err = m.row(k, row, all)
-	if err != nil {
+	if row, err = m.row(k, row, all); err != nil {
 		return err
 	}
+	if row.Len() == 0 {
+		return p.Remove(k.Row())
+	}
 	return p.Put(row)
+}
+
+// units is how long the members of a list are.
+func units(all []string) (n int) {
+	for _, member := range all {
+		n += len(utf16.Encode([]rune(member))) + 1
+	}
+	return n
 }
 
 // members are those of a list, in order; none where there is no list.
@@ -153,7 +171,7 @@ func (l *Lists[T, K]) members(row *table.Row) (all []string) {
 			}
 		}
 	}
-	slices.Sort(all)
+	slices.SortFunc(all, keys.Compare)
 	return slices.Compact(all)
 }
 
@@ -180,12 +198,9 @@ func (l *Lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 		r.Delete(l.chunk(i))
 	}
 	var chunk strings.Builder
-	n, inChunk, total := 1, 0, 0
+	n, inChunk := 1, 0
 	for i, member := range all {
-		units := len(utf16.Encode([]rune(member))) + 1
-		if total += units; total > maxList {
-			return nil, &FullError{Definition: l.ix.name, Row: k, Members: len(all)}
-		}
+		units := units(all[i : i+1])
 		if inChunk+units > maxChunk {
 			if err := r.Set(l.chunk(n), chunk.String()); err != nil {
 				return nil, err

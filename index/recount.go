@@ -16,31 +16,44 @@ type counted[T any] interface {
 	maintainer[T]
 	// shareNow is what an entity should remember to have added.
 	shareNow(e *table.Entity[T]) ([]string, error)
-	// sum makes the rows of all groups anew, of the rows of the entities.
-	sum(pk string, entities iter.Seq2[*table.Row, error]) (map[string]*table.Row, error)
+	// sum makes the rows of all groups anew, of the rows of the entities, and says who is in each.
+	sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, err error)
 }
 
 func (m *summaries[T, K]) shareNow(e *table.Entity[T]) ([]string, error) {
 	sh, err := m.share(&e.Value, e.Key)
-	return sh.texts(), err
+	return m.texts(sh), err
 }
 
-func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (map[string]*table.Row, error) {
-	totals, err := m.countAll(entities)
+func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, err error) {
+	members = map[string]string{}
+	totals, err := m.count(func(yield func(*table.Row, error) bool) {
+		for row, err := range entities {
+			if err == nil {
+				if group := m.shareOf(row.Remembered(m.ix.name)).row; group != "" {
+					members[group] = row.Key.RowKey()
+				}
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rows := map[string]*table.Row{}
+	rows = map[string]*table.Row{}
 	for rk, t := range totals {
 		if rows[rk], err = m.row(keys.Stored(pk, rk), *t); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return rows, nil
+	return rows, members, nil
 }
 
 // recount looks at the summaries of the partition. Every write that adds to a group, or takes from it, writes the group's row: so
-// what all entities come to is what the row should hold, if the row was the same before and after they were read.
+// what all entities come to is what the row should hold, if the row was the same before and after they were read. A row that is not
+// there has no version to go by: there an entity of the group decides.
 func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 	var open map[string]bool // what is looked at once more; nil at first, for all
 	for range rounds {
@@ -48,7 +61,7 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 		if err != nil {
 			return err
 		}
-		want, err := d.sum(in.pk, func(yield func(*table.Row, error) bool) {
+		want, members, err := d.sum(in.pk, func(yield func(*table.Row, error) bool) {
 			for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: in.table.Range()}) {
 				if err == nil {
 					err = in.pace(ctx, 1)
@@ -67,22 +80,31 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 		}
 		busy := map[string]bool{}
 		for _, rk := range slices.Sorted(maps.Keys(union(want, after))) {
-			if is := after[rk]; open != nil && !open[rk] || is != nil && want[rk] != nil && is.Same(want[rk]) {
-				continue
-			}
-			if !unchanged(before[rk], after[rk]) {
-				busy[rk] = true
+			is := after[rk]
+			if open != nil && !open[rk] || is != nil && want[rk] != nil && is.Same(want[rk]) {
 				continue
 			}
 			f := Fault{Definition: d.Name(), Kind: Stale, Row: keys.Stored(in.pk, rk)}
+			repair := func() error { return in.write(ctx, is, want[rk]) }
 			switch {
-			case after[rk] == nil:
-				f.Kind = Missing
+			case !unchanged(before[rk], is):
+				busy[rk] = true
+				continue
+			case is == nil:
+				e, missing, err := in.uncounted(ctx, d, rk, members[rk])
+				if err != nil {
+					return err
+				}
+				if !missing {
+					busy[rk] = true
+					continue
+				}
+				f.Kind, repair = Missing, func() error { return in.table.Replace(force(ctx, d.Name()), e) }
 			case want[rk] == nil:
 				f.Kind = Dangling
 			}
 			if in.opt.Repair {
-				if f.Err = in.write(ctx, after[rk], want[rk]); f.Err != nil && lost(f.Err) {
+				if f.Err = repair(); f.Err != nil && lost(f.Err) {
 					busy[rk] = true
 					continue
 				}
@@ -94,10 +116,28 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 			return nil
 		}
 	}
-	for rk := range open {
-		in.found(Fault{Definition: d.Name(), Kind: Stale, Row: keys.Stored(in.pk, rk), Err: errBusy})
+	for range open {
+		in.undecided()
 	}
-	return nil
+	return ctx.Err()
+}
+
+// uncounted tells whether an entity is in a group that has no row, at one instant.
+func (in *inspection[T]) uncounted(ctx context.Context, d counted[T], group, member string) (e *table.Entity[T], missing bool, err error) {
+	e, row, err := in.get(ctx, member)
+	var unreadable *unreadableError
+	if err == errForeign || errors.As(err, &unreadable) {
+		return nil, false, nil
+	}
+	if err != nil || e == nil || !slices.Contains(row.Remembered(d.Name()), group) {
+		return nil, false, err
+	}
+	is, err := in.getRow(ctx, group)
+	if err != nil || is != nil {
+		return nil, false, err
+	}
+	again, err := in.getRow(ctx, member)
+	return e, err == nil && unchanged(row, again), err
 }
 
 func union(a, b map[string]*table.Row) map[string]*table.Row {
@@ -122,6 +162,9 @@ func (in *inspection[T]) totals(ctx context.Context, d counted[T]) (map[string]*
 			if err != nil {
 				return nil, err
 			}
+			if err := in.pace(ctx, 1); err != nil {
+				return nil, err
+			}
 			all[row.Key.RowKey()] = row
 		}
 	}
@@ -129,30 +172,40 @@ func (in *inspection[T]) totals(ctx context.Context, d counted[T]) (map[string]*
 	return all, nil
 }
 
-// again repairs an entity that has not added to a summary what it should.
-func (in *inspection[T]) again(ctx context.Context, d counted[T], f Fault) error {
+// again is about an entity that has not added to a summary what it should, which it says itself.
+func (in *inspection[T]) again(ctx context.Context, f Fault) error {
+	if !in.opt.Repair {
+		in.found(f)
+		return nil
+	}
+	d := in.sums[slices.IndexFunc(in.sums, func(d counted[T]) bool { return d.Name() == f.Definition })]
+	f.Err = errBusy
 	for range rounds {
 		e, row, err := in.get(ctx, f.Entity.RowKey())
-		if err != nil {
-			return err
-		}
-		if e == nil {
+		var unreadable *unreadableError
+		switch {
+		case err == errForeign || errors.As(err, &unreadable):
+			f.Err = err
+			in.found(f)
 			return nil
-		}
-		share, err := d.shareNow(e)
-		if err != nil {
+		case err != nil:
 			return err
 		}
-		if slices.Equal(share, row.Remembered(d.Name())) {
-			return nil // somebody has written it
+		var share []string
+		if e != nil {
+			if share, f.Err = d.shareNow(e); f.Err != nil {
+				break
+			}
 		}
-		if f.Err = in.table.Replace(force(ctx), e); f.Err == nil || !lost(f.Err) {
+		if e == nil || slices.Equal(share, row.Remembered(d.Name())) {
+			f.Err = nil // somebody has written it
+			break
+		}
+		if f.Err = in.table.Replace(ctx, e); f.Err == nil || !lost(f.Err) {
 			break
 		}
 	}
-	if f.Repaired = f.Err == nil; errors.Is(f.Err, context.Canceled) {
-		return f.Err
-	}
+	f.Repaired = f.Err == nil
 	in.found(f)
-	return nil
+	return ctx.Err()
 }

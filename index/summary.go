@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -37,8 +34,10 @@ type Group[K any] struct {
 // measures: so that an aggregate is one read. It is right at every instant.
 //
 // All writers of a group share its row: a write that changes a group, or a measure, reads the row first, 1 request more, and is
-// planned again where a rival was faster. Where the least or the greatest of a group leaves, all entities of the partition are
-// read, 1 request for each 1,000. Sums are whole numbers, which do not drift: for money, count cents.
+// planned again where a rival was faster. Where the least or the greatest of a group leaves, and others stay, all entities of the
+// partition are read, 1 request for each 1,000: in a large partition, or a group that changes all the time, such a write may not
+// come to its end, and Count and Sum alone would be the better choice. Sums are whole numbers, which do not drift: for money, count
+// cents. One that is more than 64 bits hold is refused with ErrOverflow.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // its layout, and where its rows are
 	layout   keys.Compound[K]
@@ -53,6 +52,9 @@ type SummaryOptions[T any] struct {
 	WriteOnly, Reserved bool
 }
 
+// maxMeasures is how many measures a row has room for, of four properties each.
+const maxMeasures = 60
+
 // NewSummary defines a summary. What is wrong with a definition is an error of [Attach].
 func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *SummaryOptions[T]) *Summary[T, K] {
 	if o == nil {
@@ -66,6 +68,9 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 		s.layout = keys.NamedAs(layout, name)
 	}
 	seen := map[string]bool{"": true}
+	if len(s.measures) > maxMeasures {
+		s.ix.fail("measures", fmt.Sprintf("are %d, and a row has room for %d", len(s.measures), maxMeasures))
+	}
 	for _, m := range s.measures {
 		if seen[m.Name] || m.Of == nil {
 			s.ix.fail("measures", fmt.Sprintf("the measure %q has no function, or the name of another, or none", m.Name))
@@ -128,52 +133,10 @@ func (s *Summary[T, K]) group(row *table.Row, k K) *Group[K] {
 	t, _ := s.totalOf(row)
 	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
 	for i, m := range s.measures {
-		g.Measures[m.Name] = t.stats[i]
+		st := &t.stats[i]
+		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.least, st.most}
 	}
 	return g
-}
-
-// total is what a row of a summary holds.
-type total struct {
-	count int64
-	stats []Stat
-}
-
-// share is what one entity adds to its group: where it is, and its measures; nil for those that it lacks.
-type share struct {
-	row    string
-	values []*int64
-}
-
-func (s share) texts() []string {
-	if s.row == "" {
-		return nil
-	}
-	texts := []string{s.row}
-	for _, v := range s.values {
-		if v == nil {
-			texts = append(texts, "")
-		} else {
-			texts = append(texts, strconv.FormatInt(*v, 10))
-		}
-	}
-	return texts
-}
-
-// shareOf reads what texts has written; values of measures that have come since are missing.
-func (s *Summary[T, K]) shareOf(texts []string) (sh share, current bool) {
-	if len(texts) == 0 {
-		return share{}, true
-	}
-	sh = share{row: texts[0], values: make([]*int64, len(s.measures))}
-	for i, text := range texts[1:] {
-		if i < len(sh.values) && text != "" {
-			if v, err := strconv.ParseInt(text, 10, 64); err == nil {
-				sh.values[i] = &v
-			}
-		}
-	}
-	return sh, len(texts) == 1+len(s.measures)
 }
 
 // share is what an entity should add.
@@ -203,82 +166,6 @@ func (s *Summary[T, K]) share(v *T, k keys.Key) (share, error) {
 	return sh, nil
 }
 
-// totalOf reads a row, nil for none. whole is false where it is not what a summary writes.
-func (s *Summary[T, K]) totalOf(row *table.Row) (t total, whole bool) {
-	t.stats = make([]Stat, len(s.measures))
-	if row == nil {
-		return t, false
-	}
-	whole = true
-	get := func(name string) int64 {
-		v, _ := row.Get(name)
-		n, ok := v.(int64)
-		whole = whole && ok
-		return n
-	}
-	t.count = get("Count")
-	for i, m := range s.measures {
-		t.stats[i] = Stat{get(m.Name + "Count"), get(m.Name + "Sum"), get(m.Name + "Min"), get(m.Name + "Max")}
-	}
-	return t, whole && t.count > 0
-}
-
-// row is the row of a total.
-func (s *Summary[T, K]) row(k keys.Key, t total) (*table.Row, error) {
-	r := &table.Row{Key: k}
-	err := r.Set("Count", t.count)
-	for i, m := range s.measures {
-		for name, v := range map[string]int64{"Count": t.stats[i].Count, "Sum": t.stats[i].Sum, "Min": t.stats[i].Min, "Max": t.stats[i].Max} {
-			err = errors.Join(err, r.Set(m.Name+name, v))
-		}
-	}
-	return r, err
-}
-
-// add adds a share.
-func (t *total) add(sh share) error {
-	t.count++
-	for i, v := range sh.values {
-		if v == nil {
-			continue
-		}
-		s := &t.stats[i]
-		if *v > 0 && s.Sum > math.MaxInt64-*v || *v < 0 && s.Sum < math.MinInt64-*v {
-			return errOverflow
-		}
-		if s.Sum += *v; s.Count == 0 {
-			s.Min, s.Max = *v, *v
-		}
-		s.Count, s.Min, s.Max = s.Count+1, min(s.Min, *v), max(s.Max, *v)
-	}
-	return nil
-}
-
-var errOverflow = errors.New("a sum is more than 64 bits hold")
-
-// remove takes a share away. It is false where the rest cannot be told from that: an extreme has left, or the row was wrong.
-func (t *total) remove(sh share) bool {
-	t.count--
-	known := t.count >= 0
-	for i, v := range sh.values {
-		if v == nil {
-			continue
-		}
-		s := &t.stats[i]
-		s.Count, s.Sum = s.Count-1, s.Sum-*v
-		switch {
-		case s.Count < 0 || *v < s.Min || *v > s.Max:
-			known = false
-		case s.Count == 0:
-			known = known && s.Sum == 0
-			*s = Stat{}
-		case *v == s.Min || *v == s.Max:
-			known = false
-		}
-	}
-	return known
-}
-
 // summaries keeps the rows of a Summary.
 type summaries[T, K any] struct {
 	*Summary[T, K]
@@ -301,18 +188,18 @@ func (m *summaries[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()
 // Maintain takes away what the entity has added, as it remembers, and adds what it should. Every change of either writes the row,
 // whatever comes of it: so who counts anew from all entities meets all changes at the row.
 func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
-	had, current := m.shareOf(c.Remembered())
+	had := m.shareOf(c.Remembered())
 	want, err := m.share(c.New, c.Key)
 	if err != nil {
 		return err
 	}
-	c.Remember(want.texts()...)
-	same := current && slices.Equal(had.texts(), want.texts())
-	if same {
+	c.Remember(m.texts(want)...)
+	anew := forced(ctx, m.ix.name)
+	if slices.Equal(m.texts(had), m.texts(want)) && !(anew && want.row != "") {
 		return nil
 	}
 	if had.row != "" && had.row != want.row {
-		if err := m.change(ctx, p, c.Key, had.row, &had, nil, current); err != nil {
+		if err := m.change(ctx, p, c.Key, had.row, &had, nil, false); err != nil {
 			return err
 		}
 	}
@@ -320,33 +207,29 @@ func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.
 	case want.row == "":
 		return nil
 	case had.row == want.row:
-		return m.change(ctx, p, c.Key, want.row, &had, &want, current)
+		return m.change(ctx, p, c.Key, want.row, &had, &want, anew)
 	}
-	return m.change(ctx, p, c.Key, want.row, nil, &want, true)
+	return m.change(ctx, p, c.Key, want.row, nil, &want, anew)
 }
 
-// change takes a share away from a group and adds another. known tells that the first is what was added.
-func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys.Key, group string, less, more *share, known bool) error {
+// change takes a share away from a group and adds another; anew counts the group whatever its row says.
+func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys.Key, group string, less, more *share, anew bool) error {
 	k := keys.Stored(entity.PartitionKey(), group)
 	row, err := p.Load(ctx, k.Row())
 	if err != nil {
 		return err
 	}
 	t, whole := m.totalOf(row)
-	if less != nil {
-		known = known && whole && t.remove(*less)
-	} else {
-		known = known && (whole || row == nil)
-	}
-	if !known {
-		if t, err = m.count(p.Scan(ctx, m.table.Range()), group); err != nil {
+	// Of a group that has no row nobody remembers anything.
+	if known := whole || row == nil && less == nil; !t.change(less, more) || !known || anew {
+		totals, err := m.count(p.Scan(ctx, m.table.Range()), group)
+		if err != nil {
 			return err
 		}
-	}
-	if more != nil {
-		if err := t.add(*more); err != nil {
-			return err
+		if t = (total{stats: make([]stat, len(m.measures))}); totals[group] != nil {
+			t = *totals[group]
 		}
+		t.change(nil, more)
 	}
 	if t.count == 0 {
 		if row == nil {
@@ -360,33 +243,21 @@ func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys
 	return p.Put(row)
 }
 
-// count makes the total of a group anew, of what its entities remember to have added.
-func (s *Summary[T, K]) count(rows iter.Seq2[*table.Row, error], group string) (total, error) {
-	all, err := s.countAll(rows)
-	if t, ok := all[group]; ok {
-		return *t, err
-	}
-	return total{stats: make([]Stat, len(s.measures))}, err
-}
-
-// countAll makes the totals of all groups.
-func (s *Summary[T, K]) countAll(rows iter.Seq2[*table.Row, error]) (map[string]*total, error) {
+// count makes the totals of a group anew, or of all groups for "", of what their entities remember to have added.
+func (s *Summary[T, K]) count(rows iter.Seq2[*table.Row, error], group string) (map[string]*total, error) {
 	all := map[string]*total{}
 	for row, err := range rows {
 		if err != nil {
 			return nil, err
 		}
-		sh, _ := s.shareOf(row.Remembered(s.ix.name))
-		if sh.row == "" {
+		sh := s.shareOf(row.Remembered(s.ix.name))
+		if sh.row == "" || group != "" && sh.row != group {
 			continue
 		}
 		if all[sh.row] == nil {
-			all[sh.row] = &total{stats: make([]Stat, len(s.measures))}
+			all[sh.row] = &total{stats: make([]stat, len(s.measures))}
 		}
-		if err := all[sh.row].add(sh); err != nil {
-			return nil, err
-		}
+		all[sh.row].change(nil, &sh)
 	}
-	maps.DeleteFunc(all, func(_ string, t *total) bool { return t.count == 0 })
 	return all, nil
 }

@@ -50,11 +50,14 @@ type newcomer[T any] struct {
 type inspection[T any] struct {
 	*verifier[T]
 	pk    string
-	read  int // entities
+	read  int   // entities
+	cause error // of an errRequest
 	shots []*snapshot[T]
 	sums  []counted[T]
 
 	suspects map[string][]claim // by entity
+	bad      map[string]bool    // entities that cannot be read
+	sumsOff  []newcomer[T]      // that have not added to a summary what they should, for sure
 	new      []newcomer[T]
 }
 
@@ -73,17 +76,32 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 			in.sums = append(in.sums, d)
 		}
 	}
-	in.suspects = map[string][]claim{}
+	in.suspects, in.bad = map[string][]claim{}, map[string]bool{}
 	if err := in.entities(ctx); err != nil {
 		return err
 	}
+	// First what rows say and no entity does, then what entities say: a row that names a wrong one is given up by it, and then by
+	// the right one missed.
+	said := in.suspects
+	in.suspects = map[string][]claim{}
 	for i, shot := range in.shots {
 		for s := range shot.seen {
-			in.suspect(s.entity, claim{i, s.row})
+			if !in.bad[s.entity] {
+				in.suspect(s.entity, claim{i, s.row})
+			}
 		}
 	}
-	if err := in.look(ctx); err != nil {
-		return err
+	for _, suspects := range []map[string][]claim{in.suspects, said} {
+		if err := in.look(ctx, suspects); err != nil {
+			return err
+		}
+	}
+	for _, n := range in.sumsOff {
+		for _, f := range n.faults {
+			if err := in.again(ctx, f); err != nil {
+				return err
+			}
+		}
 	}
 	for _, sum := range in.sums {
 		if err := in.recount(ctx, sum); err != nil {
@@ -155,18 +173,22 @@ func (in *inspection[T]) entities(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := in.pace(ctx, 1); err != nil {
+			return err
+		}
 		e, err := in.table.Entity(row)
 		if foreign(err) {
+			in.bad[row.Key.RowKey()] = true // what rows say of it is not for this type to judge
 			continue
-		}
-		if err == nil {
-			err = in.pace(ctx, 1)
 		}
 		if err == nil {
 			err = in.entity(ctx, e, row)
 		}
-		if err != nil {
-			return err
+		if err == errRequest {
+			return in.cause
+		} else if err != nil {
+			in.bad[row.Key.RowKey()] = true
+			in.found(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 		}
 		in.tally(0, 1, 0)
 		if in.read++; in.read%1000 == 0 {
@@ -185,11 +207,12 @@ func foreign(err error) bool {
 func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
 	n := newcomer[T]{e: e}
 	known := false // it has suspects of definitions that it knows
+	var off []Fault
 	var suspects []claim
 	for i, shot := range in.shots {
 		want, err := shot.def.wants(e)
 		if err != nil {
-			return fmt.Errorf("%v: %w", e.Key, err)
+			return err
 		}
 		remembered, _ := remembered(row.Remembered(shot.def.Name()))
 		digest := in.digest(shot.def.expected(row))
@@ -219,26 +242,32 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 	for _, sum := range in.sums {
 		share, err := sum.shareNow(e)
 		if err != nil {
-			return fmt.Errorf("%v: %w", e.Key, err)
+			return err
 		}
 		if remembered := row.Remembered(sum.Name()); !slices.Equal(share, remembered) {
 			group := append(share, remembered...)[0]
-			n.faults = append(n.faults, Fault{Definition: sum.Name(), Kind: Forgotten, Row: keys.Stored(in.pk, group), Entity: e.Key})
-			if !in.opt.Repair {
-				in.found(n.faults[len(n.faults)-1]) // for sure: the entity says both
-			}
+			off = append(off, Fault{Definition: sum.Name(), Kind: Forgotten, Row: keys.Stored(in.pk, group), Entity: e.Key})
 		}
 	}
-	if len(n.faults) > 0 && in.opt.Repair && !known {
+	if len(n.faults)+len(off) > 0 && in.opt.Repair && !known {
+		n.faults = append(n.faults, off...)
 		in.new = append(in.new, n)
 		if len(in.new) == 1000 {
-			return in.introduce(ctx)
+			if in.cause = in.introduce(ctx); in.cause != nil {
+				return errRequest
+			}
 		}
 		return nil
+	}
+	if len(off) > 0 {
+		in.sumsOff = append(in.sumsOff, newcomer[T]{e, off})
 	}
 	in.suspect(e.Key.RowKey(), suspects...)
 	return nil
 }
+
+// errRequest stands for an error that is none of the entity's.
+var errRequest = errors.New("request")
 
 func (in *inspection[T]) suspect(entity string, all ...claim) {
 	for _, c := range all {
@@ -250,48 +279,50 @@ func (in *inspection[T]) suspect(entity string, all ...claim) {
 
 // introduce writes entities that a definition has never seen, as many in a transaction as go, each by its ETag. Those that others
 // have changed meanwhile are suspects.
-func (in *inspection[T]) introduce(ctx context.Context) error {
-	if len(in.new) == 0 {
-		return nil
+func (in *inspection[T]) introduce(ctx context.Context, definitions ...string) error {
+	all := in.new
+	in.new = nil
+	skipped, err := in.together(ctx, all, definitions...)
+	for i, n := range all {
+		for _, f := range n.faults {
+			switch reason, is := skipped[i]; {
+			case !is:
+				f.Repaired = true
+				in.found(f)
+			case reason == nil: // it was not reached
+			case slices.ContainsFunc(in.sums, func(d counted[T]) bool { return d.Name() == f.Definition }):
+				in.sumsOff = append(in.sumsOff, newcomer[T]{n.e, []Fault{f}})
+			default:
+				j := slices.IndexFunc(in.shots, func(s *snapshot[T]) bool { return s.def.Name() == f.Definition })
+				in.suspect(n.e.Key.RowKey(), claim{j, f.Row.RowKey()})
+			}
+		}
 	}
-	if err := in.pace(ctx, len(in.new)); err != nil {
-		return err
+	return err
+}
+
+// together writes entities in as few transactions as there can be, and tells which were not written: why, or nil.
+func (in *inspection[T]) together(ctx context.Context, all []newcomer[T], definitions ...string) (skipped map[int]error, err error) {
+	if len(all) == 0 {
+		return nil, nil
 	}
-	skipped := map[int]error{}
-	_, err := table.Bulk(force(ctx), func(yield func(table.Op, error) bool) {
-		for _, n := range in.new {
+	rows := 0
+	for _, n := range all {
+		rows += 1 + len(n.faults)
+	}
+	if err := in.pace(ctx, rows); err != nil {
+		return nil, err
+	}
+	skipped = map[int]error{}
+	result, err := table.Bulk(force(ctx, definitions...), func(yield func(table.Op, error) bool) {
+		for _, n := range all {
 			if !yield(in.table.ReplaceOp(n.e), nil) {
 				return
 			}
 		}
 	}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped[i] = err; return true }})
-	if err != nil {
-		return err
+	for i := result.Unconfirmed; i < len(all); i++ {
+		skipped[i] = nil
 	}
-	for i, n := range in.new {
-		for _, f := range n.faults {
-			if skipped[i] == nil {
-				f.Repaired = true
-				in.found(f)
-				continue
-			}
-			for j, shot := range in.shots {
-				if shot.def.Name() == f.Definition {
-					in.suspect(n.e.Key.RowKey(), claim{j, f.Row.RowKey()})
-				}
-			}
-			for _, sum := range in.sums {
-				if sum.Name() == f.Definition {
-					if err := in.again(ctx, sum, f); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-	in.new = nil
-	return nil
+	return skipped, err
 }
-
-// force is a context in which writes make what is derived anew.
-func force(ctx context.Context) context.Context { return context.WithValue(ctx, forcing{}, true) }

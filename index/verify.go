@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,16 +22,17 @@ type FaultKind int
 
 // The kinds of faults.
 const (
-	Missing   FaultKind = iota + 1 // a row that should be there is not
-	Dangling                       // a row is there that should not be
-	Stale                          // a row does not hold what it should
-	Forgotten                      // the rows are right, and the entity does not know of them
-	Conflict                       // two entities have one unique value; not repaired, for nobody knows whose it is
+	Missing    FaultKind = iota + 1 // a row that should be there is not
+	Dangling                        // a row is there that should not be
+	Stale                           // a row does not hold what it should
+	Forgotten                       // the rows are right, and the entity does not know of them
+	Conflict                        // two entities have one unique value; not repaired, for nobody knows whose it is
+	Unreadable                      // the entity cannot be read, or its key not be made; nothing of it is looked at or repaired
 )
 
 // String returns the kind in a word.
 func (k FaultKind) String() string {
-	if names := [...]string{"no fault", "missing", "dangling", "stale", "forgotten", "conflict"}; k >= 0 && int(k) < len(names) {
+	if names := [...]string{"no fault", "missing", "dangling", "stale", "forgotten", "conflict", "unreadable"}; k >= 0 && int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("FaultKind(%d)", int(k))
@@ -54,14 +56,15 @@ type Report struct {
 	Faults     map[FaultKind]int
 	Repaired   int
 	Failed     int // faults that could not be repaired
+	Undecided  int // what others changed all the time, so that nobody knows whether anything is wrong
 
 	// Token is where it stands: behind the last partition that it is done with.
 	Token string
 }
 
-// Sound tells whether nothing was found that is still wrong.
+// Sound tells whether nothing was found that is still wrong, and nothing is undecided.
 func (r *Report) Sound() bool {
-	n := 0
+	n := r.Undecided
 	for _, of := range r.Faults {
 		n += of
 	}
@@ -97,14 +100,18 @@ type VerifyOptions struct {
 // for one, and what it repairs it repairs by a write of the entity by its ETag, or of the row by its own. Entities and rows
 // without faults are not written.
 //
-// The table must be a handle that the definitions are attached to. Each partition is read once: its derived rows, of which it
-// keeps a few bytes each in memory, and then its entities. It can be ended and taken up again between partitions; what was
-// repaired stays repaired.
+// The table must be a handle that the definitions are attached to. Of each partition first the derived rows are read, of which it
+// keeps a few bytes each in memory, and then the entities, once more for each summary. It can be ended and taken up again between
+// partitions; what was repaired stays repaired. All programs must keep rows of one definition under one name for one type: what
+// another type has in its range is taken for dangling.
 //
-// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition; 4 to 7 for each fault. Entities that
-// a new definition has never seen are written together, as many as a transaction holds. Errors: *DefinitionError for a definition
-// that is not attached; *table.ValueError for a damaged token; those of reading. The report is right in any case. Signatures for
-// ranges of keys show it part of the table only, and so faults that are none: do not use it with those.
+// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, and those of table.Table.Partitions; a summary
+// takes twice its rows and once the entities more, and again, 8 times at most, where others change what seems wrong. To be
+// sure of a fault and to repair it, 2 and 1 for each row, and 1 to 3. Entities that a new definition has never seen, and those that
+// lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a definition
+// that is not attached; *table.ValueError for a damaged token, and where there are no definitions; those of reading. The report is
+// right in any case. Signatures for ranges of keys show it part of the table only, and so faults that are none: do not use it with
+// those.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, definitions ...Definition[T]) (Report, error) {
 	v := &verifier[T]{table: t, seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
 	if o != nil {
@@ -130,6 +137,9 @@ type verifier[T any] struct {
 }
 
 func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) error {
+	if len(definitions) == 0 {
+		return &table.ValueError{Field: "definitions", Reason: "there are none"}
+	}
 	for _, d := range definitions {
 		if absent(d) || !slices.ContainsFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == d.Name() }) {
 			return &DefinitionError{Definition: nameOf(d), Field: "table", Reason: "does not keep it: use the handle that Attach has returned"}
@@ -149,7 +159,12 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 		if err != nil {
 			return err
 		}
-		return v.partition(ctx, pk)
+		if err := v.partition(ctx, pk); err != nil {
+			return err
+		}
+		v.report.Token = tokenOf(pk)
+		v.progress()
+		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(v.opt.Width, 1))
@@ -157,7 +172,7 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 	done := map[string]bool{}
 	for pk, err := range v.table.Partitions(ctx) {
 		if err != nil {
-			return errors.Join(err, g.Wait())
+			return cmp.Or(g.Wait(), err) // whose failure has ended the list, if one has
 		}
 		s := pk.String()
 		if after != nil && keys.Compare(s, *after) <= 0 {
@@ -173,6 +188,7 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 			v.mu.Lock()
 			for done[s] = true; len(underway) > 0 && done[underway[0]]; underway = underway[1:] {
 				v.report.Token = tokenOf(underway[0])
+				delete(done, underway[0])
 			}
 			v.mu.Unlock()
 			v.progress()
@@ -221,6 +237,13 @@ func (v *verifier[T]) tally(partitions, entities, rows int) {
 	v.report.Partitions += partitions
 	v.report.Entities += entities
 	v.report.Rows += rows
+}
+
+// undecided notes that nobody knows.
+func (v *verifier[T]) undecided() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.report.Undecided++
 }
 
 // found notes a fault.

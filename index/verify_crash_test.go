@@ -62,7 +62,7 @@ func TestBackfillSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.1}))
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -97,7 +97,7 @@ func TestReportSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: -1}))
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: -1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})

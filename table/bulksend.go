@@ -217,6 +217,12 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 	item := batch[failed.Index]
 	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
 	var derived *DerivedError
+	if errors.As(failed.Err, &derived) && errors.Is(failed.Err, ErrDuplicateRow) && len(batch) > 1 {
+		// What it derives is a row of another operation's, which goes by itself: before it, or behind.
+		at := max(failed.Index, 1)
+		s.left = append(batch[at:len(batch):len(batch)], s.left...)
+		return batch[:at], nil
+	}
 	own := item.op.kind == aztables.TransactionTypeDelete && !errors.As(failed.Err, &derived)
 	switch {
 	case own && errors.Is(failed.Err, ErrNotFound):

@@ -25,6 +25,31 @@ func (r *Row) Copy(k keys.Key, form string) *Row {
 	return c
 }
 
+// Mark notes on a row that it holds something of a maintainer's, which it says by Marked; off takes that back. The mark stays with
+// the row whatever its own writers do.
+func (r *Row) Mark(maintainer string, off bool) {
+	names := slices.DeleteFunc(r.marks(), func(s string) bool { return s == maintainer })
+	if !off {
+		names = append(names, maintainer)
+	}
+	if len(names) == 0 {
+		r.columns = without(slices.Clone(r.columns), sysProperty)
+		return
+	}
+	r.put(sysProperty, edm.Value{Kind: edm.String, S: "/" + strings.Join(names, "/")})
+}
+
+// Marked tells whether a row bears the mark of a maintainer.
+func (r *Row) Marked(maintainer string) bool { return slices.Contains(r.marks(), maintainer) }
+
+func (r *Row) marks() []string {
+	v, _ := r.Get(sysProperty)
+	if s, _ := v.(string); strings.HasPrefix(s, "/") { // of no copy
+		return strings.Split(s[1:], "/")
+	}
+	return nil
+}
+
 // Form is of which form a copy is.
 func (r *Row) Form() string {
 	v, _ := r.Get(sysProperty)
@@ -121,7 +146,11 @@ func (t *Table[T]) entity(row *Row) (*Entity[T], error) {
 		k = row.Key
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	row.write(w, sysProperty)
+	if isCopy {
+		row.write(w, sysProperty)
+	} else {
+		row.write(w)
+	}
 	body, err := w.Finish()
 	if err != nil {
 		return nil, err

@@ -203,8 +203,8 @@ func TestRekeyRefuses(t *testing.T) {
 		t.Error("nil")
 	}
 	for reply, want := range map[string]error{
-		batch(broken(409, "EntityAlreadyExists", "0:x")):         table.ErrExists,
-		batch(broken(412, "UpdateConditionNotSatisfied", "1:x")): table.ErrChanged,
+		batch(broken(409, "EntityAlreadyExists", "1:x")):         table.ErrExists,
+		batch(broken(412, "UpdateConditionNotSatisfied", "0:x")): table.ErrChanged,
 		batch(broken(500, "InternalError", "0:x")):               table.ErrUnknownOutcome,
 	} {
 		w := answering(reply)
@@ -219,7 +219,7 @@ func TestRekeyRefuses(t *testing.T) {
 		if want == table.ErrUnknownOutcome && oe.Key != at("Sales", 223) {
 			t.Errorf("an unknown outcome of nobody: %+v", oe)
 		}
-		if parts := sentParts(w); len(parts) != 2 || !strings.HasPrefix(parts[0].line, "POST ") || !strings.HasPrefix(parts[1].line, "DELETE ") || parts[1].match != etag {
+		if parts := sentParts(w); len(parts) != 2 || !strings.HasPrefix(parts[0].line, "DELETE ") || !strings.HasPrefix(parts[1].line, "POST ") || parts[0].match != etag {
 			t.Errorf("sent %+v", parts)
 		}
 		w.answer = func(*http.Request, string) (*http.Response, error) { return done(), nil }

@@ -125,13 +125,10 @@ func (d *derivedRow) strange() bool {
 	return d.shared && d.read.row != nil && remembers(d.read.raw)
 }
 
-// entity tells whether the row is an entity of somebody's, whose name changes with every write and whose life does not.
-func (d *derivedRow) entity() bool {
-	if !d.shared || d.read.row == nil {
-		return false
-	}
-	_, is := d.read.row.Get(opProperty)
-	return is
+// has tells whether the row is an entity of somebody's, by a property: the name, which changes with every write, and the life,
+// which does not.
+func (d *derivedRow) has(property string) bool {
+	return d.shared && d.read.row != nil && d.read.row.Type(property) != ""
 }
 
 // Load reads a row of the partition that the entity shares with others, and shows what the transaction has made of it so far;
@@ -266,7 +263,7 @@ func (p *Plan) steps() (ops []Op, failed int, err error) {
 			op.kind, op.match = aztables.TransactionTypeAdd, ""
 		}
 		if d.after != nil {
-			if op.body, op.room, err = d.after.encode(d.key, d.entity()); err != nil {
+			if op.body, op.room, err = d.after.encode(d.key, d.has(opProperty), d.has(lifeProperty)); err != nil {
 				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: public(err)}
 			}
 			op.left = entire

@@ -52,6 +52,7 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err 
 		e.Key = to
 		e.renew(etag, body)
 	}
-	_, err = t.commit(ctx, "Rekey", remove.key, []Op{insert, remove}, true)
+	// What the entity gives up first can be taken again under the other key.
+	_, err = t.commit(ctx, "Rekey", remove.key, []Op{remove, insert}, true)
 	return err
 }

@@ -149,14 +149,15 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
 // encode writes the row under a key. If it is from a write that is being planned, it ends with room for the name of that.
-func (r *Row) encode(k keys.Key, entity bool) (body []byte, room bool, err error) {
+// named and lives tell that it keeps a name and a life of its own.
+func (r *Row) encode(k keys.Key, named, lives bool) (body []byte, room bool, err error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	theirs := []string{opProperty, ixProperty, ixMoreProperty, lifeProperty} // which are the primary's
-	if entity {
+	if lives {
 		theirs = theirs[:3]
 	}
 	r.write(w, theirs...)
-	if name, ok := r.Get(opProperty); ok && name == unnamed || entity {
+	if name, ok := r.Get(opProperty); ok && name == unnamed || named {
 		reserve(w)
 		room = true
 	}
