@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
@@ -77,11 +78,11 @@ func TestReportSchedules(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
 				w := crashtest.Workload{Setup: k.settled, Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-					_, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Fault: func(f index.Fault) {
-						if f.Err == nil { // that it could not see for sure is no fault
-							panic(f)
-						}
-					}}, k.definitions...)
+					var faults []index.Fault
+					_, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Fault: func(f index.Fault) { faults = append(faults, f) }}, k.definitions...)
+					if len(faults) > 0 {
+						panic(fmt.Sprint("found ", faults)) // a violation
+					}
 					return err
 				}}}
 				for range 2 {

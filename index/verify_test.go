@@ -206,6 +206,9 @@ func TestNewKeyFunction(t *testing.T) {
 	check(err)
 	// A write finds its own old row.
 	check(staff.MergeAny(ctx, at(1), last.Set("Smith")))
+	if _, err := staff.GetRow(ctx, rowAt("mail_A_w_000001")); !errors.Is(err, table.ErrNotFound) {
+		t.Error(err)
+	}
 	expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
 	expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
 	expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))

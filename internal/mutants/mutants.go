@@ -51,7 +51,7 @@ func Run(t *testing.T, pkg string, all []Mutant) {
 			write(t, overlay, b)
 			slots <- true
 			defer func() { <-slots }()
-			args := append([]string{"test", "-overlay=" + overlay, "-count=1", "-run=" + m.Test, pkg}, m.Args...)
+			args := append([]string{"test", "-overlay=" + overlay, "-count=1", "-vet=off", "-ldflags=-s -w", "-run=" + m.Test, pkg}, m.Args...)
 			cmd := exec.CommandContext(t.Context(), "go", args...)
 			cmd.Dir = root
 			out, err := cmd.CombinedOutput()
