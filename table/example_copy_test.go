@@ -139,3 +139,15 @@ func ExampleCond_IsZero() {
 	fmt.Println(q.Where.IsZero(), age.Ge(40).IsZero())
 	// Output: true false
 }
+
+// A row of another type that holds something of a maintainer's says so, whatever its own writers do.
+func ExampleRow_Mark() {
+	row := &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw("department"))}
+	row.Mark("manager", false)
+	fmt.Println(row.Marked("manager"), row.Marked("deputy"))
+	row.Mark("manager", true)
+	fmt.Println(row.Marked("manager"))
+	// Output:
+	// true false
+	// false
+}
