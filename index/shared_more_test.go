@@ -281,3 +281,38 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkedTarget: a department that holds details and comes to have an index of its own can be written by its copies, and keeps
+// the mark.
+func TestMarkedTarget(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := campus(t)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	byBudget := index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Unique: index.InPartition})
+	indexed, err := index.Attach(d, nil, byBudget)
+	check(err)
+	e, err := indexed.Get(ctx, rowAt("department"))
+	check(err)
+	e.Value.Budget = 8
+	check(indexed.Replace(ctx, e))
+	for budget := 8; budget < 10; budget++ {
+		if e, err = byBudget.Get(ctx, indexed, sales, budget); err != nil || e.Key != rowAt("department") || e.Value.HeadLast != "Jones" {
+			t.Fatal(e, err)
+		}
+		e.Value.Budget++
+		check(indexed.Replace(ctx, e))
+		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || !row.Marked("head") {
+			t.Error(row, err)
+		}
+	}
+	r, err := index.Verify(ctx, indexed, nil, byBudget)
+	if err != nil || !r.Sound() {
+		t.Error(r, err)
+	}
+	// It now has derived rows, so its head can leave, and what is left is for Verify to tell.
+	check(staff.DeleteAny(ctx, at(1)))
+	if r, faults := verify(t, staff, index.VerifyOptions{}, head); r.Faults[index.Dangling] != 1 {
+		t.Error(r, faults)
+	}
+}

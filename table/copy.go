@@ -88,10 +88,10 @@ func (r *Row) Keep(properties ...string) *Row {
 	return c
 }
 
-// Bare is the row without its life and what maintainers remember of it: what a full copy of it holds.
+// Bare is the row without its life, its marks, and what maintainers remember of it: what a full copy of it holds.
 func (r *Row) Bare() *Row {
 	c := *r
-	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, ixMoreProperty)
+	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, ixMoreProperty, sysProperty)
 	return &c
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -174,7 +175,8 @@ func (t *Table[T]) valueOf(raw []byte) (*T, error) {
 // kept is what a primary row keeps for its maintainers.
 type kept struct {
 	life    string
-	changed bool // the life is new
+	mark    string // what others keep in it; see Row.Mark
+	changed bool   // the life is new
 	was, is map[string][]string
 	newID   func() string
 }
@@ -195,7 +197,13 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	if err := either(err1, either(err2, err3)); err != nil {
 		return nil, err
 	}
-	k.life = life.S
+	mark, err := r.Find(sysProperty)
+	if err != nil {
+		return nil, err
+	}
+	if k.life = life.S; strings.HasPrefix(mark.S, "/") {
+		k.mark = mark.S
+	}
 	if text := one.S + two.S; text != "" {
 		if err := json.Unmarshal([]byte(text), &k.was); err != nil {
 			return nil, &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
@@ -225,7 +233,10 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 		return nil, err
 	}
 	w := edm.NewWriter(nil, key.PartitionKey(), key.RowKey())
-	(&Row{columns: columns}).write(w, opProperty, lifeProperty, ixProperty, ixMoreProperty)
+	(&Row{columns: columns}).write(w, opProperty, lifeProperty, ixProperty, ixMoreProperty, sysProperty)
+	if k.mark != "" {
+		w.Put(sysProperty, edm.Value{Kind: edm.String, S: k.mark})
+	}
 	if k.life != "" {
 		w.Put(lifeProperty, edm.Value{Kind: edm.String, S: k.life})
 	}
