@@ -1,0 +1,193 @@
+package index_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestLiveTable: a table of 100,000 entities that four programs write to gets three definitions, and ends exact; then 1,000 faults of
+// four kinds are planted, found and repaired, and nothing else is touched.
+func TestLiveTable(t *testing.T) {
+	t.Parallel()
+	n := 100_000
+	if testing.Short() {
+		n = 2_000
+	}
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	plain := openAs(s.ConnectionString(), s, schema)
+	check(plain.Ensure(ctx))
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range n {
+			w := workerOf(i)
+			if !yield(plain.InsertOp(&w), nil) {
+				return
+			}
+		}
+	}, nil)
+	check(err)
+	writing := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
+	definitions := []index.Definition[worker]{byEmail, writing}
+	staff, err := index.Attach(plain, nil, definitions...)
+	check(err)
+
+	// The four write as long as it lasts, a little for each step that it makes.
+	turns := make(chan bool, 4*n)
+	var wg sync.WaitGroup
+	var writes atomic.Int64
+	for w := range 4 {
+		rng := rand.New(rand.NewPCG(1, uint64(w)))
+		wg.Go(func() {
+			for range turns {
+				if err := writeSomething(ctx, staff, workerOf(rng.IntN(n)), rng); err != nil && !errors.Is(err, table.ErrNotFound) {
+					t.Error(err)
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Width: 8, Progress: func(index.Report) {
+		for range 40 {
+			turns <- true
+		}
+	}}, definitions...)
+	close(turns)
+	wg.Wait()
+	if err != nil || !r.Sound() {
+		t.Fatal(r, err)
+	}
+	t.Logf("%+v while %d writes were done", r, writes.Load())
+	if err := copiesRightOf("email", "last")(s); err != nil {
+		t.Fatal(err)
+	}
+
+	// 1,000 faults of four kinds, of entities that are all different.
+	rows := byHand(s)
+	planted := map[index.FaultKind]int{}
+	var harmed = map[string]bool{}
+	count := 0
+	each := min(250, n/40)
+	for _, row := range s.Rows("staff") {
+		if !strings.HasPrefix(row.RowKey, "w_") || row.Get("Email") == nil {
+			continue
+		}
+		if count++; count%(n/1300+1) != 0 {
+			continue
+		}
+		mail := keys.Stored(row.PartitionKey, "email_"+strings.ToLower(row.Get("Email").(string)))
+		pointer := keys.Stored(row.PartitionKey, fmt.Sprintf("last_%s!_%s", row.Get("Last"), row.RowKey))
+		kind := index.FaultKind(1 + count/(n/1300+1)%4)
+		if planted[kind] == each {
+			continue
+		}
+		planted[kind]++
+		harmed[row.PartitionKey+row.RowKey] = true
+		switch kind {
+		case index.Missing:
+			check(rows.DeleteAny(ctx, pointer))
+		case index.Stale:
+			check(rows.MergeAny(ctx, mail, table.PropertyOf[int64]("Age").Set(999)))
+		case index.Dangling:
+			owner := row.RowKey
+			row := &table.Row{Key: keys.Stored(row.PartitionKey, "email_nobody"+row.RowKey)}
+			src, err := rows.GetRow(ctx, mail)
+			check(err)
+			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
+			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key, ""))
+			check(err)
+		case index.Forgotten:
+			forget(t, s, row)
+		}
+	}
+	before := map[string]string{}
+	for _, row := range s.Rows("staff") {
+		before[row.PartitionKey+row.RowKey] = row.ETag
+	}
+	for _, repair := range []bool{false, true} {
+		r, err = index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair, Width: 8}, definitions...)
+		check(err)
+		t.Logf("planted %v: %+v", planted, r)
+		want := maps.Clone(planted)
+		want[index.Forgotten] *= len(definitions) // by each of them
+		if !maps.Equal(r.Faults, want) {
+			t.Errorf("planted %v, found %v", planted, r.Faults)
+		}
+	}
+	if !r.Sound() {
+		t.Error(r)
+	}
+	if err := copiesRightOf("email", "last")(s); err != nil {
+		t.Fatal(err)
+	}
+	touched := 0
+	for _, row := range s.Rows("staff") {
+		owner, _ := row.Get("_sys").(string)
+		if owner == "" {
+			owner = row.RowKey
+		}
+		if before[row.PartitionKey+row.RowKey] != row.ETag {
+			if touched++; !harmed[row.PartitionKey+owner] {
+				t.Fatalf("%s was touched", row.RowKey)
+			}
+		}
+	}
+	t.Logf("%d of %d rows were written", touched, len(before))
+}
+
+func workerOf(i int) worker {
+	return worker{fmt.Sprint("S", i%40), i, fmt.Sprint("L", i%1000), fmt.Sprint("m", i, "@x"), i % 100, nil}
+}
+
+// writeSomething changes, deletes or makes a worker anew.
+func writeSomething(ctx context.Context, staff *table.Table[worker], v worker, rng *rand.Rand) error {
+	k := keys.At(dept.Of(v.Dept), wid.Of(v.ID))
+	switch rng.IntN(4) {
+	case 0:
+		return staff.DeleteAny(ctx, k)
+	case 1:
+		v.Email = fmt.Sprint("n", v.ID, "@x")
+		_, err := staff.Upsert(ctx, &v, table.ReplaceExisting)
+		return err
+	}
+	_, err := staff.Update(ctx, k, func(w *worker) error {
+		w.Last, w.Age = fmt.Sprint("N", rng.IntN(50)), rng.IntN(100)
+		return nil
+	})
+	return err
+}
+
+// forget writes an entity as a program does that knows nothing of indexes, by the SDK alone, and leaves the name of the write.
+func forget(t *testing.T, s *storagetest.Service, row storagetest.Row) {
+	t.Helper()
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	columns := map[string]any{"PartitionKey": row.PartitionKey, "RowKey": row.RowKey}
+	for _, p := range row.Properties {
+		if n, is := p.Value.(int64); is {
+			columns[p.Name], columns[p.Name+"@odata.type"] = fmt.Sprint(n), "Edm.Int64"
+		} else if !strings.HasPrefix(p.Name, "_ix") {
+			columns[p.Name] = p.Value
+		}
+	}
+	body, err := json.Marshal(columns)
+	check(err)
+	_, err = acc.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	check(err)
+}
