@@ -21,9 +21,13 @@ type maintainer[T any] interface {
 	table.Maintainer[T]
 	// ranges are where its rows are, those that are nobody else's.
 	ranges() []keys.Range
+	// is tells whether it is this definition's.
+	is(Definition[T]) bool
+	// columns are those that it writes into entities of other types.
+	columns() []string
 }
 
-// DefinitionError is a mistake in a definition. No request was sent.
+// DefinitionError is a mistake in a definition. Nothing was written.
 type DefinitionError struct {
 	Definition string // its name
 	Field      string // of the definition: key, layout, or an option
@@ -69,6 +73,9 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 		if absent(d) {
 			return nil, fmt.Errorf("index: Attach %s: a definition is nil", t.Name())
 		}
+		if slices.ContainsFunc(attached.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == d.Name() }) {
+			return nil, fail(d, "name", "is that of another definition")
+		}
 		m, err := d.maintainer(t)
 		if err != nil {
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
@@ -83,11 +90,19 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 				}
 			}
 		}
+		for _, other := range before {
+			for _, c := range other.columns() {
+				if slices.Contains(m.columns(), c) {
+					return nil, fail(d, "prefix", fmt.Sprintf("makes the property %s, as %s does", c, other.Name()))
+				}
+			}
+		}
 		before = append(before, m)
 		if attached, err = attached.With(outbox, m); err != nil {
 			var limit *table.LimitError
 			if errors.As(err, &limit) {
-				return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: "rows", Reason: err.Error(), Err: err})
+				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions, and a transaction has room for %d: each value counts twice, for the row that goes and the one that comes", limit.Got, limit.Max)
+				return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err})
 			}
 			return nil, fmt.Errorf("index: Attach %s: definition %s: %w", t.Name(), d.Name(), err)
 		}

@@ -38,6 +38,9 @@ func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 func (m *copies[T, K]) MaxRows() int { return 2 * m.max }
 
 func (m *copies[T, K]) ranges() []keys.Range { return []keys.Range{m.All()} }
+func (m *copies[T, K]) columns() []string    { return nil }
+
+func (m *copies[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Index) }
 
 // Maintain makes the rows of an entity what they should be: by the set of RowKeys that it has, as it remembers, and the set that
 // it should have.
@@ -95,7 +98,7 @@ func (m *copies[T, K]) putOwn(ctx context.Context, p *table.Plan, copied *table.
 	}
 	if is != nil {
 		want, _ := copied.Primary()
-		if owner, _ := is.Primary(); owner != want {
+		if owner, isCopy := is.Primary(); isCopy && owner != want {
 			return fmt.Errorf("%w: %v is of %v", ErrTaken, copied.Key, owner)
 		}
 	}

@@ -36,7 +36,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		"no name":                         {defs: []index.Definition[worker]{def("", nil)}, says: "is empty"},
 		"the name of the rows themselves": {defs: []index.Definition[worker]{def("w", nil)}, name: "w", says: "among those of the table"},
 		"rows anywhere":                   {schema: raw, defs: []index.Definition[worker]{def("last", nil)}, name: "last", says: "Reserved"},
-		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "as a does"},
+		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "is that of another definition"},
 		"one layout twice":                {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
 		"too many rows": {defs: []index.Definition[worker]{
 			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),

@@ -20,11 +20,11 @@ var ErrNoTarget = errors.New("the entity that is to hold the copy does not exist
 // and one more, the prefix and RowKey, holds the RowKey of the entity that they come from. It must exist when details are written
 // to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. In one transaction it cannot
 // also be written by an operation of its own: insert it first. It holds the details of one entity: a second one is refused with
-// ErrTaken, until the first gives them up; in one transaction, who gives them up stands before who takes them. Where it is deleted,
+// ErrTaken, until the first gives them up; in one transaction, put the operation that gives them up first. Where it is deleted,
 // or written whole by a value that lacks the details, they are gone until a copied field changes, or Verify repairs them.
 //
 // Writes that do not change the details cost nothing; others 1 read of the other entity, and 1 more where it says that it has
-// somebody else's. A new prefix needs a new name.
+// somebody else's. No two details of a table share a prefix. A new prefix, and a field that is no longer copied, need a new name.
 type Details[T any] struct {
 	name   string
 	prefix string
@@ -36,11 +36,13 @@ type Details[T any] struct {
 // NewDetails defines details. target returns the RowKey of the entity that holds them, and false where none does.
 //
 //	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.Enc, bool) {
-//		return department.Of("department"), e.IsManager
+//		return keys.Raw("department"), e.IsManager
 //	}, lastName, email) // in ManagerLastName, ManagerEmail, and ManagerRowKey
 func NewDetails[T any](name, prefix string, target func(*T) (keys.Enc, bool), fields ...table.AnyField[T]) *Details[T] {
 	d := &Details[T]{name: name, prefix: prefix, target: target, fields: fields}
-	switch {
+	switch err := named(name); {
+	case err != nil:
+		d.fault = err
 	case target == nil:
 		d.fail("target", "is nil")
 	case len(fields) == 0:
@@ -84,13 +86,23 @@ func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if len(m.names) == 0 {
 		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: "are all part of the key, which is copied anyway"}
 	}
-	return m, nil
+	return m, probed(func(v *T) error { _, err := m.to(v); return err })
 }
 
 // MaxRows is the entity that loses the details and the one that gets them.
 func (m *details[T]) MaxRows() int { return 2 }
 
 func (m *details[T]) ranges() []keys.Range { return nil }
+
+func (m *details[T]) columns() []string {
+	all := []string{m.prefix + "RowKey"}
+	for _, name := range m.names {
+		all = append(all, m.prefix+name)
+	}
+	return all
+}
+
+func (m *details[T]) is(d Definition[T]) bool { return d == Definition[T](m.Details) }
 
 // to is the RowKey of the entity that holds the details, "" for none.
 func (m *details[T]) to(v *T) (string, error) {
@@ -102,7 +114,7 @@ func (m *details[T]) to(v *T) (string, error) {
 		in bool
 	}
 	of := func(v *T) result { e, in := m.target(v); return result{e, in} }
-	r, err := call(m.name, of, v)
+	r, err := call(m.name, "target", of, v)
 	if err != nil || !r.in {
 		return "", err
 	}
@@ -110,7 +122,7 @@ func (m *details[T]) to(v *T) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("index %s: %w", m.name, err)
 	}
-	if again, err := call(m.name, of, v); err != nil || again != r {
+	if again, err := call(m.name, "target", of, v); err != nil || again != r {
 		return "", &DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: of one entity it made %v, and then %v", r.e, again.e)}
 	}
 	return rk, nil
@@ -162,16 +174,20 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 	case row == nil:
 		return fmt.Errorf("%w: %v", ErrNoTarget, k)
 	}
+	if _, isCopy := row.Primary(); isCopy {
+		return &table.ValueError{Field: "target", Reason: fmt.Sprintf("%v is a copy of another entity", k)}
+	}
 	switch owner := m.owner(row); {
 	case from == nil && owner != entity.RowKey():
 		return nil // they are somebody else's by now
 	case from != nil && owner != "" && owner != entity.RowKey():
 		// It may be a row that was written back as it was before, or that came to be called otherwise.
-		theirs, err := p.Load(ctx, keys.Stored(entity.PartitionKey(), owner).Row())
-		if errors.Is(err, table.ErrDuplicateRow) || err == nil && theirs != nil && slices.Contains(theirs.Remembered(m.name), target) {
-			return fmt.Errorf("%w: %v holds the details of %v", ErrTaken, k, keys.Stored(entity.PartitionKey(), owner))
-		} else if err != nil {
+		theirs, err := p.Entity(ctx, keys.Stored(entity.PartitionKey(), owner).Row())
+		switch {
+		case err != nil:
 			return err
+		case theirs != nil && slices.Contains(theirs.Remembered(m.name), target):
+			return fmt.Errorf("%w: %v holds the details of %v", ErrTaken, k, keys.Stored(entity.PartitionKey(), owner))
 		}
 	}
 	if err := m.fill(row, entity.RowKey(), from); err != nil {

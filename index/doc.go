@@ -9,7 +9,7 @@
 //		return e.Email, e.Email != "" // who has no address is not in the index
 //	}, &index.Options[Employee]{Unique: index.InPartition})
 //
-//	staff, err := index.Attach(staff, nil, byEmail, byLastName)
+//	staff, err := index.Attach(plain, nil, byEmail, byLastName) // plain is a *table.Table[Employee]
 //
 //	e, err := byEmail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com") // 1 request
 //
@@ -33,14 +33,15 @@
 // table. All this has been tried with each fault at each request of each verb, and with racing writers in thousands of orders.
 //
 // What is not: a program that writes entities without this library, or with a handle that lacks a definition, leaves rows as they
-// are. A handle that lacks a definition refuses to change an entity which remembers it ([ErrUnknownIndex]), but blind verbs cannot
-// see that without any definitions. Rows that were damaged by hand are put right with the next write of their entity, but for a
+// are. A handle that lacks a definition refuses to change an entity which remembers it ([ErrUnknownIndex]); but without any definitions,
+// MergeAny, DeleteAny, ReplaceAny and Upsert do not look, so all writers must use handles with the definitions. Rows that were damaged by hand are put right with the next write of their entity, but for a
 // value that is unique and was taken meanwhile; [Verify] finds and repairs what is wrong, and tells of such conflicts. A partition
 // takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows must be elsewhere.
 //
 // # What it costs
 //
-// A write from a loaded entity is 1 request, with any number of indexes, up to 100 rows for one entity. Upsert, Merge and Delete by
+// A write from a loaded entity is 1 request, with any number of indexes: up to 98 rows for one change of one entity, those that go
+// and those that come. Upsert, Merge and Delete by
 // key read the row first. Full copies are written with every write of their entity, others only where what they hold has changed.
 // Lists, summaries and details are shared: a write that changes them reads each first, 1 request more, and begins again where others
 // were faster. A look-up in a full copy is 1 request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for
@@ -57,12 +58,12 @@
 // To add one to a table that is in use: release it with WriteOnly in all writers, run [Verify] with Repair, release it without. To
 // change what its key function returns, or its layout, do the same under a new name, and let the old one go: a key function that
 // returns false, Verify with Repair, and then no definition any more. Under the same name entities find their old rows when they
-// are written again, and look-ups miss what was not. A change of what copies hold needs no new name: look-ups read the entity where
+// are written again, and look-ups miss what was not written again. A change of what an [Index] copies needs no new name: look-ups read the entity where
 // its copy is of another kind, until Verify has repaired it.
 //
 // # Rows
 //
 // Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
-// RowKey behind. A copy says in the property _sys whose it is, and the entity in _ix which rows it has. Text stands in order only where nothing follows it:
-// for ranges over values that are not unique use [keys.Ordered].
+// RowKey behind. A copy says in the property _sys whose it is, and in short which fields it holds; the entity says in _ix which
+// rows it has. Text stands in order only where nothing follows it: for ranges over values that are not unique use [keys.Ordered].
 package index

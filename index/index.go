@@ -11,21 +11,24 @@ import (
 
 // The conditions that callers tell apart, with errors.Is.
 var (
-	// ErrTaken: another entity has the value of a unique index. The *table.DerivedError around it names that entity.
+	// ErrTaken: another entity has the value of a unique index, or its details are where those of this one should be. The
+	// *table.DerivedError around it names the owner of a value, unless both are of one transaction. Look for it before
+	// table.ErrExists, which it is, too, where the service has found the row.
 	ErrTaken = errors.New("the value is taken")
 	// ErrSeveral: a look-up for one entity has found several. Use List.
 	ErrSeveral = errors.New("several entities have the value")
 	// ErrWriteOnly: the index is being built and cannot be asked yet. See Options.WriteOnly.
-	ErrWriteOnly = errors.New("the index is only written so far")
+	ErrWriteOnly = errors.New("the index is being built (WriteOnly)")
 	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. It is
-	// told by every write that would change the entity.
+	// told by every write of a loaded entity, and on handles with definitions by all others. On a handle without any, MergeAny,
+	// DeleteAny, ReplaceAny and Upsert do not look at the entity, and so leave its rows behind.
 	ErrUnknownIndex = table.ErrUnknownMaintainer
 )
 
 // Scope is where a value can belong to one entity only.
 type Scope int
 
-// The scopes of uniqueness. There is no default for an index that is unique, since the words mean very different things.
+// The scopes of uniqueness.
 const (
 	NotUnique   Scope = iota
 	InPartition       // one owner in each partition
@@ -53,10 +56,10 @@ type Options[T any] struct {
 
 	// WriteOnly makes writes keep the index, and look-ups refuse it: the first step of adding an index to a table that is in
 	// use. Then Verify with Repair fills it, and the next release can read it. Where entities share a value of an index that is
-	// to be unique, the second can neither be repaired nor written until it has another.
+	// to be unique, Verify reports a Conflict, and the second cannot be written until it has another.
 	WriteOnly bool
 
-	// Reserved keeps the rows of the index among the library's own, below ~x|, where lists of the partition do not see them:
+	// Reserved keeps the rows of the index among the library's own, which begin with ~x|, where lists of the partition do not see them:
 	// for tables whose own RowKeys may be anything.
 	Reserved bool
 }
@@ -101,7 +104,8 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 
 // NewMulti defines an index in which an entity stands under several values, at most so many: its tags, its telephone numbers.
 // Values that come twice count once. A list over a range of values yields an entity once for each of its values there. An entity with
-// more than most is refused with a *table.LimitError. Once entities are stored, most
+// more than most is refused with a *table.LimitError. A change may touch twice as many rows, of the 98 that all definitions of a table
+// may touch together: 49 is the most that most can be. Once entities are stored, most
 // must not become smaller than what they have.
 func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options[T]) *Index[T, K] {
 	ix := newIndex[T](name, layout, most, o)
@@ -119,12 +123,15 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	if o != nil {
 		ix.opt = *o
 	}
+	if err := named(name); err != nil {
+		ix.fault = err
+	}
 	if layout == nil {
 		ix.fail("layout", "is nil")
 		return ix
 	}
 	ix.alone, ix.many = keys.NamedAs(layout, name), keys.Follow(layout, name)
-	if err := ix.alone.All().Err(); err != nil {
+	if err := ix.alone.All().Err(); err != nil && ix.fault == nil {
 		ix.fault = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}
 	switch {
@@ -134,6 +141,19 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 		ix.fail("Only", "a pointer holds no fields")
 	}
 	return ix
+}
+
+// named is what is wrong with a definition's name.
+func named(name string) error {
+	if name == "" {
+		return &DefinitionError{Field: "name", Reason: "is empty"}
+	}
+	for _, c := range []byte(name) {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return &DefinitionError{Definition: name, Field: "name", Reason: "may hold only letters and digits"}
+		}
+	}
+	return nil
 }
 
 func (ix *Index[T, K]) fail(field, reason string) {
@@ -202,7 +222,7 @@ func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []string, err erro
 		row string
 		err error
 	}
-	all, err := call(ix.name, func(v *T) (all []made) {
+	all, err := call(ix.name, "key", func(v *T) (all []made) {
 		for _, k := range ix.key(v) {
 			s, err := ix.row(k, primary)
 			all = append(all, made{s, err})
@@ -227,7 +247,7 @@ func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []string, err erro
 
 // stands tells whether an entity has this row: also one that has more of them than it may, or others that it cannot have.
 func (ix *Index[T, K]) stands(v *T, primary keys.Key, row string) bool {
-	is, err := call(ix.name, func(v *T) bool {
+	is, err := call(ix.name, "key", func(v *T) bool {
 		return slices.ContainsFunc(ix.key(v), func(k K) bool {
 			s, err := ix.row(k, primary)
 			return err == nil && s == row
@@ -237,10 +257,10 @@ func (ix *Index[T, K]) stands(v *T, primary keys.Key, row string) bool {
 }
 
 // call calls a user's function, whose panic is an error of the write that it was called for.
-func call[T, R any](definition string, f func(*T) R, v *T) (r R, err error) {
+func call[T, R any](definition, field string, f func(*T) R, v *T) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &DefinitionError{Definition: definition, Field: "key", Reason: fmt.Sprintf("panics: %v", p)}
+			err = &DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}
 		}
 	}()
 	return f(v), nil

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -32,8 +33,12 @@ func (in *inspection[T]) look(ctx context.Context, suspects map[string][]claim) 
 	}
 	for batch := range slices.Chunk(lost, 1000) {
 		var names []string
-		for _, shot := range in.shots {
-			names = append(names, shot.def.Name())
+		for _, n := range batch {
+			for _, f := range n.faults {
+				if !slices.Contains(names, f.Definition) {
+					names = append(names, f.Definition)
+				}
+			}
 		}
 		skipped, err := in.together(ctx, batch, names...)
 		for i, n := range batch {
@@ -184,14 +189,17 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 // do not belong to it and it does not know of them, by writes of the rows. later, if there is one, takes an entity that lists have
 // lost, and nothing else.
 func (in *inspection[T]) judge(ctx context.Context, entity string, claims []claim, later func(newcomer[T])) (faults []Fault, err error) {
-	seen := map[claim]Fault{} // all that was ever wrong
-	open := map[claim]bool{}  // what still is
+	seen := map[claim]Fault{}     // all that was ever wrong
+	open := map[claim]bool{}      // what still is
+	reasons := map[string]error{} // why a definition cannot be repaired
 	end := func(cause error) []Fault {
 		for c, f := range seen {
 			switch {
 			case !in.opt.Repair || f.Kind == Conflict:
 			case open[c]:
-				f.Err = cause
+				if f.Err = cause; reasons[f.Definition] != nil {
+					f.Err = reasons[f.Definition]
+				}
 			default:
 				f.Repaired = true
 			}
@@ -233,10 +241,18 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 				case err != nil:
 					return end(err), err
 				case !free:
-					kind, conflict = Conflict, true
+					kind = Conflict
+					// A write of the entity would take a unique row, though not the place of another's details.
+					if _, away := d.(elsewhere); !away {
+						conflict = true
+					}
 				}
 			}
-			seen[c] = Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, c.row), Entity: keys.Stored(in.pk, entity)}
+			f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, c.row), Entity: keys.Stored(in.pk, entity)}
+			if kind == Conflict {
+				f.Owner = keys.Stored(in.pk, other)
+			}
+			seen[c] = f
 			if open[c] = kind != Conflict; !in.opt.Repair || kind == Conflict {
 				continue
 			}
@@ -262,10 +278,23 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 			later(n)
 			return nil, nil
 		default:
-			if err := in.table.Replace(force(ctx, write...), s.entity); err == nil {
-				clear(open)
+			err := in.table.Replace(force(ctx, write...), s.entity)
+			var de *table.DerivedError
+			for errors.As(err, &de) && slices.Contains(write, de.Maintainer) && !lost(err) {
+				// That one must stay as it is; the others need not.
+				reasons[de.Maintainer] = err
+				if write = slices.DeleteFunc(write, func(s string) bool { return s == de.Maintainer }); len(write) == 0 {
+					return end(err), ctx.Err()
+				}
+				err = in.table.Replace(force(ctx, write...), s.entity)
+			}
+			if err == nil {
+				maps.DeleteFunc(open, func(c claim, _ bool) bool { return slices.Contains(write, seen[c].Definition) })
 			} else if cause = err; !lost(err) {
 				return end(err), ctx.Err()
+			}
+			if err == nil && len(reasons) > 0 {
+				return end(nil), ctx.Err()
 			}
 		}
 		if !in.opt.Repair || !slices.ContainsFunc(claims, func(c claim) bool { return open[c] }) {

@@ -28,7 +28,7 @@ type ListOptions struct {
 // change of value touches three rows in one transaction.
 //
 // All writers of a value share its row: each reads it first, 1 request more, and the whole write is planned again where a rival
-// was faster. A list has the room of one entity, 1 MiB, about 20,000 members; beyond, a write is a *FullError. One row for each
+// was faster. A list has the room of one entity, 1 MiB, some 40,000 members; beyond, a write is a *FullError. One row for each
 // member (Options.Pointer) has neither limit, and is what to use unless the rows must look like this.
 type Lists[T, K any] struct {
 	ix       *Index[T, K] // its layout, and where its rows are
@@ -54,7 +54,7 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 // Name is the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.name }
 
-// FullError is a list that has no room for another member. Nothing was sent.
+// FullError is a list that has no room for another member. Nothing was written.
 type FullError struct {
 	Definition string
 	Row        keys.Key // of the list
@@ -83,6 +83,9 @@ func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 func (m *lists[T, K]) MaxRows() int { return 2 }
 
 func (m *lists[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
+func (m *lists[T, K]) columns() []string    { return nil }
+
+func (m *lists[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Lists) }
 
 // Maintain takes the entity out of the list that it was in, as it remembers, and into the one where it should be.
 func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
@@ -230,7 +233,7 @@ func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition key
 }
 
 func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list string, err error) {
-	if err := l.ix.readable(); err != nil {
+	if err := l.ix.readable(t); err != nil {
 		return nil, "", err
 	}
 	pk, err1 := partition.Result()

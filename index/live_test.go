@@ -22,7 +22,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestLiveTable: a table of 100,000 entities that four programs write to gets three definitions, and ends exact; then 1,000 faults of
+// TestLiveTable: a table of 100,000 entities that four programs write to gets two definitions, and ends exact; then 1,000 faults of
 // four kinds are planted, found and repaired, and nothing else is touched.
 func TestLiveTable(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		return found, nil
 	}
-	if err := ix.readable(); err != nil {
+	if err := ix.readable(t); err != nil {
 		return nil, err
 	}
 	pk, err1 := partition.Result()
@@ -64,7 +64,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		if err != nil || e != nil {
 			return e, err
 		}
-		if before = row; !ix.follows() || round == rounds {
+		if before = row; round == rounds {
 			return nil, table.ErrNotFound
 		}
 	}
@@ -73,8 +73,10 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 // follows tells whether a look-up goes from the index row to the entity.
 func (ix *Index[T, K]) follows() bool { return ix.opt.Pointer || ix.opt.Verified }
 
-func (ix *Index[T, K]) readable() error {
+func (ix *Index[T, K]) readable(t *table.Table[T]) error {
 	switch {
+	case t == nil:
+		return &table.ValueError{Field: "table", Reason: "is nil"}
 	case ix.fault != nil:
 		return ix.fault
 	case ix.opt.WriteOnly:
@@ -146,7 +148,8 @@ func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
 }
 
-// Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. Requests are those of
+// Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. Of an index over several
+// fields, Query with the range of [keys.Layout2.Prefix] gives those whose first field has a value. Requests are those of
 // List.
 func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
@@ -202,7 +205,7 @@ func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Que
 
 // indexRows are the rows of a query of the index.
 func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
-	if err := ix.readable(); err != nil {
+	if err := ix.readable(t); err != nil {
 		return nil, err
 	}
 	if (!ix.full() || ix.follows()) && !q.Where.IsZero() {

@@ -67,13 +67,18 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 	if layout != nil {
 		s.layout = keys.NamedAs(layout, name)
 	}
-	seen := map[string]bool{"": true}
+	seen := map[string]bool{}
 	if len(s.measures) > maxMeasures {
 		s.ix.fail("measures", fmt.Sprintf("are %d, and a row has room for %d", len(s.measures), maxMeasures))
 	}
 	for _, m := range s.measures {
-		if seen[m.Name] || m.Of == nil {
-			s.ix.fail("measures", fmt.Sprintf("the measure %q has no function, or the name of another, or none", m.Name))
+		switch {
+		case m.Name == "":
+			s.ix.fail("measures", "have one without a name")
+		case seen[m.Name]:
+			s.ix.fail("measures", fmt.Sprintf("have two of the name %q", m.Name))
+		case m.Of == nil:
+			s.ix.fail("measures", fmt.Sprintf("have one without a function, %q", m.Name))
 		}
 		if err := new(table.Row).Set(m.Name+"Count", 0); err != nil {
 			s.ix.fail("measures", err.Error())
@@ -92,7 +97,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	fail := func(err error) (*Group[K], error) { return nil, fmt.Errorf("index %s: %w", s.ix.name, err) }
 	pk, err1 := partition.Result()
 	rk, err2 := s.ix.row(k, keys.Key{})
-	if err := errors.Join(s.ix.readable(), err1, err2); err != nil {
+	if err := errors.Join(s.ix.readable(t), err1, err2); err != nil {
 		return fail(err)
 	}
 	row, err := t.GetRow(ctx, keys.Stored(pk, rk))
@@ -109,7 +114,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, fmt.Errorf("index %s: %w", s.ix.name, err)) }
-		if err := s.ix.readable(); err != nil {
+		if err := s.ix.readable(t); err != nil {
 			fail(err)
 			return
 		}
@@ -152,11 +157,11 @@ func (s *Summary[T, K]) share(v *T, k keys.Key) (share, error) {
 			ok bool
 		}
 		of := func(v *T) result { n, ok := m.Of(v); return result{n, ok} }
-		r, err := call(s.ix.name, of, v)
+		r, err := call(s.ix.name, "measure "+m.Name, of, v)
 		if err != nil {
 			return sh, err
 		}
-		if again, err := call(s.ix.name, of, v); err != nil || again != r {
+		if again, err := call(s.ix.name, "measure "+m.Name, of, v); err != nil || again != r {
 			return sh, &DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure"}
 		}
 		if r.ok {
@@ -177,13 +182,19 @@ func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if s.ix.fault != nil {
 		return m, s.ix.fault
 	}
-	return m, s.ix.probe(&copies[T, K]{Index: s.ix, table: t})
+	if err := s.ix.probe(&copies[T, K]{Index: s.ix, table: t}); err != nil {
+		return m, err
+	}
+	return m, probed(func(v *T) error { _, err := s.share(v, keys.Stored("p", "r")); return err })
 }
 
 // MaxRows is the group that is left and the one that is joined.
 func (m *summaries[T, K]) MaxRows() int { return 2 }
 
 func (m *summaries[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
+func (m *summaries[T, K]) columns() []string    { return nil }
+
+func (m *summaries[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Summary) }
 
 // Maintain takes away what the entity has added, as it remembers, and adds what it should. Every change of either writes the row,
 // whatever comes of it: so who counts anew from all entities meets all changes at the row.

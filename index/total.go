@@ -64,7 +64,7 @@ type total struct {
 
 type stat struct {
 	count, least, most int64
-	sum                big.Int // which may be more on the way than it is in the end
+	sum                big.Int // which may be more while entities are added up than it is in the end
 }
 
 // totalOf reads a row, nil for none. whole is false where it is not what a summary writes.

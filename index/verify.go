@@ -44,6 +44,7 @@ type Fault struct {
 	Kind       FaultKind
 	Row        keys.Key // that is derived
 	Entity     keys.Key // that it is, or should be, derived from; zero for summaries
+	Owner      keys.Key // of a conflict, the other entity: the one that the row is of
 	Repaired   bool
 	Err        error // why it could not be repaired
 }
@@ -55,7 +56,7 @@ type Report struct {
 	Rows       int // derived rows that were read
 	Faults     map[FaultKind]int
 	Repaired   int
-	Failed     int // faults that could not be repaired
+	Failed     int // faults that could not be repaired, but for conflicts
 	Undecided  int // what others changed all the time, so that nobody knows whether anything is wrong
 
 	// Token is where it stands: behind the last partition that it is done with.
@@ -102,15 +103,15 @@ type VerifyOptions struct {
 //
 // The table must be a handle that the definitions are attached to. Of each partition first the derived rows are read, of which it
 // keeps a few bytes each in memory, and then the entities, once more for each summary. It can be ended and taken up again between
-// partitions; what was repaired stays repaired. All programs must keep rows of one definition under one name for one type: what
-// another type has in its range is taken for dangling.
+// partitions; what was repaired stays repaired. The rows of a definition must be those of one type: what another type keeps in the
+// same range under the same name is taken for dangling, and deleted by Repair.
 //
 // Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, and those of table.Table.Partitions; a summary
-// takes twice its rows and once the entities more, and again, 8 times at most, where others change what seems wrong. To be
-// sure of a fault and to repair it, 2 and 1 for each row, and 1 to 3. Entities that a new definition has never seen, and those that
+// takes twice its rows and once the entities more, and again, 8 times at most, where others change what seems wrong. Being
+// sure of the faults of an entity takes 2 and 1 for each row, and repairing them 1 to 3. Entities that a new definition has never seen, and those that
 // lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a definition
-// that is not attached; *table.ValueError for a damaged token, and where there are no definitions; those of reading. The report is
-// right in any case. Signatures for ranges of keys show it part of the table only, and so faults that are none: do not use it with
+// that is not attached; *table.ValueError for a damaged token, for other options, and where there are no definitions; those of
+// reading. With an error, too, the report says what was done. Signatures for ranges of keys show it part of the table only, and so faults that are none: do not use it with
 // those.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, definitions ...Definition[T]) (Report, error) {
 	v := &verifier[T]{table: t, seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
@@ -141,14 +142,22 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 		return &table.ValueError{Field: "definitions", Reason: "there are none"}
 	}
 	for _, d := range definitions {
-		if absent(d) || !slices.ContainsFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == d.Name() }) {
-			return &DefinitionError{Definition: nameOf(d), Field: "table", Reason: "does not keep it: use the handle that Attach has returned"}
+		i := -1
+		if !absent(d) {
+			i = slices.IndexFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool { is, ok := m.(maintainer[T]); return ok && is.is(d) })
 		}
-		m, err := d.maintainer(v.table)
-		if err != nil {
-			return err
+		if i < 0 {
+			return &DefinitionError{Definition: nameOf(d), Field: "table", Reason: "does not keep it: use the handle that Attach has returned, and the same definition"}
 		}
-		v.defs = append(v.defs, m)
+		v.defs = append(v.defs, v.table.Maintainers()[i].(maintainer[T]))
+	}
+	switch o := v.opt; {
+	case o.Rate < 0:
+		return &table.ValueError{Field: "Rate", Reason: "is negative"}
+	case o.Width < 0:
+		return &table.ValueError{Field: "Width", Reason: "is negative"}
+	case o.Partition.IsSet() && o.Token != "":
+		return &table.ValueError{Field: "Token", Reason: "goes on with all partitions, and Partition names one"}
 	}
 	after, err := parseToken(v.opt.Token)
 	if err != nil {

@@ -207,7 +207,7 @@ func (f form[K]) sorted(fault error) Range {
 
 func (f form[K]) starting(k K) Range {
 	if f.err == nil && (f.parts > 1 || !f.prefixes) {
-		return Range{err: &KeyError{Reason: "a layout of several parts, or of a part that is neither text nor bytes, has no beginnings"}}
+		return Range{err: &KeyError{Part: "layout", Reason: "has no beginnings: only one of a single part of text or bytes has; for the first of several parts use the layout's Prefix"}}
 	}
 	w, err := f.write(k, false)
 	if err != nil {

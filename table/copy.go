@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Copy is a copy of the row under another key of its partition, for Insert and Put of a [Plan]: it remembers whose copy it is,
-// so that [Table.Entity] makes the entity of it that was copied, and of which form it is, which is for the maintainer to say.
+// Copy is a copy of the row under another key of its partition, for Insert and Put of a [Plan]. It remembers whose copy it is,
+// so that [Table.Entity] makes the entity of it that was copied. form is any text, for maintainers that tell kinds of copies apart.
 func (r *Row) Copy(k keys.Key, form string) *Row {
 	c := r.At(k)
 	text := r.Key.RowKey()
@@ -26,7 +26,7 @@ func (r *Row) Copy(k keys.Key, form string) *Row {
 }
 
 // Mark notes on a row that it holds something of a maintainer's, which it says by Marked; off takes that back. The mark stays with
-// the row whatever its own writers do.
+// the row when its own writers change it, as long as they do not write it anew without having read it.
 func (r *Row) Mark(maintainer string, off bool) {
 	names := slices.DeleteFunc(r.marks(), func(s string) bool { return s == maintainer })
 	if !off {
@@ -50,11 +50,14 @@ func (r *Row) marks() []string {
 	return nil
 }
 
-// Form is of which form a copy is.
+// Form returns the form that a copy was given by Copy, "" for none.
 func (r *Row) Form() string {
 	v, _ := r.Get(sysProperty)
 	s, _ := v.(string)
-	_, form, _ := strings.Cut(s, "/")
+	rk, form, _ := strings.Cut(s, "/")
+	if rk == "" {
+		return "" // of no copy, but marked
+	}
 	return form
 }
 
@@ -68,6 +71,8 @@ func (r *Row) Primary() (k keys.Key, isCopy bool) {
 	}
 	return keys.Stored(r.Key.PartitionKey(), rk), true
 }
+
+func (r *Row) isCopy() bool { _, is := r.Primary(); return is }
 
 // sameOwner tells whether two rows are copies of one.
 func sameOwner(a, b *Row) bool {
@@ -88,14 +93,14 @@ func (r *Row) Keep(properties ...string) *Row {
 	return c
 }
 
-// Bare is the row without its life, its marks, and what maintainers remember of it: what a full copy of it holds.
+// Bare is the row without what the library keeps with an entity (_life, _ix, marks): what a full copy of it holds.
 func (r *Row) Bare() *Row {
 	c := *r
 	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, ixMoreProperty, sysProperty)
 	return &c
 }
 
-// Same tells whether two rows hold the same properties, whatever their keys, and whichever writes they are from.
+// Same tells whether two rows hold the same properties, but for the names of the writes that they are from (_op).
 func (r *Row) Same(other *Row) bool {
 	a, b := without(slices.Clone(r.columns), opProperty), without(slices.Clone(other.columns), opProperty)
 	if len(a) != len(b) {
@@ -198,7 +203,7 @@ func (t *Table[T]) Range() keys.Range {
 	return keys.RawBetween("", belowLibrary)
 }
 
-// NoOp tells whether rows of the table do not carry the names of their writes; see [Common].
+// NoOp tells whether the table was made with Common.NoOp, so that rows do not name the writes that they are from.
 func (t *Table[T]) NoOp() bool { return t.opt.NoOp }
 
 // AnyField is a [Field] of T, whatever its type.
@@ -226,7 +231,7 @@ func (t *Table[T]) Properties(fields ...AnyField[T]) (names []string, err error)
 	return names, nil
 }
 
-// Projected is a value as a reader finds it who reads only some properties, and the keys.
+// Projected is a value as it is read back with these properties and the keys alone.
 func (t *Table[T]) Projected(v T, properties ...string) (p T, err error) {
 	w := edm.NewWriter(nil, "p", "r")
 	if row, ok := any(&v).(*Row); ok {

@@ -55,7 +55,7 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 		}
 	}
 	if row, ok := any(v).(*Row); ok && stored != nil {
-		if err := row.over(w, stored, own...); err != nil {
+		if err := row.over(w, stored, t.derivedRows, own...); err != nil {
 			return nil, err
 		}
 	} else if ok {

@@ -90,7 +90,7 @@ func (e *DerivedError) Error() string {
 		s += ", row " + e.Key.String()
 	}
 	if e.Owner != (keys.Key{}) {
-		s += " of " + e.Owner.String()
+		s += ", held by " + e.Owner.String()
 	}
 	return s + ": " + brief(e.Err)
 }

@@ -161,6 +161,28 @@ func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	return &r, nil
 }
 
+// Entity is the row of an entity of the partition, whatever its type, as the transaction leaves it as far as it is planned; nil if
+// there is none. It is not for writing. At most 1 request.
+func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
+	s, err := row.Result()
+	if err != nil {
+		return nil, err
+	}
+	k := keys.Stored(p.partition, s)
+	if raw, planned := p.planned[s]; planned {
+		if raw == nil {
+			return nil, nil
+		}
+		columns, err := columnsOf(raw)
+		return &Row{Key: k, columns: columns}, err
+	}
+	if p.own[s] {
+		f, err := p.find(ctx, k)
+		return f.row, err
+	}
+	return p.Load(ctx, row)
+}
+
 // find reads a row for the plan.
 func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
 	f, err := p.core.find(ctx, k)
@@ -263,7 +285,7 @@ func (p *Plan) steps() (ops []Op, failed int, err error) {
 			op.kind, op.match = aztables.TransactionTypeAdd, ""
 		}
 		if d.after != nil {
-			if op.body, op.room, err = d.after.encode(d.key, d.has(opProperty), d.has(lifeProperty)); err != nil {
+			if op.body, op.room, err = d.after.encode(d.key, d.has(opProperty) && !d.after.isCopy(), d.has(lifeProperty)); err != nil {
 				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: public(err)}
 			}
 			op.left = entire

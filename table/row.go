@@ -180,13 +180,15 @@ func without(columns []edm.Column, names ...string) []edm.Column {
 }
 
 // over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.
-func (r *Row) over(w *edm.Writer, stored []byte, except ...string) error {
+// But marks are the row's, where derived rows are written.
+func (r *Row) over(w *edm.Writer, stored []byte, derived bool, except ...string) error {
 	columns, err := columnsOf(stored)
 	if err != nil {
 		return err
 	}
-	own := slices.DeleteFunc(columns, func(c edm.Column) bool { return !edm.System(c.Name) })
-	theirs := slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return edm.System(c.Name) })
+	kept := func(c edm.Column) bool { return edm.System(c.Name) && !(derived && c.Name == sysProperty) }
+	own := slices.DeleteFunc(columns, func(c edm.Column) bool { return !kept(c) })
+	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)
 	return nil
 }

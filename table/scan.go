@@ -11,10 +11,10 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Scan yields the rows of a range of the partition as the transaction leaves them as far as it is planned, but for that of the
-// entity whose turn it is: what a shared row is made of anew, such as the least of a group when the least has gone. What is read
-// is not protected: Load and write a row that every writer of the range writes. 1 request for each 1,000 rows; an error ends it,
-// and the write.
+// Scan yields the rows of a range of the partition as they will be after this transaction, as far as it is planned, without the row
+// of the entity whose change is being maintained: for shared rows that are made anew, such as the least of a group when the least
+// has gone. The order is not specified. What is read is not protected: also Load and Put a row that every writer of the range
+// writes. 1 request for each 1,000 rows; an error ends it, and the write.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if err := rows.Err(); err != nil {
@@ -88,6 +88,9 @@ func (t *Table[T]) Untyped(named bool) *Table[Row] {
 
 // Whole is the row as an entity, also where it is a copy, for writes of the copy itself.
 func (t *Table[T]) Whole(row *Row) (*Entity[Row], error) {
+	if row == nil {
+		return nil, t.opError("Whole", keys.Key{}, errNil)
+	}
 	w := edm.NewWriter(nil, row.Key.PartitionKey(), row.Key.RowKey())
 	row.write(w)
 	body, err := w.Finish()
