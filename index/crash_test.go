@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
@@ -212,7 +213,10 @@ func TestSchedules(t *testing.T) {
 			}
 			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.15}))
 			r.Require(t)
-			t.Log(r)
+			t.Logf("%v; of all that was done so far %d succeeded, %d did not", r, succeeded.Load(), failed.Load())
+			if succeeded.Load() < failed.Load()/4 {
+				t.Error("hardly anything succeeds")
+			}
 			if r.Different < r.Runs*9/10 {
 				t.Errorf("only %d of %d schedules differ", r.Different, r.Runs)
 			}
@@ -220,9 +224,20 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// succeeded and failed count what anything does.
+var succeeded, failed atomic.Int64
+
 // anything is one write or look-up, as chance will have it. Its error is of an answer that is wrong; that writes are refused is
 // as it should be.
-func anything(ctx context.Context, staff *table.Table[worker], rng *rand.Rand) error {
+func anything(ctx context.Context, staff *table.Table[worker], rng *rand.Rand) (wrong error) {
+	var err error
+	defer func() {
+		if err == nil {
+			succeeded.Add(1)
+		} else {
+			failed.Add(1)
+		}
+	}()
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
 	some := func() worker {
 		w := worker{"S", 1 + rng.IntN(5), pick("Jones", "Smith"), pick("", "a", "b", "C"), 30 + rng.IntN(2), nil}
@@ -234,27 +249,27 @@ func anything(ctx context.Context, staff *table.Table[worker], rng *rand.Rand) e
 	w := some()
 	switch rng.IntN(8) {
 	case 0:
-		_, _ = staff.Insert(ctx, &w)
+		_, err = staff.Insert(ctx, &w)
 	case 1:
-		_, _ = staff.Upsert(ctx, &w, table.ReplaceExisting)
+		_, err = staff.Upsert(ctx, &w, table.ReplaceExisting)
 	case 2, 3:
-		_, _ = staff.Update(ctx, at(w.ID), func(v *worker) error { w.Dept, w.ID = v.Dept, v.ID; *v = w; return nil })
+		_, err = staff.Update(ctx, at(w.ID), func(v *worker) error { w.Dept, w.ID = v.Dept, v.ID; *v = w; return nil })
 	case 4:
-		_ = staff.DeleteAny(ctx, at(w.ID))
+		err = staff.DeleteAny(ctx, at(w.ID))
 	case 5:
 		other := some()
-		_, _ = table.Transact(ctx, staff.MergeAnyOp(at(w.ID), email.Set(w.Email), last.Set(w.Last)), staff.UpsertOp(&other, table.ReplaceExisting))
+		_, err = table.Transact(ctx, staff.MergeAnyOp(at(w.ID), email.Set(w.Email), last.Set(w.Last)), staff.UpsertOp(&other, table.ReplaceExisting))
 	case 6:
 		mail := pick("a", "b", "c")
-		e, err := byEmail.Get(ctx, staff, sales, mail)
-		if err != nil {
+		var e *table.Entity[worker]
+		if e, err = byEmail.Get(ctx, staff, sales, mail); err != nil {
 			return nil
 		}
 		if !strings.EqualFold(e.Value.Email, mail) {
 			return fmt.Errorf("under %s: %+v", mail, e.Value)
 		}
 		e.Value.Last, e.Value.Email = w.Last, w.Email
-		_ = staff.Replace(ctx, e)
+		err = staff.Replace(ctx, e)
 	case 7:
 		for e, err := range byLast.List(ctx, staff, sales, w.Last) {
 			if err != nil {

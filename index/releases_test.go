@@ -3,6 +3,9 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,49 +64,55 @@ func TestUpgradedSchema(t *testing.T) {
 func TestOtherKindOfCopy(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	kind := func(o index.Options[worker]) *index.Index[worker, int] {
+	kind := func(o index.Options[worker], unique index.Scope) *index.Index[worker, int] {
+		o.Unique = unique
 		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(w *worker) (int, bool) { return w.Age, true }, &o)
 	}
-	all := map[string]*index.Index[worker, int]{
-		"full":    kind(index.Options[worker]{}),
-		"narrow":  kind(index.Options[worker]{Only: []table.AnyField[worker]{age}}),
-		"wide":    kind(index.Options[worker]{Only: []table.AnyField[worker]{age, last, email}}),
-		"pointer": kind(index.Options[worker]{Pointer: true}),
+	options := map[string]index.Options[worker]{
+		"full":    {},
+		"narrow":  {Only: []table.AnyField[worker]{age}},
+		"wide":    {Only: []table.AnyField[worker]{age, last, email}},
+		"pointer": {Pointer: true},
 	}
-	for before, was := range all {
-		for after, is := range all {
-			t.Run(before+" to "+after, func(t *testing.T) {
-				t.Parallel()
-				s := storagetest.New(nil)
-				plain := openAs(s.ConnectionString(), s, schema)
-				check(plain.Ensure(ctx))
-				old, err := index.Attach(plain, nil, was)
-				check(err)
-				hire(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
-				staff, err := index.Attach(plain, nil, is)
-				check(err)
-				// One is written again, and a field changes that neither key nor narrow copies have; the other is not.
-				check(staff.MergeAny(ctx, at(1), email.Set("new")))
-				for id, want := range map[int]string{1: "new", 2: "b"} {
-					e, err := is.Get(ctx, staff, sales, 29+id)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if e.Value.Email != want && (after != "narrow" || e.Value.Email != "") {
-						t.Errorf("%d: %+v", id, e.Value)
-					}
+	for n := range 2 * len(options) * len(options) {
+		unique := index.Scope(n % 2)
+		names := slices.Sorted(maps.Keys(options))
+		before, after := names[n/2%4], names[n/8]
+		was, is := kind(options[before], unique), kind(options[after], unique)
+		t.Run(fmt.Sprint(before, " to ", after, " ", unique), func(t *testing.T) {
+			t.Parallel()
+			s := storagetest.New(nil)
+			plain := openAs(s.ConnectionString(), s, schema)
+			check(plain.Ensure(ctx))
+			old, err := index.Attach(plain, nil, was)
+			check(err)
+			hire(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
+			staff, err := index.Attach(plain, nil, is)
+			check(err)
+			// One is written again, and a field changes that neither key nor narrow copies have; the other is not.
+			check(staff.MergeAny(ctx, at(1), email.Set("new")))
+			for id, want := range map[int]string{1: "new", 2: "b"} {
+				e, err := is.Get(ctx, staff, sales, 29+id)
+				if err != nil {
+					t.Fatal(err)
 				}
-				r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
-				if !r.Sound() {
-					t.Error(r)
+				if e.Value.Email != want && (after != "narrow" || e.Value.Email != "") {
+					t.Errorf("%d: %+v", id, e.Value)
 				}
-				s.Count()
-				expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2})
-				if cost := s.Count(); after != "pointer" && cost != "1 query" {
-					t.Error(cost)
-				}
-			})
-		}
+			}
+			r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
+			if !r.Sound() {
+				t.Error(r)
+			}
+			s.Count()
+			expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2})
+			if cost := s.Count(); after != "pointer" && cost != "1 query" {
+				t.Error(cost)
+			}
+			if r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is); !r.Sound() || r.Repaired > 0 {
+				t.Error("again", r)
+			}
+		})
 	}
 }
 

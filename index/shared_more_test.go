@@ -316,3 +316,25 @@ func TestMarkedTarget(t *testing.T) {
 		t.Error(r, faults)
 	}
 }
+
+// TestStaleOwnerBeside: whoever a department names wrongly may be in the same transaction.
+func TestStaleOwnerBeside(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := campus(t)
+	es := hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	old, err := d.Get(ctx, rowAt("department"))
+	check(err)
+	check(staff.Merge(ctx, es[0], email.Set("")))
+	check(d.ReplaceAny(ctx, old))
+	_, err = table.Transact(ctx, staff.MergeOp(es[0], age.Set(31)), staff.MergeOp(es[1], email.Set("a")))
+	check(err)
+	allRight(t, s)
+	// What Verify gives up, it does not leave its mark on.
+	check(byHand(s).DeleteAny(ctx, at(2)))
+	r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, three()...)
+	row, err := staff.GetRow(ctx, rowAt("department"))
+	if err != nil || !r.Sound() || row.Marked("head") || row.Type("HeadRowKey") != "" {
+		t.Error(r, row, err)
+	}
+}

@@ -214,3 +214,120 @@ func TestVerifyLists(t *testing.T) {
 	check(err)
 	expect(t, "members", len(k), 300)
 }
+
+// TestVerifyBeside: what one definition cannot have keeps no other from being repaired.
+func TestVerifyBeside(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := campus(t)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	check(d.DeleteAny(ctx, rowAt("department")))
+	both, err := index.Attach(staff, nil, byLast)
+	check(err)
+	r, faults := verify(t, both, index.VerifyOptions{Repair: true}, head, byLast)
+	expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
+	if r.Repaired != 1 || r.Failed != 1 || r.Sound() {
+		t.Error(r)
+	}
+	expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
+
+	// A row without an owner where a unique one should be is nobody's.
+	staff, s = office(t, byEmail)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	row := &table.Row{Key: keys.At(sales, keys.Raw("email_a"))}
+	check(row.Set("X", 1))
+	_, err = byHand(s).Upsert(ctx, row, table.ReplaceExisting)
+	check(err)
+	if r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail); !r.Sound() || r.Repaired != 1 {
+		t.Error(r)
+	}
+	if err := copiesRightOf("email")(s); err != nil {
+		t.Error(err)
+	}
+
+	// Another definition of the name is not the one that is attached.
+	other := index.New("email", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
+	var de *index.DefinitionError
+	if _, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, other); !errors.As(err, &de) {
+		t.Error(err)
+	}
+	var ve *table.ValueError
+	for _, o := range []index.VerifyOptions{{Rate: -1}, {Width: -1}, {Partition: sales, Token: "1:S"}} {
+		if _, err := index.Verify(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
+			t.Error(o, err)
+		}
+	}
+}
+
+// TestHandedOver: a value that changes hands between the two requests of a look-up is found with its new owner.
+func TestHandedOver(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pointer := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	full := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition})
+	staff, s := office(t, pointer)
+	es := hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
+	for _, ix := range []*index.Index[worker, string]{pointer, full} { // whose copies are of another kind
+		b := &before{Service: s}
+		once := false
+		b.do = func(r *http.Request) {
+			if strings.Contains(r.URL.String(), "RowKey='w_") && !once {
+				once = true
+				es[0].Value.Email, es[1].Value.Email = es[1].Value.Email, es[0].Value.Email
+				_, err := table.Transact(ctx, staff.ReplaceOp(es[0]), staff.ReplaceOp(es[1]))
+				check(err)
+			}
+		}
+		e, err := ix.Get(ctx, openAs(s.ConnectionString(), b, schema), sales, "a")
+		if err != nil || e.Value.Email != "a" || !once {
+			t.Error(e, err)
+		}
+	}
+}
+
+// TestDetailsMeet: details that could destroy each other, or something else, are refused.
+func TestDetailsMeet(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	to := func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), true }
+	plain, _ := office(t)
+	for what, definitions := range map[string][]index.Definition[worker]{
+		"one prefix":     {index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)},
+		"a bad name":     {index.NewDetails("the/head", "Head", to, last)},
+		"no prefix":      {index.NewDetails("one", "", to, last)},
+		"no target":      {index.NewDetails[worker]("one", "Head", nil, last)},
+		"no fields":      {index.NewDetails[worker]("one", "Head", to)},
+		"a bad prefix":   {index.NewDetails("one", "Head-", to, last)},
+		"a moody target": {index.NewDetails("one", "Head", moody(), last)},
+		"a bad property": {index.NewLists("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true }, &index.ListOptions{Property: "a b"})},
+		"a moody measure": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M", Of: counting()}}})},
+		"a measure of no name": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Of: func(*worker) (int64, bool) { return 0, false }}}})},
+		"a measure twice": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M", Of: func(*worker) (int64, bool) { return 0, false }}, {Name: "M", Of: func(*worker) (int64, bool) { return 0, false }}}})},
+		"a measure of nothing": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M"}}})},
+	} {
+		var de *index.DefinitionError
+		if _, err := index.Attach(plain, nil, definitions...); !errors.As(err, &de) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	staff, s := office(t, byEmail, index.NewDetails("bad", "Bad", func(w *worker) (keys.Enc, bool) { return keys.Raw("email_x"), w.Last == "y" }, last))
+	hire(t, staff, s, worker{"S", 1, "x", "x", 1, nil})
+	var ve *table.ValueError
+	if _, err := staff.Insert(ctx, &worker{"S", 2, "y", "", 1, nil}); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+}
+
+func moody() func(*worker) (keys.Enc, bool) {
+	n := 0
+	return func(*worker) (keys.Enc, bool) { n++; return keys.Raw(fmt.Sprint("x", n)), true }
+}
+
+func counting() func(*worker) (int64, bool) {
+	n := int64(0)
+	return func(*worker) (int64, bool) { n++; return n, true }
+}

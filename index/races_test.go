@@ -1,0 +1,160 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestThereAndBack: a value that goes A→B→A, and an entity that is deleted and made again just as it was, are not what a copy from
+// before was of.
+func TestThereAndBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, happens := range map[string]func(*table.Table[worker], *table.Entity[worker]){
+		"A→B→A": func(staff *table.Table[worker], e *table.Entity[worker]) {
+			check(staff.Merge(ctx, e, email.Set("b")))
+			check(staff.Merge(ctx, e, email.Set("a")))
+		},
+		"deleted and made again": func(staff *table.Table[worker], e *table.Entity[worker]) {
+			check(staff.Delete(ctx, e))
+			v := e.Value
+			_, err := staff.Insert(ctx, &v)
+			check(err)
+		},
+	} {
+		staff, s := office(t, four()...)
+		e := hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}})[0]
+		copied, err := byEmail.Get(ctx, staff, sales, "a")
+		check(err)
+		happens(staff, e)
+		right(t, s)
+		copied.Value.Last = "Smith"
+		if err := staff.Replace(ctx, copied); !errors.Is(err, table.ErrChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+		right(t, s)
+		if found, err := byEmail.Get(ctx, staff, sales, "A"); err != nil || found.Value.Last != "Jones" {
+			t.Errorf("%s: %v, %v", what, found, err)
+		}
+	}
+}
+
+// TestPartialUpdates: a merge that brings only some of the fields that a key is made of reads the others first.
+func TestPartialUpdates(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type named struct {
+		Last string
+		Age  int
+	}
+	both := index.New("both", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Digits[int](3)), func(n *named) (*string, *int) { return &n.Last, &n.Age }),
+		func(w *worker) (named, bool) { return named{w.Last, w.Age}, true }, nil)
+	staff, s := office(t, both)
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	check(staff.MergeAny(ctx, at(1), last.Set("Smith")))
+	expect(t, "requests", s.Count(), "1 get, 1 transaction")
+	_, err := staff.Upsert(ctx, &worker{"S", 1, "Smith", "", 31, nil}, table.MergeExisting)
+	check(err)
+	e, err := both.Get(ctx, staff, sales, named{"Smith", 31})
+	if err != nil || e.Key != at(1) || len(s.Rows("staff")) != 2 {
+		t.Error(e, err, s.Rows("staff"))
+	}
+	expect(t, "those of one name", ids(t, both.Query(ctx, staff, table.Query[worker]{
+		Partition: sales, Rows: keys.Tuple2(keys.Ordered(), keys.Digits[int](3)).Named("both").Prefix("Smith"),
+	})), []int{1})
+}
+
+// TestListRows: a change of last name touches three rows in one transaction; and where others are always faster at a list, the write
+// ends, with nothing done.
+func TestListRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, teams)
+	e := hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Smith", "", 30, nil})[0]
+	check(staff.Merge(ctx, e, last.Set("Smith")))
+	all := s.Requests()
+	if done := all[len(all)-1].String(); !strings.Contains(done, "{merge('S','w_000001'), replace('S','team_Jones'), replace('S','team_Smith')}") {
+		t.Error(done)
+	}
+	b := &before{Service: s}
+	rounds := 0
+	b.do = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "$batch") {
+			rounds++
+			_, err := staff.Insert(ctx, &worker{"S", 100 + rounds, "Jones", "", 30, nil})
+			check(err)
+		}
+	}
+	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, teams)
+	check(err)
+	_, err = slow.Insert(ctx, &worker{"S", 9, "Jones", "", 30, nil})
+	if !errors.Is(err, table.ErrChanged) || rounds != 8 {
+		t.Error(rounds, err)
+	}
+	k, err := teams.Keys(ctx, staff, sales, "Jones")
+	if err != nil || len(k) != 9 || slices.Contains(k, at(9)) {
+		t.Error(k, err)
+	}
+}
+
+// TestVerifiedGet: a look-up that verifies reads the entity, and goes by it.
+func TestVerifiedGet(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, unique := range []index.Scope{index.NotUnique, index.InPartition} {
+		ix := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Verified: true, Unique: unique})
+		staff, s := office(t, ix)
+		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+		e, err := ix.Get(ctx, staff, sales, "a")
+		if err != nil || e.ETag == "" {
+			t.Fatal(e, err)
+		}
+		expect(t, "requests", s.Count(), []string{"1 get, 1 query", "2 get"}[unique])
+		check(byHand(s).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("b")))
+		if _, err := ix.Get(ctx, staff, sales, "a"); !errors.Is(err, table.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPace: with a rate, verification takes the time that it says, and tells how far it is on the way.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		s := storagetest.New(nil)
+		plain := openAs(s.ConnectionString(), s, schema)
+		check(plain.Ensure(ctx))
+		staff, err := index.Attach(plain, nil, byLast)
+		check(err)
+		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			for i := range 1500 {
+				if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
+					return
+				}
+			}
+		}, nil)
+		check(err)
+		began := time.Now()
+		var told []int
+		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Rate: 100, Progress: func(r index.Report) { told = append(told, r.Entities) }}, byLast)
+		if err != nil || !r.Sound() {
+			t.Fatal(r, err)
+		}
+		if took := time.Since(began); took < 29*time.Second || took > 31*time.Second { // of its own clock
+			t.Error(took)
+		}
+		expect(t, "progress", told, []int{1000, 1500})
+	})
+}
