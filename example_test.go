@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -69,7 +70,22 @@ func Example() {
 		}
 		fmt.Println(e.Value.ID, e.Value.LastName, e.Value.Age)
 	}
+
+	// A secondary index, kept by every write from here on, in its one transaction; and one request to find by it.
+	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
+	if staff, err = index.Attach(staff, nil, byName); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 300, LastName: "Cao", Age: 38}); err != nil {
+		log.Fatal(err)
+	}
+	cao, err := byName.Get(ctx, staff, dept.Of("Sales"), "CAO")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(cao.Value.ID, cao.Value.Age)
 	// Output:
 	// true
 	// 223 Jones 45
+	// 300 38
 }
