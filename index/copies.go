@@ -31,7 +31,7 @@ func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if m.only, err = t.Properties(ix.opt.Only...); err != nil {
 		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
 	}
-	return m, ix.probe(m)
+	return m, ix.probe(t, m.only...)
 }
 
 // MaxRows is a row that goes and a row that comes for each value.

@@ -210,7 +210,10 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
-	_ = s
+	if r, faults := verify(t, staff, index.VerifyOptions{}, byLast, byEmail, byTag); !r.Sound() {
+		t.Error(r, faults)
+	}
+	expect(t, "rows", len(s.Rows("staff")), 3*len(values)+len(values)/2)
 }
 
 // TestCompound: an index over several fields, in their order: by hire date within a title.

@@ -76,7 +76,7 @@ func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if l.ix.fault != nil {
 		return m, l.ix.fault
 	}
-	return m, l.ix.probe(&copies[T, K]{Index: l.ix, table: t})
+	return m, l.ix.probe(t)
 }
 
 // MaxRows is the list that is left and the one that is joined.

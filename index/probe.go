@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // probe tries a definition on entities that are made up: whether its key function is pure, and whether a projection holds what
 // the key is made of. What these do not show is found at the first write that does.
-func (ix *Index[T, K]) probe(m *copies[T, K]) error {
+func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 	at := keys.Stored("p", "r")
 	for seed := range 4 {
 		var v T
@@ -33,7 +34,7 @@ func (ix *Index[T, K]) probe(m *copies[T, K]) error {
 			}
 			continue
 		}
-		part, err := m.table.Projected(v, m.only...)
+		part, err := t.Projected(v, only...)
 		if err != nil {
 			continue // these values cannot be stored
 		}

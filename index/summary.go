@@ -182,7 +182,7 @@ func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if s.ix.fault != nil {
 		return m, s.ix.fault
 	}
-	if err := s.ix.probe(&copies[T, K]{Index: s.ix, table: t}); err != nil {
+	if err := s.ix.probe(t); err != nil {
 		return m, err
 	}
 	return m, probed(func(v *T) error { _, err := s.share(v, keys.Stored("p", "r")); return err })

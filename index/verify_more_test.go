@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -330,4 +331,40 @@ func moody() func(*worker) (keys.Enc, bool) {
 func counting() func(*worker) (int64, bool) {
 	n := int64(0)
 	return func(*worker) (int64, bool) { n++; return n, true }
+}
+
+// TestVerifyMakesNothingUp: a group whose only entity is there whenever entities are read, and gone whenever rows are, is not
+// missing, in whatever order the two are read.
+func TestVerifyMakesNothingUp(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, repair := range []bool{false, true} {
+		staff, s := office(t, ages)
+		hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+		there := false
+		b := &before{Service: s}
+		b.do = func(r *http.Request) {
+			address, err := url.QueryUnescape(r.URL.String())
+			check(err)
+			wanted := !strings.Contains(address, "'ages")
+			switch {
+			case wanted && !there:
+				_, err = staff.Insert(ctx, &worker{"S", 2, "New", "", 30, nil})
+			case !wanted && there:
+				err = staff.DeleteAny(ctx, at(2))
+			}
+			check(err)
+			there = wanted
+		}
+		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, ages)
+		check(err)
+		r, faults := verify(t, slow, index.VerifyOptions{Repair: repair}, ages)
+		if len(faults) > 0 || r.Undecided != 1 || r.Repaired+r.Failed > 0 {
+			t.Error(repair, r, faults)
+		}
+		b.do = nil
+		if r, faults := verify(t, staff, index.VerifyOptions{}, ages); !r.Sound() {
+			t.Error(repair, r, faults)
+		}
+	}
 }

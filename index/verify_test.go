@@ -83,11 +83,6 @@ func TestVerify(t *testing.T) {
 			check(err)
 		}, []string{"email stale email_a w_000001", "tag stale ~x|tag_x_w_000001 w_000001", "tag stale ~x|tag_y_w_000001 w_000001",
 			"last forgotten last_Jones!_w_000001 w_000001", "age forgotten age_030_w_000001 w_000001"}},
-		"somebody else's row": {four(), func(rows *table.Table[table.Row]) {
-			_, err := rows.Insert(ctx, set(&table.Row{Key: keys.At(sales, keys.Raw("other"))}, "X", 1))
-			check(err)
-			check(rows.DeleteAny(ctx, keys.At(sales, keys.Raw("other"))))
-		}, nil},
 		"a list deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("team_Jones"))) },
 			[]string{"team missing team_Jones w_000001", "team missing team_Jones w_000002"}},
 		"a stranger in a list": {three(), func(rows *table.Table[table.Row]) {
@@ -96,9 +91,6 @@ func TestVerify(t *testing.T) {
 		"an empty list": {three(), func(rows *table.Table[table.Row]) {
 			_, err := rows.Insert(ctx, set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""))
 			check(err)
-			e, err := rows.Get(ctx, keys.At(sales, keys.Raw("team_Nobody")))
-			check(err)
-			_ = e
 		}, []string{"team dangling team_Nobody "}},
 		"a summary deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("ages_Jones"))) },
 			[]string{"ages missing ages_Jones "}},

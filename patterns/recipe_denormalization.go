@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
@@ -84,8 +86,23 @@ var denormalization = recipe{
 		if err := r.Do("the department with its manager", show); err != nil {
 			return err
 		}
+		before, err := departments.Get(ctx, at)
+		if err != nil {
+			return err
+		}
 		if err := r.Do("Jones gets another address: both rows in one transaction", func() error {
 			return staff.Merge(ctx, jones, email.Set("jones@contoso.com"))
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("who has read the department before cannot write it back over that", func() error {
+			before.Value.EmployeeCount++
+			err := departments.Replace(ctx, before)
+			if !errors.Is(err, table.ErrChanged) {
+				return fmt.Errorf("it was written: %w", err)
+			}
+			r.Answer("refused: %v", table.ErrChanged)
+			return nil
 		}); err != nil {
 			return err
 		}

@@ -36,11 +36,7 @@ var indexEntities = recipe{
 		if err != nil {
 			return err
 		}
-		withLists, err := index.Attach(plain, nil, lists)
-		if err != nil {
-			return err
-		}
-		staff, err := index.Attach(withLists, nil, members)
+		staff, err := index.Attach(plain, nil, lists, members)
 		if err != nil {
 			return err
 		}

@@ -244,11 +244,16 @@ func (c *core) opError(op string, k keys.Key, err error) error {
 
 // readError is the error of a request that reads.
 func (c *core) readError(op string, k keys.Key, err error) error {
+	return c.opError(op, k, conditioned(err))
+}
+
+// conditioned is an error of a request that reads, with the condition that it stands for.
+func conditioned(err error) error {
 	err = wire.Redact(err)
 	if is := known(err); is != nil {
-		err = &condition{is, err}
+		return &condition{is, err}
 	}
-	return c.opError(op, k, err)
+	return err
 }
 
 // writeError is the error of a request that writes: refused, not sent, or unknown.

@@ -122,7 +122,7 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 		ctx, end := in.core.span(ctx, "ListIntents")
 		defer func() { end(err) }()
 		fail := func(cause error) {
-			err = in.core.readError("ListIntents", keys.Key{}, cause)
+			err = in.core.opError("ListIntents", keys.Key{}, cause)
 			yield(nil, err)
 		}
 		pk, err := partition.Result()
@@ -131,33 +131,14 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 			return
 		}
 		filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, intentPrefix, edm.RowKey, intentPrefix+opTimeText(before))
-		p := in.core.rows(filter, "")
-		for !p.at.done {
-			body, err := p.page(ctx, maxPage)
-			if err != nil {
-				fail(err)
-				return
-			}
-			stopped := false
-			r := edm.NewReader(body)
-			broken := r.Page(func(e edm.Entity) bool {
-				var columns []edm.Column
-				if columns, err = r.Columns(); err != nil {
-					return false
-				}
-				k := keys.Stored(e.PartitionKey, e.RowKey)
-				i, ierr := intentOf(&Row{Key: k, columns: columns})
-				stopped = !yield(i, in.core.opError("ListIntents", k, ierr))
-				return !stopped
-			})
-			switch err := either(err, broken); {
-			case stopped:
-				return
-			case err != nil:
-				fail(err)
-				return
-			}
-			p.turn()
+		stopped := false
+		broken := in.core.each(ctx, filter, func(r *Row) bool {
+			i, err := intentOf(r)
+			stopped = !yield(i, in.core.opError("ListIntents", r.Key, err))
+			return !stopped
+		})
+		if broken != nil && !stopped {
+			fail(broken)
 		}
 	}
 }

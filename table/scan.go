@@ -51,12 +51,13 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 	}
 }
 
-// each calls f for the rows of a filter, of whatever type, until it returns false.
+// each calls f for the rows of a filter, of whatever type, the library's own included, until it returns false. 1 request for each
+// 1,000.
 func (c *core) each(ctx context.Context, filter string, f func(*Row) bool) error {
 	for p := c.rows(filter, ""); !p.at.done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
-			return err
+			return conditioned(err)
 		}
 		stopped, bad := false, error(nil)
 		r := edm.NewReader(body)

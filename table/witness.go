@@ -86,14 +86,10 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	var call wire.Call
 	resp, err := c.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err != nil {
-		is := known(err)
-		if is == ErrNotFound {
+		if known(err) == ErrNotFound {
 			return found{}, nil
 		}
-		if err = wire.Redact(err); is != nil {
-			err = &condition{is, err}
-		}
-		return found{}, err
+		return found{}, conditioned(err)
 	}
 	body, err := call.Body()
 	if err != nil {

@@ -42,6 +42,10 @@ func TestIndex(t *testing.T) {
 			Old: "	case !unchanged(s.stored, again):\n", New: "	case false && !unchanged(s.stored, again):\n", Test: "TestReportSchedules/copies", Args: []string{"-schedules=8000"}},
 		{Name: "Verify trusts a total that others change", File: "index/recount.go",
 			Old: "			case !unchanged(before[rk], is):\n", New: "			case false && !unchanged(before[rk], is):\n", Test: "TestReportSchedules/shared", Args: []string{"-schedules=8000"}},
+		{Name: "Verify takes what comes and goes for what is not there", File: "index/judge.go",
+			Old: "	case s.stored != nil || entity == \"\":\n", New: "	case true:\n", Test: "TestVerifyComesAndGoes|TestReportSchedules/copies", Args: []string{"-schedules=8000"}},
+		{Name: "Verify makes groups up", File: "index/recount.go",
+			Old: "				if !missing {\n", New: "				if !missing && e == nil {\n", Test: "TestVerifyMakesNothingUp"},
 		{Name: "Verify repairs past the row's ETag", File: "index/judge.go",
 			Old: "		return rows.Delete(ctx, e)\n", New: "		return rows.DeleteAny(ctx, e.Key)\n", Test: "TestReleaseRace"},
 	})
