@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -190,6 +191,20 @@ func eachError(err error, f func(error)) {
 	}
 }
 
+// scanning reads all rows of the partition and makes nothing of them.
+type scanning struct{}
+
+func (scanning) Name() string { return "scanning" }
+func (scanning) MaxRows() int { return 0 }
+func (scanning) Maintain(ctx context.Context, p *table.Plan, _ *table.Change[employee]) error {
+	for _, err := range p.Scan(ctx, keys.RawBetween("", "")) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // T17: transport errors print the URL with its signature, and the service's error prints keys and body.
 func TestTrapT17(t *testing.T) {
 	t.Parallel()
@@ -222,7 +237,14 @@ func TestTrapT17(t *testing.T) {
 	var errList error
 	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
 	}
-	for what, err := range map[string]error{"get": errGet, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
+	_, errRow := staff.GetRow(ctx, at("Sales", 1))
+	var errIntents error
+	for _, errIntents = range staff.Intents().List(ctx, dept.Of("Sales"), time.Now()) {
+	}
+	scanned, err := staff.With(nil, scanning{})
+	check(err)
+	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
+	for what, err := range map[string]error{"get": errGet, "row": errRow, "intents": errIntents, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
 		eachError(err, func(deep error) {
 			if strings.Contains(deep.Error(), "sig") || strings.Contains(deep.Error(), "c2Vj") {
 				t.Errorf("%s tells the signature: %v", what, deep)
@@ -243,7 +265,7 @@ func TestTrapT17(t *testing.T) {
 	if _, err := sas(plain).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); !strings.Contains(err.Error(), "confidential") {
 		t.Errorf("the SDK prints no bodies now: %v", err)
 	}
-	_, err := staff.Insert(ctx, &employee{"Sales", 5, "confidential", 1})
+	_, err = staff.Insert(ctx, &employee{"Sales", 5, "confidential", 1})
 	if err == nil || strings.Contains(err.Error(), "confidential") || !strings.Contains(err.Error(), "InvalidInput") || !strings.Contains(err.Error(), "400") {
 		t.Errorf("%v", err)
 	}
