@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
@@ -272,10 +273,13 @@ func TestVerifyRequests(t *testing.T) {
 // before is a service to which something happens before a request.
 type before struct {
 	*storagetest.Service
+	mu sync.Mutex // one request at a time, with what is done before it: Verify looks at several suspects at once
 	do func(*http.Request)
 }
 
 func (b *before) Do(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.do != nil {
 		b.do(r)
 	}
