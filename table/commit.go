@@ -30,6 +30,9 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 		if w.exact = w.exact || op.core.exact; op.core.outbox != nil {
 			w.core, w.outbox = op.core, op.core.outbox // its options are those that With has seen
 		}
+		if err := w.settling(op.core.settles); err != nil {
+			return nil, c.opError(verb, k, err)
+		}
 	}
 	ctx, cancel := bound(ctx, w.core.opt.WriteTimeout)
 	defer cancel()
@@ -52,6 +55,7 @@ type write struct {
 	together bool // the caller asked for a transaction
 	outbox   Outbox
 	exact    bool
+	settles  *settlement
 
 	name  string // that its rows carry, and its intent
 	hint  Hint
@@ -76,6 +80,7 @@ type planned struct {
 	steps   []Op // the intent, if there is one, the caller's, and the derived
 	batch   bool // they are one transaction
 	intent  bool
+	lead    bool // the first step is of an intent: its own, or one of which it settles an effect
 	effects bool
 	derived bool // maintainers were asked
 }
@@ -95,7 +100,7 @@ func (w *write) settle(etags []azcore.ETag) {
 
 // own are those of the caller's operations among what there is for each step.
 func own[X any](w *write, all []X) []X {
-	if w.intent {
+	if w.lead {
 		all = all[1:]
 	}
 	return all[:len(w.ops)]
@@ -168,6 +173,7 @@ func (w *write) rename(ctx context.Context) (err error) {
 // done is the end of a write that was carried out.
 func (w *write) done(ctx context.Context, out outcome) ([]azcore.ETag, error) {
 	w.core.shared.repaired.Add(int64(len(w.found)))
+	w.settled(out.etags)
 	w.show(ctx)
 	return own(w, out.etags), nil
 }
@@ -226,11 +232,15 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 	if err != nil {
 		return failed, err
 	}
+	if w.settles != nil {
+		return w.planSettling(effects)
+	}
 	if w.effects = len(effects) > 0; w.effects && w.outbox == nil {
 		return -1, ErrNoOutbox
 	}
 	// What was announced has a live intent, also where this plan has no effects any more: an earlier one may have been done.
-	if w.intent = w.effects || w.exact || w.sentIntent || w.hint != nil; w.intent {
+	w.intent = w.effects || w.exact || w.sentIntent || w.hint != nil
+	if w.lead = w.intent; w.intent {
 		state := IntentDone
 		if w.effects || w.hint != nil {
 			state = IntentLive
@@ -241,9 +251,14 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 		}
 		w.steps = slices.Insert(w.steps, 0, intent)
 	}
-	if w.batch = w.batch || len(w.steps) > 1; w.batch && (w.intent || w.derived) {
+	return -1, w.ready()
+}
+
+// ready ends a plan.
+func (w *write) ready() error {
+	if w.batch = w.batch || len(w.steps) > 1; w.batch && (w.lead || w.derived) {
 		if err := sized(w.steps); err != nil {
-			return -1, err
+			return err
 		}
 	}
 	for i, op := range w.steps {
@@ -251,7 +266,7 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 			w.steps[i].body, w.steps[i].marked = mark(op.body, w.name), true
 		}
 	}
-	return -1, nil
+	return nil
 }
 
 // derive adds the steps that the maintainers derive.

@@ -24,6 +24,7 @@ type core struct {
 
 	outbox  Outbox
 	exact   bool
+	settles *settlement
 	derived int // rows that the maintainers of an entity touch at most
 	shared  *shared
 }
@@ -37,7 +38,7 @@ type shared struct {
 // plain is the same table for the library's own rows.
 func (c *core) plain() *core {
 	plain := *c
-	plain.outbox, plain.exact, plain.derived = nil, false, 0
+	plain.outbox, plain.exact, plain.settles, plain.derived = nil, false, nil, 0
 	return &plain
 }
 

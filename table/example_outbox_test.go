@@ -75,6 +75,28 @@ func ExampleOutbox() {
 	// done
 }
 
+// An effect that is a write in the same partition is carried out and settled in one transaction: here everybody who is new also
+// gets a row under another key.
+func ExampleTable_Settling() {
+	ctx := context.Background()
+	b := &board{}
+	staff, err := newTable(staffSchema).With(b, welcomes{})
+	check(err)
+	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	intent, err := staff.Intents().Get(ctx, keys.Raw("Sales"), b.notes[0].Op)
+	check(err)
+
+	row, err := e.Row()
+	check(err)
+	plain, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil) // without maintainers
+	check(err)
+	_, err = plain.Settling(intent, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
+	check(err)
+	fmt.Println(intent.State, len(intent.Effects))
+	// Output: done 0
+}
+
 // A write of which nobody knows yet is resolved: it was not done, and never will be.
 func ExampleIntents_Resolve() {
 	ctx := context.Background()

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
@@ -43,6 +44,8 @@ type Intent struct {
 	Op        string // the name of the write
 	State     IntentState
 	Effects   []Effect
+
+	etag azcore.ETag // of its row
 }
 
 // Time is when the write was begun, by the writer's clock.
@@ -73,7 +76,14 @@ type storedEffect struct {
 // and not at a row where it would read as a rival's.
 func (c *core) intentOp(partition, name string, state IntentState, effects []Effect) (Op, error) {
 	op := Op{core: c, kind: aztables.TransactionTypeAdd, key: intentKey(partition, name), left: entire, caller: -1}
-	w := edm.NewWriter(nil, partition, op.key.RowKey())
+	body, err := intentBody(op.key, state, effects, false)
+	op.body = body
+	return op, err
+}
+
+// intentBody is the row of an intent. named tells that there is room for the name of a write that changes it.
+func intentBody(k keys.Key, state IntentState, effects []Effect, named bool) ([]byte, error) {
+	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	w.Put(versionProperty, edm.Value{Kind: edm.Int32, I: intentVersion})
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state.String()})
 	if len(effects) > 0 {
@@ -83,18 +93,19 @@ func (c *core) intentOp(partition, name string, state IntentState, effects []Eff
 		}
 		b, err := json.Marshal(stored)
 		if err != nil {
-			return op, err
+			return nil, err
 		}
 		if len(b) > maxEffects {
-			return op, &LimitError{Limit: "bytes of the effects of a write", Got: len(b), Max: maxEffects}
+			return nil, &LimitError{Limit: "bytes of the effects of a write", Got: len(b), Max: maxEffects}
 		}
 		for i, part := range parts(string(b), maxEffectsPart) {
 			w.Put(partName(effectsProperty, i), edm.Value{Kind: edm.String, S: part})
 		}
 	}
-	body, err := w.Finish()
-	op.body = body
-	return op, err
+	if named {
+		reserve(w)
+	}
+	return w.Finish()
 }
 
 func intentKey(partition, name string) keys.Key { return keys.Stored(partition, intentPrefix+name) }
@@ -121,7 +132,7 @@ func parts(s string, most int) (all []string) {
 
 // intentOf reads an intent from its row.
 func intentOf(r *Row) (*Intent, error) {
-	i := &Intent{Partition: r.Key.Partition(), Op: strings.TrimPrefix(r.Key.RowKey(), intentPrefix)}
+	i := &Intent{Partition: r.Key.Partition(), Op: strings.TrimPrefix(r.Key.RowKey(), intentPrefix), etag: r.ETag}
 	if v, _ := r.Get(versionProperty); v != int32(intentVersion) {
 		n, _ := v.(int32)
 		return nil, &VersionError{"intent", int(n), intentVersion}

@@ -89,8 +89,9 @@ func (in *Intents) read(ctx context.Context, verb string, partition keys.Enc, op
 	return i, nil
 }
 
-// Close marks a live intent as done: all its effects are carried out. 1 request; idempotent, and nothing where the intent is
-// gone.
+// Close marks a live intent as done: all its effects, as it was read, are carried out. Where another worker has settled some of
+// them meanwhile and others came in their place ([Table.Settling]), it is ErrChanged: read it again and carry out what it says
+// now. 1 request, 2 where it has changed; idempotent, and nothing where the intent is gone or done.
 func (in *Intents) Close(ctx context.Context, i *Intent) error {
 	if i == nil {
 		return in.core.opError("Close", keys.Key{}, errNil)
@@ -102,12 +103,23 @@ func (in *Intents) Close(ctx context.Context, i *Intent) error {
 	if err != nil {
 		return in.core.opError("Close", keys.Key{}, err)
 	}
+	switch {
+	case i.State == IntentDone:
+		return nil
+	case i.etag == "":
+		return in.core.opError("Close", intentKey(pk, i.Op), ErrNoETag)
+	}
 	k := intentKey(pk, i.Op)
 	w := edm.NewWriter(nil, pk, k.RowKey())
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: IntentDone.String()})
-	op := Op{core: in.core.plain(), verb: "Close", kind: aztables.TransactionTypeUpdateMerge, key: k, match: azcore.ETagAny}
+	reserve(w)
+	op := Op{core: in.core.plain(), verb: "Close", kind: aztables.TransactionTypeUpdateMerge, key: k, match: i.etag, room: true}
 	op.body, op.err = w.Finish()
-	if err := op.send(ctx); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := op.send(ctx); errors.Is(err, ErrChanged) {
+		if now, gerr := in.core.intent(ctx, pk, i.Op); gerr != nil || now != nil && now.State == IntentLive {
+			return err
+		}
+	} else if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	i.State = IntentDone

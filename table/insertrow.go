@@ -1,0 +1,46 @@
+package table
+
+import (
+	"context"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// InsertRow stores a row that was read elsewhere, or is a copy ([Row.Copy]), as a new entity under a key, with the columns that T
+// does not know; what the library keeps with an entity, such as its life, begins anew. The row must be one of T, as Get would read
+// it, and is upgraded as by Get. Requests and errors are those of Insert, and those of Get about the row.
+func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *Row) (*Entity[T], error) {
+	return t.storing(ctx, t.InsertRowOp(k, r))
+}
+
+// InsertRowOp is [Table.InsertRow] as part of a transaction. [Stored] gives the entity.
+func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op {
+	fail := func(err error) Op { return Op{core: &t.core, verb: "InsertRow", key: k, err: err} }
+	if r == nil || k.Err() != nil {
+		return fail(either(k.Err(), errNil))
+	}
+	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
+	r.Bare().write(w, opProperty)
+	body, err := w.Finish()
+	if err != nil {
+		return fail(err)
+	}
+	in := edm.NewReader(body)
+	row, err := in.One()
+	if err != nil {
+		return fail(err)
+	}
+	e, _, err := t.decode(in, row)
+	if err != nil {
+		return fail(err)
+	}
+	if v, ok := any(&e.Value).(*Row); ok {
+		v.Key = k
+	}
+	op := t.insertOp("InsertRow", k, &e.Value)
+	if op.err == nil {
+		op.body, op.err = t.encode(k, &e.Value, e.raw)
+	}
+	return op
+}

@@ -1,0 +1,82 @@
+package table
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+// settlement is what a write settles of an intent.
+type settlement struct {
+	intent *Intent
+	effect int
+	left   []Effect // what the intent says once the write is done
+	state  IntentState
+}
+
+// Settling returns a handle for one write that carries out the n-th effect of an intent of this table, as it was read, and says
+// so in the same transaction: the intent loses that effect, and gets those of the write instead, for the same worker to carry out,
+// without another announcement. It is done where none is left. So the effect is carried out just once, and what follows from it is
+// never lost. The write is in the intent's partition. When it succeeds, i is what the intent says now.
+//
+// Requests: the write's own. Errors: those of the write; ErrChanged also where others have settled something of the intent since
+// it was read: read it again; *ValueError for an intent that is not live, has no such effect, or was settled by this handle
+// before; ErrOtherPartition.
+func (t *Table[T]) Settling(i *Intent, n int) *Table[T] {
+	c := *t
+	c.settles = &settlement{intent: i, effect: n}
+	return &c
+}
+
+// settling adds what an operation settles to the write.
+func (w *write) settling(s *settlement) error {
+	switch {
+	case s == nil || s == w.settles:
+		return nil
+	case w.settles != nil:
+		return &ValueError{Field: "Settling", Reason: "a transaction can settle one effect"}
+	case s.intent == nil:
+		return &ValueError{Field: "Settling", Reason: "the intent is nil"}
+	case s.state != 0:
+		return &ValueError{Field: "Settling", Reason: "the handle has settled its effect; it serves one write"}
+	case s.intent.State != IntentLive || s.effect < 0 || s.effect >= len(s.intent.Effects):
+		return &ValueError{Field: "Settling", Reason: "the intent is not live, or has no such effect"}
+	}
+	pk, err := s.intent.Partition.Result()
+	if err == nil && pk != w.partition() {
+		err = ErrOtherPartition
+	}
+	w.settles = s
+	return err
+}
+
+// planSettling ends the plan of a write that settles something: the intent's row leads, by its ETag, so that the write fails there
+// when it arrives once more.
+func (w *write) planSettling(effects []Effect) (failed int, err error) {
+	s := w.settles
+	s.left = append(slices.Delete(slices.Clone(s.intent.Effects), s.effect, s.effect+1), effects...)
+	state := IntentLive
+	if len(s.left) == 0 {
+		state = IntentDone
+	}
+	op := Op{core: w.core, kind: aztables.TransactionTypeUpdateReplace, key: intentKey(w.partition(), s.intent.Op), match: s.intent.etag, left: entire, caller: -1, room: true}
+	if op.body, err = intentBody(op.key, state, s.left, true); err != nil {
+		return -1, err
+	}
+	w.steps, w.lead = slices.Insert(w.steps, 0, op), true
+	return -1, w.ready()
+}
+
+// settled makes the intent what is stored.
+func (w *write) settled(etags []azcore.ETag) {
+	s := w.settles
+	if s == nil {
+		return
+	}
+	if s.state = IntentLive; len(s.left) == 0 {
+		s.state = IntentDone
+	}
+	s.intent.Effects, s.intent.State, s.intent.etag = s.left, s.state, cmp.Or(etags[0], superseded)
+}

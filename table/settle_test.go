@@ -1,0 +1,173 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// announced is a resident whose letter is still to be sent, and the intent that says so.
+func announced(t *testing.T) (people *table.Table[resident], s *interposed, d *drawer, e *table.Entity[resident], i *table.Intent) {
+	t.Helper()
+	ctx := context.Background()
+	d = &drawer{}
+	people, s = effects(t, d)
+	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	check(err)
+	i, err = people.Intents().Get(ctx, keys.Raw("S"), d.last.Op)
+	check(err)
+	s.Count()
+	d.told = nil
+	return people, s, d, e, i
+}
+
+// TestSettling: a write that carries out an effect takes it off the intent's list and adds its own, in one transaction and without
+// another announcement; where no effect is left, the intent is done.
+func TestSettling(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, d, e, i := announced(t)
+	e.Value.Last = "Smith"
+	if err := people.Settling(i, 0).Replace(ctx, e); err != nil || i.State != table.IntentLive || len(i.Effects) != 1 {
+		t.Fatal(err, i)
+	}
+	if got := s.Count(); got != "1 transaction" || len(d.told) > 0 {
+		t.Error(got, d.told)
+	}
+	last := people.Settling(i, 0)
+	if err := last.Delete(ctx, e); err != nil || i.State != table.IntentDone {
+		t.Fatal(err, i)
+	}
+	if is, err := people.Intents().Get(ctx, keys.Raw("S"), i.Op); err != nil || is.State != table.IntentDone || len(is.Effects) > 0 {
+		t.Error(is, err)
+	}
+	if len(s.Rows("people")) != 1 {
+		t.Error(s.Rows("people"))
+	}
+}
+
+// TestSettlingRaces: what others have settled is not settled again, and what came in its place is not closed unseen.
+func TestSettlingRaces(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, _, _, e, mine := announced(t)
+	theirs, err := people.Intents().Get(ctx, keys.Raw("S"), mine.Op)
+	check(err)
+	e.Value.Last = "Smith"
+	check(people.Settling(theirs, 0).Replace(ctx, e))
+	if err := people.Settling(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
+		t.Error(err)
+	}
+	if err := people.Intents().Close(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.IntentLive {
+		t.Error(err)
+	}
+	check(people.Intents().Close(ctx, theirs))
+	if err := people.Intents().Close(ctx, mine); err != nil || mine.State != table.IntentDone { // for it is done
+		t.Error(err)
+	}
+}
+
+// TestSettlingFaults: whatever happens to its requests, the write and the effect are both done or neither is.
+func TestSettlingFaults(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, f := range []storagetest.Fault{
+		storagetest.LostReply(), storagetest.Twice(), storagetest.LostRequest(), storagetest.RefuseAfter(503, "ServerBusy"), storagetest.NotSent(), storagetest.Cut(0),
+		storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"),
+	} {
+		people, s, _, e, i := announced(t)
+		once := true
+		s.SetFaults(func(storagetest.Request) (is storagetest.Fault) {
+			if once {
+				is, once = f, false
+			}
+			return is
+		})
+		err := people.Settling(i, 0).Delete(ctx, e)
+		done := len(s.Rows("people")) == 1
+		is, gerr := people.Intents().Get(ctx, keys.Raw("S"), i.Op)
+		check(gerr)
+		if (err == nil) != done || done != (is.State == table.IntentDone) || is.State != i.State {
+			t.Error(f, err, done, is, i)
+		}
+	}
+}
+
+// TestSettlingRefusals: misuse is told before any request.
+func TestSettlingRefusals(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _, e, i := announced(t)
+	var ve *table.ValueError
+	for what, err := range map[string]error{
+		"no such effect": people.Settling(i, 1).Delete(ctx, e),
+		"below":          people.Settling(i, -1).Delete(ctx, e),
+		"nil":            people.Settling(nil, 0).Delete(ctx, e),
+		"not live":       people.Settling(&table.Intent{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
+	} {
+		if !errors.As(err, &ve) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := table.Transact(ctx, people.Settling(i, 0).DeleteOp(e), people.Settling(i, 0).InsertOp(&resident{"S", 2, "Cao", "b"}))
+	if !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	if _, err := people.Settling(i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
+		t.Error(err)
+	}
+	if got := s.Count(); got != "none" {
+		t.Error(got)
+	}
+	once := people.Settling(i, 0)
+	check(once.Delete(ctx, e))
+	if _, err := once.Insert(ctx, &resident{"S", 2, "Cao", "b"}); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+}
+
+// TestInsertRow: a row becomes a new entity elsewhere, with columns that its type does not know, a life of its own, and what
+// maintainers derive.
+func TestInsertRow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _, e, _ := announced(t)
+	row, err := e.Row()
+	check(err)
+	check(row.Set("Hobby", "chess"))
+	was, _ := row.Get("_life")
+	check(people.Delete(ctx, e))
+	s.Count()
+	again, err := people.InsertRow(ctx, e.Key, row)
+	if err != nil || again.Value != e.Value {
+		t.Fatal(again, err)
+	}
+	if got := s.Count(); got != "1 transaction" {
+		t.Error(got)
+	}
+	is, err := people.GetRow(ctx, e.Key)
+	check(err)
+	hobby, _ := is.Get("Hobby")
+	if life, _ := is.Get("_life"); hobby != "chess" || life == was || life == nil {
+		t.Error(hobby, life)
+	}
+	copied, err := people.GetRow(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
+	check(err)
+	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
+		t.Error(hobby)
+	}
+	if _, err := people.InsertRow(ctx, e.Key, row); !errors.Is(err, table.ErrExists) {
+		t.Error(err)
+	}
+	var ke *keys.KeyError
+	if _, err := people.InsertRow(ctx, keys.At(keys.Raw("S"), keys.Raw("q_1")), row); !errors.As(err, &ke) {
+		t.Error(err)
+	}
+	if _, err := people.InsertRow(ctx, e.Key, nil); err == nil {
+		t.Error("a nil row is stored")
+	}
+}
