@@ -126,11 +126,13 @@ func TestBehaviour(t *testing.T) {
 	for _, b := range backends {
 		t.Run(b.Name(), func(t *testing.T) {
 			t.Parallel()
-			for name, f := range suite {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					f(newEnv(t, b))
-				})
+			for _, part := range []map[string]func(*env){suite, queueSuite} {
+				for name, f := range part {
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						f(newEnv(t, b))
+					})
+				}
 			}
 		})
 	}

@@ -25,7 +25,7 @@ type difference struct {
 	azurite      string
 }
 
-// differences is the table of all that are known.
+// differences is the table of all that are known of the Table service.
 var differences = []difference{
 	{"L29", "a whole double without annotation", func(p *plain) string { return p.kept(`"V":3.0`) }, `"V":3.0`, `"V":3`},
 	{"L30", "the exponent of a double", func(p *plain) string { return p.kept(`"V":1.5e300`) }, `"V":1.5E+300`, `"V":1.5e+300`},
@@ -105,7 +105,7 @@ var differences = []difference{
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends {
-		for _, d := range differences {
+		for _, d := range slices.Concat(differences, queueDifferences) {
 			t.Run(b.Name()+"/"+d.number+" "+d.what, func(t *testing.T) {
 				t.Parallel()
 				want := d.live
@@ -133,7 +133,7 @@ func TestDifferencesAreTold(t *testing.T) {
 			told = append(told, strings.TrimSpace(what))
 		}
 	}
-	for _, d := range differences {
+	for _, d := range slices.Concat(differences, queueDifferences) {
 		are = append(are, d.what)
 	}
 	if !slices.Equal(told, are) {
@@ -144,7 +144,7 @@ func TestDifferencesAreTold(t *testing.T) {
 // plain is a client that knows nothing but the protocol.
 type plain struct {
 	*testing.T
-	endpoint, account, key, table string
+	endpoint, queues, account, key, table string
 }
 
 func newPlain(t *testing.T, b backend) *plain {
@@ -154,6 +154,8 @@ func newPlain(t *testing.T, b backend) *plain {
 		switch name {
 		case "TableEndpoint":
 			p.endpoint = strings.TrimSuffix(value, "/")
+		case "QueueEndpoint":
+			p.queues = strings.TrimSuffix(value, "/")
 		case "AccountName":
 			p.account = value
 		case "AccountKey":

@@ -44,11 +44,17 @@ func typesSchema(partition string) table.Schema[types] {
 // javascript runs one step of the other side.
 func (e *env) javascript(table, step string) []byte {
 	e.Helper()
+	return e.node(exchange, table, step)
+}
+
+// node runs one step of a program in JavaScript on a table or a queue.
+func (e *env) node(program, name, step string, more ...string) []byte {
+	e.Helper()
 	dir, err := azurite.Install(context.Background())
 	e.must(err)
-	cmd := exec.Command("node", "-e", exchange)
+	cmd := exec.Command("node", "-e", program)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CONNECTION="+e.backend.ConnectionString(), "TABLE="+table, "STEP="+step)
+	cmd.Env = append(append(os.Environ(), "CONNECTION="+e.backend.ConnectionString(), "TABLE="+name, "STEP="+step), more...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -19,6 +19,7 @@ type call struct {
 	base    string // the account's address as the client knows it
 	level   level
 	version string // x-ms-version
+	queue   bool   // it is for the Queue service
 	grant   *grant // what a shared access signature allows, or nil
 	id      string // x-ms-request-id of the answer
 

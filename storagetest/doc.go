@@ -7,8 +7,8 @@
 //		ClientOptions: azcore.ClientOptions{Transport: s},
 //	})
 //
-// A [Service] is a policy.Transporter. [Service.Listen] opens it at a port too, for other processes and other languages.
-// What it holds can be looked at without a request ([Service.Rows]), and so can the requests that it has seen
+// A [Service] is a policy.Transporter. [Service.Listen] opens it at ports too, for other processes and other languages. What
+// it holds can be looked at without a request ([Service.Rows], [Service.Messages]), and so can the requests that it has seen
 // ([Service.Requests], [Service.Count]).
 //
 // # What it does
@@ -23,8 +23,22 @@
 // partitions or with a row twice, filters of more than 15 comparisons, a table's name for 40 seconds after its deletion.
 // What it does not know it answers with 501.
 //
-// Not here: access policies and service properties, signatures for accounts and by policies, Atom, the Queue and Blob
-// services, pages that are short of themselves (a plan can ask for them: [Short]). Nothing is promised beyond tests.
+// The Queue service: queues with their metadata and counts, messages that are put, got, peeked at, updated, deleted and
+// cleared, hidden and expired by the clock, with receipts as the service makes them, and the account's key. It refuses what the
+// service refuses: names, texts over 64 KiB and with control characters, times and numbers out of range, receipts that there
+// are newer ones than, a queue's name for 40 seconds after its deletion. Messages come oldest first, which the service does
+// not promise: [Options].Shuffle lets them come in any order. Ids and receipts follow from what has happened before, never
+// from chance.
+//
+// Not here: access policies and service properties, signatures for accounts, for queues and by policies, Atom, the Blob
+// service, pages that are short of themselves (a plan can ask for them: [Short]). Nothing is promised beyond tests.
+//
+// # Requests
+//
+// A [Request] is one of these kinds: insert, replace, merge, insert-or-replace, insert-or-merge, delete, get, query,
+// transaction, table-create, table-delete, table-query; message-put, message-get, message-peek, message-update,
+// message-delete, message-clear, queue-create, queue-delete, queue-list, queue-get (its properties), queue-set (its metadata);
+// other.
 //
 // # Time
 //
@@ -78,6 +92,32 @@
 //   - a transaction of nothing
 //   - a Content-ID that was not sent
 //   - a signature's range
+//   - the byte order mark before XML
+//   - Cache-Control of what is read from a queue
+//   - a control character in a message
+//   - a message that is not UTF-8
+//   - two messages in a body
+//   - a body that is no XML
+//   - a message without a text
+//   - a message that is hidden for as long as it lives by default
+//   - a message that lives for ever before 2017-07-29
+//   - a message that lives for less than no time
+//   - a receipt that there is a newer one than
+//   - a receipt that is none
+//   - the length of an update's receipt
+//   - an update without a time
+//   - a delete without a receipt
+//   - a get of no messages
+//   - a queue's name right after its deletion
+//   - the text about a queue's name that cannot be
+//   - the case of a name in metadata
+//   - a name in metadata that cannot be
+//   - maxresults left out
+//   - a page of no queues
+//   - a marker that is none
+//   - the marker of the next page of queues
+//   - an address below a queue that is nothing
+//   - a verb that messages do not have
 //
 // # Choices
 //
@@ -85,4 +125,11 @@
 // row lacks, or that is of another type, does not hold, whatever its operator; digits alone (5) are compared with Int64 and
 // Double too; the sign of zero is lost; a failing first operation of several has no index in its message, unless it is the
 // request that is wrong and not the row; a whole number beyond Int32 without an annotation is a Double.
+//
+// An update or a delete by a receipt that there is a newer one than is answered with 404 MessageNotFound, as users of the live
+// service report, where the documentation has 400 PopReceiptMismatch: [Options].ReceiptMismatch answers that. A receipt holds
+// until there is a newer one, also of a message that can be seen again. An update without a body keeps the text, one with an
+// empty text wipes it; it may hide a message beyond its end. To all but its creation a queue that is being deleted is not
+// there. A lifetime below 1 other than -1 is an invalid parameter, not one out of range. The names of metadata are kept in
+// lower case.
 package storagetest

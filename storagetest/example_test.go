@@ -162,6 +162,40 @@ func ExampleService_Describe() {
 	// Output: query staff('Sales','')
 }
 
+// A worker whose get was answered to nobody: the message is hidden, and comes back.
+func ExampleService_Messages() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	hints := acc.Queue("hints")
+	_, err = hints.Create(ctx, nil)
+	check(err)
+	_, err = hints.EnqueueMessage(ctx, "Sales", nil)
+	check(err)
+
+	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostReply()))
+	_, err = hints.DequeueMessage(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), nil)
+	fmt.Println("lost:", errors.Is(err, syscall.ECONNRESET))
+	s.SetFaults(nil)
+	got, err := hints.DequeueMessage(ctx, nil)
+	check(err)
+	fmt.Println("at once:", len(got.Messages))
+	s.Advance(30 * time.Second)
+	got, err = hints.DequeueMessage(ctx, nil)
+	check(err)
+	fmt.Println("later:", *got.Messages[0].MessageText)
+	m := s.Messages("hints")[0]
+	fmt.Println(s.Queues(), m.Text, m.Dequeued, m.Visible.After(s.Now()))
+	fmt.Println(s.Requests()[2])
+	// Output:
+	// lost: true
+	// at once: 0
+	// later: Sales
+	// [hints] Sales 2 true
+	// 3 message-get hints [reply lost]: 200
+}
+
 // What can go wrong.
 func ExampleFault() {
 	for _, f := range []storagetest.Fault{

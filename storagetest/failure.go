@@ -9,10 +9,11 @@ type failure struct {
 	status int
 	code   string
 	text   string
-	xml    bool // as what fails before the Table service proper does
-	bare   bool // without Cache-Control, as syntax errors are
-	terse  bool // in a transaction without Cache-Control and Preference-Applied
-	index  bool // in a transaction the message begins with the operation's index, even if that is 0
+	xml    bool   // as what fails before the Table service proper does
+	bare   bool   // without Cache-Control, as syntax errors are
+	terse  bool   // in a transaction without Cache-Control and Preference-Applied
+	index  bool   // in a transaction the message begins with the operation's index, even if that is 0
+	detail string // what follows the message in the XML of the Queue service
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.text }

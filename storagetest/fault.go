@@ -87,8 +87,8 @@ func HangAfter() Fault { return Fault{kind: hangAfter} }
 // Slow: the reply takes a while.
 func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 
-// Short: a page of a query ends after n rows, with a continuation token if there are more, as it may at any time. Other
-// requests are answered as ever.
+// Short: a page of a query ends after n rows, with a continuation token if there are more, as it may at any time. A request
+// for messages brings at most n. Other requests are answered as ever.
 func Short(n int) Fault { return Fault{kind: short, n: n} }
 
 var faultNames = [...]string{"none", "not sent", "request lost", "reply lost", "twice", "again", "late", "refused", "done, but refused", "refused inside", "reply cut", "reply cut cleanly", "hang", "done, then hang", "slow", "short page"}

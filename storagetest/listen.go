@@ -5,28 +5,57 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 )
 
-// Listen opens the service at a free port of the loopback interface, for other processes and other languages, and returns a
-// connection string for it. Close ends it.
+// Listen opens the services at free ports of the loopback interface, each at its own, for other processes and other languages,
+// and returns a connection string for them. Close ends it.
 func (s *Service) Listen() (connectionString string, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	table, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("storagetest: %w", err)
 	}
-	server := &http.Server{Handler: s}
+	queue, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		table.Close()
+		return "", fmt.Errorf("storagetest: %w", err)
+	}
 	s.mu.Lock()
-	s.servers = append(s.servers, server)
+	if s.ports == nil {
+		s.ports = map[string]bool{}
+	}
+	s.ports[queue.Addr().String()] = true
 	s.mu.Unlock()
-	go server.Serve(l)
-	return s.connection("http://" + l.Addr().String() + "/" + s.account), nil
+	for _, l := range []net.Listener{table, queue} {
+		server := &http.Server{Handler: s}
+		s.mu.Lock()
+		s.servers = append(s.servers, server)
+		s.mu.Unlock()
+		go server.Serve(l)
+	}
+	return s.connection("http://"+table.Addr().String()+"/"+s.account, "http://"+queue.Addr().String()+"/"+s.account), nil
+}
+
+// forQueues tells whether a request is for the Queue service: by its host, or the port that it came to.
+func (s *Service) forQueues(r *http.Request) bool {
+	host := r.URL.Host
+	if host == "" {
+		host = r.Host
+	}
+	if strings.HasSuffix(host, tableHost) || strings.HasSuffix(host, queueHost) {
+		return strings.HasSuffix(host, queueHost)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return s.ports[host] || ok && s.ports[at.String()]
 }
 
 // Close closes all ports. What the service holds stays.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	servers := s.servers
-	s.servers = nil
+	s.servers, s.ports = nil, nil
 	s.mu.Unlock()
 	var err error
 	for _, server := range servers {

@@ -29,6 +29,9 @@ type reply struct {
 
 	id, echo, apiVersion string
 	level                level
+
+	queue bool // an answer of the Queue service,
+	reads bool // to a GET
 }
 
 // refuse is the answer that a call failed.
@@ -38,6 +41,10 @@ func refuse(f *failure) *reply { return &reply{status: f.status, failure: f, ver
 func (r *reply) finish(c *call, now time.Time) {
 	r.id, r.apiVersion, r.level = c.id, c.version, c.level
 	r.echo = c.header.Get("x-ms-client-request-id")
+	if c.queue {
+		r.finishQueue(c, now)
+		return
+	}
 	if f := r.failure; f != nil && f.xml {
 		var text bytes.Buffer
 		xml.EscapeText(&text, []byte(message(f.text, r.id, now)))
@@ -72,6 +79,9 @@ func (f *failure) json(prefix, id string, now time.Time) []byte {
 
 // head is the answer's head when it stands alone.
 func (r *reply) head(now time.Time) http.Header {
+	if r.queue {
+		return r.queueHead(now)
+	}
 	h := http.Header{}
 	h.Set("Date", now.UTC().Format(http.TimeFormat))
 	if f := r.failure; f != nil && f.xml {

@@ -14,7 +14,7 @@ import (
 // Request is a request as the service has seen it.
 type Request struct {
 	Number int    // the first is 1
-	Kind   string // insert, replace, merge, insert-or-replace, insert-or-merge, delete, get, query, transaction, table-create, table-delete, table-query, other
+	Kind   string // as the documentation of the package lists them
 	Table  string
 
 	// PartitionKey and RowKey are those that are addressed, inserted, or asked for by a filter for just one.
@@ -22,6 +22,9 @@ type Request struct {
 
 	// Operations are those of a transaction.
 	Operations []Request
+
+	// Queue is the queue that is addressed, and Message the id of the one of its messages that is.
+	Queue, Message string
 
 	Method, URL string
 	Time        time.Time
@@ -58,6 +61,12 @@ func (r Request) what() string {
 	if r.Table != "" {
 		s += " " + r.Table
 	}
+	if r.Queue != "" {
+		s += " " + r.Queue
+	}
+	if r.Message != "" {
+		s += "/" + r.Message
+	}
 	if r.PartitionKey+r.RowKey != "" {
 		s += "('" + r.PartitionKey + "','" + r.RowKey + "')"
 	}
@@ -92,7 +101,7 @@ func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
 // describe is the record of a request, before it is carried out.
 func (s *Service) describe(r *http.Request, c *call, unread bool) Request {
 	var out Request
-	if unread {
+	if unread && !c.queue {
 		t, f := parseTarget(c.path)
 		out = Request{Kind: c.kind(t, f), Table: t.table, PartitionKey: t.pk, RowKey: t.rk}
 	} else {
@@ -103,6 +112,9 @@ func (s *Service) describe(r *http.Request, c *call, unread bool) Request {
 }
 
 func (c *call) describe() Request {
+	if c.queue {
+		return c.describeQueue()
+	}
 	t, f := parseTarget(c.path)
 	out := Request{Kind: c.kind(t, f), Table: t.table, PartitionKey: t.pk, RowKey: t.rk}
 	switch out.Kind {

@@ -29,9 +29,17 @@ type Options struct {
 	// service, and must not send requests.
 	After func(Request)
 
-	// TableDeletion is for how long the name of a deleted table cannot be used again. Defaults to 40 seconds; below 0 it
-	// can be at once.
+	// TableDeletion is for how long the name of a deleted table or queue cannot be used again. Defaults to 40 seconds; below
+	// 0 it can be at once.
 	TableDeletion time.Duration
+
+	// Shuffle is the seed by which the messages of a queue come in an order of chance, for the service promises none.
+	// Defaults to the oldest first.
+	Shuffle uint64
+
+	// ReceiptMismatch lets an update or a delete by a receipt that there is a newer one than fail with 400 PopReceiptMismatch,
+	// as the documentation has it. Otherwise it fails with 404 MessageNotFound, as the service is known to.
+	ReceiptMismatch bool
 
 	// Remember is how many of the last requests can be listed, where a transaction counts for all its operations. Defaults to
 	// 10,000; below 0 none.
@@ -56,6 +64,7 @@ type Service struct {
 	weight  int    // of the last requests, by their operations
 	held    []held // requests that arrive later
 	servers []*http.Server
+	ports   map[string]bool // addresses of the Queue service
 }
 
 // held is a request on its way.
@@ -84,20 +93,23 @@ func New(o *Options) *Service {
 	if s.opt.Remember == 0 {
 		s.opt.Remember = 10_000
 	}
-	s.state = state{tables: map[string]*tableData{}, deleted: map[string]deletion{}}
+	s.state = state{tables: map[string]*tableData{}, deleted: map[string]deletion{}, queues: map[string]*queueData{}, deletedQueues: map[string]time.Time{}}
 	return s
 }
 
-// host is where clients find an account of this process: nowhere on the network.
-const host = ".table.storagetest.test"
+// The hosts where clients find the services of an account of this process: nowhere on the network.
+const (
+	tableHost = ".table.storagetest.test"
+	queueHost = ".queue.storagetest.test"
+)
 
 // ConnectionString is for clients that have the service as their Transport.
 func (s *Service) ConnectionString() string {
-	return s.connection("http://" + s.account + host)
+	return s.connection("http://"+s.account+tableHost, "http://"+s.account+queueHost)
 }
 
-func (s *Service) connection(endpoint string) string {
-	return fmt.Sprintf("DefaultEndpointsProtocol=http;AccountName=%s;AccountKey=%s;TableEndpoint=%s;", s.account, s.Key(), endpoint)
+func (s *Service) connection(table, queue string) string {
+	return fmt.Sprintf("DefaultEndpointsProtocol=http;AccountName=%s;AccountKey=%s;TableEndpoint=%s;QueueEndpoint=%s;", s.account, s.Key(), table, queue)
 }
 
 // Account is the account's name.
@@ -171,6 +183,9 @@ func (f failing) Read([]byte) (int, error) {
 func (s *Service) carry(c *call, f Fault) *reply {
 	s.state.commit()
 	now := s.now()
+	if c.queue {
+		return s.serveQueue(c, now, f)
+	}
 	t, bad := parseTarget(c.path)
 	var r *reply
 	switch {
@@ -213,7 +228,8 @@ func (s *Service) receive(r *http.Request, body []byte) (c *call, early *reply) 
 	if r.URL.Host == "" {
 		c.base = scheme(r) + "://" + r.Host
 	}
-	if !strings.HasSuffix(c.base, host) {
+	c.queue = s.forQueues(r)
+	if !strings.HasSuffix(c.base, tableHost) && !strings.HasSuffix(c.base, queueHost) {
 		// Over a port the account is the first part of the path.
 		rest, ok := strings.CutPrefix(c.path, "/"+s.account)
 		if !ok || rest != "" && rest[0] != '/' {
@@ -223,6 +239,9 @@ func (s *Service) receive(r *http.Request, body []byte) (c *call, early *reply) 
 	}
 	if err != nil {
 		return c, refuse(errQuery)
+	}
+	if c.queue {
+		return c, s.receiveQueue(r, c)
 	}
 	t, _ := parseTarget(c.path)
 	var f *failure

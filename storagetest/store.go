@@ -83,6 +83,10 @@ type state struct {
 	tables  map[string]*tableData // by name in lower case
 	deleted map[string]deletion   // by name in lower case
 	undo    []undo
+
+	queues             map[string]*queueData
+	deletedQueues      map[string]time.Time
+	messages, receipts uint64 // that were made
 }
 
 // deletion is what is known of a table that is gone.

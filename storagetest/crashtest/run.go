@@ -55,6 +55,9 @@ func newRun(build func() Workload, opt Options, seed uint64) *run {
 	r := &run{opt: opt, seed: seed, start: time.Now(), wake: make(chan struct{}, 1), owner: map[int]string{}, w: build()}
 	opt.Service.Faults = r.plan
 	opt.Service.After = r.seen
+	if opt.Service.Shuffle != 0 {
+		opt.Service.Shuffle += seed
+	}
 	r.service = storagetest.New(&opt.Service)
 	return r
 }

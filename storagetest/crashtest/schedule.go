@@ -115,7 +115,7 @@ func (s *schedule) next(mishaps bool) func([]*held) {
 		if mishaps && s.rng.Float64() < s.r.opt.Mishaps {
 			f, dies = s.mishap(h.request)
 		}
-		fmt.Fprint(s.hash, h.process.name, h.request.Kind, h.request.Table, h.request.PartitionKey, len(h.request.Operations), f, dies, ";")
+		fmt.Fprint(s.hash, h.process.name, h.request.Kind, h.request.Table, h.request.Queue, h.request.PartitionKey, len(h.request.Operations), f, dies, ";")
 		s.r.free(h, f, dies)
 	}
 }

@@ -77,7 +77,7 @@ func (p *Process) Do(r *http.Request) (*http.Response, error) {
 	}
 	ctx, end := joined(r.Context(), p.ctx)
 	defer end()
-	h := &held{process: p, request: q, sum: sum(r), free: make(chan struct{})}
+	h := &held{process: p, request: q, sum: sum(q, r), free: make(chan struct{})}
 	if err := p.run.hold(ctx, h); err != nil {
 		return nil, err
 	}
@@ -102,9 +102,12 @@ func joined(a, b context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// sum tells requests for the same row apart by what they bring.
-func sum(r *http.Request) uint64 {
+// sum tells requests for the same row or message apart by what they bring.
+func sum(q storagetest.Request, r *http.Request) uint64 {
 	h := fnv.New64a()
+	if q.Queue != "" {
+		io.WriteString(h, r.URL.RawQuery)
+	}
 	io.WriteString(h, r.Header.Get("If-Match"))
 	if r.Body != nil {
 		b, _ := io.ReadAll(r.Body) // of memory
@@ -129,7 +132,8 @@ func (p *Process) isDead() bool {
 
 // Options of a test. The zero value is ready for use.
 type Options struct {
-	// Service are the options of the account, but for its plan of faults, which is the test's.
+	// Service are the options of the account, but for its plan of faults, which is the test's. Where it shuffles the messages
+	// of queues, each schedule does so in its own way.
 	Service storagetest.Options
 
 	// Faults are what can happen to a request, besides that it arrives late and that its process dies. Defaults to Faults.
@@ -203,7 +207,11 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 	return all
 }
 
-// reads tells whether a request changes nothing, whenever and however often it arrives.
+// reads tells whether a request changes nothing, whenever and however often it arrives. One that gets messages hides them.
 func reads(r storagetest.Request) bool {
-	return r.Kind == "get" || r.Kind == "query" || r.Kind == "table-query"
+	switch r.Kind {
+	case "get", "query", "table-query", "message-peek", "queue-get", "queue-list":
+		return true
+	}
+	return false
 }

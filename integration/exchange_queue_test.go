@@ -1,0 +1,58 @@
+package integration
+
+import (
+	_ "embed"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+//go:embed exchange_queue.js
+var exchangeQueue string
+
+// TestExchangeOfMessagesWithJavaScript: texts come as they were put, both ways; no side writes base64 unless it is asked to.
+// But what JavaScript's SDK puts has no line feeds: it takes them out of the XML that it sends.
+func TestExchangeOfMessagesWithJavaScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: needs Node.js and a service")
+	}
+	t.Parallel()
+	texts := []string{"plain", "é日😀 <a>&amp;</a> \"'\\", "a\nb", `{"p":"Sales"}`, "cGxhaW4="}
+	slices.Sort(texts)
+	sent, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range backends {
+		t.Run(b.Name(), func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t, b)
+			q := e.queue()
+			name := q.URL()[strings.LastIndexByte(q.URL(), '/')+1:]
+			e.node(exchangeQueue, name, "write", "TEXTS="+string(sent))
+			var theirs, put []string
+			for _, text := range texts {
+				put = append(put, strings.ReplaceAll(text, "\n", ""))
+			}
+			for _, m := range e.dequeue(q, 32) {
+				theirs = append(theirs, *m.MessageText)
+				_, err := q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
+				e.must(err)
+			}
+			slices.Sort(put)
+			if slices.Sort(theirs); !slices.Equal(theirs, put) {
+				e.Errorf("JavaScript put %q, Go got %q", texts, theirs)
+			}
+			e.enqueue(q, texts...)
+			var ours []string
+			e.must(json.Unmarshal(e.node(exchangeQueue, name, "read"), &ours))
+			if slices.Sort(ours); !slices.Equal(ours, texts) {
+				e.Errorf("Go put %q, JavaScript got %q", texts, ours)
+			}
+			if n := e.count(q); n != 0 {
+				e.Errorf("%d messages are left", n)
+			}
+		})
+	}
+}

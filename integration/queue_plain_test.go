@@ -1,0 +1,117 @@
+package integration
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// plainQueue is a client of the Queue service that knows nothing but the protocol, with a queue of its own.
+type plainQueue struct {
+	*plain
+	name string
+}
+
+// queue makes a fresh queue.
+func (p *plain) queue() *plainQueue {
+	p.Helper()
+	q := &plainQueue{p, (&env{T: p.T}).fresh()}
+	if got := q.failed("PUT", "/"+q.name, ""); got != "done" {
+		p.Fatal(got)
+	}
+	return q
+}
+
+// ask sends a request and returns the answer's head, with its status, and its body.
+func (q *plainQueue) ask(method, path, body string, header ...string) (http.Header, string) {
+	q.Helper()
+	req, err := http.NewRequest(method, q.queues+path, strings.NewReader(body))
+	if err != nil {
+		q.Fatal(err)
+	}
+	req.Header.Set("x-ms-version", "2018-03-28")
+	req.Header.Set("x-ms-date", time.Now().UTC().Format(http.TimeFormat))
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	length, mime := "", ""
+	if body != "" {
+		length, mime = fmt.Sprint(len(body)), "application/xml"
+		req.Header.Set("Content-Type", mime)
+	}
+	lines := []string{method, "", "", length, "", mime, "", "", "", "", "", ""}
+	var own, query []string
+	for name := range req.Header {
+		if name := strings.ToLower(name); strings.HasPrefix(name, "x-ms-") {
+			own = append(own, name+":"+req.Header.Get(name))
+		}
+	}
+	for name, values := range req.URL.Query() {
+		query = append(query, name+":"+strings.Join(values, ","))
+	}
+	slices.Sort(own)
+	slices.Sort(query)
+	lines = append(append(append(lines, own...), "/"+q.account+req.URL.EscapedPath()), query...)
+	req.Header.Set("Authorization", "SharedKey "+q.account+":"+q.sign(strings.Join(lines, "\n")))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		q.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	resp.Header.Set("Status", fmt.Sprint(resp.StatusCode))
+	return resp.Header, string(b)
+}
+
+var errorElement = regexp.MustCompile(`<Code>([A-Za-z]*)</Code>`)
+
+// failed is how a request failed, or "done".
+func (q *plainQueue) failed(method, path, body string, header ...string) string {
+	q.Helper()
+	head, text := q.ask(method, path, body, header...)
+	if head.Get("Status") < "400" {
+		return "done"
+	}
+	code := errorElement.FindStringSubmatch(text)
+	if code == nil {
+		code = []string{"", ""}
+	}
+	return head.Get("Status") + " " + code[1]
+}
+
+func messageXML(text string) string {
+	return "<QueueMessage><MessageText>" + text + "</MessageText></QueueMessage>"
+}
+
+func xmlPart(body, name string) string {
+	_, rest, _ := strings.Cut(body, "<"+name+">")
+	s, _, _ := strings.Cut(rest, "</"+name+">")
+	return s
+}
+
+// messages is the path of the queue's messages.
+func (q *plainQueue) messages() string { return "/" + q.name + "/messages" }
+
+// put enqueues a message and returns the path that names it by its receipt.
+func (q *plainQueue) put(text string) string {
+	q.Helper()
+	_, body := q.ask("POST", q.messages(), messageXML(text))
+	return q.own(body)
+}
+
+// own is the path of the first message of a list, by its receipt.
+func (q *plainQueue) own(body string) string {
+	return q.messages() + "/" + xmlPart(body, "MessageId") + "?popreceipt=" + url.QueryEscape(xmlPart(body, "PopReceipt"))
+}
+
+// get gets a message and returns its path too.
+func (q *plainQueue) get() string {
+	q.Helper()
+	_, body := q.ask("GET", q.messages(), "")
+	return q.own(body)
+}

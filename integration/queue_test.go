@@ -1,0 +1,353 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
+)
+
+// What the SDK's client of the Queue service does on every service. Nobody waits here: what is hidden is shown by an update
+// that hides it for no time.
+
+// queueSuite is the part of the behaviour suite that is about queues.
+var queueSuite = map[string]func(*env){
+	"life of a queue":        lifeOfAQueue,
+	"list of queues":         listOfQueues,
+	"life of a message":      lifeOfAMessage,
+	"hidden messages":        hiddenMessages,
+	"receipts":               receipts,
+	"several messages":       severalMessages,
+	"times of messages":      timesOfMessages,
+	"texts of messages":      textsOfMessages,
+	"limits of messages":     limitsOfMessages,
+	"queues that are not":    missingQueues,
+	"names of queues":        namesOfQueues,
+	"messages without order": withoutOrder,
+}
+
+// queue makes a fresh queue.
+func (e *env) queue() *azqueue.QueueClient {
+	e.Helper()
+	q := e.acc.Queue(e.fresh())
+	_, err := q.Create(context.Background(), nil)
+	e.must(err)
+	return q
+}
+
+// enqueue puts texts.
+func (e *env) enqueue(q *azqueue.QueueClient, texts ...string) {
+	e.Helper()
+	for _, text := range texts {
+		_, err := q.EnqueueMessage(context.Background(), text, nil)
+		e.must(err)
+	}
+}
+
+// dequeue gets up to n messages.
+func (e *env) dequeue(q *azqueue.QueueClient, n int32) []*azqueue.DequeuedMessage {
+	e.Helper()
+	got, err := q.DequeueMessages(context.Background(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n})
+	e.must(err)
+	return got.Messages
+}
+
+// peek are the texts that can be seen, in order.
+func (e *env) peek(q *azqueue.QueueClient) string {
+	e.Helper()
+	got, err := q.PeekMessages(context.Background(), &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](32)})
+	e.must(err)
+	var texts []string
+	for _, m := range got.Messages {
+		texts = append(texts, *m.MessageText)
+	}
+	slices.Sort(texts)
+	return lines(texts)
+}
+
+// count is how many messages there are, hidden ones too.
+func (e *env) count(q *azqueue.QueueClient) int64 {
+	e.Helper()
+	p, err := q.GetProperties(context.Background(), nil)
+	e.must(err)
+	return *p.ApproximateMessagesCount
+}
+
+// refused fails the test unless an error has one of some codes.
+func (e *env) refused(err error, codes ...queueerror.Code) {
+	e.Helper()
+	if !queueerror.HasCode(err, codes...) {
+		e.Errorf("%v, want %v", err, codes)
+	}
+}
+
+func lifeOfAQueue(e *env) {
+	ctx := context.Background()
+	q := e.acc.Queue(e.fresh())
+	meta := map[string]*string{"kind": to.Ptr("hints"), "owner": to.Ptr("index")}
+	for range 2 { // the second finds it as it is
+		_, err := q.Create(ctx, &azqueue.CreateOptions{Metadata: meta})
+		e.must(err)
+	}
+	_, err := q.Create(ctx, nil)
+	e.refused(err, queueerror.QueueAlreadyExists)
+	metadata := func(want string) {
+		e.Helper()
+		p, err := q.GetProperties(ctx, nil)
+		e.must(err)
+		var got []string
+		for name, value := range p.Metadata {
+			got = append(got, strings.ToLower(name)+"="+*value)
+		}
+		if slices.Sort(got); lines(got) != want {
+			e.Errorf("metadata %s, want %s", lines(got), want)
+		}
+	}
+	metadata("kind=hints owner=index")
+	_, err = q.SetMetadata(ctx, &azqueue.SetMetadataOptions{Metadata: map[string]*string{"kind": to.Ptr("tasks")}})
+	e.must(err)
+	metadata("kind=tasks")
+	_, err = q.SetMetadata(ctx, nil)
+	e.must(err)
+	metadata("")
+	e.enqueue(q, "a")
+	_, err = q.Delete(ctx, nil)
+	e.must(err)
+	_, err = q.Delete(ctx, nil)
+	e.refused(err, queueerror.QueueNotFound)
+}
+
+func listOfQueues(e *env) {
+	ctx := context.Background()
+	prefix := e.fresh()
+	var want []string
+	for i := range 5 {
+		name := fmt.Sprintf("%s-%d", prefix, i)
+		_, err := e.acc.Queue(name).Create(ctx, &azqueue.CreateOptions{Metadata: map[string]*string{"n": to.Ptr(fmt.Sprint(i))}})
+		e.must(err)
+		want = append(want, fmt.Sprintf("%s:%d", name, i))
+	}
+	var got []string
+	pages := 0
+	for pager := e.acc.Queues().NewListQueuesPager(&azqueue.ListQueuesOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2), Include: azqueue.ListQueuesInclude{Metadata: true}}); pager.More(); pages++ {
+		page, err := pager.NextPage(ctx)
+		e.must(err)
+		for _, q := range page.Queues {
+			got = append(got, *q.Name+":"+*q.Metadata["n"])
+		}
+	}
+	if lines(got) != lines(want) || pages != 3 {
+		e.Errorf("%d pages: %v", pages, got)
+	}
+}
+
+func lifeOfAMessage(e *env) {
+	ctx := context.Background()
+	q := e.queue()
+	put, err := q.EnqueueMessage(ctx, "a", nil)
+	e.must(err)
+	if got := e.peek(q); got != "a" {
+		e.Errorf("peeked %s", got)
+	}
+	got := e.dequeue(q, 1)
+	if len(got) != 1 || *got[0].MessageText != "a" || *got[0].DequeueCount != 1 || *got[0].MessageID != *put.Messages[0].MessageID {
+		e.Fatalf("got %v", got)
+	}
+	if again := e.dequeue(q, 1); len(again) != 0 || e.peek(q) != "" || e.count(q) != 1 {
+		e.Errorf("not hidden: %v", again)
+	}
+	id := *got[0].MessageID
+	u, err := q.UpdateMessage(ctx, id, *got[0].PopReceipt, "b", nil) // for no time
+	e.must(err)
+	if got := e.peek(q); got != "b" {
+		e.Errorf("updated to %s", got)
+	}
+	got = e.dequeue(q, 1)
+	if len(got) != 1 || *got[0].DequeueCount != 2 || *got[0].PopReceipt == *u.PopReceipt {
+		e.Fatalf("got %v", got)
+	}
+	_, err = q.DeleteMessage(ctx, id, *got[0].PopReceipt, nil)
+	e.must(err)
+	if e.count(q) != 0 {
+		e.Error("not deleted")
+	}
+	_, err = q.DeleteMessage(ctx, id, *got[0].PopReceipt, nil)
+	e.refused(err, queueerror.MessageNotFound)
+	e.enqueue(q, "a", "b")
+	e.dequeue(q, 1)
+	_, err = q.ClearMessages(ctx, nil)
+	e.must(err)
+	if e.count(q) != 0 {
+		e.Error("not cleared")
+	}
+}
+
+func hiddenMessages(e *env) {
+	ctx := context.Background()
+	q := e.queue()
+	put, err := q.EnqueueMessage(ctx, "later", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](600)})
+	e.must(err)
+	m := put.Messages[0]
+	if e.peek(q) != "" || len(e.dequeue(q, 32)) != 0 || e.count(q) != 1 {
+		e.Error("not hidden")
+	}
+	if d := m.TimeNextVisible.Sub(*m.InsertionTime); d != 10*time.Minute {
+		e.Errorf("hidden for %v", d)
+	}
+	// Whoever has put it can show it.
+	u, err := q.UpdateMessage(ctx, *m.MessageID, *m.PopReceipt, "now", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](0)})
+	e.must(err)
+	if got := e.peek(q); got != "now" {
+		e.Errorf("shown: %s", got)
+	}
+	// And hide it for as long as can be.
+	_, err = q.UpdateMessage(ctx, *m.MessageID, *u.PopReceipt, "", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](604799)})
+	e.must(err)
+	if e.peek(q) != "" || e.count(q) != 1 {
+		e.Error("not hidden")
+	}
+}
+
+// receipts: each get and update makes the receipts before it useless. The live service says that there is no such message, the
+// documentation and Azurite that the receipt does not match.
+func receipts(e *env) {
+	ctx := context.Background()
+	q := e.queue()
+	put, err := q.EnqueueMessage(ctx, "a", nil)
+	e.must(err)
+	id, first := *put.Messages[0].MessageID, *put.Messages[0].PopReceipt
+	second := *e.dequeue(q, 1)[0].PopReceipt
+	useless := func(receipt string) {
+		e.Helper()
+		_, err := q.DeleteMessage(ctx, id, receipt, nil)
+		e.refused(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
+		_, err = q.UpdateMessage(ctx, id, receipt, "no", nil)
+		e.refused(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
+	}
+	useless(first)
+	u, err := q.UpdateMessage(ctx, id, second, "b", nil)
+	e.must(err)
+	useless(second)
+	// One of a message that can be seen again holds until somebody has got it.
+	if got := e.peek(q); got != "b" {
+		e.Errorf("%s is there", got)
+	}
+	_, err = q.DeleteMessage(ctx, id, *u.PopReceipt, nil)
+	e.must(err)
+}
+
+func severalMessages(e *env) {
+	q := e.queue()
+	const all = 40
+	for i := range all {
+		e.enqueue(q, fmt.Sprintf("%02d", i))
+	}
+	var texts []string
+	for _, want := range []int{32, 8, 0} {
+		got := e.dequeue(q, 32)
+		if len(got) != want {
+			e.Errorf("got %d messages, want %d", len(got), want)
+		}
+		for _, m := range got {
+			texts = append(texts, *m.MessageText)
+			if *m.PopReceipt != *got[0].PopReceipt {
+				e.Error("one get, two receipts")
+			}
+		}
+	}
+	slices.Sort(texts)
+	if len(slices.Compact(texts)) != all || e.count(q) != all {
+		e.Errorf("got %v", texts)
+	}
+}
+
+func timesOfMessages(e *env) {
+	ctx := context.Background()
+	q := e.queue()
+	for _, c := range []struct {
+		ttl  *int32
+		want time.Duration
+	}{{nil, 7 * 24 * time.Hour}, {to.Ptr[int32](100), 100 * time.Second}, {to.Ptr[int32](1 << 30), 1 << 30 * time.Second}} {
+		put, err := q.EnqueueMessage(ctx, "a", &azqueue.EnqueueMessageOptions{TimeToLive: c.ttl})
+		e.must(err)
+		if got := put.Messages[0].ExpirationTime.Sub(*put.Messages[0].InsertionTime); got != c.want {
+			e.Errorf("lives for %v, want %v", got, c.want)
+		}
+	}
+	put, err := q.EnqueueMessage(ctx, "a", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](-1)})
+	e.must(err)
+	if got := put.Messages[0].ExpirationTime.UTC(); !got.Equal(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)) {
+		e.Errorf("lives until %v", got)
+	}
+}
+
+func textsOfMessages(e *env) {
+	ctx := context.Background()
+	q := e.queue()
+	for _, text := range []string{"", " ", " a ", "<a href=\"x\">&amp;</a>", "]]>", "é日😀", "a\nb\tc", "a\r\nb\rc", `{"p":"Sales","r":"empid_000223"}`, "\ufffd", strings.Repeat("x", 65536)} {
+		put, err := q.EnqueueMessage(ctx, text, nil)
+		e.must(err)
+		got := e.dequeue(q, 1)
+		if len(got) != 1 {
+			e.Fatalf("got %d messages", len(got))
+		}
+		if s := got[0].MessageText; text != "" && (s == nil || *s != text) || text == "" && s != nil && *s != "" {
+			e.Errorf("%.40q came as %.40q", text, *got[0].MessageText)
+		}
+		_, err = q.DeleteMessage(ctx, *put.Messages[0].MessageID, *got[0].PopReceipt, nil)
+		e.must(err)
+	}
+	// The SDK's own: what XML cannot hold is replaced before it is sent.
+	e.enqueue(q, "a\x01b")
+	if got := e.peek(q); got != "a\ufffdb" {
+		e.Errorf("%q", got)
+	}
+}
+
+// withoutOrder: several at once get each message once.
+func withoutOrder(e *env) {
+	q := e.queue()
+	const workers, each = 4, 10
+	for i := range workers * each {
+		e.enqueue(q, fmt.Sprint(i))
+	}
+	texts, errs := make(chan string, 2*workers*each), make(chan error, workers)
+	for range workers {
+		go func() {
+			for {
+				got, err := q.DequeueMessages(context.Background(), &azqueue.DequeueMessagesOptions{NumberOfMessages: to.Ptr[int32](3)})
+				for _, m := range got.Messages {
+					_, deleted := q.DeleteMessage(context.Background(), *m.MessageID, *m.PopReceipt, nil)
+					err = errors.Join(err, deleted)
+					texts <- *m.MessageText
+				}
+				if err != nil || len(got.Messages) == 0 {
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	for range workers {
+		e.must(<-errs)
+	}
+	close(texts)
+	seen := map[string]int{}
+	for text := range texts {
+		seen[text]++
+	}
+	if len(seen) != workers*each || e.count(q) != 0 {
+		e.Errorf("%v", seen)
+	}
+	for text, n := range seen {
+		if n != 1 {
+			e.Errorf("%s came %d times", text, n)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package storagetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/storagetest"
+)
+
+// hints is the SDK's client of a queue, without retries.
+func hints(t *testing.T, s *storagetest.Service, connection string) *azqueue.QueueClient {
+	t.Helper()
+	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := acc.Queue("hints")
+	if _, err := q.Create(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// contents are what is in a queue: texts, in brackets if hidden.
+func contents(s *storagetest.Service) string {
+	var all []string
+	for _, m := range s.Messages("hints") {
+		if m.Visible.After(s.Now()) {
+			m.Text = "(" + m.Text + ")"
+		}
+		all = append(all, m.Text)
+	}
+	return strings.Join(all, " ")
+}
+
+// TestFaultsOfQueues: what each does to a put and to a get: what is in the queue at once, what when all has arrived, and what
+// the client is told.
+func TestFaultsOfQueues(t *testing.T) {
+	t.Parallel()
+	reset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
+	fine := func(err error) bool { return err == nil }
+	coded := func(want string) func(error) bool { return func(err error) bool { return code(err) == want } }
+	over := func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
+	failed := func(err error) bool { return err != nil }
+	for _, c := range []struct {
+		fault       storagetest.Fault
+		put, putEnd string // with "a" in the queue
+		get, getEnd string // with "a b" in the queue
+		sees        func(error) bool
+	}{
+		{storagetest.Fault{}, "a b", "a b", "(a) b", "(a) b", fine},
+		{storagetest.NotSent(), "a", "a", "a b", "a b", failed},
+		{storagetest.LostRequest(), "a", "a", "a b", "a b", reset},
+		{storagetest.LostReply(), "a b", "a b", "(a) b", "(a) b", reset},
+		{storagetest.Twice(), "a b b", "a b b", "(a) (b)", "(a) (b)", fine},
+		{storagetest.Again(0), "a b", "a b b", "(a) b", "(a) (b)", fine},
+		{storagetest.Late(0), "a", "a b", "a b", "(a) b", reset},
+		{storagetest.Refuse(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
+		{storagetest.RefuseInside(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
+		{storagetest.RefuseAfter(500, "OperationTimedOut"), "a b", "a b", "(a) b", "(a) b", coded("OperationTimedOut")},
+		{storagetest.Cut(60), "a b", "a b", "(a) b", "(a) b", failed},
+		{storagetest.Hang(), "a", "a", "a b", "a b", over},
+		{storagetest.HangAfter(), "a b", "a b", "(a) b", "(a) b", over},
+		{storagetest.Slow(time.Second), "a b", "a b", "(a) b", "(a) b", fine},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			for _, kind := range []string{"message-put", "message-get"} {
+				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				s := storagetest.New(nil)
+				q := hints(t, s, s.ConnectionString())
+				_, err1 := q.EnqueueMessage(ctx, "a", nil)
+				before, after, do := c.put, c.putEnd, func() error { _, err := q.EnqueueMessage(ctx, "b", nil); return err }
+				if kind == "message-get" {
+					err1 = errors.Join(err1, do())
+					before, after, do = c.get, c.getEnd, func() error { _, err := q.DequeueMessage(ctx, nil); return err }
+				}
+				s.SetFaults(storagetest.OfKind(kind, c.fault))
+				if err := do(); err1 != nil || !c.sees(err) {
+					t.Errorf("%v, %s: %v, %v", c.fault, kind, err1, err)
+				}
+				s.SetFaults(nil)
+				if got := contents(s); got != before {
+					t.Errorf("%v, %s: %q, want %q", c.fault, kind, got, before)
+				}
+				s.Deliver()
+				if got := contents(s); got != after {
+					t.Errorf("%v, %s, in the end: %q, want %q", c.fault, kind, got, after)
+				}
+				cancel()
+			}
+		})
+	}
+}
+
+// TestShortGets: a plan can let a get bring less than there is.
+func TestShortGets(t *testing.T) {
+	t.Parallel()
+	r := newRawQueue(t, storagetest.Options{})
+	r.put("a", "")
+	r.put("b", "")
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a b"} {
+		r.SetFaults(storagetest.OfKind("message-peek", storagetest.Short(n)))
+		if got := texts(r.send("GET", "/hints/messages?peekonly=true&numofmessages=32", "")); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
+// TestRequestsOfQueues: what is written down of each.
+func TestRequestsOfQueues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	q := hints(t, s, s.ConnectionString())
+	a, err1 := q.EnqueueMessage(ctx, "a", nil)
+	_, err2 := q.PeekMessage(ctx, nil)
+	got, err3 := q.DequeueMessage(ctx, nil)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	id := *a.Messages[0].MessageID
+	u, err1 := q.UpdateMessage(ctx, id, *got.Messages[0].PopReceipt, "b", nil)
+	if err1 != nil {
+		t.Fatal(err1)
+	}
+	_, err2 = q.DeleteMessage(ctx, id, *u.PopReceipt, nil)
+	_, err3 = q.ClearMessages(ctx, nil)
+	_, err4 := q.GetProperties(ctx, nil)
+	_, err5 := q.SetMetadata(ctx, nil)
+	_, err6 := q.Delete(ctx, nil)
+	if err := errors.Join(err2, err3, err4, err5, err6); err != nil {
+		t.Fatal(err)
+	}
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acc.Queues().NewListQueuesPager(nil).NextPage(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, r := range s.Requests() {
+		lines = append(lines, strings.ReplaceAll(r.String(), id, "ID"))
+	}
+	want := []string{"1 queue-create hints: 201", "2 message-put hints: 201", "3 message-peek hints: 200", "4 message-get hints: 200", "5 message-update hints/ID: 204", "6 message-delete hints/ID: 204",
+		"7 message-clear hints: 204", "8 queue-get hints: 200", "9 queue-set hints: 204", "10 queue-delete hints: 204", "11 queue-list: 200"}
+	if fmt.Sprint(lines) != fmt.Sprint(want) {
+		t.Errorf("%q\nwant %q", lines, want)
+	}
+}
+
+// TestPortOfQueues: over ports, both services of one connection string, each at its own.
+func TestPortOfQueues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	connection, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := acc.Queue("hints")
+	_, err1 := q.Create(ctx, nil)
+	_, err2 := acc.Tables().CreateTable(ctx, "hints", nil)
+	_, err3 := q.EnqueueMessage(ctx, "é <&> \r\n", nil)
+	got, err4 := q.DequeueMessage(ctx, nil)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	if text := *got.Messages[0].MessageText; text != "é <&> \r\n" || s.Messages("hints")[0].Text != text || len(s.Tables()) != 1 {
+		t.Errorf("%q, %v, %v", text, s.Messages("hints"), s.Tables())
+	}
+	s.SetFaults(storagetest.OfKind("message-put", storagetest.LostReply()))
+	if _, err := q.EnqueueMessage(ctx, "b", nil); err == nil || len(s.Messages("hints")) != 2 {
+		t.Errorf("%v, %v", err, s.Messages("hints"))
+	}
+	if _, err := acc.Queue("none").GetProperties(ctx, nil); code(err) != "QueueNotFound" {
+		t.Error(err)
+	}
+	// The same addresses serve this process without a port.
+	if _, err := hints(t, s, connection).PeekMessage(ctx, nil); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	if _, err := q.PeekMessage(ctx, nil); err == nil {
+		t.Error("a port is open")
+	}
+}
