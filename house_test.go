@@ -23,15 +23,18 @@ var arrows = map[string][]string{
 	"internal/edm":             {},
 	"internal/wire":            {},
 	"internal/azurite":         {},
+	"internal/model":           {},
 	"internal/mutants":         {},
 	"internal/azurite/install": {"internal/azurite"},
 	"table":                    {"keys", "internal/edm", "internal/wire"},
 	"account":                  {"table"},
 	"index":                    {"keys", "table"},
+	"eventual":                 {"keys", "table", "internal/wire"},
+	"archive":                  {"eventual", "keys", "table", "internal/wire"},
 	"storagetest":              {},
 	"storagetest/crashtest":    {"storagetest"},
 	"integration":              {},
-	"patterns":                 {"account", "index", "keys", "table", "storagetest", "internal/azurite"},
+	"patterns":                 {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
 }
 
 // TestArrows keeps the house: no package imports what stands beside or above it, and at run time the project depends on the
