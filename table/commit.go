@@ -357,7 +357,7 @@ func (w *write) announce(ctx context.Context) (err error) {
 		return nil
 	}
 	a := Announcement{Table: w.core.name, Partition: w.partition(), Op: w.name, Hidden: 2 * w.core.opt.WriteTimeout}
-	if w.hint, err = w.outbox.Hint(ctx, a); err == nil && absent(w.hint) {
+	if w.hint, err = w.outbox.Hint(ctx, a); err == nil && wire.Absent(w.hint) {
 		err = errors.New("it returned no hint")
 	}
 	if err != nil {

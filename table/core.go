@@ -43,7 +43,7 @@ func (c *core) plain() *core {
 }
 
 func newCore(s Service, name string, o Common) core {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	return core{service: s, name: name, client: s.NewClient(name), opt: o, shared: new(shared), tracer: o.Tracing.NewTracer("aztablekit", "")}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -95,6 +96,73 @@ func ExampleTable_Settling() {
 	check(err)
 	fmt.Println(intent.State, len(intent.Effects))
 	// Output: done 0
+}
+
+// farewells are effects of any write: a maintainer of a handle of its own, for what is asked for and follows from no change.
+type farewells struct{}
+
+func (farewells) Name() string { return "farewells" }
+func (farewells) MaxRows() int { return 0 }
+
+func (farewells) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+	p.Effect("farewell", 1, []byte(c.New.Last))
+	return nil
+}
+
+// To ask for something that is to happen to an entity, if it is still as it was read: the touch changes nothing of it.
+func ExampleTable_Touch() {
+	ctx := context.Background()
+	b := &board{}
+	staff := newTable(staffSchema)
+	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	leaving, err := staff.With(b, farewells{})
+	check(err)
+	check(leaving.Touch(ctx, e))
+
+	again, err := table.Transact(ctx, leaving.TouchOp(e)) // or with others
+	check(err)
+	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
+
+	moved, err := table.Transact(ctx, staff.DeleteOp(e), staff.InsertRowOp(keys.At(dept.Of("Sales"), empid.Of(2)), rowOf(e)))
+	check(err)
+	fmt.Println(table.Stored[employee](moved, 1).Value)
+	// Output:
+	// 2 true Jones
+	// {Sales 2 Jones 44}
+}
+
+func rowOf(e *table.Entity[employee]) *table.Row {
+	row, err := e.Row()
+	check(err)
+	return row
+}
+
+// What workers of package eventual do: they note in a partition which hours they have planned to sweep.
+func ExampleIntents_PlanSweep() {
+	ctx := context.Background()
+	staff := newTable(staffSchema)
+	hour := time.Now()
+	check(staff.Intents().PlanSweep(ctx, dept.Of("Sales"), hour))
+	planned, err := staff.Intents().SweepPlanned(ctx, dept.Of("Sales"), hour)
+	check(err)
+	n, err := staff.Intents().Sweep(ctx, dept.Of("Sales"))
+	check(err)
+	fmt.Println(planned, n)
+	// Output: true 0
+}
+
+// Packages that share the options share what they mean.
+func ExampleRetry_Repeat() {
+	var o table.Common
+	o.Retry.Wait = -1 // no pause
+	n := 0
+	err := o.WithDefaults().Retry.Repeat(context.Background(), func() (again bool, err error) {
+		n++
+		return true, errors.New("no answer")
+	})
+	fmt.Println(n, err)
+	// Output: 4 no answer
 }
 
 // A write of which nobody knows yet is resolved: it was not done, and never will be.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync/atomic"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
@@ -153,46 +151,4 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 			fail(broken)
 		}
 	}
-}
-
-// Sweep deletes the intents of a partition that are older than IntentRetention, and an hour for clocks that differ, but for
-// those whose effects are not carried out, or that cannot be read. 1 request for each 1000 intents, and 1 for each 100 that
-// are deleted. Idempotent.
-func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
-	ctx, end := in.core.span(ctx, "SweepIntents")
-	defer func() { end(err) }()
-	core := in.core.plain()
-	before := in.core.opt.Now().Add(-IntentRetention - time.Hour)
-	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
-		for i, err := range in.List(ctx, partition, before) {
-			var ve *VersionError
-			var de *DecodeError
-			switch {
-			case errors.As(err, &ve), errors.As(err, &de), err == nil && i.State == IntentLive:
-				continue
-			case err != nil:
-				yield(Op{}, err)
-				return
-			}
-			op := Op{core: core, verb: "SweepIntents", kind: aztables.TransactionTypeDelete, key: intentKey(i.Partition.String(), i.Op), match: azcore.ETagAny}
-			if !yield(op, nil) {
-				return
-			}
-		}
-	}, nil)
-	return r.Done, err
-}
-
-// SweepIntents deletes the intents of the whole table that are older than 25 hours, but for those whose effects are not carried
-// out, and returns how many. Tables whose writes are Exact call it once a day or so; where there is an outbox, its clean-up
-// does the same. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
-// Idempotent.
-func (t *Table[T]) SweepIntents(ctx context.Context) (deleted int, err error) {
-	var n atomic.Int64
-	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
-		d, err := t.Intents().Sweep(ctx, partition)
-		n.Add(int64(d))
-		return err
-	})
-	return int(n.Load()), err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -120,7 +121,7 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	fail := func(err error) (*Table[T], error) { return nil, fmt.Errorf("table: With %s: %w", t.name, err) }
 	c := *t
 	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
-	if absent(outbox) {
+	if wire.Absent(outbox) {
 		outbox = nil
 	}
 	switch {
@@ -138,7 +139,7 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	names := map[string]bool{}
 	for _, m := range c.maintainers {
 		switch {
-		case absent(m):
+		case wire.Absent(m):
 			return fail(&ValueError{Field: "maintainers", Reason: "one is nil"})
 		case m.Name() == "" || names[m.Name()]:
 			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})

@@ -228,6 +228,31 @@ func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 	return t.maintained(op, false, nil)
 }
 
+// TouchOp is [Table.Touch] as part of a transaction.
+func (t *Table[T]) TouchOp(e *Entity[T]) Op {
+	op := t.of("Touch", aztables.TransactionTypeUpdateMerge, e, false)
+	if op.err != nil {
+		return op
+	}
+	w := edm.NewWriter(nil, e.Key.PartitionKey(), e.Key.RowKey())
+	if op.room {
+		reserve(w)
+	}
+	op.body, op.err = w.Finish()
+	old, upgraded := e.raw, e.upgraded
+	op.left = func(body []byte) (raw []byte) {
+		if old != nil {
+			raw, _ = edm.Overlay(old, body)
+		}
+		return raw
+	}
+	op.done = func(etag azcore.ETag, raw []byte) {
+		e.renew(etag, raw)
+		e.upgraded = upgraded // the row is of the version that it was
+	}
+	return t.maintained(op, old != nil, old)
+}
+
 // PinOp writes nothing, but lets the transaction fail with ErrChanged or ErrNotFound unless the row is still as e was
 // read: what one row must hold for another to be written. It renews the row's ETag and Timestamp, so two transactions that
 // pin the same row exclude each other.

@@ -65,8 +65,8 @@ const (
 	defaultDelay        = 20 * time.Millisecond
 )
 
-// withDefaults returns o with its defaults filled in.
-func (o Common) withDefaults() Common {
+// WithDefaults returns the options with their defaults filled in, for packages that embed them.
+func (o Common) WithDefaults() Common {
 	def := func(v *time.Duration, d time.Duration) {
 		if *v == 0 {
 			*v = d
@@ -103,6 +103,17 @@ func bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, d)
+}
+
+// Repeat calls f until it succeeds, says that it is not to be called again, Tries are over, or ctx ends; it waits between. It
+// returns the last error.
+func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
+	for try := 1; ; try++ {
+		again, err := f()
+		if err == nil || !again || try >= r.Tries || backOff(ctx, try, r.Wait, r.MaxWait) != nil {
+			return err
+		}
+	}
 }
 
 // pause waits before round n, the second being 1, or until ctx ends.

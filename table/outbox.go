@@ -39,15 +39,5 @@ type Effect struct {
 	Payload []byte
 }
 
-// absent tells whether an interface holds nothing, or a nil pointer, which is what a variable of an implementation's type holds
-// that was never set.
-func absent(x any) bool {
-	if x == nil {
-		return true
-	}
-	v := reflect.ValueOf(x)
-	return v.Kind() == reflect.Pointer && v.IsNil()
-}
-
 // sameValue compares what two interfaces hold, as far as that can be compared.
 func sameValue(a, b any) bool { return reflect.ValueOf(a).Comparable() && a == b }

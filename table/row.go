@@ -123,6 +123,13 @@ func (r *Row) Remembered(maintainer string) []string {
 	return was[maintainer]
 }
 
+// Life is the life of the row's entity, "" for none; see [Change.Life].
+func (r *Row) Life() string {
+	v, _ := r.Get(lifeProperty)
+	s, _ := v.(string)
+	return s
+}
+
 // Type returns the EDM type of a property, such as "Edm.Int64", or "" if there is no such property.
 func (r *Row) Type(name string) string {
 	for _, c := range r.columns {

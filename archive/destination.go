@@ -1,0 +1,62 @@
+package archive
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// ID names what is archived: one life of the entity under a key. An entity that is deleted and inserted again, or restored, has
+// another life, so that what is still to be done for the first never meets the second.
+type ID struct {
+	Key  keys.Key
+	Life string
+}
+
+// Kept is what a destination holds of a life.
+type Kept struct {
+	ID
+
+	// Row is the entity's row, with all its columns and under its own key. It is nil where there was one that has gone: that is
+	// remembered, so that a request which is late cannot bring it back.
+	Row *table.Row
+
+	// Moves are the names of the moves that have put it.
+	Moves []string
+
+	// Version is another after each Put.
+	Version string
+
+	// Time is that of the last Put, by the destination's clock: of several lives of one key the latest is the newest.
+	Time time.Time
+}
+
+// Destination is where moved entities are: a table ([ToTable]), a directory, anything that can write a thing only if it is still as
+// it was read. It must be safe for concurrent use.
+type Destination interface {
+	// Get reads what is kept of a life: nil if nothing ever was.
+	Get(ctx context.Context, id ID) (*Kept, error)
+
+	// Put keeps k if what is kept of its ID still is of a version, "" where nothing ever was. Otherwise it is table.ErrChanged. What
+	// has no row any more may be forgotten after table.IntentRetention, and an hour for clocks that differ. An error that
+	// wraps a *table.LimitError or *table.ValueError says that it can never be kept.
+	Put(ctx context.Context, k *Kept, version string) error
+
+	// Lives yields what is kept under a key, with rows, in any order.
+	Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error]
+}
+
+// Lister is a destination that can list what it keeps.
+type Lister interface {
+	// List yields what is kept of a partition's entities, with rows.
+	List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error]
+}
+
+// Sweeper is a destination that forgets what has no row any more.
+type Sweeper interface {
+	// Sweep forgets what has had no row since before a time, in a partition.
+	Sweep(ctx context.Context, partition keys.Enc, before time.Time) error
+}

@@ -1,0 +1,110 @@
+package archive_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type Employee struct {
+	Department string
+	ID         int
+	LastName   string
+}
+
+// Employee 456 leaves the company, and comes back.
+func Example() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	current, err := table.New(acc.Tables(), "Current", table.Schema[Employee]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+	}, nil)
+	check(err)
+	check(current.Ensure(ctx))
+	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
+	check(err)
+	check(old.Ensure(ctx))
+	out, err := eventual.NewOutbox(acc.Queue("moves"), nil)
+	check(err)
+	mover, err := archive.New("staff/archive", current, old, out)
+	check(err)
+	w, err := eventual.NewWorker(acc.Queue("moves"), acc.Queue("moves-poison"), []eventual.Handler{mover.Handler()}, nil)
+	check(err)
+	check(w.Ensure(ctx))
+
+	e, err := current.Insert(ctx, &Employee{"Sales", 456, "Jones"})
+	check(err)
+	check(mover.Archive(ctx, e))
+	check(w.Drain(ctx)) // elsewhere
+
+	there := func() {
+		e, archived, err := mover.Find(ctx, e.Key)
+		check(err)
+		fmt.Println(e.Value.LastName, "archived:", archived)
+	}
+	there()
+	for e, err := range mover.Archived(ctx, e.Key.Partition()) {
+		check(err)
+		fmt.Println("in the archive:", e.Value.ID)
+	}
+	_, err = mover.Restore(ctx, e.Key)
+	check(err)
+	check(w.Drain(ctx))
+	there()
+	// Output:
+	// Jones archived: true
+	// in the archive: 456
+	// Jones archived: false
+}
+
+// A destination keeps a row for each life of a key, by versions. Programs call it seldom; a [archive.Mover] does.
+func ExampleRows() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
+	check(err)
+	check(old.Ensure(ctx))
+	k := keys.At(keys.Raw("Sales"), keys.Raw("empid_000456"))
+	row := &table.Row{Key: k}
+	check(row.Set("LastName", "Jones"))
+	id := archive.ID{Key: k, Life: "0123456789ABCDEF"}
+	check(old.Put(ctx, &archive.Kept{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}, ""))
+
+	kept, err := old.Get(ctx, id)
+	check(err)
+	name, _ := kept.Row.Get("LastName")
+	fmt.Println(name)
+	for kept, err := range old.Lives(ctx, k) {
+		check(err)
+		fmt.Println("life", kept.Life)
+	}
+	for kept, err := range old.List(ctx, k.Partition()) {
+		check(err)
+		fmt.Println("row", kept.Key)
+	}
+	check(old.Put(ctx, &archive.Kept{ID: id}, kept.Version))            // it has gone
+	check(old.Sweep(ctx, k.Partition(), time.Now().Add(-25*time.Hour))) // what has long gone is forgotten
+	kept, err = old.Get(ctx, id)
+	check(err)
+	fmt.Println("gone:", kept.Row == nil)
+	// Output:
+	// Jones
+	// life 0123456789ABCDEF
+	// row ('Sales','empid_000456')
+	// gone: true
+}

@@ -1,0 +1,201 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Handler carries out the moves, for [eventual.NewWorker].
+func (m *Mover[T]) Handler() eventual.Handler {
+	return eventual.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
+}
+
+// rounds is how often a worker begins anew in one attempt where others are faster.
+const rounds = 8
+
+func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
+	var p payload
+	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil || p.Life == "" {
+		return eventual.Poison(errors.New("archive: the payload is none of a move's"))
+	}
+	pk, err := j.Partition.Result()
+	if err != nil {
+		return eventual.Poison(err)
+	}
+	id := ID{keys.Stored(pk, j.Effect.RowKey), p.Life}
+	step := m.move
+	if p.Forget {
+		step = m.forget
+	}
+	for range rounds {
+		if err = step(ctx, id, j); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return fmt.Errorf("archive: others were faster %d times", rounds)
+}
+
+// errAgain: what was read has changed.
+var errAgain = errors.New("archive: it has changed meanwhile")
+
+// move is one round of a move: the destination is read first and the table last, so that what is put is never older than what is
+// there; then it is put by the destination's version; and then deleted by the table's ETag, in the transaction that settles the effect.
+func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
+	there, err := m.to.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if there != nil && there.Row == nil {
+		return nil // it was moved, and restored since or withdrawn
+	}
+	row, err := m.from.GetRow(ctx, id.Key)
+	switch {
+	case errors.Is(err, table.ErrNotFound), err == nil && row.Life() != id.Life:
+		return m.left(ctx, id, there, j)
+	case err != nil:
+		return err
+	}
+	put, version := &Kept{ID: id, Row: row.Bare()}, ""
+	if there != nil {
+		put.Moves, version = there.Moves, there.Version
+	}
+	if !slices.Contains(put.Moves, j.Op) {
+		put.Moves = append(slices.Clone(put.Moves), j.Op)
+	}
+	if err := m.put(ctx, put, version); err != nil {
+		return err
+	}
+	e, err := m.from.Entity(row)
+	if err != nil {
+		return eventual.Poison(err) // no program knows what derives from it
+	}
+	err = m.from.Settling(j.Intent, j.Index).Delete(ctx, e)
+	if errors.Is(err, table.ErrNotFound) {
+		err = table.ErrChanged
+	}
+	return err // table.ErrChanged: the row or the intent, and the worker reads the intent again
+}
+
+// put keeps something in the destination.
+func (m *Mover[T]) put(ctx context.Context, k *Kept, version string) error {
+	err := m.to.Put(ctx, k, version)
+	var le *table.LimitError
+	var ve *table.ValueError
+	switch {
+	case errors.Is(err, table.ErrChanged):
+		return errAgain
+	case errors.As(err, &le), errors.As(err, &ve):
+		return eventual.Poison(err)
+	}
+	return err
+}
+
+// left ends the move of a life that the table does not have any more: another worker or another move has moved it, or its user has
+// deleted it. Only the intents tell: each move has settled its effect in the transaction that deleted the entity. If none has, what
+// was put into the destination is withdrawn; also where nothing is there yet, for it may be on its way.
+func (m *Mover[T]) left(ctx context.Context, id ID, there *Kept, j eventual.Job) error {
+	if there == nil {
+		return m.put(ctx, &Kept{ID: id, Moves: []string{j.Op}}, "")
+	}
+	intents := m.from.Intents()
+	own, err := intents.Get(ctx, j.Partition, j.Op)
+	switch {
+	case err != nil && !errors.Is(err, table.ErrNotFound):
+		return err
+	case err != nil || !m.moves(own, there.ID):
+		return table.ErrChanged // by another worker; the intent says what is left to be done
+	}
+	switch over, err := m.over(ctx, there, j.Op); {
+	case err != nil:
+		return err
+	case over:
+		return nil // by another move
+	}
+	return m.put(ctx, &Kept{ID: there.ID, Moves: there.Moves}, there.Version)
+}
+
+// over tells whether one of the moves that have put something, but for one, has moved it: it has settled its effect, or did so long
+// ago that its intent was swept. Until then what is in the destination is an attempt. 1 request for each that has not.
+func (m *Mover[T]) over(ctx context.Context, there *Kept, but string) (bool, error) {
+	for _, op := range there.Moves {
+		if op == but {
+			continue
+		}
+		i, err := m.from.Intents().Get(ctx, there.Key.Partition(), op)
+		switch {
+		case errors.Is(err, table.ErrNotFound):
+			return true, nil
+		case err != nil:
+			return false, err
+		case !m.moves(i, there.ID):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// moves tells whether an intent still has a life to be moved.
+func (m *Mover[T]) moves(i *table.Intent, id ID) bool {
+	return i.State == table.IntentLive && slices.ContainsFunc(i.Effects, func(e table.Effect) bool {
+		var p payload
+		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Life: id.Life}
+	})
+}
+
+// forget is one round of what is left of a restore: the old life goes from the destination.
+func (m *Mover[T]) forget(ctx context.Context, id ID, _ eventual.Job) error {
+	there, err := m.to.Get(ctx, id)
+	if err != nil || there == nil || there.Row == nil {
+		return err
+	}
+	return m.put(ctx, &Kept{ID: id, Moves: there.Moves}, there.Version)
+}
+
+// sweep deletes what is kept so that late requests meet it, and that none is late enough to meet any more.
+func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+	if s, is := m.to.(Sweeper); is {
+		if err := s.Sweep(ctx, partition, before); err != nil {
+			return err
+		}
+	}
+	rows := m.from.Untyped(false)
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for row, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(restoredPrefix, restoredPrefix+"\x7f")}) {
+			if err == nil && !row.Timestamp.Before(before) {
+				continue
+			}
+			if err == nil {
+				var there bool
+				if there, err = m.stillThere(ctx, row); there {
+					continue
+				}
+			}
+			if err != nil {
+				yield(table.Op{}, err)
+				return
+			}
+			if !yield(rows.DeleteAnyOp(row.Key), nil) {
+				return
+			}
+		}
+	}, nil)
+	return err
+}
+
+// stillThere tells whether a life that was restored is still in the destination, since nobody has been able to delete it there: then
+// its note keeps it from being restored again.
+func (m *Mover[T]) stillThere(ctx context.Context, note *table.Row) (bool, error) {
+	v, _ := note.Get(restoredProperty)
+	rowKey, _ := v.(string)
+	there, err := m.to.Get(ctx, ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), restoredPrefix)})
+	return there != nil && there.Row != nil, err
+}

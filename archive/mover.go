@@ -1,0 +1,160 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Mover moves entities of a table to a destination, and back. It is safe for concurrent use.
+type Mover[T any] struct {
+	kind   string
+	from   *table.Table[T]
+	asking *table.Table[T] // whose writes ask for a move
+	to     Destination
+}
+
+// The errors of a mover, besides those of package table.
+var (
+	// ErrRestored: this life was restored before.
+	ErrRestored = errors.New("archive: it was restored before")
+	// ErrUnderway: its move is under way, so it cannot be restored yet.
+	ErrUnderway = errors.New("archive: its move is under way")
+	// ErrCannotList: the destination cannot list what it keeps. See Lister.
+	ErrCannotList = errors.New("archive: the destination cannot list")
+)
+
+// New makes a mover. kind names its effects, and must be the same in all programs that move between these two; from is the table
+// with its maintainers, so that indexes go with the entities; outbox announces the moves to workers, and may be nil where from has
+// one. It sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
+func New[T any](kind string, from *table.Table[T], to Destination, outbox table.Outbox) (*Mover[T], error) {
+	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
+	switch {
+	case kind == "":
+		return fail(&table.ValueError{Field: "kind", Reason: "is empty"})
+	case from == nil:
+		return fail(&table.ValueError{Field: "from", Reason: "is nil"})
+	case wire.Absent(to):
+		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
+	}
+	from, err := from.With(outbox)
+	if err != nil {
+		return fail(err)
+	}
+	asking, err := from.With(nil, &asks[T]{kind})
+	if err != nil {
+		return fail(err)
+	}
+	return &Mover[T]{kind, from, asking, to}, nil
+}
+
+// payload is what an effect says: a life that is to be moved, or that was restored and is to be forgotten.
+type payload struct {
+	Life   string `json:"life"`
+	Forget bool   `json:"forget,omitempty"`
+}
+
+// effect adds one to a plan.
+func effect(p *table.Plan, kind string, of payload) error {
+	b, err := json.Marshal(of)
+	if err != nil {
+		return err
+	}
+	p.Effect(kind, 1, b)
+	return nil
+}
+
+// asks adds a move to the touch of an entity.
+type asks[T any] struct{ kind string }
+
+func (a *asks[T]) Name() string { return a.kind }
+func (a *asks[T]) MaxRows() int { return 0 }
+
+func (a *asks[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
+	if c.New == nil {
+		return nil
+	}
+	return effect(p, a.kind, payload{Life: c.Life()})
+}
+
+// Archive asks for an entity to be moved, if it is still as e was read, and renews e. A worker moves it, with what others have
+// written to it meanwhile; until then it is where it was, then in both places for a moment, and never in none. Whoever deletes it in
+// between has deleted it: it is then not in the destination either, in the end.
+//
+// Requests: 3, and 1 more where e is not the whole row; the worker's are 7. To ask twice does no harm. Errors: those of
+// [table.Table.Touch], table.ErrChanged and table.ErrNotFound among them; table.ErrOutbox where the queue does not take the
+// request: then nothing was done.
+func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
+	if err := m.asking.Touch(ctx, e); err != nil {
+		return fmt.Errorf("archive: Archive: %w", err)
+	}
+	return nil
+}
+
+// Find reads an entity wherever it is. archived tells that it comes from the destination: it has no ETag then, and cannot be written
+// by; see Restore. Of several lives there it is the newest. 1 request where it was not moved, 2 where it was, and 3 where it is
+// nowhere: table.ErrNotFound.
+func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
+	fail := func(err error) (*table.Entity[T], bool, error) {
+		return nil, false, fmt.Errorf("archive: Find: %w", err)
+	}
+	if e, err = m.from.Get(ctx, k); err == nil {
+		return e, false, nil
+	} else if !errors.Is(err, table.ErrNotFound) {
+		return fail(err)
+	}
+	switch there, err := m.newest(ctx, k); {
+	case err != nil:
+		return fail(err)
+	case there != nil:
+		if e, err = m.from.Entity(there.Row); err != nil {
+			return fail(err)
+		}
+		return e, true, nil
+	}
+	// It may have been restored since the first look.
+	if e, err = m.from.Get(ctx, k); err != nil {
+		return fail(err)
+	}
+	return e, false, nil
+}
+
+// newest is the newest life that the destination has of a key, nil for none.
+func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *Kept, err error) {
+	for there, err := range m.to.Lives(ctx, k) {
+		if err != nil {
+			return nil, err
+		}
+		if newest == nil || there.Time.After(newest.Time) {
+			newest = there
+		}
+	}
+	return newest, nil
+}
+
+// Archived yields the entities of a partition that the destination keeps, all lives. Requests are the destination's. Errors:
+// ErrCannotList.
+func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		l, is := m.to.(Lister)
+		if !is {
+			yield(nil, ErrCannotList)
+			return
+		}
+		for there, err := range l.List(ctx, partition) {
+			if err != nil {
+				yield(nil, fmt.Errorf("archive: Archived: %w", err))
+				return
+			}
+			if !yield(m.from.Entity(there.Row)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Restore moves the newest life of a key back: as a new life, so that moves of the old one leave it alone. When it returns, the
+// entity is in its table, with all its columns and what its maintainers derive; a worker deletes it from the destination.
+//
+// Requests: 6, and the worker's 6. Errors: table.ErrNotFound where the destination has none; ErrUnderway where it is not moved yet;
+// table.ErrExists where the table has another entity of that key by now; ErrRestored where another Restore was faster; those of
+// [table.Table.InsertRow].
+func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
+	there, err := m.archived(ctx, k)
+	if err != nil {
+		return nil, fmt.Errorf("archive: Restore: %w", err)
+	}
+	t, err := m.from.With(nil, &restores[T]{m.kind, there.Life})
+	if err != nil {
+		return nil, fmt.Errorf("archive: Restore: %w", err)
+	}
+	e, err := t.InsertRow(ctx, k, there.Row)
+	if err != nil {
+		return nil, fmt.Errorf("archive: Restore: %w", err)
+	}
+	return e, nil
+}
+
+// archived is the newest life of a key, once it was moved: before that, what is in the destination is an attempt, which may be old, or
+// of an entity that was deleted. So it is read again when its move is seen to be over.
+func (m *Mover[T]) archived(ctx context.Context, k keys.Key) (*Kept, error) {
+	there, err := m.newest(ctx, k)
+	switch {
+	case err != nil:
+		return nil, err
+	case there == nil:
+		return nil, table.ErrNotFound
+	}
+	switch over, err := m.over(ctx, there, ""); {
+	case err != nil:
+		return nil, err
+	case !over:
+		return nil, ErrUnderway
+	}
+	if there, err = m.to.Get(ctx, there.ID); err == nil && (there == nil || there.Row == nil) {
+		err = table.ErrNotFound
+	}
+	return there, err
+}
+
+// restoredPrefix begins the RowKeys of notes that a life was restored: two that read it before, one of them long ago, do not both
+// bring it back.
+const (
+	restoredPrefix   = "~l|"
+	restoredProperty = "Restored"
+)
+
+// restores adds to the entity's insertion that its old life is not restored again, and is to be forgotten.
+type restores[T any] struct{ kind, life string }
+
+func (r *restores[T]) Name() string { return r.kind }
+func (r *restores[T]) MaxRows() int { return 1 }
+
+func (r *restores[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
+	c.Life() // a new one
+	note := &table.Row{Key: keys.Stored(c.Key.PartitionKey(), restoredPrefix+r.life)}
+	if err := note.Set(restoredProperty, c.Key.RowKey()); err != nil {
+		return err
+	}
+	if err := p.Insert(note, ErrRestored); err != nil {
+		return err
+	}
+	return effect(p, r.kind, payload{Life: r.life, Forget: true})
+}

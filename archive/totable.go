@@ -1,0 +1,177 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Rows are a destination: a table that holds archived rows as they were, in the same partitions, under RowKeys that end with ~ and
+// the life: empid_000456~01K9…. The property _sys of each says whose it is. It is safe for concurrent use.
+type Rows struct{ rows *table.Table[table.Row] }
+
+var (
+	_ Destination = (*Rows)(nil)
+	_ Lister      = (*Rows)(nil)
+	_ Sweeper     = (*Rows)(nil)
+)
+
+// ToTable makes a destination of a table, of the same service or another. It sends nothing. Errors are those of [table.New].
+func ToTable(service table.Service, name string, o *table.Options) (*Rows, error) {
+	t, err := table.New(service, name, table.Schema[table.Row]{}, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Rows{t.Untyped(true)}, nil
+}
+
+// Ensure creates the table unless it exists. 1 request; idempotent.
+func (d *Rows) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
+
+// separator stands between a RowKey and a life. It is in no key that package keys makes.
+const separator = "~"
+
+// The forms of rows here; the names of the moves follow.
+const (
+	formRow  = "row"
+	formGone = "gone"
+)
+
+// gonePrefix begins the RowKeys of notes that a life has gone, by which Sweep finds what is left of it.
+const gonePrefix = "~l|"
+
+func (id ID) stored() keys.Key {
+	return keys.Stored(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Life)
+}
+
+// Get reads what is kept of a life. 1 request.
+func (d *Rows) Get(ctx context.Context, id ID) (*Kept, error) {
+	row, err := d.rows.GetRow(ctx, id.stored())
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return kept(row)
+}
+
+// errForeign is a row that no move has put.
+var errForeign = errors.New("archive: a row in the destination is none of a move's")
+
+func kept(row *table.Row) (*Kept, error) {
+	primary, is := row.Primary()
+	life, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
+	form, moves, _ := strings.Cut(row.Form(), " ")
+	if !is || !ok || form != formRow && form != formGone {
+		return nil, fmt.Errorf("%w: %v", errForeign, row.Key)
+	}
+	k := &Kept{ID: ID{primary, life}, Moves: strings.Fields(moves), Version: string(row.ETag), Time: row.Timestamp}
+	if form == formRow {
+		k.Row = row.Bare()
+		k.Row.Key, k.Row.ETag = primary, ""
+	}
+	return k, nil
+}
+
+// Put keeps a row, or that it has gone. 1 request.
+func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
+	id, form, row := k.ID, formRow, k.Row
+	if row == nil {
+		form, row = formGone, &table.Row{Key: id.Key}
+	}
+	row = row.Bare().At(id.Key).Copy(id.stored(), strings.Join(append([]string{form}, k.Moves...), " "))
+	var op table.Op
+	if version == "" {
+		op = d.rows.InsertAtOp(row.Key, row)
+	} else {
+		e, err := d.rows.Whole(row)
+		if err != nil {
+			return err
+		}
+		e.ETag = azcore.ETag(version)
+		op = d.rows.ReplaceOp(e)
+	}
+	ops := []table.Op{op}
+	if k.Row == nil {
+		note := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), gonePrefix+id.Life)}
+		if err := note.Set("Gone", row.Key.RowKey()); err != nil {
+			return err
+		}
+		ops = append(ops, d.rows.UpsertAtOp(note.Key, note, table.ReplaceExisting))
+	}
+	_, err := table.Transact(ctx, ops...)
+	if errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrNotFound) {
+		return fmt.Errorf("%w: %w", table.ErrChanged, err)
+	}
+	return err
+}
+
+// Lives yields what is kept under a key. 1 request.
+func (d *Rows) Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error] {
+	return d.list(ctx, table.Query[table.Row]{Partition: k.Partition(), Rows: keys.StoredBetween(k.RowKey()+separator, k.RowKey()+separator+"\x7f")}, k.RowKey())
+}
+
+// List yields what is kept of a partition's entities, in the order of their RowKeys. 1 request for each 1000.
+func (d *Rows) List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error] {
+	return d.list(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.RawBetween("", separator)}, "")
+}
+
+func (d *Rows) list(ctx context.Context, q table.Query[table.Row], only string) iter.Seq2[*Kept, error] {
+	return func(yield func(*Kept, error) bool) {
+		for row, err := range d.rows.Rows(ctx, q) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			k, err := kept(row)
+			if err == nil && (k.Row == nil || only != "" && k.Key.RowKey() != only) {
+				continue
+			}
+			if err != nil && only != "" {
+				continue // of a key that looks alike
+			}
+			if !yield(k, err) {
+				return
+			}
+		}
+	}
+}
+
+// Sweep forgets what has had no row since before a time. 1 request for each 1000, and 1 for each 50 that are deleted.
+func (d *Rows) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+	pk, err := partition.Result()
+	if err != nil {
+		return err
+	}
+	var notes []*table.Row
+	for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(gonePrefix, gonePrefix+"\x7f")}) {
+		if err != nil {
+			return err
+		}
+		if row.Timestamp.Before(before) {
+			notes = append(notes, row)
+		}
+	}
+	for some := range slices.Chunk(notes, 50) {
+		var ops []table.Op
+		for _, note := range some {
+			gone, _ := note.Get("Gone")
+			name, _ := gone.(string)
+			ops = append(ops, d.rows.DeleteAnyOp(note.Key), d.rows.DeleteAnyOp(keys.Stored(pk, name)))
+		}
+		if _, err := table.Transact(ctx, ops...); err != nil && !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package eventual_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+)
+
+type Employee struct {
+	Department string
+	ID         int
+	LastName   string
+}
+
+// Badge is what a worker has to know to print one.
+type Badge struct {
+	ID   int
+	Name string
+}
+
+var (
+	empid     = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	employees = table.Schema[Employee]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+	}
+
+	// Everybody with a new name gets a badge.
+	badges = eventual.OnChange("badge", func(c *table.Change[Employee]) (Badge, bool) {
+		if c.New == nil || c.Old != nil && c.Old.LastName == c.New.LastName {
+			return Badge{}, false
+		}
+		return Badge{c.New.ID, c.New.LastName}, true
+	})
+)
+
+// opening is an account in memory.
+func opening() *account.Account {
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	return acc
+}
+
+// An effect outside of storage: a badge for everybody with a new name, printed by a worker, whoever crashes.
+func ExampleWorker() {
+	ctx := context.Background()
+	acc := opening()
+	plain, err := table.New(acc.Tables(), "staff", employees, nil)
+	check(err)
+	check(plain.Ensure(ctx))
+	out, err := eventual.NewOutbox(acc.Queue("staff-hints"), nil)
+	check(err)
+	check(out.Ensure(ctx))
+	staff, err := plain.With(out, badges)
+	check(err)
+
+	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
+	check(err)
+
+	print := eventual.Kind("badge", staff, func(_ context.Context, j eventual.Job, b Badge) error {
+		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
+		return nil
+	})
+	w, err := eventual.NewWorker(acc.Queue("staff-hints"), acc.Queue("staff-poison"), []eventual.Handler{print}, &eventual.WorkerOptions{
+		Logger:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		CleanUp: acc.Queue("staff-cleanup"),
+	})
+	check(err)
+	check(w.Ensure(ctx))
+	n, err := w.Backlog(ctx)
+	check(err)
+	fmt.Println("waiting:", n)
+	check(w.Drain(ctx)) // a server calls Run
+	fmt.Println("done:", w.Stats().Done)
+
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error)
+	w.Pause() // takes nothing until Resume
+	go func() { ended <- w.Run(running) }()
+	w.Resume()
+	stop()
+	fmt.Println("stopped:", <-ended)
+	// Output:
+	// waiting: 1
+	// badge: 1 Jones of empid_000001
+	// done: 1
+	// stopped: <nil>
+}
+
+// What a handler returns settles the message. What is given up is in the poison queue, and can be replayed when the cause is mended.
+func ExamplePoisonQueue() {
+	ctx := context.Background()
+	acc := opening()
+	plain, err := table.New(acc.Tables(), "staff", employees, nil)
+	check(err)
+	check(plain.Ensure(ctx))
+	hints, poison := acc.Queue("staff-hints"), acc.Queue("staff-poison")
+	out, err := eventual.NewOutbox(hints, nil)
+	check(err)
+	staff, err := plain.With(out, badges)
+	check(err)
+
+	ink := false
+	print := eventual.Kind("badge", staff, func(_ context.Context, _ eventual.Job, b Badge) error {
+		switch {
+		case b.Name == "":
+			return eventual.RetryAfter(3600e9, errors.New("the name will follow")) // later, not counted
+		case !ink:
+			return eventual.Poison(errors.New("no ink")) // never again; any other error: again, after a while
+		}
+		fmt.Println("badge:", b.ID, b.Name)
+		return nil
+	})
+	w, err := eventual.NewWorker(hints, poison, []eventual.Handler{print}, nil)
+	check(err)
+	check(w.Ensure(ctx))
+	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
+	check(err)
+	check(w.Drain(ctx))
+
+	q, err := eventual.NewPoisonQueue(poison, nil)
+	check(err)
+	for p, err := range q.List(ctx) {
+		check(err)
+		fmt.Println(p.Class, p.Kind, p.Table, p.Partition, p.Attempts)
+	}
+	ink = true
+	n, err := q.Replay(ctx, hints, func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
+	check(err)
+	fmt.Println("replayed:", n)
+	check(w.Drain(ctx))
+	n, err = q.Drop(ctx, func(eventual.PoisonMessage) bool { return true }) // what is left
+	check(err)
+	fmt.Println("dropped:", n)
+	// Output:
+	// handler badge staff Sales 1
+	// replayed: 1
+	// badge: 1 Jones
+	// dropped: 0
+}
+
+// The outbox's own methods are for the write path: a write that is announced, done, and shown; or refused, and withdrawn.
+func ExampleOutbox() {
+	ctx := context.Background()
+	acc := opening()
+	out, err := eventual.NewOutbox(acc.Queue("staff-hints"), nil)
+	check(err)
+	check(out.Ensure(ctx))
+	hint, err := out.Hint(ctx, table.Announcement{Table: "staff", Partition: "Sales", Op: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
+	check(err)
+	check(hint.Show(ctx))
+	fmt.Println(hint.Withdraw(ctx))
+	// Output: <nil>
+}

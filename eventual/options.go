@@ -1,0 +1,142 @@
+package eventual
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// WorkerOptions are those of a worker. The zero value of each field is its default.
+type WorkerOptions struct {
+	table.Common
+
+	// CleanUp is the queue of clean-ups: what the writes of an hour have left in a partition is deleted a day later. Without one,
+	// call [table.Table.SweepIntents] now and then. It must not be the queue of the hints.
+	CleanUp Queue
+
+	// Concurrency is how many messages are worked on at a time. Defaults to 16.
+	Concurrency int
+
+	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. A message
+	// beyond goes back for a second. Defaults to half of Concurrency, and at least 1.
+	PerPartition int
+
+	// Visibility is for how long a message is the worker's, in whole seconds; it is renewed at a third of that while its
+	// handlers run. A worker that dies keeps its messages for that long. Defaults to 1 min, at most 7 days.
+	Visibility time.Duration
+
+	// Timeout bounds a handler's run. Defaults to 5 min; negative means no bound.
+	Timeout time.Duration
+
+	// Attempts is how often a message is tried before it is poison. Defaults to 10.
+	Attempts int
+
+	// Wait is the pause before the second attempt, in whole seconds. It doubles up to MaxWait. Default to 1 s and 5 min.
+	Wait, MaxWait time.Duration
+
+	// Patience is for how long messages of kinds and versions that this worker does not know are given back, every Later, to
+	// workers of another release. After that they are poison. Default to 1 h and 30 s.
+	Patience, Later time.Duration
+
+	// Idle is the longest pause between two looks into an empty queue; the first is a 16th of it. Defaults to 4 s.
+	Idle time.Duration
+
+	// Stop is how long Run waits for handlers when its context is over, before it ends theirs. Defaults to 30 s.
+	Stop time.Duration
+
+	// Logger receives what happens to messages: settled ones at Debug, others at Warn, poison at Error. Defaults to nobody.
+	Logger *slog.Logger
+}
+
+func (o *WorkerOptions) withDefaults() WorkerOptions {
+	var out WorkerOptions
+	if o != nil {
+		out = *o
+	}
+	out.Common = out.Common.WithDefaults()
+	def(&out.Concurrency, 16)
+	def(&out.PerPartition, max(out.Concurrency/2, 1))
+	def(&out.Visibility, time.Minute)
+	def(&out.Timeout, 5*time.Minute)
+	def(&out.Attempts, 10)
+	def(&out.Wait, time.Second)
+	def(&out.MaxWait, 5*time.Minute)
+	def(&out.Patience, time.Hour)
+	def(&out.Later, 30*time.Second)
+	def(&out.Idle, 4*time.Second)
+	def(&out.Stop, 30*time.Second)
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	return out
+}
+
+func def[T comparable](v *T, d T) {
+	if *v == *new(T) {
+		*v = d
+	}
+}
+
+// check is what is wrong with the options.
+func (o *WorkerOptions) check() error {
+	for _, c := range []struct {
+		field string
+		bad   bool
+	}{
+		{"Concurrency", o.Concurrency < 0}, {"PerPartition", o.PerPartition < 0}, {"Attempts", o.Attempts < 0},
+		{"Visibility", o.Visibility < time.Second}, {"Wait", o.Wait < 0}, {"MaxWait", o.MaxWait < 0}, {"Patience", o.Patience < 0},
+		{"Later", o.Later < 0}, {"Idle", o.Idle < 0}, {"Stop", o.Stop < 0},
+	} {
+		if c.bad {
+			return &table.ValueError{Field: c.field, Reason: "is too small"}
+		}
+	}
+	for _, c := range []struct {
+		field string
+		d     time.Duration
+	}{{"Visibility", o.Visibility}, {"MaxWait", o.MaxWait}, {"Later", o.Later}} {
+		if c.d > maxHidden {
+			return &table.LimitError{Field: c.field, Limit: "seconds for which a queue hides a message", Got: int(c.d / time.Second), Max: int(maxHidden / time.Second)}
+		}
+	}
+	return nil
+}
+
+// known are the handlers of a table by their kinds.
+type known struct {
+	intents *table.Intents
+	kinds   map[string]Handler
+}
+
+// sorted puts handlers where messages find them. The case of a table's name means nothing.
+func sorted(handlers []Handler) (map[string]*known, error) {
+	tables := map[string]*known{}
+	for i, h := range handlers {
+		fail := func(reason string) (map[string]*known, error) {
+			return nil, &table.ValueError{Field: fmt.Sprintf("handlers[%d]", i), Reason: reason}
+		}
+		switch {
+		case h.Kind == "":
+			return fail("has no kind")
+		case h.Handle == nil:
+			return fail("has no function")
+		case wire.Absent(h.Table):
+			return fail("has no table")
+		}
+		name := folded(h.Table.Name())
+		t := tables[name]
+		if t == nil {
+			t = &known{intents: h.Table.Intents(), kinds: map[string]Handler{}}
+			tables[name] = t
+		}
+		if _, is := t.kinds[h.Kind]; is {
+			return fail(fmt.Sprintf("is the second of kind %q for its table", h.Kind))
+		}
+		def(&h.Version, 1)
+		t.kinds[h.Kind] = h
+	}
+	return tables, nil
+}

@@ -1,0 +1,184 @@
+package eventual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Worker carries out what was announced in a queue. Several may work on one queue, in one process or in many. It is safe for
+// concurrent use.
+type Worker struct {
+	hints, poison, cleanUps box
+	tables                  map[string]*known
+	opt                     WorkerOptions
+	planned                 notes
+
+	mu      sync.Mutex
+	running bool
+	paused  bool
+	changed chan struct{} // closed and made anew when a slot becomes free, or Pause and Resume are called
+	of      map[string]int
+	stats   Stats
+}
+
+// NewWorker makes a worker of a queue, of another one for poison messages, and of handlers, which bring the tables that it is
+// allowed to read and write. It sends nothing. Errors: *table.ValueError and *table.LimitError for what cannot be.
+func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Worker, error) {
+	fail := func(err error) (*Worker, error) { return nil, fmt.Errorf("eventual: NewWorker: %w", err) }
+	opt := o.withDefaults()
+	if err := opt.check(); err != nil {
+		return fail(err)
+	}
+	tables, err := sorted(handlers)
+	switch {
+	case err != nil:
+		return fail(err)
+	case wire.Absent(queue):
+		return fail(&table.ValueError{Field: "queue", Reason: "is nil"})
+	case wire.Absent(poison):
+		return fail(&table.ValueError{Field: "poison", Reason: "is nil"})
+	}
+	try := opt.Retry.TryTimeout
+	w := &Worker{hints: box{queue, try}, poison: box{poison, try}, tables: tables, opt: opt, changed: make(chan struct{}), of: map[string]int{}}
+	if !wire.Absent(opt.CleanUp) {
+		w.cleanUps = box{opt.CleanUp, try}
+	}
+	return w, nil
+}
+
+// Ensure creates the worker's queues unless they exist. 1 request for each; idempotent.
+func (w *Worker) Ensure(ctx context.Context) error {
+	for _, b := range []box{w.hints, w.poison, w.cleanUps} {
+		if b.q == nil {
+			continue
+		}
+		if err := b.ensure(ctx); err != nil {
+			return fmt.Errorf("eventual: Ensure: %w", err)
+		}
+	}
+	return nil
+}
+
+// ErrRunning: the worker runs already.
+var ErrRunning = errors.New("eventual: the worker runs already")
+
+// ErrQueueNotFound: a queue of the worker does not exist. See [Worker.Ensure].
+var ErrQueueNotFound = errors.New("eventual: no such queue")
+
+// ErrLost: a message is no longer the worker's, for its time is over and could not be renewed. It is the cause of the end of the
+// handler's context.
+var ErrLost = errors.New("eventual: the message is no longer the worker's")
+
+// Run works until ctx is over. Then it takes no more messages, gives those back that nobody has begun with, waits for the handlers
+// that run, WorkerOptions.Stop at most, ends the contexts of those that still do, and returns nil. Nothing is lost by that, nor
+// by anything else that ends it. What it cannot reach it tries again, less and less often, and logs.
+//
+// Requests: 1 to get up to 32 messages, but no more than there are handlers free; 1 to read a message's intent, 1 to close it, and
+// 1 to delete the message, besides the handlers' own; while nothing is to be done, 1 every WorkerOptions.Idle; with a clean-up queue 2
+// more for each hour of a partition, and 1 a minute. Errors: ErrQueueNotFound, ErrRunning.
+func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
+
+// Drain works until there are no more messages to be seen, and all that it has got are settled: for tests, and for programs that
+// are started now and then. Messages that are hidden are not waited for. Requests and errors are those of Run, and the first
+// error of the queue.
+func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
+
+func (w *Worker) run(ctx context.Context, once bool) error {
+	w.mu.Lock()
+	was := w.running
+	w.running = true
+	w.mu.Unlock()
+	if was {
+		return ErrRunning
+	}
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.running = false
+	}()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	jobs, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	var failed error
+	var both sync.WaitGroup
+	lanes := []*lane{{w: w, box: w.hints, jobs: jobs, once: once, idle: w.opt.Idle, most: w.opt.Concurrency, work: w.work}}
+	if w.cleanUps.q != nil {
+		lanes = append(lanes, &lane{w: w, box: w.cleanUps, jobs: jobs, once: once, idle: time.Minute, most: 1, work: w.cleanUp})
+	}
+	for _, l := range lanes {
+		both.Go(func() {
+			if err := l.run(ctx); err != nil {
+				w.mu.Lock()
+				failed = errors.Join(failed, err)
+				w.mu.Unlock()
+				cancel()
+			}
+		})
+	}
+	both.Wait()
+	all := make(chan struct{})
+	go func() {
+		for _, l := range lanes {
+			l.busy.Wait()
+		}
+		close(all)
+	}()
+	if !once || ctx.Err() != nil {
+		late := time.NewTimer(w.opt.Stop)
+		defer late.Stop()
+		select {
+		case <-all:
+		case <-late.C:
+			end(errStopped)
+		}
+	}
+	<-all
+	return failed
+}
+
+// errStopped is why a handler's context is over when the worker stops.
+var errStopped = errors.New("eventual: the worker stops")
+
+// Pause lets the worker take no more messages until Resume; those that it has got it goes on with.
+func (w *Worker) Pause() { w.signal(func() { w.paused = true }) }
+
+// Resume ends a pause.
+func (w *Worker) Resume() { w.signal(func() { w.paused = false }) }
+
+// Backlog is about how many messages there are, those included that are hidden or worked on. 1 request.
+func (w *Worker) Backlog(ctx context.Context) (int, error) {
+	n, err := w.hints.count(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("eventual: Backlog: %w", queueError(err))
+	}
+	return n, nil
+}
+
+// signal changes what lanes wait for.
+func (w *Worker) signal(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+func queueError(err error) error {
+	if queueerror.HasCode(err, queueerror.QueueNotFound) {
+		return fmt.Errorf("%w (%w)", ErrQueueNotFound, err)
+	}
+	return err
+}
+
+func folded(name string) string { return strings.ToLower(name) }

@@ -1,0 +1,103 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Sweep deletes the intents of a partition that are older than IntentRetention, and an hour for clocks that differ, but for
+// those whose effects are not carried out, or that cannot be read, and what PlanSweep has noted of those times. 1 request for each
+// 1000 intents, and 1 for each 100 that are deleted. Idempotent.
+func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
+	ctx, end := in.core.span(ctx, "SweepIntents")
+	defer func() { end(err) }()
+	core := in.core.plain()
+	before := in.core.opt.Now().Add(-IntentRetention - time.Hour)
+	pk, err := partition.Result()
+	if err != nil {
+		return 0, in.core.opError("SweepIntents", keys.Key{}, err)
+	}
+	filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, sweepPrefix, edm.RowKey, intentPrefix+opTimeText(before))
+	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
+		err := core.each(ctx, filter, func(r *Row) bool {
+			if !swept(r, before) {
+				return true
+			}
+			op := Op{core: core, verb: "SweepIntents", kind: aztables.TransactionTypeDelete, key: r.Key, match: r.ETag}
+			if op.match == "" {
+				op.match = azcore.ETagAny
+			}
+			return yield(op, nil)
+		})
+		if err != nil {
+			yield(Op{}, core.opError("SweepIntents", keys.Key{}, err))
+		}
+	}, nil)
+	return r.Done, err
+}
+
+// swept tells whether a row is to be deleted: an intent of which nothing is left to be done, or a note that is over.
+func swept(r *Row, before time.Time) bool {
+	if hour, is := strings.CutPrefix(r.Key.RowKey(), sweepPrefix); is {
+		return hour < hourText(before)
+	}
+	i, err := intentOf(r)
+	return err == nil && i.State != IntentLive
+}
+
+// sweepPrefix begins the RowKeys of notes that the intents of an hour will be swept: the hour follows.
+const sweepPrefix = "~g|"
+
+func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
+
+// PlanSweep notes in a partition that somebody has arranged for its intents of the hour of a time to be swept. 1 request;
+// idempotent.
+func (in *Intents) PlanSweep(ctx context.Context, partition keys.Enc, hour time.Time) error {
+	pk, err := partition.Result()
+	if err != nil {
+		return in.core.opError("PlanSweep", keys.Key{}, err)
+	}
+	op := Op{core: in.core.plain(), verb: "PlanSweep", kind: aztables.TransactionTypeAdd, key: keys.Stored(pk, sweepPrefix+hourText(hour)), room: true}
+	w := edm.NewWriter(nil, pk, op.key.RowKey())
+	reserve(w)
+	op.body, op.err = w.Finish()
+	if err := op.send(ctx); err != nil && !errors.Is(err, ErrExists) {
+		return err
+	}
+	return nil
+}
+
+// SweepPlanned tells whether PlanSweep has noted the hour of a time. 1 request.
+func (in *Intents) SweepPlanned(ctx context.Context, partition keys.Enc, hour time.Time) (bool, error) {
+	pk, err := partition.Result()
+	if err != nil {
+		return false, in.core.opError("SweepPlanned", keys.Key{}, err)
+	}
+	k := keys.Stored(pk, sweepPrefix+hourText(hour))
+	f, err := in.core.find(ctx, k)
+	return f.row != nil, in.core.opError("SweepPlanned", k, err)
+}
+
+// SweepIntents deletes the intents of the whole table that are older than 25 hours, but for those whose effects are not carried
+// out, and returns how many. Tables whose writes are Exact call it once a day or so; where there is an outbox, its clean-up
+// does the same. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
+// Idempotent.
+func (t *Table[T]) SweepIntents(ctx context.Context) (deleted int, err error) {
+	var n atomic.Int64
+	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
+		d, err := t.Intents().Sweep(ctx, partition)
+		n.Add(int64(d))
+		return err
+	})
+	return int(n.Load()), err
+}
