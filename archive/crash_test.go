@@ -5,11 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -52,13 +54,8 @@ func drain(ctx context.Context, p *crashtest.Process) error {
 		if len(left) == 0 {
 			return nil
 		}
-		first := left[0].Visible
-		for _, m := range left {
-			if m.Visible.Before(first) {
-				first = m.Visible
-			}
-		}
-		time.Sleep(first.Sub(p.Service().Now()))
+		first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
+		time.Sleep(first.Visible.Sub(p.Service().Now()))
 		if err := w.Drain(ctx); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -50,8 +52,9 @@ func (w *Worker) planHour(ctx context.Context, t *known, m message, hour time.Ti
 
 // notes are the hours of partitions whose clean-ups are known to be planned, to save requests.
 type notes struct {
-	mu  sync.Mutex
-	all map[string]bool
+	mu     sync.Mutex
+	all    map[string]bool
+	flight singleflight.Group // for several messages of a partition are worked on at once
 }
 
 const maxNotes = 10_000
@@ -64,7 +67,7 @@ func (n *notes) once(name string, f func() error) error {
 	if is {
 		return nil
 	}
-	if err := f(); err != nil {
+	if _, err, _ := n.flight.Do(name, func() (any, error) { return nil, f() }); err != nil {
 		return err
 	}
 	n.mu.Lock()

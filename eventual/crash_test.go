@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,16 +59,20 @@ func staffed(ctx context.Context, p *crashtest.Process) error {
 func drain(ctx context.Context, p *crashtest.Process) error {
 	o := of(p)
 	w := o.worker(single(quick()))
-	for len(p.Service().Messages("hints")) > 0 {
+	for {
+		left := p.Service().Messages("hints")
+		if len(left) == 0 {
+			return nil
+		}
+		first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
+		time.Sleep(first.Visible.Sub(p.Service().Now()))
 		if err := w.Drain(ctx); err != nil {
 			return err
 		}
-		time.Sleep(5 * time.Second)
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%d messages are left: %w", len(p.Service().Messages("hints")), err)
+			return fmt.Errorf("%d messages are left: %w", len(left), err)
 		}
 	}
-	return nil
 }
 
 // carried tells whether every write that was committed has had its letter, and no other has; and whether nothing is left to be done.
