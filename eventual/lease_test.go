@@ -256,6 +256,32 @@ func TestBounds(t *testing.T) {
 	})
 }
 
+// TestConcurrency: a worker takes no more than it can work on, and as many as that.
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := opened(t, quick())
+		for i := range 30 {
+			_, err := o.staff.Insert(context.Background(), &clerk{fmt.Sprint("S", i), i, "Jones"})
+			check(err)
+		}
+		var now, most atomic.Int64
+		opt := options()
+		opt.Concurrency = 4
+		w := workerOf(o, eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			time.Sleep(time.Second)
+			return nil
+		}), opt)
+		start := time.Now()
+		rounds(w, s, time.Hour)
+		if took := time.Since(start); most.Load() != 4 || took > 10*time.Second || w.Stats().Received != 30 {
+			t.Error(most.Load(), took, w.Stats())
+		}
+	})
+}
+
 // TestIdle: a worker looks into an empty queue less and less often, and into one with messages at once.
 func TestIdle(t *testing.T) {
 	t.Parallel()

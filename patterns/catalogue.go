@@ -24,4 +24,7 @@ var catalogue = []recipe{
 	indexEntities,
 	denormalization,
 	summary,
+	archiving,
+	archiveDirectory,
+	searchIndex,
 }

@@ -20,17 +20,10 @@ const (
 // Other runs the recipe's second half in another process, which has nothing of this one but the account and the words that
 // it is given. What it finds become answers of the step.
 func (r *Run) Other(ctx context.Context, words ...string) error {
-	self, err := os.Executable()
+	cmd, err := r.half(ctx, words)
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(append([]string{r.service.name, r.report.Name}, words...))
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), otherEnv+"="+string(text), connectionEnv+"="+r.service.connection)
-	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		var ee *exec.ExitError
@@ -43,6 +36,37 @@ func (r *Run) Other(ctx context.Context, words ...string) error {
 		r.Answer("%s", strings.TrimSuffix(line, "\n"))
 	}
 	return nil
+}
+
+// Killed is Other for a process that must not survive what it does.
+func (r *Run) Killed(ctx context.Context, words ...string) error {
+	cmd, err := r.half(ctx, words)
+	if err != nil {
+		return err
+	}
+	out, err := cmd.CombinedOutput()
+	var ee *exec.ExitError
+	if !errors.As(err, &ee) || ee.Exited() {
+		return fmt.Errorf("the other process was not killed: %v: %s", err, out)
+	}
+	r.Answer("%v", err)
+	return nil
+}
+
+// half is another process of this program.
+func (r *Run) half(ctx context.Context, words []string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(append([]string{r.service.name, r.report.Name}, words...))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), otherEnv+"="+string(text), connectionEnv+"="+r.service.connection)
+	cmd.WaitDelay = 10 * time.Second
+	return cmd, nil
 }
 
 // other is what a process does that was started by Other. It tells whether this process was.

@@ -95,7 +95,7 @@ var entityTypes = recipe{
 				case *table.Entity[Contractor]:
 					r.Answer("contractor %d: %s of %s", x.Value.ID, x.Value.Name, x.Value.Agency)
 				case *table.Entity[table.Row]:
-					r.Answer("something: %v", properties(&x.Value))
+					r.Answer("something: %v", r.properties(&x.Value))
 				default:
 					return err
 				}

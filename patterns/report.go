@@ -60,6 +60,9 @@ func (s step) print(out io.Writer) {
 			line := fmt.Sprintf("%-*s | %-*s | %s", widths[0], r.PartitionKey, widths[1], r.RowKey, strings.Join(r.Properties, " "))
 			fmt.Fprintf(out, "      %s\n", strings.TrimRight(line, " "))
 		}
+		if len(s.Rows) == 0 {
+			fmt.Fprintln(out, "      nothing")
+		}
 		return
 	}
 	mark := "-"

@@ -3,9 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -30,6 +36,8 @@ type Run struct {
 	service *service
 	prefix  string
 	tables  []string // as they are called in the account
+	queues  []string
+	names   map[string]string // that were made by chance, and how they are shown
 	report  report
 }
 
@@ -55,6 +63,15 @@ func (r *Run) Table(name string) string {
 	}
 	r.tables = append(r.tables, full)
 	return full
+}
+
+// Queue is the client of a queue called name in the catalogue.
+func (r *Run) Queue(name string) *azqueue.QueueClient {
+	full := r.prefix + name
+	if !slices.Contains(r.queues, full) {
+		r.queues = append(r.queues, full)
+	}
+	return r.service.acc.Queue(full)
 }
 
 // Do is a step: what it does, and the requests that it takes.
@@ -93,11 +110,29 @@ func (r *Run) step(s step, f func() error) error {
 
 // plain calls the tables by their plain names.
 func (r *Run) plain(s string) string {
-	if r.prefix == "" {
-		return s
+	if r.prefix != "" {
+		s = strings.ReplaceAll(s, r.prefix, "")
 	}
-	return strings.ReplaceAll(s, r.prefix, "")
+	return byChance.ReplaceAllStringFunc(s, func(name string) string {
+		if r.names == nil {
+			r.names = map[string]string{}
+		}
+		if r.names[name] == "" {
+			kind := map[int]string{16: "LIFE", 26: "OP"}[len(name)]
+			n := 1
+			for _, shown := range r.names {
+				if strings.HasPrefix(shown, kind) {
+					n++
+				}
+			}
+			r.names[name] = fmt.Sprint(kind, n)
+		}
+		return r.names[name]
+	})
 }
+
+// byChance are the names of writes, and the lives of entities.
+var byChance = regexp.MustCompile(`\b([0-9A-Z]{26}|[0-9A-Z]{16})\b`)
 
 // Stored shows every row of a table as it is.
 func (r *Run) Stored(ctx context.Context, name string) error {
@@ -105,12 +140,26 @@ func (r *Run) Stored(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	s := step{What: "stored in " + name}
-	for row, err := range rows.Rows(ctx, table.Query[struct{}]{TableScan: true}) {
+	return r.stored("stored in "+name, rows.Rows(ctx, table.Query[struct{}]{TableScan: true}))
+}
+
+// Library shows the rows that the library keeps in a partition besides the entities.
+func (r *Run) Library(ctx context.Context, name, partition string) error {
+	rows, err := table.New(r.Tables(), r.Table(name), table.Schema[table.Row]{}, nil)
+	if err != nil {
+		return err
+	}
+	q := table.Query[table.Row]{Partition: keys.Raw(partition), Rows: keys.StoredBetween("~", "~~")}
+	return r.stored("besides, in "+name, rows.Untyped(false).Rows(ctx, q))
+}
+
+func (r *Run) stored(what string, rows iter.Seq2[*table.Row, error]) error {
+	s := step{What: what, Rows: []storedRow{}}
+	for row, err := range rows {
 		if err != nil {
 			return err
 		}
-		s.Rows = append(s.Rows, storedRow{row.Key.PartitionKey(), row.Key.RowKey(), properties(row)})
+		s.Rows = append(s.Rows, storedRow{row.Key.PartitionKey(), r.plain(row.Key.RowKey()), r.properties(row)})
 	}
 	r.report.Steps = append(r.report.Steps, s)
 	return nil
@@ -123,14 +172,14 @@ func insert[T any](ctx context.Context, t *table.Table[T], v *T) error {
 }
 
 // properties writes a row's properties, long ones cut.
-func properties(row *table.Row) []string {
+func (r *Run) properties(row *table.Row) []string {
 	const most = 40
 	var out []string
 	for name, value := range row.All() {
 		if name == "_op" {
 			continue // see the catalogue's first line
 		}
-		s := fmt.Sprint(value)
+		s := r.plain(fmt.Sprint(value))
 		if n := len(s); n > most {
 			s = fmt.Sprintf("%s… (%d bytes)", s[:most], n)
 		}

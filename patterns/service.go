@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/azurite"
@@ -94,7 +95,7 @@ func (s *service) runAll(ctx context.Context, recipes []recipe, done func(report
 	return reports, err
 }
 
-// cleanUp deletes the recipe's tables, also where its context is over.
+// cleanUp deletes the recipe's tables and queues, also where its context is over.
 func (r *Run) cleanUp(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -105,6 +106,16 @@ func (r *Run) cleanUp(ctx context.Context) (err error) {
 				continue // the recipe failed before it was created
 			}
 			err = errors.Join(err, fmt.Errorf("the table %s is left behind: %w", name, derr))
+		}
+	}
+	for _, name := range r.queues {
+		if _, derr := r.service.acc.Queue(name).Delete(ctx, nil); derr != nil && !queueerror.HasCode(derr, queueerror.QueueNotFound) {
+			err = errors.Join(err, fmt.Errorf("the queue %s is left behind: %w", name, derr))
+		}
+	}
+	for _, name := range r.queues {
+		if _, derr := r.service.acc.Queue(name).Delete(ctx, nil); derr != nil && !queueerror.HasCode(derr, queueerror.QueueNotFound) {
+			err = errors.Join(err, fmt.Errorf("the queue %s is left behind: %w", name, derr))
 		}
 	}
 	return err

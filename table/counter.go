@@ -30,7 +30,12 @@ const (
 	KindTableCreate     = Kind(wire.TableCreate)
 	KindTableDelete     = Kind(wire.TableDelete)
 	KindTableQuery      = Kind(wire.TableQuery)
-	KindOther           = Kind(wire.Other) // requests to other services
+	KindMessagePut      = Kind(wire.MessagePut) // of a queue, as the next ones
+	KindMessageGet      = Kind(wire.MessageGet)
+	KindMessagePeek     = Kind(wire.MessagePeek)
+	KindMessageUpdate   = Kind(wire.MessageUpdate)
+	KindMessageDelete   = Kind(wire.MessageDelete)
+	KindOther           = Kind(wire.Other) // everything else, such as what is asked of blobs
 )
 
 // Counter is a policy that counts the requests that go to the network, each try of a repeated one, by kind. Give it to

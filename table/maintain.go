@@ -240,8 +240,10 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 	if k.life != "" {
 		w.Put(lifeProperty, edm.Value{Kind: edm.String, S: k.life})
 	}
-	if err := k.remember(w, merge); err != nil {
-		return nil, err
+	if !merge || !same {
+		if err := k.remember(w, merge); err != nil {
+			return nil, err
+		}
 	}
 	if room {
 		reserve(w)

@@ -35,7 +35,7 @@ func TestArchive(t *testing.T) {
 		{Name: "a move withdraws without a look at the others'", File: "archive/handler.go",
 			Old: "		if op == but {\n", New: "		if op != \"\" {\n", Test: "TestSchedules|TestRequests", Args: some},
 		{Name: "a restore does not ask whether the move is over", File: "archive/restore.go",
-			Old: "	case !over:\n", New: "	case false:\n", Test: "TestUnderway|TestSchedules", Args: some},
+			Old: "	case !over:\n", New: "	case !over && there == nil:\n", Test: "TestUnderway|TestSchedules", Args: some},
 		{Name: "a restore brings what it read first", File: "archive/restore.go",
 			Old: "	if there, err = m.to.Get(ctx, there.ID); err == nil &&", New: "	if _, err = m.to.Get(ctx, there.ID); err == nil &&", Test: "TestRestoresTheLast"},
 		{Name: "a life is restored twice", File: "archive/restore.go",

@@ -19,10 +19,15 @@ const (
 	TableCreate     = "table-create"
 	TableDelete     = "table-delete"
 	TableQuery      = "table-query"
+	MessagePut      = "message-put"
+	MessageGet      = "message-get"
+	MessagePeek     = "message-peek"
+	MessageUpdate   = "message-update"
+	MessageDelete   = "message-delete"
 	Other           = "other"
 )
 
-// Kind tells what a request asks for. Requests that are not the Table service's are Other.
+// Kind tells what a request asks for. Requests that are neither the Table service's nor for messages of a queue are Other.
 func Kind(r *http.Request) string {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	// The last segment names what is addressed; keys hold no slash.
@@ -31,7 +36,7 @@ func Kind(r *http.Request) string {
 	conditional := len(r.Header["If-Match"]) > 0
 	// Blobs may have any name, but nobody asks for them as JSON.
 	if !strings.Contains(r.Header.Get("Accept"), "json") {
-		return Other
+		return messageKind(r, path)
 	}
 	switch {
 	case name == "$batch":
@@ -61,6 +66,25 @@ func Kind(r *http.Request) string {
 		return Merge
 	case r.Method == http.MethodPatch || r.Method == "MERGE":
 		return InsertOrMerge
+	}
+	return Other
+}
+
+// messageKind is Kind for messages of queues. A blob may have a name that looks like their addresses, but not their queries.
+func messageKind(r *http.Request, path string) string {
+	q := r.URL.Query()
+	all, one := strings.HasSuffix(path, "/messages"), strings.Contains(path, "/messages/") && q.Has("popreceipt")
+	switch {
+	case all && r.Method == http.MethodPost:
+		return MessagePut
+	case all && r.Method == http.MethodGet && q.Has("peekonly"):
+		return MessagePeek
+	case all && r.Method == http.MethodGet && (q.Has("numofmessages") || q.Has("visibilitytimeout")):
+		return MessageGet
+	case one && r.Method == http.MethodPut:
+		return MessageUpdate
+	case one && r.Method == http.MethodDelete:
+		return MessageDelete
 	}
 	return Other
 }
