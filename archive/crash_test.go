@@ -47,8 +47,14 @@ func hired(ctx context.Context, p *crashtest.Process) error {
 }
 
 // drain works until no message is left, hidden ones included.
-func drain(ctx context.Context, p *crashtest.Process) error {
-	w := of(p).worker(of(p).options())
+func drain(ctx context.Context, p *crashtest.Process) error { return drainBy(of)(ctx, p) }
+
+func drainBy(of func(*crashtest.Process) *house) process {
+	return func(ctx context.Context, p *crashtest.Process) error { return drained(ctx, p, of(p)) }
+}
+
+func drained(ctx context.Context, p *crashtest.Process, h *house) error {
+	w := h.worker(h.options())
 	for {
 		left := p.Service().Messages("moves")
 		if len(left) == 0 {
@@ -170,7 +176,7 @@ func TestSchedules(t *testing.T) {
 	for name, processes := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Schedules(t, workload(processes...), brief(crashtest.Options{Runs: *schedules / len(all)}))
+			r := crashtest.Schedules(t, workload(processes...), brief(crashtest.Options{Runs: *schedules / (len(all) + 1)}))
 			r.Require(t)
 			t.Log(r)
 		})

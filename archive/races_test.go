@@ -3,6 +3,7 @@ package archive_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -62,6 +63,95 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 	if _, _, err := h.mover.Find(ctx, at(1)); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// halfWay is a worker that dies when it has put an entity into the destination, and not yet deleted it.
+func halfWay(h *house, s *storagetest.Service) {
+	dying, cancel := context.WithCancel(context.Background())
+	first, b := beside(s)
+	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return writes(q, "current") }, storagetest.LostRequest()))
+	b.do = func(q storagetest.Request) {
+		if writes(q, "current") {
+			cancel()
+		}
+	}
+	opt := first.options()
+	opt.Stop, opt.Retry.Tries = 1, -1
+	check(first.worker(opt).Run(dying))
+	s.SetFaults(nil)
+	s.Advance(time.Hour)
+}
+
+// TestChangedMeanwhile: what is written after the worker has read goes with the entity.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	h, s := opened(t, nil)
+	e := hire(h, s, 1)
+	check(h.mover.Archive(ctx, e))
+	slow, b := beside(s)
+	b.do = func(q storagetest.Request) {
+		if writes(q, "current") {
+			b.do = nil
+			e.Value.Last = "Changed"
+			check(h.current.Replace(ctx, e))
+		}
+	}
+	check(slow.work(ctx))
+	now, old := places(s)
+	expect(t, "the last version is archived", old, []string{"c_000001=Changed"})
+	expect(t, "", now, nil)
+}
+
+// TestSlowWorker: a worker that has read the entity, and others finish: with the same message, or with that of a second request. It
+// neither writes what is old, nor takes the move for a deletion.
+func TestSlowWorker(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		twice bool
+		at    func(q storagetest.Request) bool
+	}{
+		"before it looks": {false, func(q storagetest.Request) bool {
+			return q.Kind == "get" && q.Table == "current" && q.RowKey == "c_000001"
+		}},
+		"before it looks, another": {true, func(q storagetest.Request) bool {
+			return q.Kind == "get" && q.Table == "current" && q.RowKey == "c_000001"
+		}},
+		"before it puts":          {false, func(q storagetest.Request) bool { return writes(q, "old") }},
+		"before it puts, another": {true, func(q storagetest.Request) bool { return writes(q, "old") }},
+		"before it deletes":       {false, func(q storagetest.Request) bool { return writes(q, "current") }},
+	} {
+		for _, before := range []bool{false, true} { // whether there is a version already
+			h, s := opened(t, nil)
+			e := hire(h, s, 1)
+			check(h.mover.Archive(ctx, e))
+			if before {
+				halfWay(h, s)
+			}
+			if c.twice {
+				check(h.mover.Archive(ctx, e))
+			}
+			slow, b := beside(s)
+			b.do = func(q storagetest.Request) {
+				if !c.at(q) {
+					return
+				}
+				b.do = nil
+				e.Value.Last = "Changed"
+				check(h.current.Replace(ctx, e))
+				s.Advance(time.Minute) // its message is seen by others
+				check(h.work(ctx))
+			}
+			check(slow.work(ctx))
+			s.Advance(time.Hour)
+			check(h.work(ctx))
+			now, old := places(s)
+			if b.do != nil || len(now) > 0 || fmt.Sprint(old) != "[c_000001=Changed]" || len(s.Messages("moves"))+len(s.Messages("poison")) > 0 {
+				t.Errorf("%s, %v: %v %v", what, before, now, old)
+			}
+		}
 	}
 }
 
@@ -163,20 +253,7 @@ func TestRestoresTheLast(t *testing.T) {
 			check(slow.work(ctx))
 		}
 	}
-	// The first version is put by a worker that dies then.
-	dying, cancel := context.WithCancel(ctx)
-	first, fb := beside(s)
-	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return writes(q, "current") }, storagetest.LostRequest()))
-	fb.do = func(q storagetest.Request) {
-		if writes(q, "current") {
-			cancel()
-		}
-	}
-	opt := first.options()
-	opt.Stop, opt.Retry.Tries = 1, -1
-	check(first.worker(opt).Run(dying))
-	s.SetFaults(nil)
-	s.Advance(time.Hour)
+	halfWay(h, s)
 	_, old := places(s)
 	expect(t, "the first version is there", old, []string{"c_000001=Name1"})
 	back, err := restorer.mover.Restore(ctx, at(1))

@@ -55,6 +55,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("OTHER_TABLE") != "" {
 		os.Exit(m.Run()) // another process of a test, which brings its service
 	}
+	if text := os.Getenv(factoryEnv); text != "" {
+		os.Exit(workInFactory(text))
+	}
 	double := storagetest.New(nil)
 	connection, err := double.Listen()
 	if err != nil {

@@ -12,7 +12,7 @@ func TestEventual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: each bug is compiled")
 	}
-	some := []string{"-schedules=2000"}
+	some := []string{"-short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a message is dropped whose write may still be done", File: "table/intents.go",
 			Old: "		switch state, err := in.core.fence(ctx, pk, op); {\n", New: "		switch state, err := IntentAborted, error(nil); {\n", Test: "TestEveryFault", Args: some},
@@ -46,6 +46,12 @@ func TestEventual(t *testing.T) {
 			Old: "	return err == nil && i.State != IntentLive\n", New: "	return err == nil && i.State != 0\n", Test: "TestCleanUp$"},
 		{Name: "old names are fenced", File: "table/exact.go",
 			Old: "	case age > IntentRetention:\n", New: "	case age > 1000*IntentRetention:\n", Test: "TestUntrusted"},
+	})
+	mutants.Run(t, "./integration", []mutants.Mutant{
+		{Name: "a killed worker's message is gone", File: "eventual/work.go",
+			Old: "	defer free()\n", New: "	defer free()\n	_ = x.box.delete(context.WithoutCancel(ctx), x.d)\n", Test: "TestKill", Args: []string{"-short"}},
+		{Name: "a killed worker's move is not taken up", File: "archive/handler.go",
+			Old: "	if there != nil && there.Row == nil {\n", New: "	if there != nil {\n", Test: "TestKill", Args: []string{"-short"}},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "an intent is closed past its ETag", File: "table/intents.go",

@@ -1,0 +1,342 @@
+package integration
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// mark is an entity that is moved.
+type mark struct {
+	Group string
+	ID    int
+	Text  string
+}
+
+var marks = table.Schema[mark]{
+	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(m *mark) *string { return &m.Group }),
+	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(m *mark) *int { return &m.ID }),
+}
+
+// factory is what a process that moves marks has, by its names.
+type factory struct {
+	Connection, Name string
+	ASCII            bool
+
+	acc     *account.Account
+	current *table.Table[mark]
+	old     *archive.Rows
+	mover   *archive.Mover[mark]
+}
+
+// factoryEnv tells a process of this test that it is a worker, and where.
+const factoryEnv = "AZTABLEKIT_FACTORY"
+
+func (f *factory) open(more ...policy.Policy) error {
+	o := &account.Options{}
+	if f.ASCII {
+		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
+	}
+	o.Client.PerRetryPolicies = more
+	var err error
+	if f.acc, err = account.FromConnectionString(f.Connection, o); err != nil {
+		return err
+	}
+	// Deadlines are short, so that what a dead process has announced is seen soon.
+	opt := &table.Options{Common: table.Common{WriteTimeout: 2 * time.Second}}
+	if f.current, err = table.New(f.acc.Tables(), f.Name+"c", marks, opt); err != nil {
+		return err
+	}
+	if f.old, err = archive.ToTable(f.acc.Tables(), f.Name+"o", opt); err != nil {
+		return err
+	}
+	out, err := eventual.NewOutbox(f.acc.Queue(f.Name+"q"), &eventual.OutboxOptions{Common: opt.Common})
+	if err != nil {
+		return err
+	}
+	f.mover, err = archive.New("marks", f.current, f.old, out)
+	return err
+}
+
+func (f *factory) worker() (*eventual.Worker, error) {
+	return eventual.NewWorker(f.acc.Queue(f.Name+"q"), f.acc.Queue(f.Name+"p"), []eventual.Handler{f.mover.Handler()}, &eventual.WorkerOptions{
+		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
+	})
+}
+
+// telling says at which request of a move a process is, before and after.
+type telling struct{ f *factory }
+
+func (t telling) Do(r *policy.Request) (*http.Response, error) {
+	at := t.f.position(r.Raw())
+	fmt.Println("before " + at)
+	resp, err := r.Next()
+	fmt.Println("after " + at)
+	return resp, err
+}
+
+// positions are the requests of a move, in order.
+var positions = []string{"message", "intent", "destination", "entity", "put", "deletion", "end"}
+
+func (f *factory) position(r *http.Request) string {
+	path := r.URL.Path
+	switch {
+	case strings.HasSuffix(path, "/messages"):
+		return "message"
+	case strings.Contains(path, "/messages/"):
+		return "end"
+	case strings.Contains(path, "RowKey='~i|"):
+		return "intent"
+	case strings.Contains(path, f.Name+"o("):
+		return "destination"
+	case strings.Contains(path, f.Name+"c("):
+		return "entity"
+	}
+	b, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(strings.NewReader(string(b)))
+	if strings.Contains(string(b), f.Name+"o") {
+		return "put"
+	}
+	return "deletion"
+}
+
+// workInFactory is what such a process does: it works until its input ends, or until it is killed.
+func workInFactory(text string) int {
+	var f factory
+	err := json.Unmarshal([]byte(text), &f)
+	if err == nil {
+		err = f.open(telling{&f})
+	}
+	if err == nil {
+		var w *eventual.Worker
+		if w, err = f.worker(); err == nil {
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() { io.Copy(io.Discard, os.Stdin); cancel() }()
+			err = w.Run(ctx)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// crew are processes that are killed at chosen positions, and replaced.
+type crew struct {
+	text string
+
+	mu     sync.Mutex
+	kills  int // that are still to come
+	next   int // position of the next one
+	killed map[string]int
+	failed error
+}
+
+// work keeps one process working, until all kills have been made and its input ends.
+func (c *crew) work(ctx context.Context) {
+	for {
+		c.mu.Lock()
+		target := ""
+		if c.kills > 0 {
+			c.kills--
+			target = []string{"before ", "after "}[c.next%2] + positions[c.next/2%len(positions)]
+			c.next++
+		}
+		c.mu.Unlock()
+		at, err := c.life(ctx, target)
+		c.mu.Lock()
+		if at != "" {
+			c.killed[at]++
+		} else if target != "" && ctx.Err() == nil && err == nil {
+			err = fmt.Errorf("a process has ended by itself before it was killed at %s", target)
+		}
+		if err != nil {
+			c.failed = errors.Join(c.failed, err)
+		}
+		c.mu.Unlock()
+		if target == "" || err != nil || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// life is one process. It returns where it was when it was killed.
+func (c *crew) life(ctx context.Context, target string) (at string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(self, "-test.run=^$")
+	cmd.Env = append(os.Environ(), factoryEnv+"="+c.text)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	stop := context.AfterFunc(ctx, func() { in.Close() })
+	defer stop()
+	last := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if last = lines.Text(); last == target {
+			cmd.Process.Signal(syscall.SIGKILL)
+			break
+		}
+	}
+	io.Copy(io.Discard, out)
+	err = cmd.Wait()
+	var ee *exec.ExitError
+	if errors.As(err, &ee) && !ee.Exited() {
+		return last, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, errs.String())
+	}
+	return "", err
+}
+
+// TestKill: processes that move entities are killed by the system, again and again, at each request of a move: every entity is archived,
+// once, and nothing else is left.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	entities, kills := 300, 50
+	if testing.Short() {
+		entities, kills = 60, 14
+	}
+	for _, b := range backends {
+		if b.Name() != "azurite" && !testing.Short() {
+			continue
+		}
+		e := newEnv(t, b)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		f := &factory{Connection: b.ConnectionString(), Name: e.fresh(), ASCII: b.Name() == "azurite"}
+		e.must(f.open())
+		own, err := f.worker()
+		e.must(err)
+		e.must(errors.Join(f.current.Ensure(ctx), f.old.Ensure(ctx), own.Ensure(ctx)))
+		text, err := json.Marshal(f)
+		e.must(err)
+
+		start := time.Now()
+		c := &crew{text: string(text), kills: kills, killed: map[string]int{}}
+		working, ends := context.WithCancel(ctx)
+		defer ends()
+		var crew sync.WaitGroup
+		for range 4 {
+			crew.Go(func() { c.work(working) })
+		}
+		for i := range entities {
+			x, err := f.current.Insert(ctx, &mark{fmt.Sprint("g", i%20), i, fmt.Sprint("text ", i)})
+			e.must(err)
+			e.must(f.mover.Archive(ctx, x))
+		}
+		// There is work for the processes until the last of them was killed.
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		more := entities
+		for left := 1; left > 0; {
+			select {
+			case <-ctx.Done():
+				e.Fatalf("%d messages are left after a minute", left)
+			case <-tick.C:
+			}
+			due := kills
+			c.mu.Lock()
+			for _, n := range c.killed {
+				due -= n
+			}
+			c.mu.Unlock()
+			left, err = own.Backlog(ctx)
+			e.must(err)
+			if left == 0 && due > 0 {
+				x, err := f.current.Insert(ctx, &mark{"more", more, fmt.Sprint("text ", more)})
+				e.must(err)
+				e.must(f.mover.Archive(ctx, x))
+				more++
+				left = 1
+			}
+		}
+		ends()
+		crew.Wait()
+		e.must(c.failed)
+		archived(e, f, more)
+		var histogram []string
+		total := 0
+		for at, n := range c.killed {
+			histogram = append(histogram, fmt.Sprintf("%s: %d", at, n))
+			total += n
+		}
+		slices.Sort(histogram)
+		if total != kills || len(c.killed) < min(kills, 2*len(positions)) {
+			t.Errorf("%d were killed, at %d positions", total, len(c.killed))
+		}
+		t.Logf("%d entities were moved by processes of which %d were killed, in %v, and %d more to have work for all: %s", entities, total, time.Since(start).Round(time.Second/10), more-entities, strings.Join(histogram, ", "))
+	}
+}
+
+// archived tells whether all marks are in the archive, each once and whole, and nothing is left to do.
+func archived(e *env, f *factory, n int) {
+	ctx := context.Background()
+	for x, err := range f.current.List(ctx, table.Query[mark]{TableScan: true}) {
+		e.must(err)
+		e.Errorf("%v is not moved", x.Key)
+	}
+	seen := map[int]int{}
+	rows, err := table.New(f.acc.Tables(), f.Name+"o", table.Schema[table.Row]{}, nil)
+	e.must(err)
+	for x, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
+		e.must(err)
+		var id int
+		_, err = fmt.Sscanf(x.Key.RowKey(), "m_%06d~", &id)
+		e.must(err)
+		seen[id]++
+		if text, _ := x.Value.Get("Text"); text != fmt.Sprint("text ", id) {
+			e.Errorf("%v is %v", x.Key, text)
+		}
+	}
+	for id := range n {
+		if seen[id] != 1 {
+			e.Errorf("%d is there %d times", id, seen[id])
+		}
+	}
+	if len(seen) != n {
+		e.Errorf("%d are archived, not %d", len(seen), n)
+	}
+	for _, q := range []string{"q", "p"} {
+		props, err := f.acc.Queue(f.Name+q).GetProperties(ctx, nil)
+		e.must(err)
+		if n := *props.ApproximateMessagesCount; n != 0 {
+			e.Errorf("%d messages are left in %s", n, q)
+		}
+	}
+}

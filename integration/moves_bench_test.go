@@ -1,0 +1,162 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// BenchmarkMoves asks Azurite for 50 moves a second, for ten seconds, with four workers: how long each takes from the request to
+// the archive, and how many are waiting. Beside it, at the same rate, the guide's way, which loses what is written in between: a
+// message with the key, a copy, a deletion. The ratio is that of the two.
+//
+//	go test -run='^$' -bench=Moves -benchtime=1x ./integration
+func BenchmarkMoves(b *testing.B) {
+	if testing.Short() {
+		b.Skip("-short: starts Azurite")
+	}
+	const rate, moves = 50, 500
+	service := backends[len(backends)-1]
+	for range b.N {
+		guide := pacedMoves(b, service, rate, moves, false)
+		ours := pacedMoves(b, service, rate, moves, true)
+		b.ReportMetric(float64(ours.p99.Milliseconds()), "p99-ms")
+		b.ReportMetric(float64(guide.p99.Milliseconds()), "guide-p99-ms")
+		b.ReportMetric(float64(ours.p50)/float64(guide.p50), "p50/guide")
+		b.ReportMetric(float64(ours.backlog), "backlog")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+type pace struct {
+	p50, p99 time.Duration
+	backlog  int
+}
+
+// pacedMoves moves entities at a rate.
+func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pace) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	f := &factory{Connection: service.ConnectionString(), Name: fmt.Sprintf("b%d%x", serial.Add(1), time.Now().UnixNano()), ASCII: service.Name() == "azurite"}
+	must(f.open())
+	first, err := f.worker()
+	must(err)
+	must(errors.Join(f.current.Ensure(ctx), f.old.Ensure(ctx), first.Ensure(ctx)))
+	var all []*table.Entity[mark]
+	for i := range moves {
+		e, err := f.current.Insert(ctx, &mark{fmt.Sprint("g", i%20), i, "text"})
+		must(err)
+		all = append(all, e)
+	}
+	var mu sync.Mutex
+	asked, took := map[string]time.Time{}, []time.Duration{}
+	moved := make(chan struct{}, moves)
+	done := func(key string) {
+		mu.Lock()
+		defer mu.Unlock()
+		took = append(took, time.Since(asked[key]))
+		moved <- struct{}{}
+	}
+
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var workers sync.WaitGroup
+	for range 4 {
+		if ours {
+			h := f.mover.Handler()
+			move := h.Handle
+			h.Handle = func(ctx context.Context, j eventual.Job) error {
+				err := move(ctx, j)
+				if err == nil {
+					done(j.Effect.RowKey)
+				}
+				return err
+			}
+			w, err := eventual.NewWorker(f.acc.Queue(f.Name+"q"), f.acc.Queue(f.Name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+			must(err)
+			workers.Go(func() { w.Run(working) })
+		} else {
+			workers.Go(func() { f.asInTheGuide(working, done) })
+		}
+	}
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	var asking sync.WaitGroup
+	for i, e := range all {
+		<-tick.C
+		asking.Go(func() {
+			mu.Lock()
+			asked[e.Key.RowKey()] = time.Now()
+			mu.Unlock()
+			if ours {
+				must(f.mover.Archive(ctx, e))
+				return
+			}
+			_, err := f.acc.Queue(f.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
+			must(err)
+		})
+		if i%rate == rate-1 {
+			n, err := first.Backlog(ctx)
+			must(err)
+			p.backlog = max(p.backlog, n)
+		}
+	}
+	asking.Wait()
+	for range moves {
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			b.Fatal("they are not moved in a minute")
+		}
+	}
+	stop()
+	workers.Wait()
+	slices.Sort(took)
+	p.p50, p.p99 = took[len(took)/2], took[len(took)*99/100]
+	return p
+}
+
+// asInTheGuide is a worker of the guide's.
+func (f *factory) asInTheGuide(ctx context.Context, done func(string)) {
+	q := f.acc.Queue(f.Name + "q")
+	from, to := f.acc.Tables().NewClient(f.Name+"c"), f.acc.Tables().NewClient(f.Name+"o")
+	for ctx.Err() == nil {
+		got, err := q.DequeueMessage(ctx, nil)
+		if err != nil || len(got.Messages) == 0 {
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		m := got.Messages[0]
+		group, key, _ := strings.Cut(*m.MessageText, "/")
+		e, err := from.GetEntity(ctx, group, key, nil)
+		if err == nil {
+			_, err = to.UpsertEntity(ctx, e.Value, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+		}
+		if err == nil {
+			_, err = from.DeleteEntity(ctx, group, key, nil)
+		}
+		if err == nil {
+			done(key)
+			_, _ = q.DeleteMessage(ctx, *m.MessageID, *m.PopReceipt, nil)
+		}
+	}
+}
