@@ -7,6 +7,7 @@
 //	go run ./patterns -on azurite            on an emulator instead of a service in memory
 //	go run ./patterns -on env                on the account of AZURE_STORAGE_CONNECTION_STRING
 //	go run ./patterns -json                  for programs
+//	go run ./patterns -on env poison list QUEUE, poison replay QUEUE HINTS [OP…], poison drop QUEUE [OP…]
 //
 // The service in memory is package storagetest, and needs nothing but this program. Azurite is started by itself, from npm or
 // Docker, and ends with this program. On an account, tables get a random prefix and are deleted at the end.
@@ -52,7 +53,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	on := flags.String("on", "memory", "the service: memory, azurite (started by itself) or env (AZURE_STORAGE_CONNECTION_STRING)")
 	asJSON := flags.Bool("json", false, "print JSON")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|azurite|env] [-json] [list | run NAME…]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|azurite|env] [-json] [list | run NAME… | poison list|replay|drop QUEUE …]")
 		flags.PrintDefaults()
 	}
 	var words []string
@@ -68,6 +69,13 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	chosen := catalogue
 	switch {
 	case len(words) == 0:
+	case words[0] == "poison":
+		s, err := open(ctx, *on)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		return poison(ctx, s, words[1:], out)
 	case words[0] == "list" && len(words) == 1:
 		return list(out, *asJSON)
 	case words[0] == "run" && len(words) > 1:
@@ -80,7 +88,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			chosen = append(chosen, r)
 		}
 	default:
-		return fmt.Errorf("unknown words %q: list, or run and names", strings.Join(words, " "))
+		return fmt.Errorf("unknown words %q: list, run and names, or poison", strings.Join(words, " "))
 	}
 	s, err := open(ctx, *on)
 	if err != nil {

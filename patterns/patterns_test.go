@@ -143,7 +143,7 @@ func TestGuide(t *testing.T) {
 
 func TestWrongWords(t *testing.T) {
 	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "")
-	for _, args := range [][]string{{"nonsense"}, {"run"}, {"run", "nonsense"}, {"list", "more"}, {"-on", "mars"}, {"-on", "env"}} {
+	for _, args := range [][]string{{"nonsense"}, {"run"}, {"run", "nonsense"}, {"list", "more"}, {"-on", "mars"}, {"poison"}, {"poison", "list"}, {"poison", "bury", "q"}, {"poison", "replay", "q"}, {"-on", "env"}} {
 		var out bytes.Buffer
 		if err := command(context.Background(), args, &out); err == nil || out.Len() > 0 {
 			t.Errorf("%q: %v, %s", args, err, out.Bytes())

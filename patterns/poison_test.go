@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestPoison: what workers have given up is listed, dropped and replayed.
+func TestPoison(t *testing.T) {
+	ctx := context.Background()
+	server := storagetest.New(nil)
+	cs, err := server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
+	acc, err := account.FromConnectionString(cs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := table.New(acc.Tables(), "articles", articles, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := eventual.NewOutbox(acc.Queue("hints"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := plain.With(out, eventual.OnChange("search", Due))
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := eventual.Kind("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
+	w, err := eventual.NewWorker(acc.Queue("hints"), acc.Queue("poison"), []eventual.Handler{never}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(plain.Ensure(ctx), w.Ensure(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := insert(ctx, all, &Article{"News", i, "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	listed := string(run(t, "-on", "env", "poison", "list", "poison"))
+	ops := regexp.MustCompile(`[0-9A-Z]{26}`).FindAllString(listed, -1)
+	if len(ops) != 3 || strings.Count(listed, "articles News") != 3 || strings.Count(listed, "search: handler after 1 attempts") != 3 || !strings.HasSuffix(listed, "3 messages in poison\n") {
+		t.Fatal(listed)
+	}
+	for _, c := range []struct {
+		words []string
+		says  string
+	}{
+		{[]string{"drop", "poison", ops[0]}, "1 messages dropped from poison\n"},
+		{[]string{"replay", "poison", "hints", ops[1]}, "1 messages from poison to hints\n"},
+		{[]string{"replay", "poison", "hints"}, "1 messages from poison to hints\n"},
+		{[]string{"drop", "poison"}, "0 messages dropped from poison\n"},
+	} {
+		if got := string(run(t, append([]string{"-on", "env", "poison"}, c.words...)...)); got != c.says {
+			t.Errorf("%v: %s", c.words, got)
+		}
+	}
+	if n := len(server.Messages("hints")); n != 2 {
+		t.Error(n)
+	}
+}
