@@ -3,6 +3,10 @@
 //
 //   - keys: PartitionKeys and RowKeys that sort, stay apart and can be read back
 //   - table: typed entities, queries and writes in one table
+//   - index: secondary indexes, lists, details and summaries in the partition of their entities
+//   - eventual: what follows from writes elsewhere, by a queue, whoever crashes
+//   - archive: entities that move to another table, and back
+//   - storagetest: the services in memory, for tests
 //   - account: the SDK's clients for a storage account, configured as the library asks
 //
 // The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run

@@ -80,4 +80,6 @@ var suite = map[string]func(*env){
 	"maintained":              maintained,
 	"exact":                   exact,
 	"bulk":                    bulk,
+	"effects":                 effects,
+	"moves":                   moves,
 }
