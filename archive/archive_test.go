@@ -3,8 +3,12 @@ package archive_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -57,3 +61,65 @@ func TestRequests(t *testing.T) {
 	}
 	expect(t, "to find nothing", s.Count(), "2 get, 1 query")
 }
+
+// TestRefusals: what cannot be is told before anything is written, with the field's name and the limit.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	h, s := opened(t, nil)
+	var ve *table.ValueError
+	self, err := archive.ToTable(h.acc.Tables(), "Current", nil)
+	check(err)
+	var none *archive.Rows
+	for what, err := range map[string]error{
+		"no kind":           errorOf(archive.New("", h.current, h.old, h.out)),
+		"no table":          errorOf(archive.New[clerk]("k", nil, h.old, h.out)),
+		"no destination":    errorOf(archive.New("k", h.current, nil, h.out)),
+		"a nil destination": errorOf(archive.New("k", h.current, none, h.out)),
+		"the table itself":  errorOf(archive.New("k", h.current, self, h.out)),
+	} {
+		if !errors.As(err, &ve) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if m, err := archive.New("k", h.current, h.old, nil); err != nil {
+		t.Error(err)
+	} else if e := hire(h, s, 1); !errors.Is(m.Archive(ctx, e), table.ErrNoOutbox) {
+		t.Error("it is asked for without an outbox")
+	}
+	s.Count()
+
+	rows, err := table.New(h.acc.Tables(), "current", table.Schema[table.Row]{}, nil)
+	check(err)
+	m, err := archive.New("rows", rows, h.old, h.out)
+	check(err)
+	long := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(strings.Repeat("x", 500)))}
+	large := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("large"))}
+	for i := range 15 {
+		check(large.Set(fmt.Sprint("P", i), strings.Repeat("x", 32<<10)))
+	}
+	for n := 32 << 10; ; n-- { // as much as there is room for
+		check(large.Set("Rest", strings.Repeat("x", n)))
+		if rows.InsertOp(large).Err() == nil {
+			break
+		}
+	}
+	many := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("many"))}
+	for i := range 251 { // and _op; with _life there is no room for anything else
+		check(many.Set(fmt.Sprint("P", i), int64(i)))
+	}
+	for _, r := range []*table.Row{long, large, many} {
+		e, err := rows.Insert(ctx, r)
+		check(err)
+		s.Count()
+		var le *table.LimitError
+		if err := m.Archive(ctx, e); !errors.As(err, &le) {
+			t.Errorf("%.10s: %v", r.Key.RowKey(), err)
+		}
+		if got := s.Count(); got != "none" {
+			t.Error(got)
+		}
+	}
+}
+
+func errorOf[X any](_ X, err error) error { return err }

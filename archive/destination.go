@@ -49,6 +49,12 @@ type Destination interface {
 	Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error]
 }
 
+// Checker is a destination that can tell beforehand what it can never keep.
+type Checker interface {
+	// Check returns what Put will say of k, if that can be seen without a request.
+	Check(k *Kept) error
+}
+
 // Lister is a destination that can list what it keeps.
 type Lister interface {
 	// List yields what is kept of a partition's entities, with rows.

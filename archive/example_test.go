@@ -83,7 +83,9 @@ func ExampleRows() {
 	row := &table.Row{Key: k}
 	check(row.Set("LastName", "Jones"))
 	id := archive.ID{Key: k, Life: "0123456789ABCDEF"}
-	check(old.Put(ctx, &archive.Kept{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}, ""))
+	it := &archive.Kept{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}
+	check(old.Check(it)) // no request
+	check(old.Put(ctx, it, ""))
 
 	kept, err := old.Get(ctx, id)
 	check(err)

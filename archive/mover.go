@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -47,7 +48,10 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 	if err != nil {
 		return fail(err)
 	}
-	asking, err := from.With(nil, &asks[T]{kind})
+	if r, is := to.(*Rows); is && strings.EqualFold(r.rows.Name(), from.Name()) {
+		return fail(&table.ValueError{Field: "to", Reason: "is the table itself"})
+	}
+	asking, err := from.With(nil, &asks[T]{kind, to})
 	if err != nil {
 		return fail(err)
 	}
@@ -71,7 +75,10 @@ func effect(p *table.Plan, kind string, of payload) error {
 }
 
 // asks adds a move to the touch of an entity.
-type asks[T any] struct{ kind string }
+type asks[T any] struct {
+	kind string
+	to   Destination
+}
 
 func (a *asks[T]) Name() string { return a.kind }
 func (a *asks[T]) MaxRows() int { return 0 }
@@ -80,8 +87,20 @@ func (a *asks[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T])
 	if c.New == nil {
 		return nil
 	}
+	if to, is := a.to.(Checker); is {
+		row, err := c.Row()
+		if err != nil {
+			return err
+		}
+		if err := to.Check(&Kept{ID: ID{c.Key, c.Life()}, Row: row, Moves: []string{someOp}}); err != nil {
+			return err
+		}
+	}
 	return effect(p, a.kind, payload{Life: c.Life()})
 }
+
+// someOp is as long as the name of any write.
+var someOp = strings.Repeat("0", 26)
 
 // Archive asks for an entity to be moved, if it is still as e was read, and renews e. A worker moves it, with what others have
 // written to it meanwhile; until then it is where it was, then in both places for a moment, and never in none. Whoever deletes it in
@@ -89,7 +108,7 @@ func (a *asks[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T])
 //
 // Requests: 3, and 1 more where e is not the whole row; the worker's are 7. To ask twice does no harm. Errors: those of
 // [table.Table.Touch], table.ErrChanged and table.ErrNotFound among them; table.ErrOutbox where the queue does not take the
-// request: then nothing was done.
+// request: then nothing was done; *table.LimitError for what the destination can never keep, where it can tell ([Checker]).
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	if err := m.asking.Touch(ctx, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)

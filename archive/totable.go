@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -21,6 +22,7 @@ type Rows struct{ rows *table.Table[table.Row] }
 
 var (
 	_ Destination = (*Rows)(nil)
+	_ Checker     = (*Rows)(nil)
 	_ Lister      = (*Rows)(nil)
 	_ Sweeper     = (*Rows)(nil)
 )
@@ -83,13 +85,31 @@ func kept(row *table.Row) (*Kept, error) {
 	return k, nil
 }
 
+// stored is the row that keeps k.
+func (k *Kept) stored() *table.Row {
+	form, row := formRow, k.Row
+	if row == nil {
+		form, row = formGone, &table.Row{}
+	}
+	return row.Bare().At(k.Key).Copy(k.ID.stored(), strings.Join(append([]string{form}, k.Moves...), " "))
+}
+
+// maxKey is the most UTF-16 code units of a key ('Understanding the Table service data model').
+const maxKey = 512
+
+// Check tells whether a row can be stored: its RowKey is 17 characters longer here, and it has a property more. Errors:
+// *table.LimitError.
+func (d *Rows) Check(k *Kept) error {
+	row := k.stored()
+	if n := len(utf16.Encode([]rune(row.Key.RowKey()))); n > maxKey {
+		return &table.LimitError{Field: "RowKey", Limit: "characters of a key with the life behind it", Got: n, Max: maxKey}
+	}
+	return d.rows.InsertAtOp(row.Key, row).Err()
+}
+
 // Put keeps a row, or that it has gone. 1 request.
 func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
-	id, form, row := k.ID, formRow, k.Row
-	if row == nil {
-		form, row = formGone, &table.Row{Key: id.Key}
-	}
-	row = row.Bare().At(id.Key).Copy(id.stored(), strings.Join(append([]string{form}, k.Moves...), " "))
+	row := k.stored()
 	var op table.Op
 	if version == "" {
 		op = d.rows.InsertAtOp(row.Key, row)
@@ -103,7 +123,7 @@ func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
 	}
 	ops := []table.Op{op}
 	if k.Row == nil {
-		note := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), gonePrefix+id.Life)}
+		note := &table.Row{Key: keys.Stored(k.Key.PartitionKey(), gonePrefix+k.Life)}
 		if err := note.Set("Gone", row.Key.RowKey()); err != nil {
 			return err
 		}

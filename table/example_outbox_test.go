@@ -120,7 +120,9 @@ func ExampleTable_Touch() {
 	check(err)
 	check(leaving.Touch(ctx, e))
 
-	again, err := table.Transact(ctx, leaving.TouchOp(e)) // or with others
+	op := leaving.TouchOp(e) // or with others
+	check(op.Err())          // nothing is wrong with it, as far as can be seen from here
+	again, err := table.Transact(ctx, op)
 	check(err)
 	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
 

@@ -47,6 +47,14 @@ type Op struct {
 	certain func()                    // it is known that it is not
 }
 
+// Err is what is wrong with the operation, as far as can be seen before it is sent.
+func (op Op) Err() error {
+	if op.core == nil {
+		return errNoTable
+	}
+	return op.core.opError(op.verb, op.key, op.usable())
+}
+
 // send is a write on its own: one request.
 func (op Op) send(ctx context.Context) error {
 	if err := op.usable(); err != nil {
