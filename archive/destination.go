@@ -24,13 +24,17 @@ type Kept struct {
 	// remembered, so that a request which is late cannot bring it back.
 	Row *table.Row
 
+	// Kind is the mover's. Movers of several tables, and of several types, may share a destination.
+	Kind string
+
 	// Moves are the names of the moves that have put it.
 	Moves []string
 
 	// Version is another after each Put.
 	Version string
 
-	// Time is that of the last Put, by the destination's clock: of several lives of one key the latest is the newest.
+	// Time is when the row was written last in the table that it comes from, by that table's clock: of several lives of one key the
+	// latest is the newest. It is put and read back.
 	Time time.Time
 }
 
@@ -42,10 +46,10 @@ type Destination interface {
 
 	// Put keeps k if what is kept of its ID still is of a version, "" where nothing ever was. Otherwise it is table.ErrChanged. What
 	// has no row any more may be forgotten after table.IntentRetention, and an hour for clocks that differ. An error that
-	// wraps a *table.LimitError or *table.ValueError says that it can never be kept.
+	// wraps a *table.LimitError, *table.ValueError or *keys.KeyError says that it can never be kept.
 	Put(ctx context.Context, k *Kept, version string) error
 
-	// Lives yields what is kept under a key, with rows, in any order.
+	// Lives yields what is kept under a key, with rows, in any order, of all kinds.
 	Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error]
 }
 
@@ -57,7 +61,7 @@ type Checker interface {
 
 // Lister is a destination that can list what it keeps.
 type Lister interface {
-	// List yields what is kept of a partition's entities, with rows.
+	// List yields what is kept of a partition's entities, with rows, of all kinds.
 	List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error]
 }
 

@@ -22,7 +22,8 @@
 // thousands of orders of several of them, by killing processes; and explored in a model (package internal/model).
 //
 // What is not: a reader sees the entity in both places for a moment, and what it finds in the destination may be a version that is
-// being replaced. Writes that are not by this library, and Upsert by handles without maintainers, take an entity's life from it: a
+// being replaced, or of an entity that was just deleted, until the message of its move is carried out. What others keep in an entity, as
+// details of package index, is as it was when it comes back. Writes that are not by this library, and Upsert by handles without maintainers, take an entity's life from it: a
 // move that was asked for before then leaves it where it is.
 //
 // # How

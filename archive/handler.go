@@ -64,7 +64,15 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	case err != nil:
 		return err
 	}
-	put, version := &Kept{ID: id, Row: row.Bare()}, ""
+	e, err := m.from.Entity(row)
+	var newer *table.VersionError
+	switch {
+	case errors.As(err, &newer):
+		return err // a worker of another release knows it
+	case err != nil:
+		return eventual.Poison(err) // no program knows what derives from it
+	}
+	put, version := &Kept{ID: id, Kind: m.kind, Row: row.Bare(), Time: row.Timestamp}, ""
 	if there != nil {
 		put.Moves, version = there.Moves, there.Version
 	}
@@ -73,10 +81,6 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	}
 	if err := m.put(ctx, put, version); err != nil {
 		return err
-	}
-	e, err := m.from.Entity(row)
-	if err != nil {
-		return eventual.Poison(err) // no program knows what derives from it
 	}
 	err = m.from.Settling(j.Intent, j.Index).Delete(ctx, e)
 	if errors.Is(err, table.ErrNotFound) {
@@ -90,10 +94,11 @@ func (m *Mover[T]) put(ctx context.Context, k *Kept, version string) error {
 	err := m.to.Put(ctx, k, version)
 	var le *table.LimitError
 	var ve *table.ValueError
+	var ke *keys.KeyError
 	switch {
 	case errors.Is(err, table.ErrChanged):
 		return errAgain
-	case errors.As(err, &le), errors.As(err, &ve):
+	case errors.As(err, &le), errors.As(err, &ve), errors.As(err, &ke):
 		return eventual.Poison(err)
 	}
 	return err
@@ -104,7 +109,7 @@ func (m *Mover[T]) put(ctx context.Context, k *Kept, version string) error {
 // was put into the destination is withdrawn; also where nothing is there yet, for it may be on its way.
 func (m *Mover[T]) left(ctx context.Context, id ID, there *Kept, j eventual.Job) error {
 	if there == nil {
-		return m.put(ctx, &Kept{ID: id, Moves: []string{j.Op}}, "")
+		return m.put(ctx, &Kept{ID: id, Kind: m.kind, Moves: []string{j.Op}}, "")
 	}
 	intents := m.from.Intents()
 	own, err := intents.Get(ctx, j.Partition, j.Op)
@@ -120,7 +125,12 @@ func (m *Mover[T]) left(ctx context.Context, id ID, there *Kept, j eventual.Job)
 	case over:
 		return nil // by another move
 	}
-	return m.put(ctx, &Kept{ID: there.ID, Moves: there.Moves}, there.Version)
+	return m.put(ctx, there.gone(), there.Version)
+}
+
+// gone is what is left of it.
+func (k *Kept) gone() *Kept {
+	return &Kept{ID: k.ID, Kind: k.Kind, Moves: k.Moves, Time: k.Time}
 }
 
 // over tells whether one of the moves that have put something, but for one, has moved it: it has settled its effect, or did so long
@@ -157,10 +167,11 @@ func (m *Mover[T]) forget(ctx context.Context, id ID, _ eventual.Job) error {
 	if err != nil || there == nil || there.Row == nil {
 		return err
 	}
-	return m.put(ctx, &Kept{ID: id, Moves: there.Moves}, there.Version)
+	return m.put(ctx, there.gone(), there.Version)
 }
 
-// sweep deletes what is kept so that late requests meet it, and that none is late enough to meet any more.
+// sweep deletes what is kept so that late requests meet it, and that none is late enough to meet any more. 1 request for each restore
+// that is over, besides those of any sweep.
 func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
 	if s, is := m.to.(Sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {
@@ -170,10 +181,10 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 	rows := m.from.Untyped(false)
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for row, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(restoredPrefix, restoredPrefix+"\x7f")}) {
-			if err == nil && !row.Timestamp.Before(before) {
-				continue
-			}
 			if err == nil {
+				if kind, _ := row.Get(kindProperty); kind != m.kind || !row.Timestamp.Before(before) {
+					continue // young, or another mover's
+				}
 				var there bool
 				if there, err = m.stillThere(ctx, row); there {
 					continue

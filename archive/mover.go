@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -32,8 +33,8 @@ var (
 )
 
 // New makes a mover. kind names its effects, and must be the same in all programs that move between these two; from is the table
-// with its maintainers, so that indexes go with the entities; outbox announces the moves to workers, and may be nil where from has
-// one. It sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
+// with its maintainers, so that indexes go with the entities, up to 97 rows for one; outbox announces the moves to workers, and may be
+// nil where from has one. It sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
 func New[T any](kind string, from *table.Table[T], to Destination, outbox table.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
@@ -48,11 +49,14 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 	if err != nil {
 		return fail(err)
 	}
-	if r, is := to.(*Rows); is && strings.EqualFold(r.rows.Name(), from.Name()) {
+	if r, is := to.(*Rows); is && table.Same(r.rows, from) {
 		return fail(&table.ValueError{Field: "to", Reason: "is the table itself"})
 	}
 	asking, err := from.With(nil, &asks[T]{kind, to})
 	if err != nil {
+		return fail(err)
+	}
+	if _, err := from.With(nil, &restores[T]{kind: kind}); err != nil { // what goes must be able to come back
 		return fail(err)
 	}
 	return &Mover[T]{kind, from, asking, to}, nil
@@ -92,22 +96,26 @@ func (a *asks[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T])
 		if err != nil {
 			return err
 		}
-		if err := to.Check(&Kept{ID: ID{c.Key, c.Life()}, Row: row, Moves: []string{someOp}}); err != nil {
+		if err := to.Check(&Kept{ID: ID{c.Key, c.Life()}, Kind: a.kind, Row: row, Moves: []string{someOp}, Time: sometime}); err != nil {
 			return err
 		}
 	}
 	return effect(p, a.kind, payload{Life: c.Life()})
 }
 
-// someOp is as long as the name of any write.
-var someOp = strings.Repeat("0", 26)
+// someOp and sometime are as long as any name and time of a write.
+var (
+	someOp   = strings.Repeat("0", 26)
+	sometime = time.Date(2000, 1, 1, 0, 0, 0, 1, time.UTC)
+)
 
 // Archive asks for an entity to be moved, if it is still as e was read, and renews e. A worker moves it, with what others have
 // written to it meanwhile; until then it is where it was, then in both places for a moment, and never in none. Whoever deletes it in
 // between has deleted it: it is then not in the destination either, in the end.
 //
 // Requests: 3, and 1 more where e is not the whole row; the worker's are 7. To ask twice does no harm. Errors: those of
-// [table.Table.Touch], table.ErrChanged and table.ErrNotFound among them; table.ErrOutbox where the queue does not take the
+// [table.Table.Touch], table.ErrChanged, table.ErrNotFound and, for a row of an older version, table.ErrOldVersion among them;
+// table.ErrNoOutbox where there is none; table.ErrOutbox where the queue does not take the
 // request: then nothing was done; *table.LimitError for what the destination can never keep, where it can tell ([Checker]).
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	if err := m.asking.Touch(ctx, e); err != nil {
@@ -118,7 +126,8 @@ func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 
 // Find reads an entity wherever it is. archived tells that it comes from the destination: it has no ETag then, and cannot be written
 // by; see Restore. Of several lives there it is the newest. 1 request where it was not moved, 2 where it was, and 3 where it is
-// nowhere: table.ErrNotFound.
+// nowhere: table.ErrNotFound. What others restore and archive again while it looks may be missed; and what is found in the destination may
+// be of an entity whose move is under way, or that was deleted meanwhile.
 func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	fail := func(err error) (*table.Entity[T], bool, error) {
 		return nil, false, fmt.Errorf("archive: Find: %w", err)
@@ -150,15 +159,15 @@ func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *Kept, err er
 		if err != nil {
 			return nil, err
 		}
-		if newest == nil || there.Time.After(newest.Time) {
+		if there.Kind == m.kind && (newest == nil || there.Time.After(newest.Time)) {
 			newest = there
 		}
 	}
 	return newest, nil
 }
 
-// Archived yields the entities of a partition that the destination keeps, all lives. Requests are the destination's. Errors:
-// ErrCannotList.
+// Archived yields the entities of a partition that this mover's kind has put into the destination, all lives. One that cannot be read
+// is an error, and the list goes on. Requests are the destination's. Errors: ErrCannotList; those of Get about the row.
 func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		l, is := m.to.(Lister)
@@ -171,7 +180,14 @@ func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*
 				yield(nil, fmt.Errorf("archive: Archived: %w", err))
 				return
 			}
-			if !yield(m.from.Entity(there.Row)) {
+			if there.Kind != m.kind {
+				continue
+			}
+			e, err := m.from.Entity(there.Row)
+			if err != nil {
+				err = fmt.Errorf("archive: Archived: %w", err)
+			}
+			if !yield(e, err) {
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -11,7 +12,7 @@ import (
 // Restore moves the newest life of a key back: as a new life, so that moves of the old one leave it alone. When it returns, the
 // entity is in its table, with all its columns and what its maintainers derive; a worker deletes it from the destination.
 //
-// Requests: 6, and the worker's 6. Errors: table.ErrNotFound where the destination has none; ErrUnderway where it is not moved yet;
+// Requests: 6, and 1 more for each move that has put it and not moved it; and the worker's 6. Errors: table.ErrNotFound where the destination has none; ErrUnderway where it is not moved yet;
 // table.ErrExists where the table has another entity of that key by now; ErrRestored where another Restore was faster; those of
 // [table.Table.InsertRow].
 func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
@@ -57,6 +58,7 @@ func (m *Mover[T]) archived(ctx context.Context, k keys.Key) (*Kept, error) {
 const (
 	restoredPrefix   = "~l|"
 	restoredProperty = "Restored"
+	kindProperty     = "Kind"
 )
 
 // restores adds to the entity's insertion that its old life is not restored again, and is to be forgotten.
@@ -68,7 +70,7 @@ func (r *restores[T]) MaxRows() int { return 1 }
 func (r *restores[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
 	c.Life() // a new one
 	note := &table.Row{Key: keys.Stored(c.Key.PartitionKey(), restoredPrefix+r.life)}
-	if err := note.Set(restoredProperty, c.Key.RowKey()); err != nil {
+	if err := errors.Join(note.Set(restoredProperty, c.Key.RowKey()), note.Set(kindProperty, r.kind)); err != nil {
 		return err
 	}
 	if err := p.Insert(note, ErrRestored); err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -42,14 +42,17 @@ func (d *Rows) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
 // separator stands between a RowKey and a life. It is in no key that package keys makes.
 const separator = "~"
 
-// The forms of rows here; the names of the moves follow.
+// The forms of rows here; the kind, the time, and the names of the moves follow.
 const (
 	formRow  = "row"
 	formGone = "gone"
 )
 
 // gonePrefix begins the RowKeys of notes that a life has gone, by which Sweep finds what is left of it.
-const gonePrefix = "~l|"
+const (
+	gonePrefix   = "~d|"
+	goneProperty = "Gone"
+)
 
 func (id ID) stored() keys.Key {
 	return keys.Stored(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Life)
@@ -73,12 +76,17 @@ var errForeign = errors.New("archive: a row in the destination is none of a move
 func kept(row *table.Row) (*Kept, error) {
 	primary, is := row.Primary()
 	life, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
-	form, moves, _ := strings.Cut(row.Form(), " ")
-	if !is || !ok || form != formRow && form != formGone {
+	words := strings.Split(row.Form(), " ")
+	if !is || !ok || len(words) < 3 || words[0] != formRow && words[0] != formGone {
 		return nil, fmt.Errorf("%w: %v", errForeign, row.Key)
 	}
-	k := &Kept{ID: ID{primary, life}, Moves: strings.Fields(moves), Version: string(row.ETag), Time: row.Timestamp}
-	if form == formRow {
+	kind, err := url.QueryUnescape(words[1])
+	at, terr := time.Parse(time.RFC3339Nano, words[2])
+	if err != nil || terr != nil {
+		return nil, fmt.Errorf("%w: %v", errForeign, row.Key)
+	}
+	k := &Kept{ID: ID{primary, life}, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
+	if words[0] == formRow {
 		k.Row = row.Bare()
 		k.Row.Key, k.Row.ETag = primary, ""
 	}
@@ -91,7 +99,8 @@ func (k *Kept) stored() *table.Row {
 	if row == nil {
 		form, row = formGone, &table.Row{}
 	}
-	return row.Bare().At(k.Key).Copy(k.ID.stored(), strings.Join(append([]string{form}, k.Moves...), " "))
+	words := append([]string{form, url.QueryEscape(k.Kind), k.Time.UTC().Format(time.RFC3339Nano)}, k.Moves...)
+	return row.Bare().At(k.Key).Copy(k.ID.stored(), strings.Join(words, " "))
 }
 
 // maxKey is the most UTF-16 code units of a key ('Understanding the Table service data model').
@@ -124,7 +133,7 @@ func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
 	ops := []table.Op{op}
 	if k.Row == nil {
 		note := &table.Row{Key: keys.Stored(k.Key.PartitionKey(), gonePrefix+k.Life)}
-		if err := note.Set("Gone", row.Key.RowKey()); err != nil {
+		if err := note.Set(goneProperty, row.Key.RowKey()); err != nil {
 			return err
 		}
 		ops = append(ops, d.rows.UpsertAtOp(note.Key, note, table.ReplaceExisting))
@@ -173,25 +182,22 @@ func (d *Rows) Sweep(ctx context.Context, partition keys.Enc, before time.Time) 
 	if err != nil {
 		return err
 	}
-	var notes []*table.Row
-	for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(gonePrefix, gonePrefix+"\x7f")}) {
-		if err != nil {
-			return err
-		}
-		if row.Timestamp.Before(before) {
-			notes = append(notes, row)
-		}
-	}
-	for some := range slices.Chunk(notes, 50) {
-		var ops []table.Op
-		for _, note := range some {
-			gone, _ := note.Get("Gone")
+	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for note, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(gonePrefix, gonePrefix+"\x7f")}) {
+			if err != nil {
+				yield(table.Op{}, err)
+				return
+			}
+			gone, _ := note.Get(goneProperty)
 			name, _ := gone.(string)
-			ops = append(ops, d.rows.DeleteAnyOp(note.Key), d.rows.DeleteAnyOp(keys.Stored(pk, name)))
+			if !note.Timestamp.Before(before) || name == "" {
+				continue
+			}
+			// The note last: it is what tells of the other.
+			if !yield(d.rows.DeleteAnyOp(keys.Stored(pk, name)), nil) || !yield(d.rows.DeleteAnyOp(note.Key), nil) {
+				return
+			}
 		}
-		if _, err := table.Transact(ctx, ops...); err != nil && !errors.Is(err, table.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
+	}, nil)
+	return err
 }

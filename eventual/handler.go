@@ -19,7 +19,8 @@ type Source interface {
 
 // Handler carries out the effects of one kind of the writes of one table. What it returns settles the effect: nil says that it is
 // done, [Poison] that it never will be, [RetryAfter] that it is to be tried again then; any other error that it is to be tried
-// again after a while, and is poison after WorkerOptions.Attempts.
+// again after a while, and is poison after WorkerOptions.Attempts. One that has met a row of a newer version (*table.VersionError)
+// waits for a worker of another release, as effects of unknown kinds do.
 //
 // An effect is carried out at least once: again where a worker died before it could say that it was done, at the same time where
 // one was slow, and in any order with others. So a handler reads the state of things and makes the rest follow from it, or goes by

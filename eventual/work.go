@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/aztablekit/aztablekit/table"
@@ -132,7 +131,7 @@ func (w *Worker) effects(ctx context.Context, t *known, i *table.Intent, x *leas
 			n++
 			continue
 		}
-		before := slices.Clone(i.Effects)
+		before := i.Version()
 		err := w.handle(ctx, h, Job{Table: h.Table.Name(), Partition: i.Partition, Op: i.Op, Effect: e, Attempt: x.attempt(), Intent: i, Index: n})
 		switch {
 		case errors.Is(err, table.ErrChanged) && ctx.Err() == nil:
@@ -142,16 +141,12 @@ func (w *Worker) effects(ctx context.Context, t *known, i *table.Intent, x *leas
 			n++
 		default:
 			w.count(func(s *Stats) { s.Effects++ })
-			if i.State == table.IntentLive && slices.EqualFunc(before, i.Effects, sameEffect) {
+			if i.Version() == before {
 				n++ // it has not settled it itself
 			}
 		}
 	}
 	return v, false
-}
-
-func sameEffect(a, b table.Effect) bool {
-	return a.Kind == b.Kind && a.Version == b.Version && a.RowKey == b.RowKey && slices.Equal(a.Payload, b.Payload)
 }
 
 // handle calls a handler. A panic is an error.
@@ -173,12 +168,15 @@ func (w *Worker) handle(ctx context.Context, h Handler, j Job) (err error) {
 func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict {
 	var p *poison
 	var r *retry
+	var newer *table.VersionError
 	v := verdict{kind: again, class: ClassAttempts, of: e.Kind, why: err}
 	switch {
 	case context.Cause(ctx) == errStopped:
 		v.kind = later // it was not given its time
 	case errors.As(err, &p):
 		v.kind, v.class = never, ClassHandler
+	case errors.As(err, &newer) && newer.Got > newer.Want:
+		v.kind, v.told, v.class = later, true, ClassUnknown
 	case errors.As(err, &r):
 		v.kind, v.after = later, max(r.after, time.Second)
 	}

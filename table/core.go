@@ -52,6 +52,9 @@ func (c *core) same(other *core) bool {
 	return strings.EqualFold(c.name, other.name) && (c.shared == other.shared || reflect.ValueOf(c.service).Comparable() && c.service == other.service)
 }
 
+// Same tells whether two handles are of the same table, as far as can be known: of one client of the service, by the name.
+func Same[A, B any](a *Table[A], b *Table[B]) bool { return a.core.same(&b.core) }
+
 // span begins the span of a verb.
 func (c *core) span(ctx context.Context, verb string) (context.Context, func(error)) {
 	return runtime.StartSpan(ctx, "aztablekit.Table."+verb, c.tracer, &runtime.StartSpanOptions{

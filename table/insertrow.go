@@ -2,6 +2,9 @@ package table
 
 import (
 	"context"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
@@ -17,6 +20,9 @@ func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *Row) (*Entity[T
 // InsertRowOp is [Table.InsertRow] as part of a transaction. [Stored] gives the entity.
 func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op {
 	fail := func(err error) Op { return Op{core: &t.core, verb: "InsertRow", key: k, err: err} }
+	if strings.HasPrefix(k.RowKey(), belowLibrary) {
+		return fail(keys.Raw(k.RowKey()).Err())
+	}
 	if r == nil || k.Err() != nil {
 		return fail(either(k.Err(), errNil))
 	}
@@ -38,9 +44,12 @@ func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op {
 	if v, ok := any(&e.Value).(*Row); ok {
 		v.Key = k
 	}
-	op := t.insertOp("InsertRow", k, &e.Value)
-	if op.err == nil {
-		op.body, op.err = t.encode(k, &e.Value, e.raw)
+	op := t.op("InsertRow", aztables.TransactionTypeAdd, k)
+	// The key may be one that this library would not make: of a row that others have written, and that was moved.
+	if op.body, op.err = t.encode(k, &e.Value, e.raw); op.err != nil {
+		return op
 	}
-	return op
+	is := &Entity[T]{Value: e.Value, Key: k}
+	op.stored, op.done = is, is.renew
+	return t.maintained(op, true, nil)
 }

@@ -48,6 +48,9 @@ type Intent struct {
 	etag azcore.ETag // of its row
 }
 
+// Version is another after each change of the intent.
+func (i *Intent) Version() string { return string(i.etag) }
+
 // Time is when the write was begun, by the writer's clock.
 func (i *Intent) Time() time.Time { t, _ := opTimeOf(i.Op); return t }
 

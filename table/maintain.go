@@ -149,7 +149,9 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 	}
 	row := op.body
 	if op.kind == aztables.TransactionTypeUpdateMerge {
-		row = op.left(op.body)
+		if row, err = edm.Overlay(old, op.body); err != nil {
+			return err // with its life it is too much
+		}
 	}
 	p.planned[op.key.RowKey()] = row
 	return nil

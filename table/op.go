@@ -242,22 +242,23 @@ func (t *Table[T]) TouchOp(e *Entity[T]) Op {
 	if op.err != nil {
 		return op
 	}
+	if e.upgraded {
+		op.err = ErrOldVersion // what is derived would be of the new one
+		return op
+	}
 	w := edm.NewWriter(nil, e.Key.PartitionKey(), e.Key.RowKey())
 	if op.room {
 		reserve(w)
 	}
 	op.body, op.err = w.Finish()
-	old, upgraded := e.raw, e.upgraded
+	old := e.raw
 	op.left = func(body []byte) (raw []byte) {
 		if old != nil {
 			raw, _ = edm.Overlay(old, body)
 		}
 		return raw
 	}
-	op.done = func(etag azcore.ETag, raw []byte) {
-		e.renew(etag, raw)
-		e.upgraded = upgraded // the row is of the version that it was
-	}
+	op.done = func(etag azcore.ETag, raw []byte) { e.renew(etag, raw) }
 	return t.maintained(op, old != nil, old)
 }
 

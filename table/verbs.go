@@ -111,7 +111,7 @@ func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) erro
 }
 
 // Touch writes nothing of e.Value, but lets the maintainers see the row and add what they want, if it is still as e was read: by its
-// ETag, which it renews. 1 request, and 1 more where e is not the whole row. Errors are those of Delete.
+// ETag, which it renews. 1 request, and 1 more where e is not the whole row. Errors are those of Delete, and ErrOldVersion.
 func (t *Table[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.TouchOp(e).send(ctx) }
 
 // MergeAny sets properties of the row under k past any ETag, without reading it. 1 request; idempotent. Errors are those of
