@@ -83,10 +83,17 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err
 	}
 	err = m.from.Settling(j.Intent, j.Index).Delete(ctx, e)
-	if errors.Is(err, table.ErrNotFound) {
-		err = table.ErrChanged
+	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
+		return err
 	}
-	return err // table.ErrChanged: the row or the intent, and the worker reads the intent again
+	// The row has changed, or the intent.
+	switch now, err := m.from.Intents().Get(ctx, j.Partition, j.Op); {
+	case err != nil:
+		return err
+	case now.Version() != j.Intent.Version():
+		return table.ErrChanged // the worker goes on with what it says now
+	}
+	return errAgain
 }
 
 // put keeps something in the destination.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -25,7 +26,7 @@ func (w *Worker) plan(ctx context.Context, t *known, m message) {
 		case err == errHourOver:
 			continue
 		case err != nil:
-			w.opt.Logger.Warn("a clean-up could not be planned", "table", m.Table, "partition", m.Partition, "error", err)
+			w.opt.Logger.Warn("a clean-up could not be planned", "table", m.Table, "partition", m.Partition, "error", wire.Redact(err))
 		}
 		return
 	}
@@ -39,7 +40,7 @@ func (w *Worker) planHour(ctx context.Context, t *known, m message, hour time.Ti
 	if err != nil || is {
 		return err
 	}
-	due := hour.Add(time.Hour + table.IntentRetention + time.Hour + time.Minute)
+	due := hour.Add(time.Hour + table.IntentRetention + 2*time.Hour) // for clocks that differ
 	text := message{Version: version, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
 	if _, err := w.cleanUps.put(ctx, text, due.Sub(w.opt.Now())); err != nil {
 		return err
@@ -50,8 +51,8 @@ func (w *Worker) planHour(ctx context.Context, t *known, m message, hour time.Ti
 	return t.intents.PlanSweep(ctx, m.partition(), hour)
 }
 
-// notes are the hours of partitions whose clean-ups are known to be planned, to save requests.
-type notes struct {
+// hours are those of partitions whose clean-ups are known to be planned, to save requests.
+type hours struct {
 	mu     sync.Mutex
 	all    map[string]bool
 	flight singleflight.Group // for several messages of a partition are worked on at once
@@ -60,7 +61,7 @@ type notes struct {
 const maxNotes = 10_000
 
 // once calls f unless it has succeeded before, as far as is remembered.
-func (n *notes) once(name string, f func() error) error {
+func (n *hours) once(name string, f func() error) error {
 	n.mu.Lock()
 	is := n.all[name]
 	n.mu.Unlock()
@@ -92,14 +93,14 @@ func (w *Worker) cleanUp(ctx context.Context, x *lease) (v verdict) {
 	}
 	partition := m.partition()
 	if _, err := t.intents.Sweep(ctx, partition); err != nil {
-		return verdict{kind: again, class: ClassAttempts, why: err}
+		return verdict{kind: later, own: true, why: err}
 	}
 	before := w.opt.Now().Add(-table.IntentRetention - time.Hour)
 	for _, h := range t.kinds {
 		if h.Sweep == nil {
 			continue
 		}
-		if err := h.Sweep(ctx, partition, before); err != nil {
+		if err := w.guarded(ctx, h.Kind, func(ctx context.Context) error { return h.Sweep(ctx, partition, before) }); err != nil {
 			return verdict{kind: again, class: ClassAttempts, of: h.Kind, why: err}
 		}
 	}

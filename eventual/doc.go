@@ -39,9 +39,10 @@
 //
 // A message is JSON, plain or in base64: {"v":1,"table":"Current","partition":"Sales","op":"01K…"}. It holds no data, and it is not
 // trusted: a worker touches only the tables of its handlers, reads from the intent what is to be done, and knows by the age of the name
-// whether the absence of an intent says anything. Others than writers can put what they want into the queue and make nobody do anything that is not
-// due. A message of an unknown table, kind or version is given back, for a worker of another release, up to an hour, and is poison
-// then; see [PoisonQueue].
+// whether the absence of an intent says anything. Others than writers can put what they want into the queue and make nobody carry out anything that
+// is not due; where they name a write of which there is no intent, a worker stores a marker that it was not done, a small row that is
+// cleaned up with the others. A message of an unknown table, kind or version is given back, for a worker of another release, up to an hour, and is poison
+// then; see [PoisonQueue]. While the tables themselves cannot be reached, messages are given back and never poison.
 //
 // # Clean-up
 //

@@ -23,7 +23,8 @@ type Source interface {
 // waits for a worker of another release, as effects of unknown kinds do.
 //
 // An effect is carried out at least once: again where a worker died before it could say that it was done, at the same time where
-// one was slow, and in any order with others. So a handler reads the state of things and makes the rest follow from it, or goes by
+// one was slow, in any order with others, and again whenever another effect of the same write has failed or waits, for they are
+// settled together. So a handler reads the state of things and makes the rest follow from it, or goes by
 // the job's Op and Effect, which are the same each time. Its context ends when the message is no longer the worker's.
 type Handler struct {
 	Kind   string

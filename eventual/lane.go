@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
 // lane takes messages from a queue and works on several at a time.
@@ -30,11 +32,12 @@ func (l *lane) run(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
+		idle := l.idles() // before it looks: what is worked on now may put a message there
 		// Also where ctx ends meanwhile: what the queue has given must go back.
 		got, err := l.box.get(context.WithoutCancel(ctx), free, l.w.opt.Visibility)
 		if err != nil {
 			err = queueError(err)
-			l.w.opt.Logger.Warn("the queue cannot be read", "error", err)
+			l.w.opt.Logger.Warn("the queue cannot be read", "error", wire.Redact(err))
 			l.w.count(func(s *Stats) { s.Failures++ })
 			if l.once || errors.Is(err, ErrQueueNotFound) {
 				return err
@@ -47,9 +50,10 @@ func (l *lane) run(ctx context.Context) error {
 		case len(got) > 0:
 			pause = l.idle / 16
 			continue
-		case l.once && err == nil && l.rests(ctx):
+		case l.once && err == nil && idle:
 			return nil
 		case l.once && err == nil:
+			l.rest(ctx)
 			continue
 		}
 		timer := time.NewTimer(pause)
@@ -82,20 +86,29 @@ func (l *lane) slots(ctx context.Context) (free int, ok bool) {
 	}
 }
 
-// rests tells whether nothing is worked on. If something is, it waits until one is settled: a message may come of it.
-func (l *lane) rests(ctx context.Context) bool {
+// idles tells whether nothing is worked on.
+func (l *lane) idles() bool {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	return l.hand == 0
+}
+
+// rest waits until something that is worked on is settled, if anything is.
+func (l *lane) rest(ctx context.Context) {
 	l.w.mu.Lock()
 	hand, changed := l.hand, l.w.changed
 	l.w.mu.Unlock()
 	if hand == 0 {
-		return true
+		return
 	}
 	select {
 	case <-ctx.Done():
 	case <-changed:
 	}
-	return false
 }
+
+// errEnded is a handler that ends its goroutine.
+var errEnded = errors.New("eventual: the handler has ended its goroutine")
 
 // begin works on a message.
 func (l *lane) begin(ctx context.Context, d delivery) {
@@ -106,11 +119,15 @@ func (l *lane) begin(ctx context.Context, d delivery) {
 	l.busy.Go(func() {
 		defer l.w.signal(func() { l.hand-- })
 		x := newLease(l.jobs, l.w, l.box, d)
-		v := verdict{kind: later, why: "the worker stops"}
+		x.waits = l.once
+		v := verdict{kind: later, why: errStopped}
+		defer func() { // also where a handler ends the goroutine
+			x.end()
+			x.settle(v)
+		}()
 		if ctx.Err() == nil {
+			v = verdict{kind: again, class: ClassAttempts, why: errEnded}
 			v = l.work(x.ctx, x)
 		}
-		x.end()
-		x.settle(v)
 	})
 }

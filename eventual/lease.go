@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
 // lease is a message while it is the worker's: kept by renewing it at a third of its time, and lost when that is over.
@@ -11,6 +13,8 @@ type lease struct {
 	w   *Worker
 	box box
 	d   delivery
+
+	waits bool // for its partition, rather than going back
 
 	ctx    context.Context // of the handler: over when the message is lost
 	cancel context.CancelCauseFunc
@@ -55,6 +59,8 @@ func (x *lease) keep() {
 			x.cancel(ErrLost)
 			return
 		default:
+			x.w.count(func(s *Stats) { s.Failures++ })
+			x.w.opt.Logger.Warn("a message could not be renewed", "error", wire.Redact(err))
 			next = third / 8
 		}
 	}

@@ -24,8 +24,12 @@ type message struct {
 	Op        string `json:"op,omitempty"`
 	Hour      string `json:"hour,omitempty"`
 
-	// What workers note when they give it back: how many of its deliveries are not to be counted, and since when nobody has known
-	// what to do with it.
+	notes
+}
+
+// notes are what workers note in a message when they give it back: how many of its deliveries are not to be counted, and since when
+// nobody has known what to do with it.
+type notes struct {
 	Uncounted int64      `json:"uncounted,omitempty"`
 	Since     *time.Time `json:"since,omitempty"`
 }
@@ -70,11 +74,19 @@ func plain(text string) string {
 
 // parse reads a message. It is not trusted.
 func parse(text string) (m message, err error) {
-	if json.Unmarshal([]byte(plain(text)), &m) != nil || m.Version < version {
-		return m, errUndecodable
+	b := []byte(plain(text))
+	var of struct {
+		Version int `json:"v"`
 	}
-	if m.Version > version {
+	switch err := json.Unmarshal(b, &of); {
+	case err != nil || of.Version < version:
+		return m, errUndecodable
+	case of.Version > version:
+		_ = json.Unmarshal(b, &m.notes) // they are noted in any version
 		return m, errNewer
+	}
+	if json.Unmarshal(b, &m) != nil {
+		return m, errUndecodable
 	}
 	if m.Table == "" || !canBeKey(m.Partition) || (m.Op == "") == (m.Hour == "") {
 		return m, errUndecodable
@@ -85,7 +97,7 @@ func parse(text string) (m message, err error) {
 // canBeKey tells whether a row can have the text as PartitionKey ('Understanding the Table service data model'), also one that this
 // library would not make.
 func canBeKey(s string) bool {
-	return len(s) <= 1<<10 && s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+	return len(utf16.Encode([]rune(s))) <= 512 && s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r >= 0x7F && r < 0xA0 || strings.ContainsRune("/\\#?", r)
 	})
 }
@@ -100,8 +112,11 @@ func noted(text string, uncounted int64, since *time.Time) string {
 		return text
 	}
 	was := len(all)
-	delete(all, "uncounted")
-	delete(all, "since")
+	for name := range all { // which are read in any case
+		if strings.EqualFold(name, "uncounted") || strings.EqualFold(name, "since") {
+			delete(all, name)
+		}
+	}
 	if uncounted <= 0 && since == nil && was == len(all) {
 		return text
 	}
@@ -115,7 +130,7 @@ func noted(text string, uncounted int64, since *time.Time) string {
 	if err != nil {
 		return text
 	}
-	if s := ascii(string(b)); len(s) <= maxMessage {
+	if s := ascii(string(b)); xmlLength(s) <= maxMessage {
 		return s
 	}
 	return text

@@ -21,7 +21,7 @@ type WorkerOptions struct {
 	Concurrency int
 
 	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. A message
-	// beyond goes back for a second. Defaults to half of Concurrency, and at least 1.
+	// beyond goes back, for a second at first and up to Later. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
 	// Visibility is for how long a message is the worker's, in whole seconds; it is renewed at a third of that while its
@@ -131,6 +131,9 @@ func sorted(handlers []Handler) (map[string]*known, error) {
 		if t == nil {
 			t = &known{intents: h.Table.Intents(), kinds: map[string]Handler{}}
 			tables[name] = t
+		}
+		if !t.intents.Same(h.Table.Intents()) {
+			return fail("is of another table than an earlier one of that name, or of another client")
 		}
 		if _, is := t.kinds[h.Kind]; is {
 			return fail(fmt.Sprintf("is the second of kind %q for its table", h.Kind))

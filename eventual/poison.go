@@ -3,6 +3,7 @@ package eventual
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -38,7 +39,12 @@ func (x *lease) buried(v verdict) string {
 	if s := ascii(string(b)); err == nil && xmlLength(s) <= maxMessage {
 		return s
 	}
-	return x.d.text
+	if xmlLength(x.d.text) <= maxMessage+100 {
+		return x.d.text
+	}
+	r.Message = "" // others have put it there in fewer bytes than it takes here
+	b, _ = json.Marshal(r)
+	return ascii(string(b))
 }
 
 // xmlLength is the length of a text as it is sent.
@@ -89,82 +95,85 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	return &PoisonQueue{box{queue, opt.Retry.TryTimeout}, opt}, nil
 }
 
-// List yields the messages that there are, once each, and leaves them where they are; they are hidden from others for a minute
-// while it runs, and again visible when it ends. 1 request for each 32 messages, and 1 for each message.
+// hold is for how long the messages of a poison queue are hidden from others who look after it.
+const hold = 5 * time.Minute
+
+// ErrIncomplete: it took so long to look at the messages that they came back; there may be some that were not seen.
+var ErrIncomplete = errors.New("eventual: not all messages may have been seen")
+
+// List yields the messages that there are, once each, and leaves them where they are; they are hidden from others while it runs, for 5
+// minutes at most. 1 request for each 32 messages, and 1 for each message. Errors: ErrQueueNotFound, ErrIncomplete.
 func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] {
 	return func(yield func(PoisonMessage, error) bool) {
+		stopped := false
 		err := q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) {
-			if !yield(m, nil) {
+			if stopped = !yield(m, nil); stopped {
 				return false, errEnough
 			}
 			return false, nil
-		})
-		if err != nil {
+		}, nil)
+		if err != nil && !stopped {
 			yield(PoisonMessage{}, err)
 		}
 	}
 }
 
-// Replay puts the messages that match back into the queue of hints, and deletes them here then; it returns how many. If it is
-// interrupted, a message may be in both queues, which does no harm. 2 requests for each, besides those of List.
+// Replay puts the messages that match, all where match is nil, back into the queue of hints, and deletes them here then; it returns
+// how many. What comes back while it runs stays. If it is interrupted, a message may be in both queues, which does no harm. 2 requests for
+// each, besides those of List. Errors are those of List, and *table.ValueError.
 func (q *PoisonQueue) Replay(ctx context.Context, hints Queue, match func(PoisonMessage) bool) (n int, err error) {
+	if wire.Absent(hints) {
+		return 0, fmt.Errorf("eventual: Replay: %w", &table.ValueError{Field: "hints", Reason: "is nil"})
+	}
 	to := box{hints, q.box.try}
+	replayed := map[string]bool{}
 	err = q.each(ctx, func(ctx context.Context, m PoisonMessage) (bool, error) {
-		if !match(m) {
+		if match != nil && !match(m) || replayed[m.Text] {
 			return false, nil
 		}
 		if _, err := to.put(ctx, m.Text, 0); err != nil {
-			return false, err
+			return false, fmt.Errorf("eventual: Replay: %w", queueError(err))
 		}
-		n++
+		replayed[m.Text] = true
 		return true, nil
-	})
+	}, &n)
 	return n, err
 }
 
-// Drop deletes the messages that match, and returns how many. Their effects are never carried out, and their intents stay. 1 request
-// for each, besides those of List.
+// Drop deletes the messages that match, all where match is nil, and returns how many. Their effects are never carried out, and their
+// intents stay. 1 request for each, besides those of List. Errors are those of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
-	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) {
-		if match(m) {
-			n++
-			return true, nil
-		}
-		return false, nil
-	})
+	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
 	return n, err
 }
 
-var errEnough = fmt.Errorf("eventual: enough")
+var errEnough = errors.New("eventual: enough")
 
 // each shows every message once. Those that f does not want to be deleted are given back when all were seen.
-func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMessage) (drop bool, err error)) (err error) {
-	var kept []delivery
-	seen := map[string]bool{}
+func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMessage) (drop bool, err error), deleted *int) (err error) {
+	kept := map[string]delivery{}
 	defer func() {
-		for _, d := range kept {
-			if _, uerr := q.box.update(context.WithoutCancel(ctx), d, d.text, 0); err == nil && uerr != nil && !gone(uerr) {
-				err = fmt.Errorf("eventual: poison queue: %w", uerr)
-			}
-		}
 		if err == errEnough {
 			err = nil
 		}
+		err = errors.Join(err, q.giveBack(context.WithoutCancel(ctx), kept))
 	}()
+	seen, back := map[string]bool{}, false
 	for {
-		got, err := q.box.get(ctx, maxGet, time.Minute)
+		got, err := q.box.get(ctx, maxGet, hold)
 		if err != nil {
 			return fmt.Errorf("eventual: poison queue: %w", queueError(err))
 		}
-		if len(got) == 0 {
-			return nil
+		news := false
+		for _, d := range got {
+			kept[d.id] = d
+			back = back || seen[d.id]
 		}
-		kept = append(kept, got...)
 		for _, d := range got {
 			if seen[d.id] {
-				return nil // it took so long that they come back
+				continue
 			}
-			seen[d.id] = true
+			seen[d.id], news = true, true
 			drop, err := f(ctx, unburied(d))
 			if err != nil {
 				return err
@@ -172,21 +181,32 @@ func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMe
 			if !drop {
 				continue
 			}
-			kept = removed(kept, d.id)
-			if err := q.box.delete(ctx, d); err != nil && !gone(err) {
-				return fmt.Errorf("eventual: poison queue: %w", err)
+			if err := q.box.delete(ctx, d); err != nil {
+				return fmt.Errorf("eventual: poison queue: %w", queueError(err))
 			}
+			delete(kept, d.id)
+			*deleted++
+		}
+		switch {
+		case !news && back:
+			return ErrIncomplete
+		case !news:
+			return nil
 		}
 	}
 }
 
-func removed(all []delivery, id string) (rest []delivery) {
-	for _, d := range all {
-		if d.id != id {
-			rest = append(rest, d)
+// giveBack lets others see messages again. What cannot be given back is seen when its time is over.
+func (q *PoisonQueue) giveBack(ctx context.Context, kept map[string]delivery) error {
+	for _, d := range kept {
+		if time.Now().After(d.until) {
+			continue
+		}
+		if _, err := q.box.update(ctx, d, d.text, 0); err != nil && !gone(err) {
+			return fmt.Errorf("eventual: poison queue: %w", err)
 		}
 	}
-	return rest
+	return nil
 }
 
 // unburied reads a message of the poison queue.

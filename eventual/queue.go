@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // Queue is what is used of a queue: *azqueue.QueueClient is one, whatever options it was made with.
@@ -18,7 +19,6 @@ type Queue interface {
 	GetProperties(context.Context, *azqueue.GetQueuePropertiesOptions) (azqueue.GetQueuePropertiesResponse, error)
 	EnqueueMessage(ctx context.Context, content string, o *azqueue.EnqueueMessageOptions) (azqueue.EnqueueMessagesResponse, error)
 	DequeueMessages(context.Context, *azqueue.DequeueMessagesOptions) (azqueue.DequeueMessagesResponse, error)
-	PeekMessages(context.Context, *azqueue.PeekMessagesOptions) (azqueue.PeekMessagesResponse, error)
 	UpdateMessage(ctx context.Context, messageID, popReceipt, content string, o *azqueue.UpdateMessageOptions) (azqueue.UpdateMessageResponse, error)
 	DeleteMessage(ctx context.Context, messageID, popReceipt string, o *azqueue.DeleteMessageOptions) (azqueue.DeleteMessageResponse, error)
 }
@@ -46,11 +46,11 @@ type delivery struct {
 }
 
 func (b box) call(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: max(b.try, 0)})
-	if b.try <= 0 {
-		return ctx, func() {}
+	try := b.try
+	if try <= 0 {
+		try = table.DefaultTryTimeout // some must be: what is got has to be given back when the worker stops
 	}
-	return context.WithTimeout(ctx, b.try)
+	return context.WithTimeout(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: try}), try)
 }
 
 // put stores a message that never expires, hidden for a while.
@@ -123,6 +123,8 @@ func (b box) delete(ctx context.Context, d delivery) error {
 
 // ensure creates the queue unless it exists.
 func (b box) ensure(ctx context.Context) error {
+	ctx, cancel := b.call(ctx)
+	defer cancel()
 	_, err := b.q.Create(ctx, nil)
 	if queueerror.HasCode(err, queueerror.QueueAlreadyExists) {
 		return nil
@@ -132,6 +134,8 @@ func (b box) ensure(ctx context.Context) error {
 
 // count is about how many messages there are, the hidden ones included.
 func (b box) count(ctx context.Context) (int, error) {
+	ctx, cancel := b.call(ctx)
+	defer cancel()
 	resp, err := b.q.GetProperties(ctx, nil)
 	if err != nil {
 		return 0, wire.Redact(err)

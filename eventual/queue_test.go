@@ -173,7 +173,7 @@ func TestCleanUp(t *testing.T) {
 		write(2)
 		check(w.Drain(ctx))
 		before := intentsOf(s)
-		time.Sleep(5*time.Hour + 54*time.Minute)
+		time.Sleep(6*time.Hour + 54*time.Minute)
 		check(w.Drain(ctx))
 		if got := intentsOf(s); got != before || w.Stats().CleanUps != 0 {
 			t.Error("cleaned up too early:", got, before)

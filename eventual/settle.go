@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
 // settle does with a message what was decided. The handler's context may be over; this has time of its own.
@@ -19,10 +21,8 @@ func (x *lease) settle(v verdict) {
 	switch v.kind {
 	case done:
 		x.over(ctx, v, func() error { return x.box.delete(ctx, x.d) }, func(s *Stats) { s.Done++ }, slog.LevelDebug, "a message is settled")
-	case later:
-		x.back(ctx, v, true)
-	case again:
-		x.back(ctx, v, false)
+	case later, again:
+		x.back(ctx, v)
 	case never:
 		x.bury(ctx, v)
 	}
@@ -33,58 +33,65 @@ func (x *lease) patient(v verdict) verdict {
 	switch now := x.w.opt.Now(); {
 	case v.kind == again && x.attempt() >= x.w.opt.Attempts:
 		v.kind = never
-	case v.kind == later && v.told && now.Sub(x.since(now)) >= x.w.opt.Patience:
+	case v.kind == later && v.told && !v.asked && now.Sub(x.since(now)) >= x.w.opt.Patience:
 		v.kind = never
 	}
 	return v
 }
 
-// since is when nobody knew first what to do with the message. What it says itself is not trusted.
+// since is when nobody knew first what to do with the message. What it says itself is not trusted, and where there is no room for it
+// to say so, it has been so from the first.
 func (x *lease) since(now time.Time) time.Time {
 	m, _ := parse(x.d.text)
 	switch {
-	case m.Since == nil:
-		return now
-	case m.Since.After(now) || m.Since.Before(x.d.inserted):
+	case m.Since == nil && noted(x.d.text, 1, &now) == x.d.text, m.Since != nil && m.Since.Before(x.d.inserted):
 		return x.d.inserted
+	case m.Since == nil || m.Since.After(now):
+		return now
 	}
 	return *m.Since
 }
 
-// back gives a message back for a while. uncounted tells that this attempt is not to be counted.
-func (x *lease) back(ctx context.Context, v verdict, uncounted bool) {
+// back gives a message back for a while.
+func (x *lease) back(ctx context.Context, v verdict) {
 	m, _ := parse(x.d.text)
-	was, since := m.Uncounted, m.Since
-	after, counter := v.after, func(s *Stats) { s.Retried++ }
+	was, since := x.uncounted(), m.Since
+	after, counter, level := v.after, func(s *Stats) { s.Retried++ }, slog.LevelWarn
 	switch {
-	case uncounted:
-		was, counter = max(min(was, x.d.gets-1), 0)+1, func(s *Stats) { s.Later++ }
-		if v.told {
-			now := x.since(x.w.opt.Now().UTC())
-			since = &now
-			after = x.w.opt.Later
+	case v.kind == again:
+		after = x.pause(x.attempt(), x.w.opt.MaxWait)
+		if !v.told {
+			since = nil // what it holds is known
 		}
 	default:
-		after = x.pause()
+		was, counter = was+1, func(s *Stats) { s.Later++ }
+		switch {
+		case v.told:
+			now := x.since(x.w.opt.Now().UTC())
+			since, after = &now, max(after, x.w.opt.Later)
+		case v.own && v.quiet:
+			after = x.pause(int(was), x.w.opt.Later)
+		case v.own:
+			after = x.pause(int(was), x.w.opt.MaxWait)
+		}
 	}
-	if !v.told {
-		since = nil
+	if v.quiet {
+		level = slog.LevelDebug
 	}
 	text := noted(x.d.text, was, since)
 	x.over(ctx, v, func() error {
 		_, err := x.box.update(ctx, x.d, text, after)
 		return err
-	}, counter, slog.LevelWarn, "a message is given back")
+	}, counter, level, "a message is given back")
 }
 
-// pause is how long a message waits before its next attempt: twice as long each time, and shorter by up to a half as its id says,
-// so that those which failed together part.
-func (x *lease) pause() time.Duration {
-	d := x.w.opt.Wait
-	for n := x.attempt(); n > 1 && d < x.w.opt.MaxWait; n-- {
-		d *= 2
+// pause is how long a message waits the n-th time: twice as long each time, and shorter by up to a half as its id says, so that those
+// which failed together part.
+func (x *lease) pause(n int, most time.Duration) time.Duration {
+	d := min(x.w.opt.Wait, most)
+	for ; n > 1 && d < most; n-- {
+		d = min(2*d, most)
 	}
-	d = min(d, x.w.opt.MaxWait)
 	h := fnv.New32a()
 	h.Write([]byte(x.d.id))
 	return d - time.Duration(h.Sum32()%512)*d/1024
@@ -92,12 +99,15 @@ func (x *lease) pause() time.Duration {
 
 // over makes the last request for a message. What it cannot do is done when the message is seen again.
 func (x *lease) over(ctx context.Context, v verdict, f func() error, counter func(*Stats), level slog.Level, text string) {
+	doubt := false // a try that has failed may have been done
 	err := x.w.opt.Retry.Repeat(ctx, func() (bool, error) {
 		err := f()
-		return err != nil && transient(err) && time.Now().Before(x.d.until), err
+		again := err != nil && transient(err)
+		doubt = doubt || again
+		return again && time.Now().Before(x.d.until), err
 	})
 	switch {
-	case err == nil:
+	case err == nil, doubt && gone(err):
 		x.w.count(counter)
 		x.log(level, text, v)
 	case gone(err):
@@ -105,7 +115,7 @@ func (x *lease) over(ctx context.Context, v verdict, f func() error, counter fun
 		x.log(slog.LevelDebug, "a message was settled by others", v)
 	default:
 		x.w.count(func(s *Stats) { s.Failures++ })
-		x.log(slog.LevelWarn, "a message could not be settled, and will be seen again", v, "queue", err)
+		x.log(slog.LevelWarn, "a message could not be settled, and will be seen again", v, "queue", wire.Redact(err))
 	}
 }
 
@@ -118,13 +128,13 @@ func (x *lease) bury(ctx context.Context, v verdict) {
 	})
 	if err != nil {
 		x.w.count(func(s *Stats) { s.Failures++ })
-		x.log(slog.LevelWarn, "the poison queue does not take a message", v, "queue", err)
+		x.log(slog.LevelWarn, "the poison queue does not take a message", v, "queue", wire.Redact(err))
 		return // it will be seen again
 	}
 	x.over(ctx, v, func() error { return x.box.delete(ctx, x.d) }, func(s *Stats) { s.Poisoned++ }, slog.LevelError, "a message is poison")
 }
 
-// log tells of a message, by names alone.
+// log tells of a message, and why: the text of a handler's error is in the log alone.
 func (x *lease) log(level slog.Level, text string, v verdict, more ...any) {
 	args := append([]any{"table", v.m.Table, "partition", v.m.Partition, "op", v.m.Op, "attempt", x.attempt()}, more...)
 	if v.of != "" {
@@ -133,7 +143,9 @@ func (x *lease) log(level slog.Level, text string, v verdict, more ...any) {
 	if v.class != "" {
 		args = append(args, "class", v.class)
 	}
-	if v.why != nil {
+	if err, is := v.why.(error); is {
+		args = append(args, "reason", wire.Redact(err))
+	} else if v.why != nil {
 		args = append(args, "reason", v.why)
 	}
 	x.w.opt.Logger.Log(x.ctx, level, text, args...)

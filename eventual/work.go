@@ -13,12 +13,12 @@ import (
 // outcome is what becomes of a message.
 type outcome int
 
-// The outcomes, worse ones later: of a message with several effects the worst counts.
+// The outcomes. Of a message with several effects the last of these counts: it is poison only when nothing else is to be done.
 const (
 	done outcome = iota
+	never
 	later
 	again
-	never
 )
 
 // verdict is what becomes of a message, and why.
@@ -28,14 +28,24 @@ type verdict struct {
 	why   any
 	after time.Duration // 0: the worker's own pause
 	told  bool          // a worker of another release may know what to do
+	asked bool          // a handler has said when
+	own   bool          // it was no handler's doing, but the worker's own requests', or that its partition is busy
+	quiet bool          // nothing is wrong
 	m     message
 	of    string // the kind of the effect
 }
 
-func (v verdict) worse(o verdict) verdict {
+// and is what becomes of a message of which two things are to be said.
+func (v verdict) and(o verdict) verdict {
+	if v.kind == later && o.kind == later {
+		v.told, v.asked, v.after = v.told || o.told, v.asked || o.asked, max(v.after, o.after)
+		return v
+	}
 	if o.kind > v.kind {
+		o.told = o.told || v.told
 		return o
 	}
+	v.told = v.told || o.told
 	return v
 }
 
@@ -46,16 +56,18 @@ func (w *Worker) work(ctx context.Context, x *lease) (v verdict) {
 	switch {
 	case errors.Is(err, errNewer):
 		return verdict{kind: later, told: true, class: ClassUnknown, why: err}
-	case err != nil || m.Op == "":
+	case err == nil && m.Hour != "":
+		return w.cleanUp(ctx, x) // it was poison, and somebody has put it here
+	case err != nil:
 		return verdict{kind: never, class: ClassUndecodable, why: errUndecodable}
 	}
 	t := w.tables[folded(m.Table)]
 	if t == nil {
 		return verdict{kind: later, told: true, class: ClassUnknown, why: "no handler is registered for its table"}
 	}
-	free, ok := w.enter(m)
+	free, ok := w.enter(ctx, m, x.waits)
 	if !ok {
-		return verdict{kind: later, after: time.Second, why: "its partition is busy"}
+		return verdict{kind: later, own: true, quiet: true, why: "its partition is busy"}
 	}
 	defer free()
 	if v = w.carry(ctx, t, m, x); v.kind == done || v.kind == never {
@@ -64,13 +76,26 @@ func (w *Worker) work(ctx context.Context, x *lease) (v verdict) {
 	return v
 }
 
-// enter takes a slot of a partition.
-func (w *Worker) enter(m message) (leave func(), ok bool) {
+// enter takes a slot of a partition, and may wait for it.
+func (w *Worker) enter(ctx context.Context, m message, waits bool) (leave func(), ok bool) {
+	name := folded(m.Table) + "/" + m.Partition
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	name := folded(m.Table) + "/" + m.Partition
-	if w.of[name] >= w.opt.PerPartition {
-		return nil, false
+	for w.of[name] >= w.opt.PerPartition {
+		if !waits {
+			return nil, false
+		}
+		changed := w.changed
+		w.waiting++
+		w.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		w.mu.Lock()
+		if w.waiting--; ctx.Err() != nil {
+			return nil, false
+		}
 	}
 	w.of[name]++
 	return func() {
@@ -79,6 +104,9 @@ func (w *Worker) enter(m message) (leave func(), ok bool) {
 		if w.of[name]--; w.of[name] == 0 {
 			delete(w.of, name)
 		}
+		if w.waiting > 0 {
+			w.wake()
+		}
 	}, true
 }
 
@@ -86,10 +114,10 @@ func (w *Worker) enter(m message) (leave func(), ok bool) {
 const rounds = 8
 
 // carry carries out what the intent of a write says, until nothing is left of it.
-func (w *Worker) carry(ctx context.Context, t *known, m message, x *lease) verdict {
-	partition := m.partition()
+func (w *Worker) carry(ctx context.Context, t *known, m message, x *lease) (v verdict) {
+	own := func(err error) verdict { return verdict{kind: later, own: true, why: err} } // which is no fault of the message
 	for range rounds {
-		i, err := t.intents.Resolve(ctx, partition, m.Op)
+		i, err := t.intents.Resolve(ctx, m.partition(), m.Op)
 		var ve *table.ValueError
 		var newer *table.VersionError
 		switch {
@@ -100,25 +128,27 @@ func (w *Worker) carry(ctx context.Context, t *known, m message, x *lease) verdi
 		case errors.As(err, &newer):
 			return verdict{kind: later, told: true, class: ClassUnknown, why: err}
 		case err != nil:
-			return verdict{kind: again, class: ClassAttempts, why: err}
+			return own(err)
 		case i.State == table.IntentAborted:
 			return verdict{} // the write was never done
 		}
-		v, changed := w.effects(ctx, t, i, x)
-		if changed {
+		var changed bool
+		if v, changed = w.effects(ctx, t, i, x); changed {
 			continue
 		}
 		if v.kind == done && i.State == table.IntentLive {
-			switch err := t.intents.Close(ctx, i); {
+			// Also where the worker stops: it was carried out.
+			switch err := t.intents.Close(context.WithoutCancel(ctx), i); {
 			case errors.Is(err, table.ErrChanged):
+				v = verdict{kind: again, class: ClassAttempts, why: err}
 				continue
 			case err != nil:
-				return verdict{kind: again, class: ClassAttempts, why: err}
+				return own(err)
 			}
 		}
 		return v
 	}
-	return verdict{kind: again, class: ClassAttempts, why: table.ErrChanged}
+	return v
 }
 
 // effects carries out the effects of an intent. changed tells that it is not any more what it was.
@@ -127,30 +157,36 @@ func (w *Worker) effects(ctx context.Context, t *known, i *table.Intent, x *leas
 		e := i.Effects[n]
 		h, is := t.kinds[e.Kind]
 		if !is || e.Version > h.Version {
-			v = v.worse(verdict{kind: later, told: true, class: ClassUnknown, of: e.Kind, why: "no handler is registered for its kind and version"})
+			v = v.and(verdict{kind: later, told: true, after: w.opt.Later, class: ClassUnknown, of: e.Kind, why: "no handler is registered for its kind and version"})
 			n++
 			continue
 		}
 		before := i.Version()
-		err := w.handle(ctx, h, Job{Table: h.Table.Name(), Partition: i.Partition, Op: i.Op, Effect: e, Attempt: x.attempt(), Intent: i, Index: n})
-		switch {
-		case errors.Is(err, table.ErrChanged) && ctx.Err() == nil:
-			return verdict{}, true
-		case err != nil:
-			v = v.worse(w.judged(ctx, e, err))
-			n++
-		default:
+		err := w.guarded(ctx, h.Kind, func(ctx context.Context) error {
+			return h.Handle(ctx, Job{Table: h.Table.Name(), Partition: i.Partition, Op: i.Op, Effect: e, Attempt: x.attempt(), Intent: i, Index: n})
+		})
+		if err == nil {
 			w.count(func(s *Stats) { s.Effects++ })
 			if i.Version() == before {
 				n++ // it has not settled it itself
 			}
+			continue
 		}
+		j := w.judged(ctx, e, err)
+		if j.kind == again && errors.Is(err, table.ErrChanged) && ctx.Err() == nil {
+			// Of the intent, or of something else that is the handler's own affair.
+			if now, err := t.intents.Get(ctx, i.Partition, i.Op); err == nil && now.Version() != before {
+				return j, true
+			}
+		}
+		v = v.and(j)
+		n++
 	}
 	return v, false
 }
 
-// handle calls a handler. A panic is an error.
-func (w *Worker) handle(ctx context.Context, h Handler, j Job) (err error) {
+// guarded calls a handler's function. A panic is an error.
+func (w *Worker) guarded(ctx context.Context, kind string, f func(context.Context) error) (err error) {
 	if w.opt.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.opt.Timeout)
@@ -158,10 +194,10 @@ func (w *Worker) handle(ctx context.Context, h Handler, j Job) (err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the handler of kind %q panicked: %v\n%s", h.Kind, r, debug.Stack())
+			err = fmt.Errorf("the handler of kind %q panicked: %v\n%s", kind, r, debug.Stack())
 		}
 	}()
-	return h.Handle(ctx, j)
+	return f(ctx)
 }
 
 // judged is what becomes of a message whose handler has failed.
@@ -172,20 +208,22 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 	v := verdict{kind: again, class: ClassAttempts, of: e.Kind, why: err}
 	switch {
 	case context.Cause(ctx) == errStopped:
-		v.kind = later // it was not given its time
+		v.kind, v.quiet = later, true // it was not given its time
 	case errors.As(err, &p):
 		v.kind, v.class = never, ClassHandler
 	case errors.As(err, &newer) && newer.Got > newer.Want:
-		v.kind, v.told, v.class = later, true, ClassUnknown
+		v.kind, v.told, v.class, v.after = later, true, ClassUnknown, w.opt.Later
 	case errors.As(err, &r):
-		v.kind, v.after = later, max(r.after, time.Second)
+		v.kind, v.asked, v.after = later, true, max(r.after, time.Second)
 	}
 	return v
 }
 
-// attempt is how often somebody has begun with the message.
-func (x *lease) attempt() int {
+// attempt is how often somebody has begun with the message, this time included.
+func (x *lease) attempt() int { return int(max(x.d.gets-x.uncounted(), 1)) }
+
+// uncounted is how many of its deliveries do not count. The message is not trusted: this one always does.
+func (x *lease) uncounted() int64 {
 	m, _ := parse(x.d.text)
-	// It is not trusted: each delivery counts at most once, and this one always.
-	return int(max(x.d.gets-max(m.Uncounted, 0), 1))
+	return max(min(m.Uncounted, x.d.gets-1), 0)
 }

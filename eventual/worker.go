@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -20,13 +21,14 @@ type Worker struct {
 	hints, poison, cleanUps box
 	tables                  map[string]*known
 	opt                     WorkerOptions
-	planned                 notes
+	planned                 hours
 
 	mu      sync.Mutex
 	running bool
 	paused  bool
 	changed chan struct{} // closed and made anew when a slot becomes free, or Pause and Resume are called
 	of      map[string]int
+	waiting int // for a slot of their partition
 	stats   Stats
 }
 
@@ -46,6 +48,10 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 		return fail(&table.ValueError{Field: "queue", Reason: "is nil"})
 	case wire.Absent(poison):
 		return fail(&table.ValueError{Field: "poison", Reason: "is nil"})
+	case sameQueue(queue, poison):
+		return fail(&table.ValueError{Field: "poison", Reason: "is the queue of the hints"})
+	case sameQueue(queue, opt.CleanUp), sameQueue(poison, opt.CleanUp):
+		return fail(&table.ValueError{Field: "CleanUp", Reason: "must be a queue of its own"})
 	}
 	try := opt.Retry.TryTimeout
 	w := &Worker{hints: box{queue, try}, poison: box{poison, try}, tables: tables, opt: opt, changed: make(chan struct{}), of: map[string]int{}}
@@ -83,13 +89,15 @@ var ErrLost = errors.New("eventual: the message is no longer the worker's")
 // by anything else that ends it. What it cannot reach it tries again, less and less often, and logs.
 //
 // Requests: 1 to get up to 32 messages, but no more than there are handlers free; 1 to read a message's intent, 1 to close it, and
-// 1 to delete the message, besides the handlers' own; while nothing is to be done, 1 every WorkerOptions.Idle; with a clean-up queue 2
-// more for each hour of a partition, and 1 a minute. Errors: ErrQueueNotFound, ErrRunning.
+// 1 to delete the message, besides the handlers' own; 1 for each time that a message is renewed or given back; while nothing is to be
+// done, 1 every WorkerOptions.Idle; with a clean-up queue 1 a minute, and for each hour of a partition 3 to plan its clean-up, 1 for each other
+// worker to see that it is planned, and 4 or more to clean up. Errors: ErrQueueNotFound, ErrRunning.
 func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
 // Drain works until there are no more messages to be seen, and all that it has got are settled: for tests, and for programs that
-// are started now and then. Messages that are hidden are not waited for. Requests and errors are those of Run, and the first
-// error of the queue.
+// are started now and then. Messages that are hidden are not waited for, but for those that it has given back itself because their
+// partition was busy: these it keeps. Requests and errors are those of Run, the first error of the queue, and that of ctx where it is over
+// before.
 func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, once bool) error {
@@ -106,6 +114,7 @@ func (w *Worker) run(ctx context.Context, once bool) error {
 		w.running = false
 	}()
 
+	parent := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -127,6 +136,9 @@ func (w *Worker) run(ctx context.Context, once bool) error {
 		})
 	}
 	both.Wait()
+	if once && failed == nil {
+		failed = parent.Err()
+	}
 	all := make(chan struct{})
 	go func() {
 		for _, l := range lanes {
@@ -150,7 +162,8 @@ func (w *Worker) run(ctx context.Context, once bool) error {
 // errStopped is why a handler's context is over when the worker stops.
 var errStopped = errors.New("eventual: the worker stops")
 
-// Pause lets the worker take no more messages until Resume; those that it has got it goes on with.
+// Pause lets the worker ask for no more messages until Resume; those that it has, and those that are on their way to it, it goes on
+// with.
 func (w *Worker) Pause() { w.signal(func() { w.paused = true }) }
 
 // Resume ends a pause.
@@ -170,8 +183,18 @@ func (w *Worker) signal(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
+	w.wake()
+}
+
+// wake wakes who waits for a change; w.mu is held.
+func (w *Worker) wake() {
 	close(w.changed)
 	w.changed = make(chan struct{})
+}
+
+// sameQueue tells whether two are one client.
+func sameQueue(a, b Queue) bool {
+	return b != nil && reflect.ValueOf(a).Comparable() && a == b
 }
 
 func queueError(err error) error {

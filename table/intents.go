@@ -16,6 +16,9 @@ import (
 // Intents are the intents of a table: what workers read of the writes whose effects they carry out.
 type Intents struct{ core *core }
 
+// Same tells whether two are of the same table, as far as can be known: of one client of the service, by the name.
+func (in *Intents) Same(other *Intents) bool { return in.core.same(other.core) }
+
 // Intents are those of the table.
 func (t *Table[T]) Intents() *Intents { return &Intents{&t.core} }
 
