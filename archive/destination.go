@@ -44,7 +44,8 @@ type Destination interface {
 	// Get reads what is kept of a life: nil if nothing ever was.
 	Get(ctx context.Context, id ID) (*Kept, error)
 
-	// Put keeps k if what is kept of its ID still is of a version, "" where nothing ever was. Otherwise it is table.ErrChanged. What
+	// Put keeps k if what is kept of its ID still is of a version, "" where nothing ever was. Otherwise it is table.ErrChanged. When it
+	// returns, k is stored for good: the row is deleted in its table next. What
 	// has no row any more may be forgotten after table.IntentRetention, and an hour for clocks that differ. An error that
 	// wraps a *table.LimitError, *table.ValueError or *keys.KeyError says that it can never be kept.
 	Put(ctx context.Context, k *Kept, version string) error

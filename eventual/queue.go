@@ -3,8 +3,11 @@ package eventual
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
@@ -60,7 +63,7 @@ func (b box) put(ctx context.Context, text string, hidden time.Duration) (d deli
 	forever, seconds := int32(-1), wholeSeconds(hidden)
 	resp, err := b.q.EnqueueMessage(ctx, text, &azqueue.EnqueueMessageOptions{TimeToLive: &forever, VisibilityTimeout: &seconds})
 	if err != nil {
-		return d, wire.Redact(err)
+		return d, brief(err)
 	}
 	if len(resp.Messages) != 1 || resp.Messages[0].MessageID == nil || resp.Messages[0].PopReceipt == nil {
 		return d, errNoMessage
@@ -78,7 +81,7 @@ func (b box) get(ctx context.Context, n int, visibility time.Duration) (all []de
 	most, seconds := int32(min(n, maxGet)), wholeSeconds(visibility)
 	resp, err := b.q.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &most, VisibilityTimeout: &seconds})
 	if err != nil {
-		return nil, wire.Redact(err)
+		return nil, brief(err)
 	}
 	for _, m := range resp.Messages {
 		if m == nil || m.MessageID == nil || m.PopReceipt == nil {
@@ -106,7 +109,7 @@ func (b box) update(ctx context.Context, d delivery, text string, hidden time.Du
 	seconds := wholeSeconds(hidden)
 	resp, err := b.q.UpdateMessage(ctx, d.id, d.receipt, text, &azqueue.UpdateMessageOptions{VisibilityTimeout: &seconds})
 	if err != nil {
-		return "", wire.Redact(err)
+		return "", brief(err)
 	}
 	if resp.PopReceipt == nil {
 		return "", errNoMessage
@@ -118,7 +121,7 @@ func (b box) delete(ctx context.Context, d delivery) error {
 	ctx, cancel := b.call(ctx)
 	defer cancel()
 	_, err := b.q.DeleteMessage(ctx, d.id, d.receipt, nil)
-	return wire.Redact(err)
+	return brief(err)
 }
 
 // ensure creates the queue unless it exists.
@@ -129,7 +132,7 @@ func (b box) ensure(ctx context.Context) error {
 	if queueerror.HasCode(err, queueerror.QueueAlreadyExists) {
 		return nil
 	}
-	return wire.Redact(err)
+	return brief(err)
 }
 
 // count is about how many messages there are, the hidden ones included.
@@ -138,12 +141,29 @@ func (b box) count(ctx context.Context) (int, error) {
 	defer cancel()
 	resp, err := b.q.GetProperties(ctx, nil)
 	if err != nil {
-		return 0, wire.Redact(err)
+		return 0, brief(err)
 	}
 	if resp.ApproximateMessagesCount == nil {
 		return 0, errNoMessage
 	}
 	return int(*resp.ApproximateMessagesCount), nil
+}
+
+// answer is an error of the queue's, in a line: the SDK's own text is the whole reply.
+type answer struct{ *azcore.ResponseError }
+
+func (a answer) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("the queue answered %d %s", a.StatusCode, a.ErrorCode))
+}
+func (a answer) Unwrap() error { return a.ResponseError }
+
+// brief is an error of a call without secrets, and without what nobody wants to read.
+func brief(err error) error {
+	var re *azcore.ResponseError
+	if errors.As(err, &re) {
+		return answer{re}
+	}
+	return wire.Redact(err)
 }
 
 // gone tells whether a message is not ours any more: it was deleted, or others have got it.

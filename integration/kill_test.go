@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -43,6 +44,8 @@ var marks = table.Schema[mark]{
 type factory struct {
 	Connection, Name string
 	ASCII            bool
+	Target           string // where the process is to be killed, "" for nowhere
+	Times            int64  // how often it comes there
 
 	acc     *account.Account
 	current *table.Table[mark]
@@ -85,15 +88,25 @@ func (f *factory) worker() (*eventual.Worker, error) {
 	})
 }
 
-// telling says at which request of a move a process is, before and after.
-type telling struct{ f *factory }
+// telling says at which request of a move a process is, before and after, when it has come to where it is to be killed, and stays there.
+type telling struct {
+	f    *factory
+	left atomic.Int64 // times that it comes there
+}
 
-func (t telling) Do(r *policy.Request) (*http.Response, error) {
+func (t *telling) Do(r *policy.Request) (*http.Response, error) {
 	at := t.f.position(r.Raw())
-	fmt.Println("before " + at)
+	t.tell("before " + at)
 	resp, err := r.Next()
-	fmt.Println("after " + at)
+	t.tell("after " + at)
 	return resp, err
+}
+
+func (t *telling) tell(at string) {
+	if at == t.f.Target && t.left.Add(-1) == 0 {
+		fmt.Println(at)
+		select {}
+	}
 }
 
 // positions are the requests of a move, in order.
@@ -126,7 +139,9 @@ func workInFactory(text string) int {
 	var f factory
 	err := json.Unmarshal([]byte(text), &f)
 	if err == nil {
-		err = f.open(telling{&f})
+		at := &telling{f: &f}
+		at.left.Store(f.Times)
+		err = f.open(at)
 	}
 	if err == nil {
 		var w *eventual.Worker
@@ -145,7 +160,7 @@ func workInFactory(text string) int {
 
 // crew are processes that are killed at chosen positions, and replaced.
 type crew struct {
-	text string
+	f factory // as each process has it
 
 	mu     sync.Mutex
 	kills  int // that are still to come
@@ -158,14 +173,16 @@ type crew struct {
 func (c *crew) work(ctx context.Context) {
 	for {
 		c.mu.Lock()
-		target := ""
+		f := c.f
 		if c.kills > 0 {
 			c.kills--
-			target = []string{"before ", "after "}[c.next%2] + positions[c.next/2%len(positions)]
+			f.Target = []string{"before ", "after "}[c.next%2] + positions[c.next/2%len(positions)]
+			f.Times = int64(1 + c.next/(2*len(positions))%3)
 			c.next++
 		}
 		c.mu.Unlock()
-		at, err := c.life(ctx, target)
+		target := f.Target
+		at, err := c.life(ctx, f)
 		c.mu.Lock()
 		if at != "" {
 			c.killed[at]++
@@ -183,13 +200,17 @@ func (c *crew) work(ctx context.Context) {
 }
 
 // life is one process. It returns where it was when it was killed.
-func (c *crew) life(ctx context.Context, target string) (at string, err error) {
+func (c *crew) life(ctx context.Context, f factory) (at string, err error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return "", err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
 	cmd := exec.Command(self, "-test.run=^$")
-	cmd.Env = append(os.Environ(), factoryEnv+"="+c.text)
+	cmd.Env = append(os.Environ(), factoryEnv+"="+string(text))
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	in, err := cmd.StdinPipe()
@@ -205,18 +226,14 @@ func (c *crew) life(ctx context.Context, target string) (at string, err error) {
 	}
 	stop := context.AfterFunc(ctx, func() { in.Close() })
 	defer stop()
-	last := ""
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if last = lines.Text(); last == target {
-			cmd.Process.Signal(syscall.SIGKILL)
-			break
-		}
+	if lines := bufio.NewScanner(out); lines.Scan() { // it is there, and waits
+		at = lines.Text()
+		cmd.Process.Signal(syscall.SIGKILL)
 	}
-	io.Copy(io.Discard, out)
 	err = cmd.Wait()
 	var ee *exec.ExitError
-	if errors.As(err, &ee) && !ee.Exited() {
-		return last, nil
+	if errors.As(err, &ee) && !ee.Exited() && at != "" {
+		return at, nil
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, errs.String())
@@ -244,11 +261,8 @@ func TestKill(t *testing.T) {
 		own, err := f.worker()
 		e.must(err)
 		e.must(errors.Join(f.current.Ensure(ctx), f.old.Ensure(ctx), own.Ensure(ctx)))
-		text, err := json.Marshal(f)
-		e.must(err)
-
 		start := time.Now()
-		c := &crew{text: string(text), kills: kills, killed: map[string]int{}}
+		c := &crew{f: *f, kills: kills, killed: map[string]int{}}
 		working, ends := context.WithCancel(ctx)
 		defer ends()
 		var crew sync.WaitGroup
@@ -272,6 +286,10 @@ func TestKill(t *testing.T) {
 			}
 			due := kills
 			c.mu.Lock()
+			if c.failed != nil {
+				defer c.mu.Unlock()
+				e.Fatal(c.failed)
+			}
 			for _, n := range c.killed {
 				due -= n
 			}
@@ -331,6 +349,18 @@ func archived(e *env, f *factory, n int) {
 	}
 	if len(seen) != n {
 		e.Errorf("%d are archived, not %d", len(seen), n)
+	}
+	groups := map[string]bool{}
+	for id := range n {
+		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
+	}
+	for g := range groups {
+		for i, err := range f.current.Intents().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+			e.must(err)
+			if i.State == table.IntentLive {
+				e.Errorf("intent %s of %s is live", i.Op, g)
+			}
+		}
 	}
 	for _, q := range []string{"q", "p"} {
 		props, err := f.acc.Queue(f.Name+q).GetProperties(ctx, nil)

@@ -18,7 +18,8 @@ import (
 
 // BenchmarkMoves asks Azurite for 50 moves a second, for ten seconds, with four workers: how long each takes from the request to
 // the archive, and how many are waiting. Beside it, at the same rate, the guide's way, which loses what is written in between: a
-// message with the key, a copy, a deletion. The ratio is that of the two.
+// message with the key, a copy, a deletion, by four workers that look every 50 ms and do one at a time. The ratio is that of the two's
+// medians.
 //
 //	go test -run='^$' -bench=Moves -benchtime=1x ./integration
 func BenchmarkMoves(b *testing.B) {
@@ -104,12 +105,16 @@ func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pa
 			mu.Lock()
 			asked[e.Key.RowKey()] = time.Now()
 			mu.Unlock()
+			var err error
 			if ours {
-				must(f.mover.Archive(ctx, e))
-				return
+				err = f.mover.Archive(ctx, e)
+			} else {
+				_, err = f.acc.Queue(f.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
 			}
-			_, err := f.acc.Queue(f.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
-			must(err)
+			if err != nil {
+				b.Error(err)
+				cancel()
+			}
 		})
 		if i%rate == rate-1 {
 			n, err := first.Backlog(ctx)

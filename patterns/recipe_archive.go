@@ -42,7 +42,8 @@ var archiving = recipe{
 	problem: `Employee 456 has left and goes from the table Current to the table Archive. There is no transaction over two tables. The guide
 		puts a message into a queue, and a worker copies the row and deletes it: what others change in between is lost, and an employee
 		who comes back is deleted by an old message. Here the request is part of a write, the worker goes by versions, and says in the
-		transaction that deletes the row that it was moved.`,
+		transaction that deletes the row that it was moved. The row ~i|OP1 is the intent of the write that asked for it; _life tells an
+		employee from one who comes back, and stands behind the RowKey in the archive; _sys says whose row that is, and who has put it.`,
 	run: func(ctx context.Context, r *Run) error {
 		current, mover, worker, err := moving(r, "", "", "", "", false)
 		if err != nil {
@@ -159,11 +160,15 @@ func moving(r *Run, current, old, hints, poison string, dies bool) (*table.Table
 	if err != nil {
 		return fail(err)
 	}
-	mover, err := archive.New("staff/archive", staff, to, out)
+	mover, err := archive.New("staff", staff, to, out)
 	if err != nil {
 		return fail(err)
 	}
-	worker, err := eventual.NewWorker(queue, dead, []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1, Visibility: time.Second})
+	o := &eventual.WorkerOptions{Concurrency: 1}
+	if dies {
+		o.Visibility = time.Second // so that its message is soon seen again
+	}
+	worker, err := eventual.NewWorker(queue, dead, []eventual.Handler{mover.Handler()}, o)
 	if err != nil {
 		return fail(err)
 	}
@@ -188,12 +193,19 @@ func asInTheGuide(ctx context.Context, r *Run, current *table.Table[former], k k
 	if err != nil {
 		return err
 	}
+	lost, err := current.Update(ctx, k, func(f *former) error { f.LastName = "Lost"; return nil }) // somebody else, meanwhile
+	if err != nil {
+		return err
+	}
+	r.Answer("somebody has changed her name to %s", lost.Value.LastName)
 	if _, err := old.Insert(ctx, row); err != nil { // a copy of what was there then
 		return err
 	}
 	if err := current.DeleteAny(ctx, k); err != nil { // and all that was written since it was read
 		return err
 	}
+	name, _ := row.Get("LastName")
+	r.Answer("in the archive she is %v; 6 requests, and 2 of the other's; ours are 3 to ask and 7 to move", name)
 	_, err = queue.DeleteMessage(ctx, *got.Messages[0].MessageID, *got.Messages[0].PopReceipt, nil)
 	return err
 }

@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
@@ -21,30 +20,27 @@ import (
 )
 
 // Directory is a destination: a folder for each key, in it one for each life, in it a file for each version, of which the last counts.
-// A version is written only if it is the next one, for a file of that name can be made only once.
+// A version is written only if it is the next one, for a file of that name can be made only once; so older ones stay.
 type Directory string
 
-// file is what a version holds. Property values are of the types that [table.Row.Get] returns.
+// file is what a version holds.
 type file struct {
-	PartitionKey, RowKey, Life string
-	Moves                      []string
-	Gone                       bool
-	Names                      []string
-	Values                     []any
+	archive.Kept         // but for its row
+	PartitionKey, RowKey string
+	Row                  *table.Row // null: it has gone
 }
 
-func (d Directory) folder(id archive.ID) string {
-	return filepath.Join(d.key(id.Key), id.Life)
-}
-
-func (d Directory) key(k keys.Key) string {
-	return filepath.Join(string(d), "p"+url.PathEscape(k.PartitionKey()), "r"+url.PathEscape(k.RowKey()))
+// folder is that of a key: of its hash, since file systems take not all names, and some for the same.
+func (d Directory) folder(k keys.Key) string {
+	sum := sha256.Sum256([]byte(k.PartitionKey() + "\x00" + k.RowKey()))
+	return filepath.Join(string(d), hex.EncodeToString(sum[:]))
 }
 
 // Get reads the last version.
 func (d Directory) Get(_ context.Context, id archive.ID) (*archive.Kept, error) {
-	files, err := os.ReadDir(d.folder(id))
-	if errors.Is(err, os.ErrNotExist) || err == nil && len(files) == 0 {
+	folder := filepath.Join(d.folder(id.Key), id.Life)
+	files, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -57,43 +53,31 @@ func (d Directory) Get(_ context.Context, id archive.ID) (*archive.Kept, error) 
 	if last == 0 {
 		return nil, nil
 	}
-	path := filepath.Join(d.folder(id), strconv.Itoa(last))
-	b, err := os.ReadFile(path)
+	b, err := os.ReadFile(filepath.Join(folder, strconv.Itoa(last)))
 	if err != nil {
 		return nil, err
 	}
 	var f file
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&f); err != nil {
+	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	if f.PartitionKey != id.Key.PartitionKey() || f.RowKey != id.Key.RowKey() || f.Life != id.Life {
+		return nil, fmt.Errorf("%s is of another entity", folder)
 	}
-	kept := &archive.Kept{ID: id, Moves: f.Moves, Version: strconv.Itoa(last), Time: info.ModTime()}
-	if !f.Gone {
-		kept.Row = &table.Row{Key: id.Key}
-		for i, name := range f.Names {
-			if err := kept.Row.Set(name, f.Values[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return kept, nil
+	f.Kept.ID, f.Kept.Row, f.Version = id, f.Row, strconv.Itoa(last)
+	return &f.Kept, nil
 }
 
-// Put writes the next version, all of it or nothing, if it is the next.
+// Put writes the next version, all of it or nothing, if it is the next, and for good: the row is deleted in its table then.
 func (d Directory) Put(_ context.Context, k *archive.Kept, version string) error {
-	f := file{PartitionKey: k.Key.PartitionKey(), RowKey: k.Key.RowKey(), Life: k.Life, Moves: k.Moves, Gone: k.Row == nil}
-	if k.Row != nil {
-		for name, value := range k.Row.All() {
-			if name != "_op" {
-				f.Names, f.Values = append(f.Names, name), append(f.Values, value)
-			}
-		}
+	f := file{Kept: *k, PartitionKey: k.Key.PartitionKey(), RowKey: k.Key.RowKey(), Row: k.Row}
+	f.Kept.Row, f.Kept.Key = nil, keys.Key{}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
 	}
-	last, _ := strconv.Atoi(version)
-	folder := d.folder(k.ID)
+	key := d.folder(k.Key)
+	folder := filepath.Join(key, k.Life)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
@@ -102,24 +86,39 @@ func (d Directory) Put(_ context.Context, k *archive.Kept, version string) error
 		return err
 	}
 	defer os.Remove(t.Name())
-	if err := errors.Join(gob.NewEncoder(t).Encode(f), t.Sync(), t.Close()); err != nil {
+	_, err = t.Write(b)
+	if err = errors.Join(err, t.Sync(), t.Close()); err != nil {
 		return err
 	}
+	last, _ := strconv.Atoi(version)
 	err = os.Link(t.Name(), filepath.Join(folder, strconv.Itoa(last+1)))
 	if errors.Is(err, os.ErrExist) {
 		return table.ErrChanged
 	}
-	return err // older versions may be deleted by now; here they stay
+	return errors.Join(err, durable(folder), durable(key), durable(string(d)))
+}
+
+// durable waits until a folder's entries are stored.
+func durable(folder string) error {
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // Lives reads what is kept under a key.
 func (d Directory) Lives(ctx context.Context, k keys.Key) iter.Seq2[*archive.Kept, error] {
 	return func(yield func(*archive.Kept, error) bool) {
-		lives, err := os.ReadDir(d.key(k))
+		lives, err := os.ReadDir(d.folder(k))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			yield(nil, err)
+			return
 		}
 		for _, life := range lives {
+			if !life.IsDir() {
+				continue
+			}
 			kept, err := d.Get(ctx, archive.ID{Key: k, Life: life.Name()})
 			if (err != nil || kept != nil && kept.Row != nil) && !yield(kept, err) {
 				return
@@ -135,8 +134,6 @@ var archiveDirectory = recipe{
 	problem: `What is archived need not cost the price of a table. A destination is anything that can write a thing only if it is still as it
 		was read: this one is a directory, in a hundred lines.`,
 	run: func(ctx context.Context, r *Run) error {
-		gob.Register(time.Time{})
-		gob.Register([16]byte{})
 		dir, err := os.MkdirTemp("", "archive")
 		if err != nil {
 			return err

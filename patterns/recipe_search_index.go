@@ -26,7 +26,9 @@ var articles = table.Schema[Article]{
 }
 
 // SearchIndex is a search index in a file: titles by the keys of their articles. From here on it is what a user would write, forty
-// lines: what must hold is that the file follows the table, whatever crashes.
+// lines: what must hold is that the file follows the table, whoever dies. It is one process's: what keeps it right is that one at a time
+// reads the article and writes the file. For several processes, or a service, write by the version of what was read before the
+// article, as recipe archive-directory does.
 type SearchIndex struct {
 	mu   sync.Mutex
 	path string
@@ -39,8 +41,10 @@ func (x *SearchIndex) Titles() (map[string]string, error) {
 	b, err := os.ReadFile(x.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return titles, nil
+	} else if err != nil {
+		return nil, err
 	}
-	return titles, errors.Join(err, json.Unmarshal(b, &titles))
+	return titles, json.Unmarshal(b, &titles)
 }
 
 // Due is what has to be done after a write: to look at one article again. It says nothing of what the article holds, for that may be
@@ -51,7 +55,7 @@ func Due(c *table.Change[Article]) (struct{}, bool) {
 
 // Update makes the file follow from the article as it is now. It can be called any number of times, in any order.
 func (x *SearchIndex) Update(ctx context.Context, j eventual.Job, _ struct{}) error {
-	x.mu.Lock() // the article is read and the file is written by one at a time, so that nothing old is written last
+	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := keys.Stored(j.Partition.String(), j.Effect.RowKey)
 	titles, err := x.Titles()
@@ -66,11 +70,24 @@ func (x *SearchIndex) Update(ctx context.Context, j eventual.Job, _ struct{}) er
 	default:
 		titles[k.String()] = a.Value.Title
 	}
+	return x.write(titles)
+}
+
+// write replaces the file, all of it or nothing, and for good: what is done is not asked for again.
+func (x *SearchIndex) write(titles map[string]string) error {
 	b, err := json.Marshal(titles)
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.WriteFile(x.path+".new", b, 0o600), os.Rename(x.path+".new", x.path)) // all of it or nothing
+	f, err := os.Create(x.path + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(x.path+".new", x.path)
 }
 
 var searchIndex = recipe{
@@ -139,7 +156,7 @@ var searchIndex = recipe{
 				return err
 			}
 			_, err = refused.Insert(ctx, &Article{"News", 2, "Lost"})
-			r.Answer("%v", errors.Is(err, table.ErrOutbox))
+			r.Answer("refused: %v; %v", errors.Is(err, table.ErrOutbox), err)
 			return nil
 		}); err != nil {
 			return err

@@ -113,6 +113,7 @@ func (r *Run) plain(s string) string {
 	if r.prefix != "" {
 		s = strings.ReplaceAll(s, r.prefix, "")
 	}
+	s = times.ReplaceAllString(s, "TIME")
 	return byChance.ReplaceAllStringFunc(s, func(name string) string {
 		if r.names == nil {
 			r.names = map[string]string{}
@@ -130,6 +131,9 @@ func (r *Run) plain(s string) string {
 		return r.names[name]
 	})
 }
+
+// times are those that the library notes.
+var times = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
 // byChance are the names of writes, and the lives of entities.
 var byChance = regexp.MustCompile(`\b([0-9A-Z]{26}|[0-9A-Z]{16})\b`)

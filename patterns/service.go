@@ -113,10 +113,5 @@ func (r *Run) cleanUp(ctx context.Context) (err error) {
 			err = errors.Join(err, fmt.Errorf("the queue %s is left behind: %w", name, derr))
 		}
 	}
-	for _, name := range r.queues {
-		if _, derr := r.service.acc.Queue(name).Delete(ctx, nil); derr != nil && !queueerror.HasCode(derr, queueerror.QueueNotFound) {
-			err = errors.Join(err, fmt.Errorf("the queue %s is left behind: %w", name, derr))
-		}
-	}
 	return err
 }

@@ -129,7 +129,8 @@
 // An update or a delete by a receipt that there is a newer one than is answered with 404 MessageNotFound, as users of the live
 // service report, where the documentation has 400 PopReceiptMismatch: [Options].ReceiptMismatch answers that. A receipt holds
 // until there is a newer one, also of a message that can be seen again. An update without a body keeps the text, one with an
-// empty text wipes it; it may hide a message beyond its end. To all but its creation a queue that is being deleted is not
+// empty text wipes it. It may hide a message beyond its end, which the documentation forbids without saying how it is refused; so may
+// Azurite's. To all but its creation a queue that is being deleted is not
 // there. A lifetime below 1 other than -1 is an invalid parameter, not one out of range. The names of metadata are kept in
 // lower case.
 package storagetest

@@ -55,7 +55,7 @@ func (s *Service) forQueues(r *http.Request) bool {
 func (s *Service) Close() error {
 	s.mu.Lock()
 	servers := s.servers
-	s.servers, s.ports = nil, nil
+	s.servers = nil
 	s.mu.Unlock()
 	var err error
 	for _, server := range servers {

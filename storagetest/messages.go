@@ -47,6 +47,9 @@ func (s *state) putMessage(c *call, q *queueData, now time.Time) *reply {
 	}
 	m.receipt = s.receipt(m.visible, false)
 	q.messages = append(q.messages, m)
+	if m.expires.Before(q.ends) {
+		q.ends = m.expires
+	}
 	return messageList(http.StatusCreated, []*queueMessage{m}, messageParts{receipt: true})
 }
 

@@ -57,7 +57,7 @@ func checkQueueName(name string) *failure {
 // queueKind names what a call to the Queue service asks for.
 func (c *call) queueKind(t queueTarget, f *failure) string {
 	what := c.method
-	if c.method == http.MethodHead {
+	if c.method == http.MethodHead && c.query.Get("comp") == "metadata" {
 		what = http.MethodGet
 	}
 	if comp := c.query.Get("comp"); comp != "" || c.query.Has("restype") {

@@ -15,7 +15,8 @@ type queueData struct {
 	name     string
 	meta     []field // by name
 	messages []*queueMessage
-	looks    uint64 // how often it was asked for messages
+	looks    uint64    // how often it was asked for messages
+	ends     time.Time // no message expires before, if this is set
 }
 
 type queueMessage struct {
@@ -28,9 +29,18 @@ type queueMessage struct {
 // never is when a message expires that does not.
 var never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// expire removes what has expired.
+// expire removes what has expired, for good: also where the clock goes back. A queue is looked through only when something may have.
 func (q *queueData) expire(now time.Time) {
+	if now.Before(q.ends) {
+		return
+	}
 	q.messages = slices.DeleteFunc(q.messages, func(m *queueMessage) bool { return !now.Before(m.expires) })
+	q.ends = never
+	for _, m := range q.messages {
+		if m.expires.Before(q.ends) {
+			q.ends = m.expires
+		}
+	}
 }
 
 // index is the place of a message, or below 0.
@@ -77,12 +87,12 @@ func (s *state) messageID() string {
 const fileTimeEpoch = 116444736000000000
 
 // receipt is the next receipt, for messages that can be seen again at a time. It looks as the service's do: a file time, here
-// with a counter for what is below a millisecond, and longer from an update than from elsewhere. No message has one twice.
+// moved on where one was made for that time before, and longer from an update than from elsewhere. None comes twice.
 func (s *state) receipt(visible time.Time, update bool) string {
-	s.receipts++
+	s.receipts = max(s.receipts+1, uint64(fileTimeEpoch+visible.UnixMilli()*10_000))
 	b := make([]byte, 20, 24)
 	b[0], b[4] = 2, 3
-	binary.LittleEndian.PutUint64(b[12:], uint64(fileTimeEpoch+visible.UnixMilli()*10_000)+s.receipts%10_000)
+	binary.LittleEndian.PutUint64(b[12:], s.receipts)
 	if update {
 		b[0] = 3
 		b = append(b, 0, 0, 0, 0)
@@ -109,12 +119,15 @@ type Message struct {
 func (s *Service) Messages(queue string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.state.queue(queue, s.now())
+	q, now := s.state.queues[queue], s.now()
 	if q == nil {
 		return nil
 	}
 	var all []Message
 	for _, m := range q.messages {
+		if !now.Before(m.expires) {
+			continue // it stays until a request comes: to look changes nothing
+		}
 		all = append(all, Message{m.id, m.text, m.inserted, m.expires, m.visible, m.dequeued})
 	}
 	return all

@@ -70,14 +70,18 @@ func Kind(r *http.Request) string {
 	return Other
 }
 
-// messageKind is Kind for messages of queues. A blob may have a name that looks like their addresses, but not their queries.
+// messageKind is Kind for messages of queues, as far as their addresses and queries tell them from blobs: a get without any parameter is
+// Other.
 func messageKind(r *http.Request, path string) string {
 	q := r.URL.Query()
+	if q.Has("comp") || q.Has("restype") {
+		return Other
+	}
 	all, one := strings.HasSuffix(path, "/messages"), strings.Contains(path, "/messages/") && q.Has("popreceipt")
 	switch {
 	case all && r.Method == http.MethodPost:
 		return MessagePut
-	case all && r.Method == http.MethodGet && q.Has("peekonly"):
+	case all && r.Method == http.MethodGet && q.Get("peekonly") == "true":
 		return MessagePeek
 	case all && r.Method == http.MethodGet && (q.Has("numofmessages") || q.Has("visibilitytimeout")):
 		return MessageGet

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestDirectory: the recipe's destination keeps rows whole, refuses what is stale, and tells keys apart that file systems do not.
+func TestDirectory(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := Directory(t.TempDir())
+	row := &table.Row{}
+	for name, v := range map[string]any{"Int64": int64(1) << 60, "Whole": 3.0, "Empty": []byte{}, "Text": "é\n", "Time": time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC), "Guid": [16]byte{7}} {
+		if err := row.Set(name, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rk := range []string{"a", "A", "..", "con", strings.Repeat("中", 200)} {
+		id := archive.ID{Key: keys.Stored("P/\\", rk), Life: "LIFE"}
+		mine := *row
+		mine.Key = id.Key
+		k := &archive.Kept{ID: id, Kind: "k", Row: &mine, Moves: []string{"1"}, Time: time.Now()}
+		if err := d.Put(ctx, k, ""); err != nil {
+			t.Fatal(rk, err)
+		}
+		if err := d.Put(ctx, k, ""); !errors.Is(err, table.ErrChanged) {
+			t.Error(rk, err)
+		}
+		is, err := d.Get(ctx, id)
+		if err != nil || is.Kind != "k" || !is.Time.Equal(k.Time) || len(is.Moves) != 1 || is.Row.Key != id.Key || is.Row.Len() != row.Len() {
+			t.Fatal(rk, is, err)
+		}
+		for name := range row.All() {
+			got, _ := is.Row.Get(name)
+			want, _ := row.Get(name)
+			if fmt.Sprint(got) != fmt.Sprint(want) || is.Row.Type(name) != row.Type(name) {
+				t.Errorf("%s is %v, not %v", name, got, want)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(d.folder(id.Key), ".DS_Store"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for kept, err := range d.Lives(ctx, id.Key) {
+			if n++; err != nil || kept.ID != id {
+				t.Error(kept, err)
+			}
+		}
+		if err := d.Put(ctx, &archive.Kept{ID: id}, is.Version); err != nil || n != 1 {
+			t.Error(n, err)
+		}
+		if err := d.Put(ctx, k, is.Version); !errors.Is(err, table.ErrChanged) {
+			t.Error("what has gone comes back:", err)
+		}
+		if is, err := d.Get(ctx, id); err != nil || is.Row != nil {
+			t.Error(is, err)
+		}
+	}
+	if is, err := d.Get(ctx, archive.ID{Key: keys.Stored("p", "r"), Life: "x"}); is != nil || err != nil {
+		t.Error(is, err)
+	}
+}
