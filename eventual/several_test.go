@@ -432,3 +432,26 @@ func TestSameQueues(t *testing.T) {
 		}
 	}
 }
+
+// TestDrainLooksAgain: what a handler puts into the queue while Drain looks there in vain is worked on, too.
+func TestDrainLooksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := opened(t, quick())
+		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
+		check(err)
+		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+			time.Sleep(time.Second) // the queue is empty, and its answer is on its way
+			if l.ID == 1 {
+				_, err := o.staff.Insert(ctx, &clerk{"S", 2, "Cao"})
+				check(err)
+			}
+			return o.send(ctx, j, l)
+		})
+		s.SetFaults(storagetest.OfKind("message-get", storagetest.Slow(3*time.Second)))
+		check(workerOf(o, h, options()).Drain(context.Background()))
+		if len(s.Rows("sent")) != 2 || len(s.Messages("hints")) > 0 {
+			t.Error(s.Rows("sent"))
+		}
+	})
+}

@@ -27,9 +27,9 @@ func TestArchive(t *testing.T) {
 		{Name: "what has gone leaves nothing", File: "archive/totable.go",
 			Old: "	ops := []table.Op{op}\n", New: "	ops := []table.Op{op}\n	if k.Row == nil && version != \"\" {\n		ops[0] = d.rows.DeleteAnyOp(row.Key)\n	}\n", Test: "TestLateInsert"},
 		{Name: "a move that finds nothing leaves nothing", File: "archive/handler.go",
-			Old: "		return m.put(ctx, &Kept{ID: id, Moves: []string{j.Op}}, \"\")\n", New: "		return nil\n", Test: "TestLateInsert"},
+			Old: "		return m.put(ctx, &Kept{ID: id, Kind: m.kind, Moves: []string{j.Op}}, \"\")\n", New: "		return nil\n", Test: "TestLateInsert"},
 		{Name: "nothing is withdrawn", File: "archive/handler.go",
-			Old: "	return m.put(ctx, &Kept{ID: there.ID, Moves: there.Moves}, there.Version)\n}\n\n// over", New: "	return nil\n}\n\n// over", Test: "TestDeletedMeanwhile"},
+			Old: "	return m.put(ctx, there.gone(), there.Version)\n}\n\n// gone", New: "	return nil\n}\n\n// gone", Test: "TestDeletedMeanwhile"},
 		{Name: "a move withdraws without a look at its own intent", File: "archive/handler.go",
 			Old: "	case err != nil || !m.moves(own, there.ID):\n", New: "	case err != nil && own != nil:\n", Test: "TestSlowWorker"},
 		{Name: "a move withdraws without a look at the others'", File: "archive/handler.go",
@@ -42,5 +42,9 @@ func TestArchive(t *testing.T) {
 			Old: "	if err := p.Insert(note, ErrRestored); err != nil {\n", New: "	if err := error(nil); err != nil {\n", Test: "TestRestoredTwice"},
 		{Name: "the note of a restore goes while its life is still there", File: "archive/handler.go",
 			Old: "there, err = m.stillThere(ctx, row); there {", New: "there, err = false, nil; there {", Test: "TestSweep"},
+		{Name: "the newest life is the one that was put last", File: "archive/handler.go",
+			Old: "Row: row.Bare(), Time: row.Timestamp}", New: "Row: row.Bare(), Time: time.Now()}", Test: "TestNewest"},
+		{Name: "lives of other tables are found", File: "archive/mover.go",
+			Old: "		if there.Kind == m.kind && (newest", New: "		if there.Kind != \"\" && (newest", Test: "TestSharedDestination"},
 	})
 }
