@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 	"strings"
 	"testing"
 
@@ -98,12 +99,11 @@ func TestRefusals(t *testing.T) {
 	for i := range 15 {
 		check(large.Set(fmt.Sprint("P", i), strings.Repeat("x", 32<<10)))
 	}
-	for n := 32 << 10; ; n-- { // as much as there is room for
-		check(large.Set("Rest", strings.Repeat("x", n)))
-		if rows.InsertOp(large).Err() == nil {
-			break
-		}
-	}
+	rest := sort.Search(32<<10, func(n int) bool { // as much as there is room for
+		check(large.Set("Rest", strings.Repeat("x", n+1)))
+		return rows.InsertOp(large).Err() != nil
+	})
+	check(large.Set("Rest", strings.Repeat("x", rest)))
 	many := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("many"))}
 	for i := range 251 { // and _op; with _life there is no room for anything else
 		check(many.Set(fmt.Sprint("P", i), int64(i)))

@@ -21,7 +21,10 @@ var schedules = flag.Int("schedules", 2000, "how many schedules are run in all")
 // brief is fewer runs under -short.
 func brief(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
-		o.Runs, o.Pairs, o.Late = min(o.Runs, 60), -1, 3
+		o.Runs = min(o.Runs, 60)
+		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
+			return []storagetest.Fault{storagetest.LostReply(), storagetest.Refuse(503, "ServerBusy")}
+		}
 	}
 	return &o
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
@@ -14,32 +15,38 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestNewest: of several lives the newest is the one that was written last in its table, also where a slow worker has put an older one
+// TestNewest: of several lives the newest is the one that was written last in its table, also where a slow worker puts an older one
 // once more since.
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e))
-	halfWay(h, s)
-	slow, b := beside(s)
-	b.do = func(q storagetest.Request) {
-		if !writes(q, "old") {
-			return
+	check(h.mover.Archive(ctx, hire(h, s, 1)))
+	slow, slows := beside(s)
+	fast, fasts := beside(s)
+	reads, goesOn, ended := make(chan bool), make(chan bool), make(chan bool)
+	slows.do = func(q storagetest.Request) {
+		if writes(q, "old") {
+			slows.do = nil
+			reads <- true // what the other has put, and the entity
+			<-goesOn
 		}
-		b.do = nil // it has read the first life; others move it, and a second one
-		s.Advance(time.Hour)
-		check(h.work(ctx))
-		e, err := h.current.Insert(ctx, &clerk{"S", 1, "Newer"})
-		check(err)
-		check(h.mover.Archive(ctx, e))
-		check(h.work(ctx))
 	}
-	// The others put nothing: the row is there already, so the slow one's version is still good.
-	check(slow.work(ctx))
-	s.Advance(time.Hour)
+	fasts.do = func(q storagetest.Request) {
+		if writes(q, "current") { // it has put the entity
+			fasts.do = nil
+			s.Advance(time.Minute)
+			go func() { defer close(ended); check(slow.work(ctx)) }()
+			<-reads
+		}
+	}
+	check(fast.work(ctx))
+	e, err := h.current.Insert(ctx, &clerk{"S", 1, "Newer"})
+	check(err)
+	check(h.mover.Archive(ctx, e))
 	check(h.work(ctx))
+	close(goesOn)
+	<-ended
 	found, archived, err := h.mover.Find(ctx, at(1))
 	if err != nil || !archived || found.Value.Last != "Newer" {
 		t.Error(found, archived, err)
@@ -47,6 +54,31 @@ func TestNewest(t *testing.T) {
 	if back, err := h.mover.Restore(ctx, at(1)); err != nil || back.Value.Last != "Newer" {
 		t.Error(back, err)
 	}
+}
+
+// TestDestinationDown: while the destination cannot be reached no move is poison; then all are made.
+func TestDestinationDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		h, s := opened(t, nil)
+		check(h.mover.Archive(ctx, hire(h, s, 1)))
+		w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{h.mover.Handler()}, &eventual.WorkerOptions{Common: h.opt})
+		check(err)
+		down, cancel := context.WithTimeout(ctx, 5*time.Hour)
+		defer cancel()
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "old" }, storagetest.Refuse(503, "ServerBusy")))
+		check(w.Run(down))
+		if got := w.Stats(); got.Poisoned > 0 || got.Later < 20 {
+			t.Error(got)
+		}
+		s.SetFaults(nil)
+		time.Sleep(10 * time.Minute)
+		check(w.Drain(ctx))
+		if _, archived, err := h.mover.Find(ctx, at(1)); err != nil || !archived {
+			t.Error(archived, err)
+		}
+	})
 }
 
 // twoMovers are movers of two kinds, with a worker for both.
@@ -133,6 +165,15 @@ func TestForeignKeys(t *testing.T) {
 		check(w.Drain(ctx))
 		if _, archived, err := m.Find(ctx, at); err != nil || !archived {
 			t.Error(k, archived, err)
+		}
+		n := 0
+		for e, err := range m.Archived(ctx, at.Partition()) {
+			if n++; err != nil || e.Key != at {
+				t.Error(e, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%v: %d are listed", k, n)
 		}
 		back, err := m.Restore(ctx, at)
 		if err != nil {

@@ -150,9 +150,12 @@ func (d *Rows) Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error] {
 	return d.list(ctx, table.Query[table.Row]{Partition: k.Partition(), Rows: keys.StoredBetween(k.RowKey()+separator, k.RowKey()+separator+"\x7f")}, k.RowKey())
 }
 
+// last is behind every RowKey that others may have made.
+const last = "\U0010FFFF"
+
 // List yields what is kept of a partition's entities, in the order of their RowKeys. 1 request for each 1000.
 func (d *Rows) List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error] {
-	return d.list(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.RawBetween("", separator)}, "")
+	return d.list(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween("", last)}, "")
 }
 
 func (d *Rows) list(ctx context.Context, q table.Query[table.Row], only string) iter.Seq2[*Kept, error] {
@@ -161,6 +164,9 @@ func (d *Rows) list(ctx context.Context, q table.Query[table.Row], only string) 
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if strings.HasPrefix(row.Key.RowKey(), separator) {
+				continue // a note
 			}
 			k, err := kept(row)
 			if err == nil && (k.Row == nil || only != "" && k.Key.RowKey() != only) {

@@ -93,7 +93,7 @@ func (w *Worker) cleanUp(ctx context.Context, x *lease) (v verdict) {
 	}
 	partition := m.partition()
 	if _, err := t.intents.Sweep(ctx, partition); err != nil {
-		return verdict{kind: later, own: true, why: err}
+		return own(ctx, err)
 	}
 	before := w.opt.Now().Add(-table.IntentRetention - time.Hour)
 	for _, h := range t.kinds {
@@ -101,7 +101,7 @@ func (w *Worker) cleanUp(ctx context.Context, x *lease) (v verdict) {
 			continue
 		}
 		if err := w.guarded(ctx, h.Kind, func(ctx context.Context) error { return h.Sweep(ctx, partition, before) }); err != nil {
-			return verdict{kind: again, class: ClassAttempts, of: h.Kind, why: err}
+			return w.judged(ctx, table.Effect{Kind: h.Kind}, err)
 		}
 	}
 	w.count(func(s *Stats) { s.CleanUps++ })

@@ -24,7 +24,10 @@ func brief(o crashtest.Options) *crashtest.Options {
 		o.Runs = *schedules
 	}
 	if testing.Short() {
-		o.Runs = min(o.Runs, 200)
+		o.Runs = min(o.Runs, 100)
+		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
+			return []storagetest.Fault{storagetest.LostReply(), storagetest.Refuse(503, "ServerBusy")}
+		}
 	}
 	return &o
 }

@@ -120,7 +120,7 @@ func (l *lane) begin(ctx context.Context, d delivery) {
 		defer l.w.signal(func() { l.hand-- })
 		x := newLease(l.jobs, l.w, l.box, d)
 		x.waits = l.once
-		v := verdict{kind: later, why: errStopped}
+		v := verdict{kind: later, quiet: true, why: errStopped}
 		defer func() { // also where a handler ends the goroutine
 			x.end()
 			x.settle(v)

@@ -235,7 +235,7 @@ func TestBounds(t *testing.T) {
 			return o.send(ctx, j, l)
 		})
 		opt := options()
-		opt.Concurrency, opt.PerPartition = 6, 2
+		opt.Concurrency, opt.PerPartition, opt.Idle = 6, 2, time.Second
 		w := workerOf(o, h, opt)
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 			if q.Kind == "message-get" && now.Load() > 6 {

@@ -119,7 +119,7 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 }
 
 // Replay puts the messages that match, all where match is nil, back into the queue of hints, and deletes them here then; it returns
-// how many. What comes back while it runs stays. If it is interrupted, a message may be in both queues, which does no harm. 2 requests for
+// how many. What comes back while it runs stays, and so do further copies of one message. If it is interrupted, a message may be in both queues, which does no harm. 2 requests for
 // each, besides those of List. Errors are those of List, and *table.ValueError.
 func (q *PoisonQueue) Replay(ctx context.Context, hints Queue, match func(PoisonMessage) bool) (n int, err error) {
 	if wire.Absent(hints) {
@@ -203,7 +203,7 @@ func (q *PoisonQueue) giveBack(ctx context.Context, kept map[string]delivery) er
 			continue
 		}
 		if _, err := q.box.update(ctx, d, d.text, 0); err != nil && !gone(err) {
-			return fmt.Errorf("eventual: poison queue: %w", err)
+			return fmt.Errorf("eventual: poison queue: %w", queueError(err))
 		}
 	}
 	return nil

@@ -32,7 +32,9 @@ func (x *lease) settle(v verdict) {
 func (x *lease) patient(v verdict) verdict {
 	switch now := x.w.opt.Now(); {
 	case v.kind == again && x.attempt() >= x.w.opt.Attempts:
-		v.kind = never
+		if v.kind = never; v.asked || v.told && now.Sub(x.since(now)) < x.w.opt.Patience {
+			v.kind = later // something else is still to be done
+		}
 	case v.kind == later && v.told && !v.asked && now.Sub(x.since(now)) >= x.w.opt.Patience:
 		v.kind = never
 	}
@@ -59,7 +61,9 @@ func (x *lease) back(ctx context.Context, v verdict) {
 	after, counter, level := v.after, func(s *Stats) { s.Retried++ }, slog.LevelWarn
 	switch {
 	case v.kind == again:
-		after = x.pause(x.attempt(), x.w.opt.MaxWait)
+		if after = x.pause(x.attempt(), x.w.opt.MaxWait); v.asked {
+			after = max(after, v.after)
+		}
 		if !v.told {
 			since = nil // what it holds is known
 		}

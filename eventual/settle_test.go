@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,10 +32,14 @@ func workerOf(o *office, h eventual.Handler, opt eventual.WorkerOptions) *eventu
 
 // rounds lets time pass until a worker has nothing left to do, for so long at most.
 func rounds(w *eventual.Worker, s *storagetest.Service, most time.Duration) {
-	end := s.Now().Add(most)
-	for len(s.Messages("hints")) > 0 && s.Now().Before(end) {
+	for end := s.Now().Add(most); s.Now().Before(end); {
 		check(w.Drain(context.Background()))
-		time.Sleep(time.Second)
+		left := s.Messages("hints")
+		if len(left) == 0 {
+			return
+		}
+		first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
+		time.Sleep(min(first.Visible.Sub(s.Now()), end.Sub(s.Now())))
 	}
 }
 

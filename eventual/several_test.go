@@ -40,9 +40,10 @@ func TestSeveralEffects(t *testing.T) {
 		class   string              // of poison
 		letters int64
 	}{
-		"one fails once, one is poison":  {letter: func(n int64) error { return when(n == 1, errors.New("no")) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2},
-		"one is put off, one is poison":  {letter: func(n int64) error { return when(n == 1, eventual.RetryAfter(time.Minute, nil)) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2, took: time.Minute},
-		"one is unknown, one is put off": {letter: func(n int64) error { return when(n < 30, eventual.RetryAfter(5*time.Minute, nil)) }, class: eventual.ClassUnknown, took: 2 * time.Hour},
+		"one fails once, one is poison":    {letter: func(n int64) error { return when(n == 1, errors.New("no")) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2},
+		"one is put off, one is poison":    {letter: func(n int64) error { return when(n == 1, eventual.RetryAfter(time.Minute, nil)) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2, took: time.Minute},
+		"one fails always, one is put off": {letter: func(n int64) error { return when(n == 1, eventual.RetryAfter(time.Hour, nil)) }, parcel: func(int64) error { return errors.New("no") }, class: eventual.ClassAttempts, letters: 10, took: time.Hour},
+		"one is unknown, one is put off":   {letter: func(n int64) error { return when(n < 30, eventual.RetryAfter(5*time.Minute, nil)) }, class: eventual.ClassUnknown, took: 2 * time.Hour},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -91,6 +92,52 @@ func TestStages(t *testing.T) {
 	if calls != 3 || s.Rows("staff")[0].Get("Last") != "xxx" || intentsOf(s) != "done" {
 		t.Error(calls, s.Rows("staff"))
 	}
+}
+
+// TestSettledAndFailed: a handler that has settled its effect and fails then does not make the worker pass over the next one.
+func TestSettledAndFailed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o, s := opened(t, quick())
+	parcels(o)
+	_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
+	check(err)
+	h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, j eventual.Job) error {
+		e, err := o.plain.Get(ctx, at("S", 1))
+		check(err)
+		check(o.plain.Settling(j.Intent, j.Index).Touch(ctx, e))
+		return eventual.Poison(errors.New("too late"))
+	}}
+	sent := 0
+	opt := options()
+	w, err := eventual.NewWorker(o.acc.Queue("hints"), o.acc.Queue("poison"), []eventual.Handler{h, eventual.Kind("parcel", o.plain, func(context.Context, eventual.Job, letter) error { sent++; return nil })}, &opt)
+	check(err)
+	check(w.Drain(ctx))
+	if sent != 1 || len(s.Messages("poison")) != 1 {
+		t.Error(sent, w.Stats())
+	}
+}
+
+// TestBrokenIntent: an intent that nobody can read is poison after so many attempts.
+func TestBrokenIntent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		o, s := opened(t, quick())
+		_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
+		check(err)
+		for _, r := range s.Rows("staff") {
+			if strings.HasPrefix(r.RowKey, "~i|") {
+				_, err := o.acc.Tables().NewClient("staff").UpdateEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":"S","RowKey":%q,"State":"odd"}`, r.RowKey)), nil)
+				check(err)
+			}
+		}
+		w := o.worker(options())
+		rounds(w, s, 5*time.Hour)
+		if p := poisonOf(t, o); len(p) != 1 || p[0].Class != eventual.ClassAttempts || w.Stats().Received != 10 {
+			t.Error(p, w.Stats())
+		}
+	})
 }
 
 // TestWrappedPoison: what a handler says of its effect counts, whatever error it wraps.
@@ -181,7 +228,9 @@ func TestHotPartition(t *testing.T) {
 			check(err)
 		}
 		h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error { time.Sleep(10 * time.Second); return nil }}
-		w := workerOf(o, h, options())
+		opt := options()
+		opt.Idle = 4 * time.Second
+		w := workerOf(o, h, opt)
 		s.Count()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()

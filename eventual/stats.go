@@ -5,7 +5,7 @@ type Stats struct {
 	Received int // messages that it has got
 	Done     int // messages that are settled: their effects are carried out, or nothing was to be done
 	Retried  int // given back for another attempt
-	Later    int // given back without counting: unknown kinds, partitions that were busy, RetryAfter, a stop
+	Later    int // given back without counting: unknown kinds, partitions that were busy, storage that was down, RetryAfter, a stop
 	Poisoned int // moved to the poison queue
 	Lost     int // whose time was over before they were settled
 	Renewed  int // times that a message was renewed

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -42,10 +45,12 @@ func (v verdict) and(o verdict) verdict {
 		return v
 	}
 	if o.kind > v.kind {
-		o.told = o.told || v.told
-		return o
+		v, o = o, v
 	}
-	v.told = v.told || o.told
+	v.told, v.asked = v.told || o.told, v.asked || o.asked
+	if o.kind == later {
+		v.after = max(v.after, o.after)
+	}
 	return v
 }
 
@@ -70,7 +75,7 @@ func (w *Worker) work(ctx context.Context, x *lease) (v verdict) {
 		return verdict{kind: later, own: true, quiet: true, why: "its partition is busy"}
 	}
 	defer free()
-	if v = w.carry(ctx, t, m, x); v.kind == done || v.kind == never {
+	if v = w.carry(ctx, t, m, x); v.kind == done || v.class == ClassExpired {
 		w.plan(context.WithoutCancel(ctx), t, m)
 	}
 	return v
@@ -115,7 +120,6 @@ const rounds = 8
 
 // carry carries out what the intent of a write says, until nothing is left of it.
 func (w *Worker) carry(ctx context.Context, t *known, m message, x *lease) (v verdict) {
-	own := func(err error) verdict { return verdict{kind: later, own: true, why: err} } // which is no fault of the message
 	for range rounds {
 		i, err := t.intents.Resolve(ctx, m.partition(), m.Op)
 		var ve *table.ValueError
@@ -128,7 +132,7 @@ func (w *Worker) carry(ctx context.Context, t *known, m message, x *lease) (v ve
 		case errors.As(err, &newer):
 			return verdict{kind: later, told: true, class: ClassUnknown, why: err}
 		case err != nil:
-			return own(err)
+			return own(ctx, err)
 		case i.State == table.IntentAborted:
 			return verdict{} // the write was never done
 		}
@@ -143,12 +147,26 @@ func (w *Worker) carry(ctx context.Context, t *known, m message, x *lease) (v ve
 				v = verdict{kind: again, class: ClassAttempts, why: err}
 				continue
 			case err != nil:
-				return own(err)
+				return own(ctx, err)
 			}
 		}
 		return v
 	}
 	return v
+}
+
+// own is what becomes of a message for which a request of the worker's has failed, or one of a handler's to storage: where that is no
+// fault of the message, it is given back until it can be carried out.
+func own(ctx context.Context, err error) verdict {
+	var re *azcore.ResponseError
+	var de *table.DecodeError
+	switch {
+	case context.Cause(ctx) == errStopped:
+		return verdict{kind: later, quiet: true, why: err}
+	case errors.As(err, &de), errors.As(err, &re) && !transient(err) && re.StatusCode != http.StatusUnauthorized && re.StatusCode != http.StatusForbidden && !errors.Is(err, table.ErrTableNotFound):
+		return verdict{kind: again, class: ClassAttempts, why: err}
+	}
+	return verdict{kind: later, own: true, why: err}
 }
 
 // effects carries out the effects of an intent. changed tells that it is not any more what it was.
@@ -179,8 +197,9 @@ func (w *Worker) effects(ctx context.Context, t *known, i *table.Intent, x *leas
 				return j, true
 			}
 		}
-		v = v.and(j)
-		n++
+		if v = v.and(j); i.Version() == before {
+			n++
+		}
 	}
 	return v, false
 }
@@ -205,6 +224,7 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 	var p *poison
 	var r *retry
 	var newer *table.VersionError
+	var re *azcore.ResponseError
 	v := verdict{kind: again, class: ClassAttempts, of: e.Kind, why: err}
 	switch {
 	case context.Cause(ctx) == errStopped:
@@ -215,6 +235,8 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 		v.kind, v.told, v.class, v.after = later, true, ClassUnknown, w.opt.Later
 	case errors.As(err, &r):
 		v.kind, v.asked, v.after = later, true, max(r.after, time.Second)
+	case errors.As(err, &re) && transient(err), errors.Is(err, table.ErrUnknownOutcome):
+		v.kind, v.own = later, true // storage is down
 	}
 	return v
 }

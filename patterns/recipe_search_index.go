@@ -26,9 +26,9 @@ var articles = table.Schema[Article]{
 }
 
 // SearchIndex is a search index in a file: titles by the keys of their articles. From here on it is what a user would write, forty
-// lines: what must hold is that the file follows the table, whoever dies. It is one process's: what keeps it right is that one at a time
-// reads the article and writes the file. For several processes, or a service, write by the version of what was read before the
-// article, as recipe archive-directory does.
+// lines: what must hold is that the file follows the table, whichever process dies. It is one process's: what keeps it right is that one
+// at a time reads the article and writes the file. For several processes, or a service, write by the version of what was read before
+// the article, and where a machine may fail, wait until it is stored, both as recipe archive-directory does.
 type SearchIndex struct {
 	mu   sync.Mutex
 	path string
@@ -70,24 +70,14 @@ func (x *SearchIndex) Update(ctx context.Context, j eventual.Job, _ struct{}) er
 	default:
 		titles[k.String()] = a.Value.Title
 	}
-	return x.write(titles)
-}
-
-// write replaces the file, all of it or nothing, and for good: what is done is not asked for again.
-func (x *SearchIndex) write(titles map[string]string) error {
 	b, err := json.Marshal(titles)
-	if err != nil {
-		return err
+	if err == nil {
+		err = os.WriteFile(x.path+".new", b, 0o600)
 	}
-	f, err := os.Create(x.path + ".new")
-	if err != nil {
-		return err
+	if err == nil {
+		err = os.Rename(x.path+".new", x.path) // all of it or nothing
 	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(x.path+".new", x.path)
+	return err
 }
 
 var searchIndex = recipe{

@@ -8,7 +8,7 @@ import (
 // MarshalJSON writes the row as the service takes it, with its keys and with all properties, those of the library included, so that
 // nothing of it or of its types is lost: for whoever keeps rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError,
 // *ValueError for what no row can hold.
-func (r *Row) MarshalJSON() ([]byte, error) {
+func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(nil, r.Key.PartitionKey(), r.Key.RowKey())
 	r.write(w)
 	b, err := w.Finish()

@@ -191,6 +191,9 @@ func TestRowJSON(t *testing.T) {
 	}
 	b, err := json.Marshal(row)
 	check(err)
+	if value, err := json.Marshal(*row); err != nil || string(value) != string(b) {
+		t.Errorf("%s", value)
+	}
 	var again table.Row
 	check(json.Unmarshal(b, &again))
 	if again.Key != row.Key || again.Len() != row.Len() || again.Life() == "" || again.Life() != row.Life() || len(again.Remembered("email")) != 1 {

@@ -43,7 +43,7 @@ func TestEventual(t *testing.T) {
 		{Name: "what is poison ends what is not", File: "eventual/work.go",
 			Old: "	if o.kind > v.kind {\n", New: "	if o.kind == never || o.kind > v.kind && v.kind != never {\n", Test: "TestSeveralEffects"},
 		{Name: "an outage of the tables is the messages' fault", File: "eventual/work.go",
-			Old: "verdict{kind: later, own: true, why: err} } //", New: "verdict{kind: again, own: true, why: err} } //", Test: "TestTablesDown"},
+			Old: "	return verdict{kind: later, own: true, why: err}\n", New: "	return verdict{kind: again, class: ClassAttempts, why: err}\n", Test: "TestTablesDown"},
 		{Name: "forged counts are believed", File: "eventual/work.go",
 			Old: "	return max(min(m.Uncounted, x.d.gets-1), 0)\n", New: "	return m.Uncounted\n", Test: "TestForgedNotes"},
 		{Name: "Drain does not look once more", File: "eventual/lane.go",
