@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -289,6 +290,73 @@ func TestRestoredTwice(t *testing.T) {
 	now, old := places(s)
 	expect(t, "the newer one is archived", old, []string{"c_000001=Newer"})
 	expect(t, "alone", now, nil)
+}
+
+// TestDuplicates: a request for a move that comes a hundred times, to several workers at once, moves the entity once, and never the one
+// that comes after it.
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	h, s := opened(t, nil)
+	check(h.mover.Archive(ctx, hire(h, s, 1)))
+	text := s.Messages("moves")[0].Text
+	send := func() {
+		for range 99 {
+			_, err := h.acc.Queue("moves").EnqueueMessage(ctx, text, nil)
+			check(err)
+		}
+	}
+	send()
+	opt := h.options()
+	opt.Concurrency = 8
+	w := h.worker(opt)
+	check(w.Drain(ctx))
+	_, err := h.current.Insert(ctx, &clerk{"S", 1, "Newer"})
+	check(err)
+	send()
+	check(w.Drain(ctx))
+	now, old := places(s)
+	expect(t, "the new one stays", now, []string{"c_000001=Newer"})
+	expect(t, "the old one is there once", old, []string{"c_000001=Name1"})
+	if got := w.Stats(); got.Done != 199 || len(s.Messages("moves"))+len(s.Messages("poison")) > 0 {
+		t.Error(got)
+	}
+}
+
+// TestOldMessage: a message that comes when all that was kept of its move has been swept is given up, and touches nothing.
+func TestOldMessage(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	h, s := opened(t, nil)
+	check(h.mover.Archive(ctx, hire(h, s, 1)))
+	text := s.Messages("moves")[0].Text
+	check(h.work(ctx))
+	_, err := h.mover.Restore(ctx, at(1))
+	check(err)
+	check(h.work(ctx))
+	later := h.options()
+	later.Now = func() time.Time { return time.Now().Add(30 * time.Hour) }
+	s.Advance(30 * time.Hour)
+	aged, err := table.New(h.acc.Tables(), "current", schema, &table.Options{Common: later.Common})
+	check(err)
+	n, err := aged.Intents().Sweep(ctx, dept.Of("S"))
+	if err != nil || n != 2 {
+		t.Error(n, err)
+	}
+	check(h.mover.Handler().Sweep(ctx, dept.Of("S"), s.Now().Add(-25*time.Hour)))
+	_, err = h.acc.Queue("moves").EnqueueMessage(ctx, text, nil)
+	check(err)
+	m, err := archive.New("current/old", aged, h.old, h.out)
+	check(err)
+	w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{m.Handler()}, &later)
+	check(err)
+	check(w.Drain(ctx))
+	now, old := places(s)
+	expect(t, "it stays", now, []string{"c_000001=Name1"})
+	expect(t, "", old, nil)
+	if got := s.Messages("poison"); len(got) != 1 || !strings.Contains(got[0].Text, eventual.ClassExpired) {
+		t.Error(got)
+	}
 }
 
 // TestSweep: what late requests meet is kept for a day, and goes then; but not the note of a restore whose old life is still in the
