@@ -1,4 +1,4 @@
-package mutants_test
+package moves_test
 
 import (
 	"testing"
