@@ -50,33 +50,30 @@ func hired(ctx context.Context, p *crashtest.Process) error {
 }
 
 // drain works until no message is left, hidden ones included.
-func drain(ctx context.Context, p *crashtest.Process) error { return drainBy(of)(ctx, p) }
-
-func drainBy(of func(*crashtest.Process) *house) process {
-	return func(ctx context.Context, p *crashtest.Process) error { return drained(ctx, p, of(p)) }
-}
-
-func drained(ctx context.Context, p *crashtest.Process, h *house) error {
-	w := h.worker(h.options())
-	for {
-		left := p.Service().Messages("moves")
-		if len(left) == 0 {
-			return nil
-		}
-		first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
-		time.Sleep(first.Visible.Sub(p.Service().Now()))
-		if err := w.Drain(ctx); err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%d messages are left: %w", len(left), err)
+func drain(of func(*crashtest.Process) *house) process {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		h := of(p)
+		w := h.worker(h.options())
+		for {
+			left := p.Service().Messages("moves")
+			if len(left) == 0 {
+				return nil
+			}
+			first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
+			time.Sleep(first.Visible.Sub(p.Service().Now()))
+			if err := w.Drain(ctx); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("%d messages are left: %w", len(left), err)
+			}
 		}
 	}
 }
 
 // fine are errors that users of racing programs are told, and that are no fault.
-func fine(err error, all ...error) error {
-	for _, is := range append(all, table.ErrNotFound, table.ErrChanged, table.ErrExists, archive.ErrRestored, archive.ErrUnderway) {
+func fine(err error) error {
+	for _, is := range []error{table.ErrNotFound, table.ErrChanged, table.ErrExists, archive.ErrRestored, archive.ErrUnderway} {
 		if errors.Is(err, is) {
 			return nil
 		}
@@ -139,7 +136,7 @@ func then(steps ...process) process {
 func workload(processes ...process) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		o := newOracle()
-		return crashtest.Workload{Setup: hired, Processes: processes, Drain: drain, Always: o.always, Check: o.check}
+		return crashtest.Workload{Setup: hired, Processes: processes, Drain: drain(of), Always: o.always, Check: o.check}
 	}
 }
 

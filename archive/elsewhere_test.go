@@ -153,7 +153,7 @@ func indexWorkload(processes ...process) func() crashtest.Workload {
 				return errors.Join(err, h.work(ctx))
 			},
 			Processes: processes,
-			Drain:     drainBy(withIndex),
+			Drain:     drain(withIndex),
 			Always:    o.always,
 			Check:     func(s *storagetest.Service) error { return errors.Join(o.check(s), follows(s)) },
 		}

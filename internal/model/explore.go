@@ -144,11 +144,11 @@ func (e *explorer[S]) restless() int {
 		begin[s[1]+1]++
 	}
 	can := make([]bool, e.n)
-	for todo := e.quiet; len(todo) > 0; {
-		n := todo[len(todo)-1]
-		if todo = todo[:len(todo)-1]; !can[n] {
+	for open := e.quiet; len(open) > 0; {
+		n := open[len(open)-1]
+		if open = open[:len(open)-1]; !can[n] {
 			can[n] = true
-			todo = append(todo, into[begin[n]:begin[n+1]]...)
+			open = append(open, into[begin[n]:begin[n+1]]...)
 		}
 	}
 	return slices.Index(can, false)
