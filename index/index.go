@@ -19,6 +19,8 @@ var (
 	ErrSeveral = errors.New("several entities have the value")
 	// ErrWriteOnly: the index is being built and cannot be asked yet. See Options.WriteOnly.
 	ErrWriteOnly = errors.New("the index is being built (WriteOnly)")
+	// ErrRanged: Verify sees the table through a signature for a range of keys, and so only part of it.
+	ErrRanged = errors.New("the signature is for a range of keys, so that part of the table is not seen")
 	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. It is
 	// told by every write of a loaded entity, and on handles with definitions by all others. On a handle without any, MergeAny,
 	// DeleteAny, ReplaceAny and Upsert do not look at the entity, and so leave its rows behind.

@@ -173,6 +173,9 @@ func (in *inspection[T]) entities(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if in.table.Ranged() {
+			return ErrRanged
+		}
 		if err := in.pace(ctx, 1); err != nil {
 			return err
 		}
@@ -194,6 +197,9 @@ func (in *inspection[T]) entities(ctx context.Context) error {
 		if in.read++; in.read%1000 == 0 {
 			in.progress()
 		}
+	}
+	if in.table.Ranged() {
+		return ErrRanged
 	}
 	return in.introduce(ctx)
 }

@@ -111,8 +111,8 @@ type VerifyOptions struct {
 // sure of the faults of an entity takes 2 and 1 for each row, and repairing them 1 to 3. Entities that a new definition has never seen, and those that
 // lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a definition
 // that is not attached; *table.ValueError for a damaged token, for other options, and where there are no definitions; those of
-// reading. With an error, too, the report says what was done. Signatures for ranges of keys show it part of the table only, and so faults that are none: do not use it with
-// those.
+// reading; ErrRanged, and nothing is looked at, where the client's signature is for a range of keys, for it shows part of the table only,
+// and so faults that are none. With an error, too, the report says what was done.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, definitions ...Definition[T]) (Report, error) {
 	v := &verifier[T]{table: t, seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
 	if o != nil {
@@ -183,6 +183,9 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // whose failure has ended the list, if one has
 		}
+		if v.table.Ranged() {
+			return cmp.Or(g.Wait(), ErrRanged)
+		}
 		s := pk.String()
 		if after != nil && keys.Compare(s, *after) <= 0 {
 			continue
@@ -203,6 +206,9 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 			v.progress()
 			return nil
 		})
+	}
+	if v.table.Ranged() {
+		return cmp.Or(g.Wait(), ErrRanged) // and of nothing
 	}
 	return g.Wait()
 }

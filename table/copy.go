@@ -206,6 +206,10 @@ func (t *Table[T]) Range() keys.Range {
 // NoOp tells whether the table was made with Common.NoOp, so that rows do not name the writes that they are from.
 func (t *Table[T]) NoOp() bool { return t.opt.NoOp }
 
+// Ranged tells whether the table was seen through a signature for a range of keys ([Grant]): lists, counts and Partitions then
+// leave out what lies outside it, without a word. It is known from the first list on, on all handles that were made of one.
+func (t *Table[T]) Ranged() bool { return t.shared.ranged.Load() }
+
 // AnyField is a [Field] of T, whatever its type.
 type AnyField[T any] interface {
 	properties(*edm.Plan) ([]string, error)

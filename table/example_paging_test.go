@@ -141,9 +141,11 @@ func ExampleTable_Partitions() {
 		check(err)
 		fmt.Println(pk)
 	}
+	fmt.Println("through a signature that shows part of them:", staff.Ranged())
 	// Output:
 	// Marketing
 	// Sales
+	// through a signature that shows part of them: false
 }
 
 // Work on all partitions, several at a time.

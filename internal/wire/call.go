@@ -52,6 +52,16 @@ func (c *Call) Sent() int64 {
 	return c.resp.Request.ContentLength
 }
 
+// Ranged tells whether the request was signed for a range of keys, if there is a reply: rows outside it are left out of lists without
+// a word.
+func (c *Call) Ranged() bool {
+	if c.resp == nil || c.resp.Request == nil {
+		return false
+	}
+	q := c.resp.Request.URL.Query()
+	return q.Has("sig") && (q.Get("spk") != "" || q.Get("epk") != "")
+}
+
 // Part is the reply to one part of the request, without its body.
 func (c *Call) Part(status int) *http.Response {
 	return &http.Response{
