@@ -40,7 +40,7 @@
 //
 // # What it costs
 //
-// A write from a loaded entity is 1 request, with any number of indexes: up to 98 rows for one change of one entity, those that go
+// A write from a loaded entity is 1 request, with any number of indexes: up to 97 rows for one change of one entity, those that go
 // and those that come. Upsert, Merge and Delete by
 // key read the row first. Full copies are written with every write of their entity, others only where what they hold has changed.
 // Lists, summaries and details are shared: a write that changes them reads each first, 1 request more, and begins again where others

@@ -106,8 +106,8 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 
 // NewMulti defines an index in which an entity stands under several values, at most so many: its tags, its telephone numbers.
 // Values that come twice count once. A list over a range of values yields an entity once for each of its values there. An entity with
-// more than most is refused with a *table.LimitError. A change may touch twice as many rows, of the 98 that all definitions of a table
-// may touch together: 49 is the most that most can be. Once entities are stored, most
+// more than most is refused with a *table.LimitError. A change may touch twice as many rows, of the 97 that all definitions of a table
+// may touch together: 48 is the most that most can be. Once entities are stored, most
 // must not become smaller than what they have.
 func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options[T]) *Index[T, K] {
 	ix := newIndex[T](name, layout, most, o)

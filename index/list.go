@@ -236,21 +236,22 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	if err := l.ix.readable(t); err != nil {
 		return nil, "", err
 	}
-	pk, err1 := partition.Result()
-	list, err2 := l.ix.row(k, keys.Key{})
-	if err := errors.Join(err1, err2); err != nil {
+	at, err := l.ix.at(t, partition, k)
+	if err != nil {
 		return nil, "", err
 	}
-	row, err := t.GetRow(ctx, keys.Stored(pk, list))
+	row, err := t.GetRow(ctx, at)
 	if errors.Is(err, table.ErrNotFound) {
-		return nil, list, nil
+		return nil, at.RowKey(), nil
 	} else if err != nil {
 		return nil, "", err
 	}
 	for _, member := range l.members(row) {
-		all = append(all, keys.Stored(pk, member))
+		if k := keys.Stored(at.PartitionKey(), member); k.Err() == nil { // else nobody can be that
+			all = append(all, k)
+		}
 	}
-	return all, list, nil
+	return all, at.RowKey(), nil
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. Each is read itself, and passed over
@@ -265,7 +266,7 @@ func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition key
 			return
 		}
 		for e, err := range t.GetMany(ctx, all...) {
-			if errors.Is(err, table.ErrNotFound) {
+			if errors.Is(err, table.ErrNotFound) || foreign(err) {
 				continue
 			} else if err != nil {
 				fail(err)

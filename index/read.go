@@ -15,8 +15,9 @@ import (
 // entity of a projected copy has only those fields, and one of a pointer, or of a verified index, is the row itself.
 //
 // 1 request; 2 for a pointer and where Verified is set, and 1 more to be sure that nobody has the value where the row is wrong. Where
-// several have the value of an index that is not unique, up to 2 of them are read. Errors: table.ErrNotFound; ErrSeveral where an index that is not unique
-// holds several; ErrWriteOnly; *keys.KeyError; *DefinitionError; those of table.Table.Get.
+// several have the value of an index that is not unique, up to 2 of them are read. Errors: table.ErrNotFound; ErrSeveral where an index
+// that is not unique holds several; table.ErrChanged where a unique value went from one entity to another each time that it was looked
+// up, 8 times; ErrWriteOnly; *keys.KeyError; *DefinitionError; those of table.Table.Get.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	e, err := ix.get(ctx, t, partition, k)
 	if err != nil {
@@ -44,16 +45,14 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	if err := ix.readable(t); err != nil {
 		return nil, err
 	}
-	pk, err1 := partition.Result()
-	rk, err2 := ix.row(k, keys.Key{})
-	if err := errors.Join(err1, err2); err != nil {
+	at, err := ix.at(t, partition, k)
+	if err != nil {
 		return nil, err
 	}
 	// Between the index row and the entity, the value may change hands.
-	const rounds = 3
 	var before *table.Row
-	for round := 1; ; round++ {
-		row, err := t.GetRow(ctx, keys.Stored(pk, rk))
+	for range rounds {
+		row, err := t.GetRow(ctx, at)
 		if err != nil {
 			return nil, err
 		}
@@ -64,10 +63,19 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		if err != nil || e != nil {
 			return e, err
 		}
-		if before = row; round == rounds {
-			return nil, table.ErrNotFound
-		}
+		before = row
 	}
+	return nil, fmt.Errorf("%w: the value is another's each time", table.ErrChanged)
+}
+
+// at is the key of the only row under a value. A partition need not be given where the table has but one.
+func (ix *Index[T, K]) at(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
+	if only := t.PartitionRange(); !partition.IsSet() && only.IsPoint() {
+		partition = only.Point()
+	}
+	pk, err1 := partition.Result()
+	rk, err2 := ix.row(k, keys.Key{})
+	return keys.Stored(pk, rk), errors.Join(err1, err2)
 }
 
 // follows tells whether a look-up goes from the index row to the entity.
@@ -213,6 +221,8 @@ func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table
 	}
 	if !q.Rows.IsSet() {
 		q.Rows = ix.All()
+	} else if q.Rows.Err() == nil && !within(q.Rows, ix.All()) {
+		return nil, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is no range of this index, " + ix.All().String() + ": take one that it makes"}
 	}
 	// Rows that turn out not to be of the index do not count.
 	if q.Limit > 0 && q.PageSize == 0 {
@@ -222,6 +232,17 @@ func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table
 	}
 	q.Limit = min(q.Limit, 0)
 	return t.Rows(ctx, q), nil
+}
+
+// within tells whether a range lies in another, by their bounds.
+func within(r, all keys.Range) bool {
+	from, to, closed := r.Bounds()
+	first, last, lastClosed := all.Bounds()
+	if keys.Compare(from, first) < 0 || to == "" {
+		return false
+	}
+	n := keys.Compare(to, last)
+	return n < 0 || n == 0 && (lastClosed || !closed)
 }
 
 // ahead is how many entities GetMany reads ahead.
@@ -241,7 +262,7 @@ func (ix *Index[T, K]) fetch(ctx context.Context, t *table.Table[T], rows iter.S
 		for e, err := range t.GetMany(ctx, ks...) {
 			if err == nil {
 				e = ix.having(e, under[i])
-			} else if errors.Is(err, table.ErrNotFound) {
+			} else if errors.Is(err, table.ErrNotFound) || foreign(err) {
 				e, err = nil, nil
 			}
 			if e != nil {

@@ -25,7 +25,7 @@ type Stat struct {
 
 // Group is a summary of the entities that have a value: how many they are, and what their measures come to.
 type Group[K any] struct {
-	Value    K // as its layout reads it
+	Value    K // that was asked for; of All, as the layout reads it: folded, where it folds
 	Count    int64
 	Measures map[string]Stat
 }
@@ -95,12 +95,14 @@ func (s *Summary[T, K]) Name() string { return s.ix.name }
 // ErrWriteOnly; *keys.KeyError; those of table.Table.GetRow.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
 	fail := func(err error) (*Group[K], error) { return nil, fmt.Errorf("index %s: %w", s.ix.name, err) }
-	pk, err1 := partition.Result()
-	rk, err2 := s.ix.row(k, keys.Key{})
-	if err := errors.Join(s.ix.readable(t), err1, err2); err != nil {
+	if err := s.ix.readable(t); err != nil {
 		return fail(err)
 	}
-	row, err := t.GetRow(ctx, keys.Stored(pk, rk))
+	at, err := s.ix.at(t, partition, k)
+	if err != nil {
+		return fail(err)
+	}
+	row, err := t.GetRow(ctx, at)
 	if errors.Is(err, table.ErrNotFound) {
 		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
 	} else if err != nil {

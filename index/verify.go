@@ -102,7 +102,7 @@ type VerifyOptions struct {
 // without faults are not written.
 //
 // The table must be a handle that the definitions are attached to. Of each partition first the derived rows are read, of which it
-// keeps a few bytes each in memory, and then the entities, once more for each summary. It can be ended and taken up again between
+// keeps about 150 bytes each in memory, and then the entities, once more for each summary. It can be ended and taken up again between
 // partitions; what was repaired stays repaired. The rows of a definition must be those of one type: what another type keeps in the
 // same range under the same name is taken for dangling, and deleted by Repair.
 //

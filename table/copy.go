@@ -107,7 +107,7 @@ func (r *Row) Same(other *Row) bool {
 		return false
 	}
 	for _, c := range a {
-		if !slices.ContainsFunc(b, func(d edm.Column) bool { return reflect.DeepEqual(c, d) }) {
+		if !slices.ContainsFunc(b, c.Same) {
 			return false
 		}
 	}
@@ -203,6 +203,9 @@ func (t *Table[T]) Range() keys.Range {
 	return keys.RawBetween("", belowLibrary)
 }
 
+// PartitionRange is where the PartitionKeys of the table's entities are, by its schema; unset, if that binds none.
+func (t *Table[T]) PartitionRange() keys.Range { return t.schema.Partition.Range() }
+
 // NoOp tells whether the table was made with Common.NoOp, so that rows do not name the writes that they are from.
 func (t *Table[T]) NoOp() bool { return t.opt.NoOp }
 
@@ -219,11 +222,15 @@ func (f Field[T, V]) properties(p *edm.Plan) ([]string, error) {
 	if f.err != nil || f.name != "" {
 		return []string{f.name}, f.err
 	}
-	return p.NamesAt(f.path), nil
+	names, ok := p.NamesAt(f.path)
+	if !ok {
+		return nil, &TypeError{Type: p.Type, Field: p.Type.FieldByIndex(f.path).Name, Reason: "is stored in no property of its own"}
+	}
+	return names, nil
 }
 
 // Properties are the properties in which fields are stored: none for a field that is part of a key. Errors: *TypeError for a
-// mistake in a field's accessor.
+// mistake in a field's accessor, and for a field that is not stored, or is the one for unknown columns.
 func (t *Table[T]) Properties(fields ...AnyField[T]) (names []string, err error) {
 	for _, f := range fields {
 		more, err := f.properties(t.plan)

@@ -21,6 +21,9 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
 	ErrChanged = errors.New("the row has changed since it was read")
+	// ErrContended: others have changed a row that entities share, such as a list or a sum, in each of Retry.Rounds rounds. Nothing
+	// was written, and the write may be tried again later.
+	ErrContended = errors.New("a row that entities share was changed by others in every round")
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = errors.New("no such table")
 	// ErrUnknownOutcome: the replies to a write were lost, and what the row says since does not tell what has become of it. It
@@ -100,7 +103,7 @@ type condition struct{ is, cause error }
 
 func (c *condition) Error() string {
 	switch c.is {
-	case ErrUnknownOutcome, ErrBudget, ErrGivenUp, ErrOutbox:
+	case ErrUnknownOutcome, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag:
 		return c.is.Error() + " (" + brief(c.cause) + ")"
 	}
 	return c.is.Error()

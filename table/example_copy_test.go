@@ -53,13 +53,13 @@ func ExampleRow_Copy() {
 		e.Value.Last = "Smith"
 		fmt.Println("it can be written:", !errors.Is(staff.Replace(ctx, e), table.ErrNoETag))
 	}
-	fmt.Println(staff.Range(), staff.NoOp(), len(staff.Maintainers()))
+	fmt.Println(staff.PartitionRange(), staff.Range(), staff.NoOp(), len(staff.Maintainers()))
 	// Output:
 	// ('Sales','empid_000001') true  {Sales 1 Jones 44}
 	// it can be written: true
 	// ('Sales','empid_000001') true names {Sales 1 Smith 0}
 	// it can be written: false
-	// [empid_, empid`) false 1
+	// [, ~) [empid_, empid`) false 1
 }
 
 // What a reader finds who knows only some properties: enough to make a key of, or not.

@@ -33,6 +33,8 @@ const (
 	maxRememberedPart = maxRemembered/2 + utf8.UTFMax // for it is cut between characters
 )
 
+var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
+
 // maintained makes a write one that goes through the table's maintainers. known tells that old is the row as it is stored, nil
 // for none; otherwise it is read.
 func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
@@ -40,7 +42,7 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 		switch {
 		case op.err != nil:
 		case op.copied != nil:
-			op.err = ErrNoETag
+			op.err = &condition{ErrNoETag, errCopy}
 		case remembers(op.old):
 			op.err = ErrUnknownMaintainer
 		}
@@ -177,8 +179,9 @@ func (t *Table[T]) valueOf(raw []byte) (*T, error) {
 // kept is what a primary row keeps for its maintainers.
 type kept struct {
 	life    string
-	mark    string // what others keep in it; see Row.Mark
-	changed bool   // the life is new
+	mark    string  // what others keep in it; see Row.Mark
+	changed bool    // the life is new
+	stored  [2]bool // whether the row has each of the properties for what maintainers remember
 	was, is map[string][]string
 	newID   func() string
 }
@@ -203,6 +206,7 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.stored = [2]bool{one.Kind != edm.Absent, two.Kind != edm.Absent}
 	if k.life = life.S; strings.HasPrefix(mark.S, "/") {
 		k.mark = mark.S
 	}
@@ -253,7 +257,7 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 	return w.Finish()
 }
 
-// remember writes what maintainers remember. A merge cannot delete a property, so it empties it.
+// remember writes what maintainers remember. A merge cannot delete a property, so it empties one that is there.
 func (k *kept) remember(w *edm.Writer, merge bool) error {
 	var text string
 	if len(k.is) > 0 {
@@ -266,7 +270,7 @@ func (k *kept) remember(w *edm.Writer, merge bool) error {
 		}
 	}
 	for i, part := range append(parts(text, maxRememberedPart), "")[:2] {
-		if part != "" || merge {
+		if part != "" || merge && k.stored[i] {
 			w.Put([...]string{ixProperty, ixMoreProperty}[i], edm.Value{Kind: edm.String, S: part})
 		}
 	}

@@ -292,10 +292,10 @@ func TestAttachLimits(t *testing.T) {
 	ctx := context.Background()
 	people, s := town(t, nil)
 	var le *table.LimitError
-	if _, err := people.With(nil, wide{"w", 95, 95}); !errors.As(err, &le) || le.Got != 99 || le.Max != 98 {
+	if _, err := people.With(nil, wide{"w", 94, 94}); !errors.As(err, &le) || le.Got != 98 || le.Max != 97 {
 		t.Error(err)
 	}
-	full, err := people.With(nil, wide{"w", 94, 94})
+	full, err := people.With(nil, wide{"w", 93, 93})
 	check(err)
 	if _, err := full.Exact().Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Error(err)

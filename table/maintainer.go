@@ -99,9 +99,9 @@ func (e *DerivedError) Error() string {
 // Unwrap returns Err.
 func (e *DerivedError) Unwrap() error { return e.Err }
 
-// maxDerived is how many rows all maintainers of an entity may touch: the entity's own row and the intent take the other two
-// of a transaction.
-const maxDerived = maxOperations - 2
+// maxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under two keys where it is rekeyed, and
+// the intent take the others of a transaction.
+const maxDerived = maxOperations - 3
 
 // With returns a handle of the same table whose every write keeps what the maintainers derive, besides those that t has
 // already. All verbs and transactions go through them; a write that touches derived rows is one transaction with them, 1
@@ -112,10 +112,13 @@ const maxDerived = maxOperations - 2
 // outbox carries effects; it may be nil where there are none, and then that of t stays. A table has one. Handles without
 // maintainers do not see the derived rows of others: use one handle for all writes.
 //
+// What fails for a maintainer is a *DerivedError; for a row that entities share, and that others were always faster to change, it is
+// ErrContended.
+//
 // A derived row that is missing, or in the way, for somebody has deleted or written it by hand, is read and put right with the
 // entity's next write; see [Table.Repaired].
 //
-// Errors: *LimitError for maintainers that need more than 98 rows together; *ValueError for one that is nil, or has the name of
+// Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for one that is nil, or has the name of
 // another, for a second outbox, and for an outbox where Common.WriteTimeout is no bound.
 func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
 	fail := func(err error) (*Table[T], error) { return nil, fmt.Errorf("table: With %s: %w", t.name, err) }

@@ -13,10 +13,11 @@ import (
 const fanOut = 10
 
 // GetMany reads entities by their keys, 10 at a time, and yields them in the order of the keys. A row that does not exist is
-// (nil, ErrNotFound), and the list goes on; any other error ends it. 1 request for each key. Not more than 40 entities are
+// (nil, ErrNotFound), one that is not T's is (nil, ErrOtherType) or a *keys.KeyError, and the list goes on; any other error ends it. 1 request for each key. Not more than 40 entities are
 // read ahead of the loop, and breaking out of it cancels what is under way.
 //
-// Errors: ErrNotFound; ErrTableNotFound; *DecodeError; *keys.KeyError for any key before the first request.
+// Errors: ErrNotFound; ErrOtherType; ErrTableNotFound; *DecodeError; *keys.KeyError for any key before the first request, and for rows
+// whose keys do not agree with their fields.
 func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
 		ctx, end := t.span(ctx, "GetMany")
@@ -32,7 +33,7 @@ func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entit
 		inOrder(ctx, ks, func(ctx context.Context, k keys.Key) (*Entity[T], error) {
 			return t.get(ctx, "GetMany", k)
 		}, func(e *Entity[T], gerr error) bool {
-			if gerr != nil && !errors.Is(gerr, ErrNotFound) {
+			if gerr != nil && !errors.Is(gerr, ErrNotFound) && !notMine(gerr) {
 				err = gerr
 				yield(nil, err)
 				return false
@@ -40,6 +41,12 @@ func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entit
 			return yield(e, gerr)
 		})
 	}
+}
+
+// notMine tells that a row is somebody else's.
+func notMine(err error) bool {
+	var ke *keys.KeyError
+	return errors.Is(err, ErrOtherType) || errors.As(err, &ke)
 }
 
 // inOrder does work for each item, fanOut at a time, and hands out the results in the order of the items, until yield

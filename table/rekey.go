@@ -41,7 +41,14 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err 
 		return fail(ErrOtherPartition)
 	}
 	insert := t.op("Rekey", aztables.TransactionTypeAdd, to)
-	if insert.body, insert.err = t.create(to, &e.Value, e.raw); insert.err != nil {
+	v := &e.Value
+	row, isRow := any(v).(*Row) // which holds its key
+	if isRow {
+		moved := *row
+		moved.Key = to
+		v = any(&moved).(*T)
+	}
+	if insert.body, insert.err = t.create(to, v, e.raw); insert.err != nil {
 		return fail(insert.err)
 	}
 	remove, insert = t.maintained(remove, true, remove.old), t.maintained(insert, true, nil)
@@ -49,7 +56,9 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err 
 		return fail(remove.err)
 	}
 	insert.done = func(etag azcore.ETag, body []byte) {
-		e.Key = to
+		if e.Key = to; isRow {
+			row.Key = to
+		}
 		e.renew(etag, body)
 	}
 	// What the entity gives up first can be taken again under the other key.

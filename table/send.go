@@ -149,8 +149,11 @@ func (w *write) refusal(err error) error {
 		b.Index = step.caller
 		if d := step.derived; d != nil {
 			cause := b.Err
-			if d.taken != nil && errors.Is(cause, ErrExists) {
+			switch {
+			case d.taken != nil && errors.Is(cause, ErrExists):
 				cause = &condition{d.taken, cause}
+			case d.shared && (errors.Is(cause, ErrChanged) || errors.Is(cause, ErrExists) || errors.Is(cause, ErrNotFound)):
+				cause = &condition{ErrContended, cause}
 			}
 			b.Err = &DerivedError{Maintainer: d.by, Key: step.key, Err: cause}
 		}

@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -120,7 +119,7 @@ func sameRow(written []byte, read []edm.Column) bool {
 		return false
 	}
 	for _, c := range wrote {
-		if !slices.ContainsFunc(read, func(d edm.Column) bool { return reflect.DeepEqual(c, d) }) {
+		if !slices.ContainsFunc(read, c.Same) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package edm
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 )
@@ -108,6 +109,14 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 type Column struct {
 	Name  string
 	Value Value
+}
+
+// Same tells whether two columns hold the same. NaN is the same as NaN, for it is what was stored.
+func (c Column) Same(d Column) bool {
+	if c.Value.Kind == Double && d.Value.Kind == Double && math.IsNaN(c.Value.F) && math.IsNaN(d.Value.F) {
+		return c.Name == d.Name
+	}
+	return reflect.DeepEqual(c, d)
 }
 
 // Columns returns all properties of the entity that the reader has just read, in the order of the reply.

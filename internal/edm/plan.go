@@ -215,14 +215,15 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// NamesAt returns the properties of the field at an index path: none for one that is part of a key.
-func (p *Plan) NamesAt(path []int) []string {
+// NamesAt returns the properties of the field at an index path: none for one that is part of a key. ok is false for one that is not
+// stored under names of its own.
+func (p *Plan) NamesAt(path []int) (names []string, ok bool) {
 	for _, f := range p.fields {
 		if slices.Equal(f.path, path) {
-			return f.names
+			return f.names, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // HasExtra tells whether the type has a map for unknown columns.

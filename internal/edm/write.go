@@ -52,7 +52,7 @@ func (w *Writer) Finish() ([]byte, error) {
 	case w.err != nil:
 		return nil, w.err
 	case w.count > maxProperties:
-		return nil, &LimitError{Limit: "properties of an entity", Got: w.count, Max: maxProperties}
+		return nil, &LimitError{Limit: "properties of an entity, with those of the library", Got: w.count, Max: maxProperties}
 	case w.size > maxEntity:
 		return nil, &LimitError{Limit: "size of an entity in bytes, by the service's formula", Got: w.size, Max: maxEntity}
 	}
