@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -29,7 +28,10 @@ func (m *copies[T, K]) expected(entity *table.Row) *table.Row {
 	return entity.Copy(entity.Key, form(m.only))
 }
 
-func (m *copies[T, K]) released(*table.Row, keys.Key) (*table.Row, error) { return nil, nil }
+func (m *copies[T, K]) released(*table.Row, ...string) (*table.Row, error) { return nil, nil }
+
+func (m *copies[T, K]) several() bool { return false }
+func (m *copies[T, K]) unique() bool  { return m.opt.Unique != NotUnique }
 
 // What Verify asks of lists.
 
@@ -37,19 +39,25 @@ func (m *lists[T, K]) wants(e *table.Entity[T]) ([]string, error) { return m.ix.
 
 func (m *lists[T, K]) claims(row *table.Row) []string {
 	all := m.members(row)
-	if len(all) == 0 && row.Type(m.property) != "" {
-		return []string{""} // a list of nobody
+	if len(all) == 0 && (len(m.chunks(row)) > 0 || empty(row)) {
+		return []string{nobody} // a list of nobody
 	}
 	return all
 }
 
+// nobody is claimed by rows that are a definition's, and name no entity.
+const nobody = ""
+
 func (m *lists[T, K]) part(*table.Row) *table.Row     { return nil }
 func (m *lists[T, K]) expected(*table.Row) *table.Row { return nil }
 
-func (m *lists[T, K]) released(row *table.Row, entity keys.Key) (*table.Row, error) {
-	all := slices.DeleteFunc(m.members(row), func(s string) bool { return s == entity.RowKey() })
+func (m *lists[T, K]) several() bool { return true }
+func (m *lists[T, K]) unique() bool  { return false }
+
+func (m *lists[T, K]) released(row *table.Row, entities ...string) (*table.Row, error) {
+	all := slices.DeleteFunc(m.members(row), func(s string) bool { return slices.Contains(entities, s) })
 	left, err := m.row(row.Key, row, all)
-	if err != nil || left.Bare().Len() == 0 || left.Bare().Len() == 1 && left.Type("_op") != "" {
+	if err != nil || empty(left) {
 		return nil, err
 	}
 	return left, nil
@@ -66,15 +74,16 @@ func (m *details[T]) wants(e *table.Entity[T]) ([]string, error) {
 }
 
 func (m *details[T]) claims(row *table.Row) []string {
-	if owner := m.owner(row); owner != "" && row.Marked(m.name) {
-		return []string{owner}
+	if row.Marked(m.name) {
+		return []string{m.owner(row)} // nobody, where others have deleted who it was
 	}
 	return nil
 }
 
-// held is what entities meet that hold details.
+// held is what entities meet that hold details: of whatever definition.
 func (m *details[T]) held() table.Cond[table.Row] {
-	return table.PropertyOf[string](m.prefix + "RowKey").Ge("")
+	marks := table.PropertyOf[string]("_sys")
+	return table.And(marks.Ge("/"), marks.Lt("0")) // which comes behind /
 }
 
 func (m *details[T]) part(row *table.Row) *table.Row {
@@ -94,7 +103,10 @@ func (m *details[T]) expected(entity *table.Row) *table.Row {
 	return p
 }
 
-func (m *details[T]) released(row *table.Row, entity keys.Key) (*table.Row, error) {
+func (m *details[T]) several() bool { return false }
+func (m *details[T]) unique() bool  { return false } // but of the other entity, which tells
+
+func (m *details[T]) released(row *table.Row, _ ...string) (*table.Row, error) {
 	r := row.At(row.Key)
-	return r, m.fill(r, entity.RowKey(), nil)
+	return r, m.fill(r, nobody, nil)
 }

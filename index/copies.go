@@ -52,7 +52,7 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	had, formWas := remembered(c.Remembered())
 	for _, rk := range had {
 		if !slices.Contains(want, rk) {
-			if err := p.Remove(keys.Stored(c.Key.PartitionKey(), rk).Row()); err != nil {
+			if err := m.giveUp(ctx, p, c.Key, rk); err != nil {
 				return err
 			}
 		}
@@ -70,6 +70,8 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	if m.opt.Unique != NotUnique {
 		taken = ErrTaken
 	}
+	r, _ := repairs(ctx)
+	anew := forced(ctx, m.name)
 	for _, rk := range want {
 		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk), form(m.only))
 		if err := m.selfContained(copied); err != nil {
@@ -78,9 +80,10 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		switch {
 		case !slices.Contains(had, rk):
 			err = p.Insert(copied, taken)
-		case forced(ctx, m.name) && taken != nil:
+		case same && !anew:
+		case taken != nil && (anew || r.owners):
 			err = m.putOwn(ctx, p, copied)
-		case !same || forced(ctx, m.name):
+		default:
 			err = p.Put(copied)
 		}
 		if err != nil {
@@ -90,17 +93,38 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	return nil
 }
 
+// giveUp removes a row of an entity. Verify leaves one alone that has come to be another's, for somebody has deleted it by hand.
+func (m *copies[T, K]) giveUp(ctx context.Context, p *table.Plan, entity keys.Key, rk string) error {
+	k := keys.Stored(entity.PartitionKey(), rk)
+	if _, is := repairs(ctx); is && m.opt.Unique != NotUnique {
+		row, err := p.Load(ctx, k.Row())
+		if err != nil {
+			return err
+		}
+		if owner, isCopy := primary(row); !isCopy || owner != entity {
+			return nil
+		}
+	}
+	return p.Remove(k.Row())
+}
+
+// primary is the entity of a copy, if there is a row and it is one.
+func primary(row *table.Row) (k keys.Key, isCopy bool) {
+	if row == nil {
+		return keys.Key{}, false
+	}
+	return row.Primary()
+}
+
 // putOwn is Put for a row that may be another's by now, for somebody has deleted it by hand.
 func (m *copies[T, K]) putOwn(ctx context.Context, p *table.Plan, copied *table.Row) error {
 	is, err := p.Load(ctx, copied.Key.Row())
 	if err != nil {
 		return err
 	}
-	if is != nil {
-		want, _ := copied.Primary()
-		if owner, isCopy := is.Primary(); isCopy && owner != want {
-			return fmt.Errorf("%w: %v is of %v", ErrTaken, copied.Key, owner)
-		}
+	want, _ := copied.Primary()
+	if owner, isCopy := primary(is); isCopy && owner != want {
+		return fmt.Errorf("%w: %v is of %v", ErrTaken, copied.Key, owner)
 	}
 	return p.Put(copied)
 }
@@ -124,14 +148,16 @@ func (m *copies[T, K]) formText() []string {
 	return []string{"/" + form(m.only)}
 }
 
-// remembered are the RowKeys that an entity remembers, and the form of the rows.
+// remembered are the RowKeys that an entity remembers, and the form of the rows. What no row can be called was written by others.
 func remembered(texts []string) (rows, form []string) {
-	for i, text := range texts {
-		if strings.HasPrefix(text, "/") {
-			return texts[:i], texts[i:]
-		}
+	rows = texts
+	if i := slices.IndexFunc(texts, func(s string) bool { return strings.HasPrefix(s, "/") }); i >= 0 {
+		rows, form = texts[:i], texts[i:]
 	}
-	return texts, nil
+	if wrong := func(s string) bool { return keys.Stored("p", s).Err() != nil }; slices.ContainsFunc(rows, wrong) {
+		rows = slices.DeleteFunc(slices.Clone(rows), wrong)
+	}
+	return rows, form
 }
 
 // contents are what the rows of an entity hold, and whether they hold it already.
@@ -158,16 +184,4 @@ func (m *copies[T, K]) selfContained(copied *table.Row) error {
 		err = &DefinitionError{Definition: m.name, Field: "Only", Reason: fmt.Sprintf("lacks a field that the key is made of: the whole entity makes %q, and the projection %q", copied.Key.RowKey(), rows)}
 	}
 	return err
-}
-
-// forcing is the mark of a context whose writes make rows of some definitions anew, also where nothing has changed.
-type forcing struct{}
-
-func force(ctx context.Context, definitions ...string) context.Context {
-	return context.WithValue(ctx, forcing{}, definitions)
-}
-
-func forced(ctx context.Context, definition string) bool {
-	names, _ := ctx.Value(forcing{}).([]string)
-	return slices.Contains(names, definition)
 }

@@ -20,7 +20,8 @@ var ErrNoTarget = errors.New("the entity that is to hold the copy does not exist
 // and one more, the prefix and RowKey, holds the RowKey of the entity that they come from. It must exist when details are written
 // to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. In one transaction it cannot
 // also be written by an operation of its own: insert it first. It holds the details of one entity: a second one is refused with
-// ErrTaken, until the first gives them up; in one transaction, put the operation that gives them up first. Where it is deleted,
+// ErrTaken, until the first gives them up; in one transaction, put the operation that gives them up first. Two that are to change places need
+// two transactions. Where it is deleted,
 // or written whole by a value that lacks the details, they are gone until a copied field changes, or Verify repairs them.
 //
 // Writes that do not change the details cost nothing; others 1 read of the other entity, and 1 more where it says that it has
@@ -39,7 +40,7 @@ type Details[T any] struct {
 //		return keys.Raw("department"), e.IsManager
 //	}, lastName, email) // in ManagerLastName, ManagerEmail, and ManagerRowKey
 func NewDetails[T any](name, prefix string, target func(*T) (keys.Enc, bool), fields ...table.AnyField[T]) *Details[T] {
-	d := &Details[T]{name: name, prefix: prefix, target: target, fields: fields}
+	d := &Details[T]{name: name, prefix: prefix, target: target, fields: slices.Clone(fields)}
 	switch err := named(name); {
 	case err != nil:
 		d.fault = err
@@ -178,7 +179,7 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 		return &table.ValueError{Field: "target", Reason: fmt.Sprintf("%v is a copy of another entity", k)}
 	}
 	switch owner := m.owner(row); {
-	case from == nil && owner != entity.RowKey():
+	case from == nil && owner != entity.RowKey() && (owner != nobody || !row.Marked(m.name)):
 		return nil // they are somebody else's by now
 	case from != nil && owner != "" && owner != entity.RowKey():
 		// It may be a row that was written back as it was before, or that came to be called otherwise.

@@ -178,12 +178,13 @@ func ExampleNewSummary() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%d, %+v\n", jones.Count, jones.Measures["Age"])
+	age := jones.Measures["Age"]
+	fmt.Println(jones.Count, "of", age.Min, "to", age.Max, "years,", age.Sum, "together")
 	for group := range ages.All(ctx, staff, dept.Of("Sales")) {
 		fmt.Println(group.Value, group.Count)
 	}
 	// Output:
-	// 2, {Count:2 Sum:82 Min:38 Max:44}
+	// 2 of 38 to 44 years, 82 together
 	// Brown 1
 	// Jones 2
 }

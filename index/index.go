@@ -124,6 +124,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	ix := &Index[T, K]{name: name, max: most}
 	if o != nil {
 		ix.opt = *o
+		ix.opt.Only = slices.Clone(o.Only)
 	}
 	if err := named(name); err != nil {
 		ix.fault = err
@@ -199,7 +200,11 @@ func (ix *Index[T, K]) row(k K, primary keys.Key) (string, error) {
 		e = ix.many.Of(k, primary.Row())
 	}
 	s, err := e.Result()
-	return ix.place(s), err
+	if err == nil && ix.opt.Reserved {
+		s = ix.place(s)
+		err = keys.Stored("p", s).Err() // which is longer
+	}
+	return s, err
 }
 
 // rows are the RowKeys of an entity's rows, in order. The key function is called twice, for one that is not pure would leave rows

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,47 +12,19 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// look looks at each suspect once more, several at a time, and repairs it if that is asked for. What lists have lost goes together:
-// each such write would have to write the whole list.
+// look looks at each suspect once more, several at a time, and repairs it if that is asked for.
 func (in *inspection[T]) look(ctx context.Context, suspects map[string][]claim) error {
-	var mu sync.Mutex
-	var lost []newcomer[T]
-	later := func(n newcomer[T]) {
-		mu.Lock()
-		defer mu.Unlock()
-		lost = append(lost, n)
-	}
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(10)
-	for entity, claims := range suspects {
-		g.Go(func() error { return in.judged(gctx, entity, claims, later) })
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for batch := range slices.Chunk(lost, 1000) {
-		var names []string
-		for _, n := range batch {
-			for _, f := range n.faults {
-				if !slices.Contains(names, f.Definition) {
-					names = append(names, f.Definition)
-				}
-			}
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(suspects)), 1000) {
+		c := &crowd[T]{inspection: in, suspects: suspects}
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(10)
+		for _, entity := range some {
+			g.Go(func() error { return in.judged(gctx, entity, suspects[entity], c) })
 		}
-		skipped, err := in.together(ctx, batch, names...)
-		for i, n := range batch {
-			if reason, is := skipped[i]; !is {
-				for _, f := range n.faults {
-					f.Repaired = true
-					in.found(f)
-				}
-			} else if reason != nil {
-				if err := in.judged(ctx, n.e.Key.RowKey(), suspects[n.e.Key.RowKey()], nil); err != nil {
-					return err
-				}
-			}
+		if err := g.Wait(); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := c.settle(ctx); err != nil {
 			return err
 		}
 	}
@@ -61,14 +32,9 @@ func (in *inspection[T]) look(ctx context.Context, suspects map[string][]claim) 
 }
 
 // judged notes what judge finds.
-func (in *inspection[T]) judged(ctx context.Context, entity string, claims []claim, later func(newcomer[T])) error {
-	if err := in.pace(ctx, 2+len(claims)); err != nil {
-		return err
-	}
+func (in *inspection[T]) judged(ctx context.Context, entity string, claims []claim, later *crowd[T]) error {
 	faults, err := in.judge(ctx, entity, claims, later)
-	for _, f := range faults {
-		in.found(f)
-	}
+	in.foundAll(faults)
 	if err == errBusy {
 		in.undecided()
 		err = nil
@@ -98,7 +64,7 @@ func (in *inspection[T]) see(ctx context.Context, entity string, claims []claim)
 		return s, err
 	case !unchanged(s.stored, again):
 		return s, errBusy
-	case s.stored != nil || entity == "":
+	case s.stored != nil || entity == nobody:
 		return s, nil
 	}
 	rows, err := in.getRows(ctx, claims)
@@ -110,10 +76,14 @@ func (in *inspection[T]) see(ctx context.Context, entity string, claims []claim)
 	return s, err
 }
 
-// get reads an entity. One that cannot be read is an *unreadableError, one that is somebody else's errForeign.
+// get reads an entity. One that cannot be read is an *unreadableError, one that is somebody else's errForeign. What is not where
+// entities are, and a copy, is none.
 func (in *inspection[T]) get(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
+	if !in.table.Range().Contains(rowKey) {
+		return nil, nil, nil
+	}
 	row, err := in.getRow(ctx, rowKey)
-	if err != nil || row == nil {
+	if _, isCopy := primary(row); err != nil || row == nil || isCopy {
 		return nil, nil, err
 	}
 	e, err := in.table.Entity(row)
@@ -133,11 +103,16 @@ type unreadableError struct{ error }
 
 func (e *unreadableError) Unwrap() error { return e.error }
 
+// getRow reads a row; nil is none, also under a key that no row can have.
 func (in *inspection[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
-	if rowKey == "" {
+	k := keys.Stored(in.pk, rowKey)
+	if rowKey == nobody || k.Err() != nil {
 		return nil, nil
 	}
-	row, err := in.table.GetRow(ctx, keys.Stored(in.pk, rowKey))
+	if err := in.pace(ctx, 1); err != nil {
+		return nil, err
+	}
+	row, err := in.table.GetRow(ctx, k)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, nil
 	}
@@ -186,27 +161,10 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 }
 
 // judge finds out what is wrong with an entity's rows, and repairs it if that is asked for: by a write of the entity, or, where rows
-// do not belong to it and it does not know of them, by writes of the rows. later, if there is one, takes an entity that lists have
-// lost, and nothing else.
-func (in *inspection[T]) judge(ctx context.Context, entity string, claims []claim, later func(newcomer[T])) (faults []Fault, err error) {
-	seen := map[claim]Fault{}     // all that was ever wrong
-	open := map[claim]bool{}      // what still is
-	reasons := map[string]error{} // why a definition cannot be repaired
-	end := func(cause error) []Fault {
-		for c, f := range seen {
-			switch {
-			case !in.opt.Repair || f.Kind == Conflict:
-			case open[c]:
-				if f.Err = cause; reasons[f.Definition] != nil {
-					f.Err = reasons[f.Definition]
-				}
-			default:
-				f.Repaired = true
-			}
-			faults = append(faults, f)
-		}
-		return faults
-	}
+// do not belong to it and it does not know of them, by writes of the rows. later, if there is one, takes what is better done for
+// many entities at once.
+func (in *inspection[T]) judge(ctx context.Context, entity string, claims []claim, later *crowd[T]) (faults []Fault, err error) {
+	t := &trial[T]{inspection: in, entity: entity, claims: claims, later: later, seen: map[claim]Fault{}, open: map[claim]bool{}, reasons: map[string]error{}}
 	cause := errBusy
 	for range rounds {
 		s, err := in.see(ctx, entity, claims)
@@ -215,96 +173,192 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 		case err == errBusy:
 			continue
 		case err == errForeign:
-			return end(err), nil // what rows say of it is not for this type to judge
+			return t.end(err), nil // what rows say of it is not for this type to judge
 		case errors.As(err, &unreadable):
-			return append(end(err), Fault{Kind: Unreadable, Entity: keys.Stored(in.pk, entity), Err: err}), nil
+			return append(t.end(err), t.unreadable("", err)), nil
 		case err != nil:
-			return end(err), err
+			return t.end(err), err
 		}
-		clear(open)
-		var write []string // definitions that a write of the entity repairs
-		alone, conflict := true, false
-		for i, c := range claims {
-			d := in.shots[c.def].def
-			kind, other, err := in.kind(d, entity, c.row, s, s.rows[i])
-			if err != nil {
-				return append(end(err), Fault{Definition: d.Name(), Kind: Unreadable, Entity: keys.Stored(in.pk, entity), Err: err}), nil
-			}
-			if kind == 0 {
-				continue
-			}
-			if other != "" {
-				switch free, err := in.evict(ctx, c, other); {
-				case err == errBusy || lost(err):
-					open[c], cause = true, err
-					continue
-				case err != nil:
-					return end(err), err
-				case !free:
-					kind = Conflict
-					// A write of the entity would take a unique row, though not the place of another's details.
-					if _, away := d.(elsewhere); !away {
-						conflict = true
-					}
-				}
-			}
-			f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, c.row), Entity: keys.Stored(in.pk, entity)}
-			if kind == Conflict {
-				f.Owner = keys.Stored(in.pk, other)
-			}
-			seen[c] = f
-			if open[c] = kind != Conflict; !in.opt.Repair || kind == Conflict {
-				continue
-			}
-			alone = alone && kind == Missing && d.expected(s.stored) == nil
-			had, _ := remembered(remembers(s.stored, d.Name()))
-			if s.entity != nil && (kind != Dangling || slices.Contains(had, c.row)) {
-				write = append(write, d.Name())
-			} else if err := in.release(ctx, d, s.rows[i], entity); err == nil {
-				open[c] = false
-			} else if cause = err; !lost(err) {
-				return end(err), ctx.Err()
-			}
+		v, err := t.look(ctx, s)
+		switch {
+		case errors.As(err, &unreadable):
+			return append(t.end(err), t.unreadable(v.definition, err)), nil
+		case err != nil:
+			return t.end(err), err
+		}
+		if v.cause != nil {
+			cause = v.cause
 		}
 		switch {
-		case len(write) == 0:
-		case conflict:
-			return end(errConflict), nil
-		case alone && later != nil:
-			n := newcomer[T]{e: s.entity}
-			for _, f := range seen {
-				n.faults = append(n.faults, f)
-			}
-			later(n)
-			return nil, nil
+		case len(v.write) == 0:
+		case v.conflict:
+			return t.end(errConflict), nil
+		case v.several && later != nil:
+			t.postpone(s.entity)
+			return t.end(nil), nil
 		default:
-			err := in.table.Replace(force(ctx, write...), s.entity)
-			var de *table.DerivedError
-			for errors.As(err, &de) && slices.Contains(write, de.Maintainer) && !lost(err) {
-				// That one must stay as it is; the others need not.
-				reasons[de.Maintainer] = err
-				if write = slices.DeleteFunc(write, func(s string) bool { return s == de.Maintainer }); len(write) == 0 {
-					return end(err), ctx.Err()
-				}
-				err = in.table.Replace(force(ctx, write...), s.entity)
-			}
-			if err == nil {
-				maps.DeleteFunc(open, func(c claim, _ bool) bool { return slices.Contains(write, seen[c].Definition) })
-			} else if cause = err; !lost(err) {
-				return end(err), ctx.Err()
-			}
-			if err == nil && len(reasons) > 0 {
-				return end(nil), ctx.Err()
+			err := t.write(ctx, s.entity, v.write)
+			switch {
+			case err != nil && !lost(err):
+				return t.end(err), ctx.Err()
+			case err != nil:
+				cause = err
+			case len(t.reasons) > 0:
+				return t.end(nil), ctx.Err()
 			}
 		}
-		if !in.opt.Repair || !slices.ContainsFunc(claims, func(c claim) bool { return open[c] }) {
-			return end(nil), nil
+		if v.stuck {
+			return t.end(cause), ctx.Err()
+		}
+		if !v.busy && (!in.opt.Repair || !slices.ContainsFunc(claims, func(c claim) bool { return t.open[c] })) {
+			return t.end(nil), nil
 		}
 	}
-	if len(seen) > 0 {
-		return end(cause), ctx.Err()
+	if len(t.seen) > 0 {
+		return t.end(cause), ctx.Err()
 	}
 	return nil, errBusy
+}
+
+// trial is an entity under judgment.
+type trial[T any] struct {
+	*inspection[T]
+	entity string
+	claims []claim
+	later  *crowd[T]
+
+	seen    map[claim]Fault      // all that was ever wrong
+	open    map[claim]bool       // what still is
+	reasons map[string]error     // why a definition cannot be repaired
+	leaves  map[claim]*table.Row // lists that are to be rid of it, as they are
+}
+
+// verdict is what one look has found.
+type verdict struct {
+	write      []string // definitions that a write of the entity repairs
+	several    bool     // they are of lists, all of them
+	conflict   bool     // it cannot be written
+	busy       bool     // something could not be told
+	stuck      bool     // something cannot be repaired
+	cause      error    // of what could not be repaired
+	definition string   // that cannot be read
+}
+
+// look compares the rows of a scene, and repairs what needs no write of the entity.
+func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) {
+	clear(t.open)
+	t.leaves = map[claim]*table.Row{}
+	v.several = true
+	for i, c := range t.claims {
+		d := t.shots[c.def].def
+		v.definition = d.Name()
+		kind, other, err := t.kind(d, t.entity, c.row, s, s.rows[i])
+		if err != nil {
+			return v, err
+		}
+		if kind == 0 {
+			continue
+		}
+		if other != nobody {
+			switch free, err := t.evict(ctx, c, other); {
+			case err == errBusy || lost(err):
+				v.busy, v.cause = true, err
+				continue
+			case err != nil:
+				return v, err
+			case !free:
+				kind = Conflict
+				// A write of the entity would take a unique row, though not the place of another's details.
+				if _, away := d.(elsewhere); !away {
+					v.conflict = true
+				}
+			}
+		}
+		f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(t.pk, c.row), Entity: keys.Stored(t.pk, t.entity)}
+		switch {
+		case kind == Conflict:
+			f.Owner = keys.Stored(t.pk, other)
+		case !t.opt.Repair:
+			f = t.foretold(f, c)
+		}
+		t.seen[c] = f
+		if t.open[c] = f.Kind != Conflict; !t.opt.Repair || kind == Conflict {
+			continue
+		}
+		had, _ := remembered(remembers(s.stored, d.Name()))
+		switch {
+		case s.entity != nil && (kind != Dangling || slices.Contains(had, c.row)):
+			v.write = append(v.write, d.Name())
+			v.several = v.several && d.several()
+		case t.later != nil && d.several() && s.rows[i] != nil:
+			t.leaves[c], t.open[c] = s.rows[i], false
+		default:
+			if err := t.release(ctx, d, s.rows[i], t.entity); err == nil {
+				t.open[c] = false
+			} else if v.cause, v.busy = err, true; !lost(err) {
+				t.reasons[d.Name()], v.stuck = err, true
+			}
+		}
+	}
+	v.several = v.several && !v.busy
+	return v, nil
+}
+
+// write writes the entity for some definitions. One that cannot be repaired is left as it is, for the others can.
+func (t *trial[T]) write(ctx context.Context, e *table.Entity[T], definitions []string) error {
+	for len(definitions) > 0 {
+		if err := t.pace(ctx, 1+len(t.claims)); err != nil {
+			return err
+		}
+		err := t.table.Replace(repairing{anew: definitions, owners: true}.context(ctx), e)
+		var de *table.DerivedError
+		switch {
+		case err == nil:
+			maps.DeleteFunc(t.open, func(c claim, _ bool) bool { return slices.Contains(definitions, t.seen[c].Definition) })
+			return nil
+		case !errors.As(err, &de) || !slices.Contains(definitions, de.Maintainer) || lost(err):
+			return err
+		}
+		t.reasons[de.Maintainer] = err
+		definitions = slices.DeleteFunc(definitions, func(s string) bool { return s == de.Maintainer })
+	}
+	return nil
+}
+
+// end are the faults: those that are still open for a reason, and the others, which are repaired, unless they are left for later.
+func (t *trial[T]) end(cause error) (faults []Fault) {
+	for c, f := range t.seen {
+		switch {
+		case !t.opt.Repair || f.Kind == Conflict:
+		case t.leaves[c] != nil:
+			t.later.leave(leaver{c, t.leaves[c], f})
+			continue
+		case t.open[c]:
+			if f.Err = cause; t.reasons[f.Definition] != nil {
+				f.Err = t.reasons[f.Definition]
+			}
+		default:
+			f.Repaired = true
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+func (t *trial[T]) unreadable(definition string, err error) Fault {
+	return Fault{Definition: definition, Kind: Unreadable, Entity: keys.Stored(t.pk, t.entity), Err: err}
+}
+
+// postpone leaves what a write of the entity repairs for later.
+func (t *trial[T]) postpone(e *table.Entity[T]) {
+	n := newcomer[T]{e: e}
+	for c := range t.open {
+		if t.open[c] {
+			n.faults = append(n.faults, t.seen[c])
+			delete(t.seen, c)
+		}
+	}
+	t.later.miss(n)
 }
 
 // remembers is Remembered, of a row that may not be there.
@@ -360,7 +414,7 @@ func (in *inspection[T]) release(ctx context.Context, d checked[T], row *table.R
 	if row == nil {
 		return nil
 	}
-	left, err := d.released(row, keys.Stored(in.pk, entity))
+	left, err := d.released(row, entity)
 	if err != nil {
 		return err
 	}
@@ -370,6 +424,9 @@ func (in *inspection[T]) release(ctx context.Context, d checked[T], row *table.R
 // write makes a row what it should be, by its ETag; nil is none. A row that names the write that it is from is an entity, and names
 // this one then.
 func (in *inspection[T]) write(ctx context.Context, is, want *table.Row) error {
+	if err := in.pace(ctx, 1); err != nil {
+		return err
+	}
 	_, named := is.Get("_op")
 	_, isCopy := is.Primary()
 	rows := in.table.Untyped(named && !isCopy)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -45,7 +46,7 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 	if l.property == "" {
 		l.property = "Members"
 	}
-	if err := new(table.Row).Set(l.property, ""); err != nil {
+	if err := new(table.Row).Set(l.chunk(99), ""); err != nil { // as many as there ever are
 		l.ix.fail("Property", err.Error())
 	}
 	return l
@@ -143,10 +144,16 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 	if row, err = m.row(k, row, all); err != nil {
 		return err
 	}
-	if row.Len() == 0 {
+	if empty(row) {
 		return p.Remove(k.Row())
 	}
 	return p.Put(row)
+}
+
+// empty tells whether a row holds nothing, but perhaps the name of a write.
+func empty(row *table.Row) bool {
+	row = row.Bare()
+	return row.Len() == 0 || row.Len() == 1 && row.Type("_op") != ""
 }
 
 // units is how long the members of a list are.
@@ -162,12 +169,9 @@ func (l *Lists[T, K]) members(row *table.Row) (all []string) {
 	if row == nil {
 		return nil
 	}
-	for i := 1; ; i++ {
-		v, ok := row.Get(l.chunk(i))
+	for _, name := range l.chunks(row) {
+		v, _ := row.Get(name)
 		s, _ := v.(string)
-		if !ok {
-			break
-		}
 		for member := range strings.SplitSeq(s, "/") {
 			if member != "" {
 				all = append(all, member)
@@ -185,6 +189,17 @@ func (l *Lists[T, K]) chunk(i int) string {
 	return fmt.Sprint(l.property, i)
 }
 
+// chunks are the properties of a row that hold members: also those that others have left behind a gap.
+func (l *Lists[T, K]) chunks(row *table.Row) (names []string) {
+	for name := range row.All() {
+		rest, is := strings.CutPrefix(name, l.property)
+		if n, err := strconv.Atoi(rest); is && (rest == "" || err == nil && n > 1 && name == l.chunk(n)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // The room of a list, in UTF-16 units: of one property, whose limit is 32 Ki, and of all, which leaves room for keys and names.
 const (
 	maxChunk = 30 << 10
@@ -197,8 +212,8 @@ func (l *Lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 	if before != nil {
 		r = before.At(k)
 	}
-	for i := 1; r.Type(l.chunk(i)) != ""; i++ {
-		r.Delete(l.chunk(i))
+	for _, name := range l.chunks(r) {
+		r.Delete(name)
 	}
 	var chunk strings.Builder
 	n, inChunk := 1, 0

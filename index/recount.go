@@ -16,6 +16,10 @@ type counted[T any] interface {
 	maintainer[T]
 	// shareNow is what an entity should remember to have added.
 	shareNow(e *table.Entity[T]) ([]string, error)
+	// agrees tells whether a row comes to what it should, but for extremes that may be bounds.
+	agrees(is, should *table.Row) bool
+	// nobody is the row of a group that counts nobody.
+	nobody(group keys.Key) *table.Row
 	// sum makes the rows of all groups anew, of the rows of the entities, and says who is in each.
 	sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, err error)
 }
@@ -23,6 +27,18 @@ type counted[T any] interface {
 func (m *summaries[T, K]) shareNow(e *table.Entity[T]) ([]string, error) {
 	sh, err := m.share(&e.Value, e.Key)
 	return m.texts(sh), err
+}
+
+func (m *summaries[T, K]) agrees(is, should *table.Row) bool {
+	a, whole := m.totalOf(is)
+	b, _ := m.totalOf(should)
+	return whole && a.agrees(&b)
+}
+
+func (m *summaries[T, K]) nobody(group keys.Key) *table.Row {
+	r := &table.Row{Key: group}
+	_ = r.Set("Count", int64(0)) // which is a name and a value that a row may have
+	return r
 }
 
 func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, err error) {
@@ -53,66 +69,82 @@ func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) 
 
 // recount looks at the summaries of the partition. Every write that adds to a group, or takes from it, writes the group's row: so
 // what all entities come to is what the row should hold, if the row was the same before and after they were read. A row that is not
-// there has no version to go by: there an entity of the group decides.
+// there has no version to go by: it is made first, as one that counts nobody, which every writer counts anew.
 func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
-	var open map[string]bool // what is looked at once more; nil at first, for all
-	for range rounds {
-		before, err := in.totals(ctx, d)
+	var open map[string]FaultKind // what is looked at once more, and what is known to be wrong there; nil at first, for all
+	for round := range rounds {
+		before, err := in.totals(ctx, d, round == 0)
 		if err != nil {
 			return err
 		}
-		want, members, err := d.sum(in.pk, func(yield func(*table.Row, error) bool) {
-			for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: in.table.Range()}) {
-				if err == nil {
-					err = in.pace(ctx, 1)
-				}
-				if !yield(row, err) {
-					return
-				}
-			}
-		})
+		want, members, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
 		if err != nil {
 			return err
 		}
-		after, err := in.totals(ctx, d)
+		after, err := in.totals(ctx, d, false)
 		if err != nil {
 			return err
 		}
-		busy := map[string]bool{}
-		for _, rk := range slices.Sorted(maps.Keys(union(want, after))) {
-			is := after[rk]
-			if open != nil && !open[rk] || is != nil && want[rk] != nil && is.Same(want[rk]) {
+		again := map[string]FaultKind{}
+		for _, rk := range slices.Sorted(maps.Keys(union(want, union(after, open)))) {
+			kind, looked := open[rk]
+			if open != nil && !looked {
 				continue
 			}
-			f := Fault{Definition: d.Name(), Kind: Stale, Row: keys.Stored(in.pk, rk)}
-			repair := func() error { return in.write(ctx, is, want[rk]) }
+			is, should := after[rk], want[rk]
+			f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk)}
+			if is == nil && should == nil || is != nil && should != nil && is.Same(should) {
+				if f.Repaired = true; kind != 0 {
+					in.found(f) // somebody's write has, meanwhile
+				}
+				continue
+			}
+			if !unchanged(before[rk], is) {
+				again[rk] = kind
+				continue
+			}
+			exact := is != nil && should != nil && d.agrees(is, should) // or bounds, which are no fault
 			switch {
-			case !unchanged(before[rk], is):
-				busy[rk] = true
-				continue
+			case f.Kind != 0:
 			case is == nil:
-				e, missing, err := in.uncounted(ctx, d, rk, members[rk])
+				f.Kind = Missing
+			case should == nil:
+				f.Kind = Dangling
+			default:
+				f.Kind = Stale
+			}
+			switch {
+			case is == nil && kind == 0:
+				missing, err := in.uncounted(ctx, d, rk, members[rk])
 				if err != nil {
 					return err
 				}
 				if !missing {
-					busy[rk] = true
+					again[rk] = kind
 					continue
 				}
-				f.Kind, repair = Missing, func() error { return in.table.Replace(force(ctx, d.Name()), e) }
-			case want[rk] == nil:
-				f.Kind = Dangling
+			case exact && !in.opt.Repair:
+				continue
 			}
 			if in.opt.Repair {
-				if f.Err = repair(); f.Err != nil && lost(f.Err) {
-					busy[rk] = true
+				if is == nil {
+					f.Err = in.begin(ctx, d, f.Row)
+				} else {
+					f.Err = in.write(ctx, is, should)
+				}
+				if lost(f.Err) || is == nil && f.Err == nil {
+					if again[rk] = f.Kind; exact {
+						again[rk] = kind
+					}
 					continue
 				}
 				f.Repaired = f.Err == nil
 			}
-			in.found(f)
+			if !exact || kind != 0 {
+				in.found(f)
+			}
 		}
-		if open = busy; len(open) == 0 {
+		if open = again; len(open) == 0 {
 			return nil
 		}
 	}
@@ -122,27 +154,38 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 	return ctx.Err()
 }
 
-// uncounted tells whether an entity is in a group that has no row, at one instant.
-func (in *inspection[T]) uncounted(ctx context.Context, d counted[T], group, member string) (e *table.Entity[T], missing bool, err error) {
-	e, row, err := in.get(ctx, member)
-	var unreadable *unreadableError
-	if err == errForeign || errors.As(err, &unreadable) {
-		return nil, false, nil
+// begin makes the row of a group, which nobody is counted in as yet.
+func (in *inspection[T]) begin(ctx context.Context, d counted[T], group keys.Key) error {
+	if err := in.pace(ctx, 1); err != nil {
+		return err
 	}
-	if err != nil || e == nil || !slices.Contains(row.Remembered(d.Name()), group) {
-		return nil, false, err
+	_, err := in.table.Untyped(false).InsertAt(ctx, group, d.nobody(group))
+	return err
+}
+
+// uncounted tells whether an entity is in a group that has no row, at one instant.
+func (in *inspection[T]) uncounted(ctx context.Context, d counted[T], group, member string) (missing bool, err error) {
+	row, err := in.getRow(ctx, member)
+	if err != nil || row == nil || !slices.Contains(row.Remembered(d.Name()), group) {
+		return false, err
 	}
 	is, err := in.getRow(ctx, group)
 	if err != nil || is != nil {
-		return nil, false, err
+		return false, err
 	}
 	again, err := in.getRow(ctx, member)
-	return e, err == nil && unchanged(row, again), err
+	return err == nil && unchanged(row, again), err
 }
 
-func union(a, b map[string]*table.Row) map[string]*table.Row {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
+// union is the keys of two maps.
+func union[A, B any](a map[string]A, b map[string]B) map[string]bool {
+	all := map[string]bool{}
+	for k := range a {
+		all[k] = true
+	}
+	for k := range b {
+		all[k] = true
+	}
 	return all
 }
 
@@ -154,30 +197,39 @@ func unchanged(before, after *table.Row) bool {
 	return before.ETag == after.ETag
 }
 
+// paced are the rows of a range.
+func (in *inspection[T]) paced(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
+	return func(yield func(*table.Row, error) bool) {
+		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: r, PageSize: in.pageSize()}) {
+			if err == nil {
+				err = in.pace(ctx, 1)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // totals are the rows of a definition.
-func (in *inspection[T]) totals(ctx context.Context, d counted[T]) (map[string]*table.Row, error) {
+func (in *inspection[T]) totals(ctx context.Context, d counted[T], first bool) (map[string]*table.Row, error) {
 	all := map[string]*table.Row{}
 	for _, r := range d.ranges() {
-		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: r}) {
+		for row, err := range in.paced(ctx, r) {
 			if err != nil {
-				return nil, err
-			}
-			if err := in.pace(ctx, 1); err != nil {
 				return nil, err
 			}
 			all[row.Key.RowKey()] = row
 		}
 	}
-	in.tally(0, 0, len(all))
+	if first {
+		in.tally(0, 0, len(all))
+	}
 	return all, nil
 }
 
 // again is about an entity that has not added to a summary what it should, which it says itself.
 func (in *inspection[T]) again(ctx context.Context, f Fault) error {
-	if !in.opt.Repair {
-		in.found(f)
-		return nil
-	}
 	d := in.sums[slices.IndexFunc(in.sums, func(d counted[T]) bool { return d.Name() == f.Definition })]
 	f.Err = errBusy
 	for range rounds {
@@ -201,9 +253,16 @@ func (in *inspection[T]) again(ctx context.Context, f Fault) error {
 			f.Err = nil // somebody has written it
 			break
 		}
-		if f.Err = in.table.Replace(ctx, e); f.Err == nil || !lost(f.Err) {
+		if err := in.pace(ctx, 3); err != nil { // it, and the groups that it leaves and joins
+			return err
+		}
+		if f.Err = in.table.Replace(repairing{owners: true}.context(ctx), e); f.Err == nil || !lost(f.Err) {
 			break
 		}
+	}
+	if lost(f.Err) {
+		in.undecided()
+		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil
 	in.found(f)

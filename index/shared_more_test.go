@@ -110,12 +110,12 @@ func TestNewForms(t *testing.T) {
 		expect(t, "count", g.Count, int64(3))
 		return g.Measures
 	}
-	expect(t, "measures", stat(), map[string]index.Stat{"ID": {1, 3, 3, 3}, "Age": {3, 120, 30, 50}})
+	expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 1, Sum: 3, Min: 3, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
 	for id := range 2 {
 		_, err := second.Update(ctx, at(id+1), func(w *worker) error { w.Tags = []string{"x"}; return nil })
 		check(err)
 	}
-	expect(t, "measures", stat(), map[string]index.Stat{"ID": {3, 6, 1, 3}, "Age": {3, 120, 30, 50}})
+	expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 3, Sum: 6, Min: 1, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
 	row, err := second.GetRow(ctx, rowAt("list_Jones"))
 	check(err)
 	was, _ := row.Get("EmployeeIDs")
@@ -163,7 +163,7 @@ func TestSums(t *testing.T) {
 	check(staff.DeleteAny(ctx, at(5)))
 	g, err := big.Get(ctx, staff, sales, "K")
 	check(err)
-	expect(t, "K", *g, index.Group[string]{Value: "K", Count: 2, Measures: map[string]index.Stat{"Age": {1, 2, 2, 2}}})
+	expect(t, "K", *g, index.Group[string]{Value: "K", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 2, Min: 2, Max: 2}}})
 	var de *index.DefinitionError
 	o := &index.SummaryOptions[worker]{}
 	for i := range 70 {

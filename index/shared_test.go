@@ -65,7 +65,7 @@ func sharedRight(s *storagetest.Service) error {
 		case "team":
 			got[r.RowKey] = fmt.Sprint(r.Get("EmployeeIDs"))
 		case "ages":
-			got[r.RowKey] = fmt.Sprint(r.Get("Count"), r.Get("AgeCount"), r.Get("AgeSum"), r.Get("AgeMin"), r.Get("AgeMax"))
+			got[r.RowKey] = fmt.Sprint(r.Get("Count"), r.Get("AgeCount"), r.Get("AgeSum"), r.Get("AgeMin"), r.Get("AgeMax"), r.Get("AgeMinCount"), r.Get("AgeMaxCount"), r.Get("AgeLoose"))
 		case "department":
 			led = true
 			if owner := r.Get("HeadRowKey"); owner != nil {
@@ -86,14 +86,22 @@ func sharedRight(s *storagetest.Service) error {
 	for name, all := range members {
 		want["team_"+name] = strings.Join(all, "/")
 		g := groups[name].ages
-		var sum, least, most int64
+		var sum, least, most, atLeast, atMost int64
 		for _, n := range g {
 			sum += n
 		}
 		if len(g) > 0 {
 			least, most = slices.Min(g), slices.Max(g)
 		}
-		want["ages_"+name] = fmt.Sprint(int64(len(all)), int64(len(g)), sum, least, most)
+		for _, n := range g {
+			if n == least {
+				atLeast++
+			}
+			if n == most {
+				atMost++
+			}
+		}
+		want["ages_"+name] = fmt.Sprint(int64(len(all)), int64(len(g)), sum, least, most, atLeast, atMost, nil)
 	}
 	if !maps.Equal(got, want) {
 		return fmt.Errorf("%v, not %v", got, want)
@@ -149,7 +157,7 @@ func TestSharedRequests(t *testing.T) {
 	did("a head who resigns", "1 get, 1 transaction")
 	_, err := table.Transact(ctx, staff.MergeOp(es[1], email.Set("a")), staff.DeleteOp(es[2]))
 	check(err)
-	did("two in one transaction", "3 get, 1 query, 1 transaction")
+	did("two in one transaction", "3 get, 1 transaction") // of the Joneses one is left, who is the least and the greatest
 
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(err)

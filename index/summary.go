@@ -14,13 +14,21 @@ import (
 
 // Measure is a number that entities of a summary have.
 type Measure[T any] struct {
-	Name string                      // of the properties: Age gives AgeCount, AgeSum, AgeMin and AgeMax
+	Name string                      // of the properties: Age gives AgeCount, AgeSum, AgeMin, AgeMax, and how many have those, AgeMinCount and AgeMaxCount
 	Of   func(*T) (v int64, ok bool) // ok is false where the entity has none. It must be pure
+
+	// Loose lets Min and Max be as they are where the last entity that has one of them leaves: bounds that nobody reaches any
+	// more (Stat.Loose). No write then reads other entities; Verify with Repair makes them exact again. Count and Sum are always exact.
+	Loose bool
 }
 
 // Stat is what a summary says of a measure. Min and Max are 0 where Count is.
 type Stat struct {
 	Count, Sum, Min, Max int64
+
+	// Loose tells that Min and Max are bounds, and perhaps no entity's: all are between them. It is false but for measures that are
+	// Loose, and while Verify changes many entities of the group.
+	Loose bool
 }
 
 // Group is a summary of the entities that have a value: how many they are, and what their measures come to.
@@ -34,9 +42,9 @@ type Group[K any] struct {
 // measures: so that an aggregate is one read. It is right at every instant.
 //
 // All writers of a group share its row: a write that changes a group, or a measure, reads the row first, 1 request more, and is
-// planned again where a rival was faster. Where the least or the greatest of a group leaves, and others stay, all entities of the
-// partition are read, 1 request for each 1,000: in a large partition, or a group that changes all the time, such a write may not
-// come to its end, and Count and Sum alone would be the better choice. Sums are whole numbers, which do not drift: for money, count
+// planned again where a rival was faster. Where the last that has the least or the greatest leaves, and others stay, all entities of
+// the partition are read, 1 request for each 1,000: in a large partition, or a group that changes all the time, such a write may not
+// come to its end, and Loose is the better choice. Sums are whole numbers, which do not drift: for money, count
 // cents. One that is more than 64 bits hold is refused with ErrOverflow.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // its layout, and where its rows are
@@ -52,8 +60,8 @@ type SummaryOptions[T any] struct {
 	WriteOnly, Reserved bool
 }
 
-// maxMeasures is how many measures a row has room for, of four properties each.
-const maxMeasures = 60
+// maxMeasures is how many measures a row has room for, of seven properties at most.
+const maxMeasures = 35
 
 // NewSummary defines a summary. What is wrong with a definition is an error of [Attach].
 func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *SummaryOptions[T]) *Summary[T, K] {
@@ -80,7 +88,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 		case m.Of == nil:
 			s.ix.fail("measures", fmt.Sprintf("have one without a function, %q", m.Name))
 		}
-		if err := new(table.Row).Set(m.Name+"Count", 0); err != nil {
+		if err := new(table.Row).Set(m.Name+"MinCount", 0); err != nil { // the longest
 			s.ix.fail("measures", err.Error())
 		}
 		seen[m.Name] = true
@@ -129,7 +137,7 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 				fail(err)
 				return
 			}
-			if !yield(s.group(row, k), nil) {
+			if g := s.group(row, k); g.Count > 0 && !yield(g, nil) { // else Verify is about to count it
 				return
 			}
 		}
@@ -141,7 +149,7 @@ func (s *Summary[T, K]) group(row *table.Row, k K) *Group[K] {
 	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
 	for i, m := range s.measures {
 		st := &t.stats[i]
-		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.least, st.most}
+		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.least, st.most, st.loose}
 	}
 	return g
 }
@@ -233,8 +241,9 @@ func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys
 		return err
 	}
 	t, whole := m.totalOf(row)
+	_, verifying := repairs(ctx) // which counts all of it afterwards
 	// Of a group that has no row nobody remembers anything.
-	if known := whole || row == nil && less == nil; !t.change(less, more) || !known || anew {
+	if known := whole || row == nil && less == nil; !t.change(less, more, m.loose(verifying)) || !known || anew {
 		totals, err := m.count(p.Scan(ctx, m.table.Range()), group)
 		if err != nil {
 			return err
@@ -242,7 +251,7 @@ func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys
 		if t = (total{stats: make([]stat, len(m.measures))}); totals[group] != nil {
 			t = *totals[group]
 		}
-		t.change(nil, more)
+		t.change(nil, more, nil)
 	}
 	if t.count == 0 {
 		if row == nil {
@@ -270,7 +279,7 @@ func (s *Summary[T, K]) count(rows iter.Seq2[*table.Row, error], group string) (
 		if all[sh.row] == nil {
 			all[sh.row] = &total{stats: make([]stat, len(s.measures))}
 		}
-		all[sh.row].change(nil, &sh)
+		all[sh.row].change(nil, &sh, nil)
 	}
 	return all, nil
 }

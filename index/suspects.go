@@ -21,8 +21,11 @@ type checked[T any] interface {
 	// part is what a row holds that follows from an entity, and expected what it should hold; nil where that it is there is all.
 	part(row *table.Row) *table.Row
 	expected(entity *table.Row) *table.Row
-	// released is a row without an entity, nil where nothing is left of it.
-	released(row *table.Row, entity keys.Key) (*table.Row, error)
+	// released is a row without entities, nil where nothing is left of it.
+	released(row *table.Row, entities ...string) (*table.Row, error)
+	// several tells whether a row names several entities, and unique whether one alone can have it.
+	several() bool
+	unique() bool
 }
 
 // suspect is what may be a fault: something between a row and an entity.
@@ -57,8 +60,9 @@ type inspection[T any] struct {
 
 	suspects map[string][]claim // by entity
 	bad      map[string]bool    // entities that cannot be read
-	sumsOff  []newcomer[T]      // that have not added to a summary what they should, for sure
+	sumsOff  []Fault            // of those that have not added to a summary what they should, for sure
 	new      []newcomer[T]
+	wanted   map[claim]string // unique rows that are not there, by the first entity that should have each
 }
 
 // partition looks at one partition.
@@ -76,7 +80,7 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 			in.sums = append(in.sums, d)
 		}
 	}
-	in.suspects, in.bad = map[string][]claim{}, map[string]bool{}
+	in.suspects, in.bad, in.wanted = map[string][]claim{}, map[string]bool{}, map[claim]string{}
 	if err := in.entities(ctx); err != nil {
 		return err
 	}
@@ -96,11 +100,9 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 			return err
 		}
 	}
-	for _, n := range in.sumsOff {
-		for _, f := range n.faults {
-			if err := in.again(ctx, f); err != nil {
-				return err
-			}
+	for _, f := range in.sumsOff {
+		if err := in.again(ctx, f); err != nil {
+			return err
 		}
 	}
 	for _, sum := range in.sums {
@@ -129,7 +131,7 @@ func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
 	}
 	partition := keys.Stored(in.pk, "").Partition()
 	if d, ok := shot.def.(elsewhere); ok {
-		for e, err := range in.table.Untyped(false).List(ctx, table.Query[table.Row]{Partition: partition, Where: d.held()}) {
+		for e, err := range in.table.Untyped(false).List(ctx, table.Query[table.Row]{Partition: partition, Where: d.held(), PageSize: in.pageSize()}) {
 			var row *table.Row
 			if err == nil {
 				row = &e.Value
@@ -140,7 +142,7 @@ func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
 		}
 	}
 	for _, r := range shot.def.ranges() {
-		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: partition, Rows: r}) {
+		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: partition, Rows: r, PageSize: in.pageSize()}) {
 			if err := take(row, err); err != nil {
 				return err
 			}
@@ -169,15 +171,12 @@ func (v *verifier[T]) digest(row *table.Row) uint64 {
 
 // entities reads the entities of the partition and compares them with what the rows have said.
 func (in *inspection[T]) entities(ctx context.Context) error {
-	for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: in.table.Range()}) {
+	for row, err := range in.paced(ctx, in.table.Range()) {
 		if err != nil {
 			return err
 		}
 		if in.table.Ranged() {
 			return ErrRanged
-		}
-		if err := in.pace(ctx, 1); err != nil {
-			return err
 		}
 		e, err := in.table.Entity(row)
 		if foreign(err) {
@@ -234,6 +233,11 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 			kind := Missing
 			if there {
 				kind = Forgotten
+			} else {
+				delete(shot.seen, suspect{rk, nobody}) // which is this one's
+				if c := (claim{i, rk}); shot.def.unique() && in.wanted[c] == "" {
+					in.wanted[c] = e.Key.RowKey()
+				}
 			}
 			n.faults = append(n.faults, Fault{Definition: shot.def.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Entity: e.Key})
 		}
@@ -255,7 +259,15 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 			off = append(off, Fault{Definition: sum.Name(), Kind: Forgotten, Row: keys.Stored(in.pk, group), Entity: e.Key})
 		}
 	}
-	if len(n.faults)+len(off) > 0 && in.opt.Repair && !known {
+	switch {
+	case len(n.faults)+len(off) == 0 && len(suspects) == 0:
+	case known && in.opt.Repair:
+		in.sumsOff = append(in.sumsOff, off...)
+		in.suspect(e.Key.RowKey(), suspects...)
+	case known:
+		in.foundAll(off)
+		in.suspect(e.Key.RowKey(), suspects...)
+	case in.opt.Repair:
 		n.faults = append(n.faults, off...)
 		in.new = append(in.new, n)
 		if len(in.new) == 1000 {
@@ -263,13 +275,28 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 				return errRequest
 			}
 		}
-		return nil
+	default:
+		// Whoever writes the entity by these definitions lets it remember that, so this is so for sure.
+		for i, f := range n.faults {
+			n.faults[i] = in.foretold(f, suspects[i])
+		}
+		in.foundAll(append(n.faults, off...))
 	}
-	if len(off) > 0 {
-		in.sumsOff = append(in.sumsOff, newcomer[T]{e, off})
-	}
-	in.suspect(e.Key.RowKey(), suspects...)
 	return nil
+}
+
+func (in *inspection[T]) foundAll(all []Fault) {
+	for _, f := range all {
+		in.found(f)
+	}
+}
+
+// foretold is a fault of a report: a row that two entities should have alone will be one's.
+func (in *inspection[T]) foretold(f Fault, c claim) Fault {
+	if first := in.wanted[c]; f.Kind == Missing && first != "" && first != f.Entity.RowKey() {
+		f.Kind, f.Owner = Conflict, keys.Stored(in.pk, first)
+	}
+	return f
 }
 
 // errRequest stands for an error that is none of the entity's.
@@ -297,7 +324,7 @@ func (in *inspection[T]) introduce(ctx context.Context, definitions ...string) e
 				in.found(f)
 			case reason == nil: // it was not reached
 			case slices.ContainsFunc(in.sums, func(d counted[T]) bool { return d.Name() == f.Definition }):
-				in.sumsOff = append(in.sumsOff, newcomer[T]{n.e, []Fault{f}})
+				in.sumsOff = append(in.sumsOff, f)
 			default:
 				j := slices.IndexFunc(in.shots, func(s *snapshot[T]) bool { return s.def.Name() == f.Definition })
 				in.suspect(n.e.Key.RowKey(), claim{j, f.Row.RowKey()})
@@ -307,28 +334,40 @@ func (in *inspection[T]) introduce(ctx context.Context, definitions ...string) e
 	return err
 }
 
-// together writes entities in as few transactions as there can be, and tells which were not written: why, or nil.
+// together writes entities in as few transactions as there can be, not more of their rows at a time than may be written in a second, and
+// tells which were not written: why, or nil.
 func (in *inspection[T]) together(ctx context.Context, all []newcomer[T], definitions ...string) (skipped map[int]error, err error) {
-	if len(all) == 0 {
-		return nil, nil
-	}
-	rows := 0
-	for _, n := range all {
-		rows += 1 + len(n.faults)
-	}
-	if err := in.pace(ctx, rows); err != nil {
-		return nil, err
-	}
 	skipped = map[int]error{}
-	result, err := table.Bulk(force(ctx, definitions...), func(yield func(table.Op, error) bool) {
-		for _, n := range all {
-			if !yield(in.table.ReplaceOp(n.e), nil) {
-				return
+	wctx := repairing{anew: definitions}.context(ctx)
+	for done := 0; done < len(all); {
+		rows, n := 0, 0
+		for _, e := range all[done:] {
+			if rows += 1 + len(e.faults); in.opt.Rate > 0 && n > 0 && rows > in.opt.Rate {
+				rows -= 1 + len(e.faults)
+				break
 			}
+			n++
 		}
-	}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped[i] = err; return true }})
-	for i := result.Unconfirmed; i < len(all); i++ {
-		skipped[i] = nil
+		if err = in.pace(ctx, rows); err != nil {
+			n = 0
+		} else {
+			var result table.BulkResult
+			result, err = table.Bulk(wctx, func(yield func(table.Op, error) bool) {
+				for _, n := range all[done : done+n] {
+					if !yield(in.table.ReplaceOp(n.e), nil) {
+						return
+					}
+				}
+			}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
+			n = result.Unconfirmed
+		}
+		if err != nil {
+			for i := done + n; i < len(all); i++ {
+				skipped[i] = nil
+			}
+			return skipped, err
+		}
+		done += n
 	}
-	return skipped, err
+	return skipped, nil
 }

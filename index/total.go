@@ -64,7 +64,9 @@ type total struct {
 
 type stat struct {
 	count, least, most int64
+	atLeast, atMost    int64   // how many have the least, and the most; 0 where nobody may have it any more
 	sum                big.Int // which may be more while entities are added up than it is in the end
+	loose              bool    // least and most are bounds
 }
 
 // totalOf reads a row, nil for none. whole is false where it is not what a summary writes.
@@ -84,7 +86,10 @@ func (s *Summary[T, K]) totalOf(row *table.Row) (t total, whole bool) {
 	for i, m := range s.measures {
 		st := &t.stats[i]
 		st.count, st.least, st.most = get(m.Name+"Count"), get(m.Name+"Min"), get(m.Name+"Max")
+		st.atLeast, st.atMost = get(m.Name+"MinCount"), get(m.Name+"MaxCount")
 		st.sum.SetInt64(get(m.Name + "Sum"))
+		v, _ := row.Get(m.Name + "Loose")
+		st.loose, _ = v.(bool)
 	}
 	return t, whole && t.count > 0
 }
@@ -98,14 +103,27 @@ func (s *Summary[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 		if !st.sum.IsInt64() {
 			return nil, fmt.Errorf("%w: %sSum of %v", ErrOverflow, m.Name, k)
 		}
-		err = errors.Join(err, r.Set(m.Name+"Count", st.count), r.Set(m.Name+"Sum", st.sum.Int64()), r.Set(m.Name+"Min", st.least), r.Set(m.Name+"Max", st.most))
+		err = errors.Join(err, r.Set(m.Name+"Count", st.count), r.Set(m.Name+"Sum", st.sum.Int64()), r.Set(m.Name+"Min", st.least), r.Set(m.Name+"Max", st.most),
+			r.Set(m.Name+"MinCount", st.atLeast), r.Set(m.Name+"MaxCount", st.atMost))
+		if st.loose {
+			err = errors.Join(err, r.Set(m.Name+"Loose", true))
+		}
 	}
 	return r, err
 }
 
+// loose are the measures whose extremes may be bounds: all of them for Verify.
+func (s *Summary[T, K]) loose(verifying bool) []bool {
+	all := make([]bool, len(s.measures))
+	for i, m := range s.measures {
+		all[i] = m.Loose || verifying
+	}
+	return all
+}
+
 // change takes away what one entity has added, and adds what it adds now; nil for nothing. It is false where the rest cannot be
-// told from that: an extreme has left, or the row was wrong.
-func (t *total) change(less, more *share) (known bool) {
+// told from that: the last with an extreme has left, of a measure that is not loose, or the row was wrong.
+func (t *total) change(less, more *share, loose []bool) (known bool) {
 	known = true
 	if less != nil {
 		t.count--
@@ -120,37 +138,81 @@ func (t *total) change(less, more *share) (known bool) {
 		return sh.values[i]
 	}
 	for i := range t.stats {
-		known = t.stats[i].change(value(less, i), value(more, i)) && known
+		known = t.stats[i].change(value(less, i), value(more, i), loose != nil && loose[i]) && known
 	}
 	return known && t.count >= 0
 }
 
-func (s *stat) change(less, more *int64) bool {
-	switch {
-	case less == nil && more == nil, less != nil && more != nil && *less == *more:
-		return true
-	case less == nil:
-		if s.count == 0 {
-			s.least, s.most = *more, *more
-		}
-		s.count++
-		s.sum.Add(&s.sum, big.NewInt(*more))
-		s.least, s.most = min(s.least, *more), max(s.most, *more)
+func (s *stat) change(less, more *int64, loose bool) (known bool) {
+	if less != nil && more != nil && *less == *more {
 		return true
 	}
-	if s.count < 1 || *less < s.least || *less > s.most {
+	// What comes first, for it may be the extreme that the other was.
+	if more != nil {
+		s.add(*more)
+	}
+	return less == nil || s.take(*less, loose || s.loose)
+}
+
+func (s *stat) add(v int64) {
+	if s.count == 0 {
+		*s = stat{least: v, most: v}
+	}
+	s.count++
+	s.sum.Add(&s.sum, big.NewInt(v))
+	switch {
+	case v < s.least:
+		s.least, s.atLeast = v, 1
+	case v == s.least:
+		s.atLeast++
+	}
+	switch {
+	case v > s.most:
+		s.most, s.atMost = v, 1
+	case v == s.most:
+		s.atMost++
+	}
+}
+
+func (s *stat) take(v int64, loose bool) (known bool) {
+	if s.count < 1 || v < s.least || v > s.most {
 		return false
 	}
 	s.count--
-	s.sum.Sub(&s.sum, big.NewInt(*less))
+	s.sum.Sub(&s.sum, big.NewInt(v))
 	if s.count == 0 {
 		whole := s.sum.Sign() == 0
 		*s = stat{}
-		return whole && (more == nil || s.change(nil, more))
+		return whole
 	}
-	if more == nil {
-		return s.least == s.most || *less != s.least && *less != s.most
+	if last := s.sum.Int64(); s.count == 1 && s.sum.IsInt64() && s.least <= last && last <= s.most {
+		s.least, s.most, s.atLeast, s.atMost, s.loose = last, last, 1, 1, false
+		return true
 	}
-	known := s.least == s.most || (*less != s.least || *more <= s.least) && (*less != s.most || *more >= s.most)
-	return s.change(nil, more) && known
+	left := func(n *int64) bool { // whether somebody has it still
+		if *n > 0 {
+			*n--
+		}
+		return *n > 0
+	}
+	if v == s.least && !left(&s.atLeast) || v == s.most && !left(&s.atMost) {
+		s.loose = true
+	}
+	return !s.loose || loose
+}
+
+// agrees tells whether a total is as it should be, but that extremes may be bounds where the measure says so.
+func (t *total) agrees(exact *total) bool {
+	if t.count != exact.count {
+		return false
+	}
+	for i := range t.stats {
+		a, b := &t.stats[i], &exact.stats[i]
+		same := a.count == b.count && a.sum.Cmp(&b.sum) == 0
+		within := a.least <= b.least && b.most <= a.most
+		if !same || !within || !a.loose && (a.least != b.least || a.most != b.most || a.atLeast != b.atLeast || a.atMost != b.atMost) {
+			return false
+		}
+	}
+	return true
 }

@@ -114,6 +114,9 @@ type VerifyOptions struct {
 // reading; ErrRanged, and nothing is looked at, where the client's signature is for a range of keys, for it shows part of the table only,
 // and so faults that are none. With an error, too, the report says what was done.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, definitions ...Definition[T]) (Report, error) {
+	if t == nil {
+		return Report{}, fmt.Errorf("index: Verify: %w", &table.ValueError{Field: "table", Reason: "is nil"})
+	}
 	v := &verifier[T]{table: t, seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
 	if o != nil {
 		v.opt = *o
@@ -149,7 +152,9 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 		if i < 0 {
 			return &DefinitionError{Definition: nameOf(d), Field: "table", Reason: "does not keep it: use the handle that Attach has returned, and the same definition"}
 		}
-		v.defs = append(v.defs, v.table.Maintainers()[i].(maintainer[T]))
+		if m := v.table.Maintainers()[i].(maintainer[T]); !slices.ContainsFunc(v.defs, func(d maintainer[T]) bool { return d.Name() == m.Name() }) {
+			v.defs = append(v.defs, m)
+		}
 	}
 	switch o := v.opt; {
 	case o.Rate < 0:
@@ -179,7 +184,11 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 	g.SetLimit(max(v.opt.Width, 1))
 	var underway []string // in order, with those that are done behind one that is not
 	done := map[string]bool{}
-	for pk, err := range v.table.Partitions(ctx) {
+	begin := keys.Enc{}
+	if after != nil {
+		begin = keys.Stored(*after, "").Partition()
+	}
+	for pk, err := range v.table.PartitionsAfter(ctx, begin) {
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // whose failure has ended the list, if one has
 		}
@@ -187,9 +196,6 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 			return cmp.Or(g.Wait(), ErrRanged)
 		}
 		s := pk.String()
-		if after != nil && keys.Compare(s, *after) <= 0 {
-			continue
-		}
 		v.mu.Lock()
 		underway = append(underway, s)
 		v.mu.Unlock()
@@ -277,7 +283,8 @@ func (v *verifier[T]) found(f Fault) {
 	}
 }
 
-// pace waits until n more rows may be read or written.
+// pace pays for n rows, before they are written, and as they are read: it waits until all that was paid for before is over, and then
+// as long as these take.
 func (v *verifier[T]) pace(ctx context.Context, n int) error {
 	if v.opt.Rate <= 0 {
 		return ctx.Err()
@@ -287,9 +294,12 @@ func (v *verifier[T]) pace(ctx context.Context, n int) error {
 	if v.next.Before(now) {
 		v.next = now
 	}
-	wait := v.next.Sub(now)
 	v.next = v.next.Add(time.Duration(n) * time.Second / time.Duration(v.opt.Rate))
+	wait := v.next.Sub(now)
 	v.mu.Unlock()
+	if wait < time.Millisecond {
+		return ctx.Err() // what a timer does not measure is waited for with what follows
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -298,6 +308,14 @@ func (v *verifier[T]) pace(ctx context.Context, n int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// pageSize is how many rows come at a time: not more than may come in a second.
+func (v *verifier[T]) pageSize() int {
+	if v.opt.Rate <= 0 {
+		return 0
+	}
+	return min(v.opt.Rate, 1000)
 }
 
 // rounds is how often a fault is looked at that others change meanwhile.

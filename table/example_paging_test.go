@@ -141,10 +141,15 @@ func ExampleTable_Partitions() {
 		check(err)
 		fmt.Println(pk)
 	}
+	for pk, err := range staff.PartitionsAfter(ctx, dept.Of("Marketing")) {
+		check(err)
+		fmt.Println("behind Marketing:", pk)
+	}
 	fmt.Println("through a signature that shows part of them:", staff.Ranged())
 	// Output:
 	// Marketing
 	// Sales
+	// behind Marketing: Sales
 	// through a signature that shows part of them: false
 }
 

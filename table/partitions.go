@@ -17,6 +17,11 @@ import (
 //
 // Errors: ErrTableNotFound, and those of any read.
 func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
+	return t.PartitionsAfter(ctx, keys.Enc{})
+}
+
+// PartitionsAfter is Partitions from behind a PartitionKey on, where work on a table is taken up again; an unset one is before all.
+func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
 	return func(yield func(keys.Enc, error) bool) {
 		var err error
 		ctx, end := t.span(ctx, "Partitions")
@@ -25,7 +30,17 @@ func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 		if !all.IsSet() {
 			all = everyRow
 		}
-		for last := (*string)(nil); ; {
+		var last *string
+		if after.IsSet() {
+			s, rerr := after.Result()
+			if err = rerr; err != nil {
+				err = t.opError("Partitions", keys.Key{}, err)
+				yield(keys.Enc{}, err)
+				return
+			}
+			last = &s
+		}
+		for {
 			var f filter[T]
 			f.partitions(all, last)
 			p := &pager[T]{t: t, filter: f.b.String(), choice: edm.PartitionKey, stats: new(Stats), at: new(position)}

@@ -1,0 +1,32 @@
+package index
+
+import (
+	"context"
+	"slices"
+)
+
+// repairing is what a context says of the writes that Verify makes.
+type repairing struct {
+	anew   []string // definitions whose rows are made anew, also where nothing has changed
+	owners bool     // unique rows are looked at before they are kept, for they may be others' by now
+}
+
+type repairingKey struct{}
+
+// repair is the context of Verify's writes. Ones of many entities do not look at the owners of unique rows that nothing was
+// found wrong with, which would be a request each.
+func (r repairing) context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, repairingKey{}, r)
+}
+
+// repairs is what a context says; is tells whether the write is Verify's.
+func repairs(ctx context.Context) (r repairing, is bool) {
+	r, is = ctx.Value(repairingKey{}).(repairing)
+	return r, is
+}
+
+// forced tells whether a definition's rows are made anew.
+func forced(ctx context.Context, definition string) bool {
+	r, _ := repairs(ctx)
+	return slices.Contains(r.anew, definition)
+}
