@@ -42,6 +42,7 @@ func kinds() map[string]kind {
 			_, err := openAs(p.ConnectionString(), p, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 			return err
 		}},
+		"others": {others(), othersRight, nil},
 	}
 }
 

@@ -38,7 +38,7 @@ var errCopy = errors.New("it was read from a copy of its row: write it by the ha
 // maintained makes a write one that goes through the table's maintainers. known tells that old is the row as it is stored, nil
 // for none; otherwise it is read.
 func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
-	if len(t.maintainers) == 0 || op.err != nil {
+	if len(t.maintainers) == 0 && !t.guarded || op.err != nil {
 		switch {
 		case op.err != nil:
 		case op.copied != nil:
@@ -108,7 +108,7 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 	if known && op.upgraded {
 		c.was = nil
 	}
-	if c.kept, err = keptIn(old, t.opt.NewID); err != nil {
+	if c.kept, err = keptIn(old, t.opt.NewID); err != nil && !(t.forgiving && c.kept != nil) {
 		return err
 	}
 	for name := range c.kept.was {
@@ -186,7 +186,7 @@ type kept struct {
 	newID   func() string
 }
 
-// keptIn reads it from a row, nil for none.
+// keptIn reads it from a row, nil for none. Where what maintainers remember cannot be read, it has the rest, with the error.
 func keptIn(old []byte, newID func() string) (*kept, error) {
 	k := &kept{was: map[string][]string{}, is: map[string][]string{}, newID: newID}
 	if old == nil {
@@ -212,7 +212,8 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	}
 	if text := one.S + two.S; text != "" {
 		if err := json.Unmarshal([]byte(text), &k.was); err != nil {
-			return nil, &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
+			clear(k.was)
+			return k, &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
 		}
 	}
 	return k, nil

@@ -87,6 +87,14 @@ func (t *Table[T]) Untyped(named bool) *Table[Row] {
 	return u
 }
 
+// Forgiving is a handle for repairs: where nobody can read any more what maintainers remember of an entity, it takes that they
+// remember nothing, and does not refuse the write with a *DecodeError.
+func (t *Table[T]) Forgiving() *Table[T] {
+	c := *t
+	c.forgiving = true
+	return &c
+}
+
 // Whole is the row as an entity, also where it is a copy, for writes of the copy itself.
 func (t *Table[T]) Whole(row *Row) (*Entity[Row], error) {
 	if row == nil {

@@ -38,6 +38,12 @@ type Schema[T any] struct {
 // Options of a table. The zero value is ready for use.
 type Options struct {
 	Common
+
+	// Guarded makes the verbs that do not look at the row, which are Upsert, MergeAny, ReplaceAny, DeleteAny, and Merge and Delete of
+	// an entity that was not read, read it first, 1 request more, also in transactions and bulk work. An entity from which other
+	// programs derive rows that this one does not know is then refused with ErrUnknownMaintainer, where otherwise such rows would be
+	// left as they are. It is for handles without maintainers; those with some always look.
+	Guarded bool
 }
 
 // Table reads and writes entities of type T, a struct, in one table. It is safe for concurrent use. With T = [Row] it reads
@@ -80,6 +86,8 @@ type Table[T any] struct {
 
 	maintainers []Maintainer[T]
 	derivedRows bool // it writes rows that begin as the library's do
+	guarded     bool // it looks at each row that it writes
+	forgiving   bool // what maintainers remember may be unreadable
 
 	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
 	verify bool
@@ -104,7 +112,7 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 	if err := schema.sound(); err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}
-	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema}
+	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema, guarded: o.Guarded}
 	if _, err := t.opt.newOp(); err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}

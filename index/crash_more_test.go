@@ -1,0 +1,171 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// The kinds of definitions that the other two sets lack.
+var (
+	mail        = func(w *worker) (string, bool) { return w.Email, w.Email != "" }
+	name        = func(w *worker) (string, bool) { return w.Last, true }
+	mailPointer = index.New("mp", keys.Tuple1(keys.Fold(keys.Text())), mail, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	mailOnly    = index.New("mo", keys.Tuple1(keys.Fold(keys.Text())), mail, &index.Options[worker]{Unique: index.InPartition, Only: []table.AnyField[worker]{email}})
+	namesFull   = index.New("nf", keys.Tuple1(keys.Text()), name, &index.Options[worker]{Verified: true})
+	nameLists   = index.NewLists("nl", keys.Tuple1(keys.Text()), name, &index.ListOptions{Reserved: true})
+	nameSums    = index.NewSummary("ns", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Reserved: true, Measures: []index.Measure[worker]{
+		{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, Loose: true},
+	}})
+)
+
+func others() []index.Definition[worker] {
+	return []index.Definition[worker]{mailPointer, mailOnly, namesFull, nameLists, nameSums}
+}
+
+// othersRight tells whether their rows are what they should be, by a full scan.
+func othersRight(s *storagetest.Service) error {
+	got, want := map[string]string{}, map[string]string{}
+	lists, ages := map[string][]string{}, map[string][]int64{}
+	for _, r := range s.Rows("staff") {
+		whose, _ := r.Get("_sys").(string)
+		whose, _, _ = strings.Cut(whose, "/")
+		kind, _, _ := strings.Cut(r.RowKey, "_")
+		switch kind {
+		case "w":
+			last, age := r.Get("Last").(string), r.Get("Age").(int64)
+			lists[last], ages[last] = append(lists[last], r.RowKey), append(ages[last], age)
+			want["nf_"+last+"_"+r.RowKey] = fmt.Sprint(r.RowKey, last, r.Get("Email"), age, r.Get("Tags"), r.Get("_op"))
+			mail := r.Get("Email").(string)
+			if mail == "" {
+				continue
+			}
+			for _, row := range []string{"mp_" + strings.ToLower(mail), "mo_" + strings.ToLower(mail)} {
+				if want[row] != "" {
+					return fmt.Errorf("two have %s", mail)
+				}
+				if want[row] = r.RowKey; row[1] == 'o' {
+					want[row] += mail
+				}
+			}
+		case "mp":
+			got[r.RowKey] = whose
+		case "mo":
+			got[r.RowKey] = fmt.Sprint(whose, r.Get("Email"))
+		case "nf":
+			got[r.RowKey] = fmt.Sprint(whose, r.Get("Last"), r.Get("Email"), r.Get("Age"), r.Get("Tags"), r.Get("_op"))
+		case "~x|nl":
+			got[r.RowKey] = r.Get("Members").(string)
+		case "~x|ns":
+			least, most := r.Get("AgeMin").(int64), r.Get("AgeMax").(int64)
+			got[r.RowKey] = fmt.Sprint(r.Get("Count"), r.Get("AgeCount"), r.Get("AgeSum"), " ", least, most)
+			if all := ages[strings.TrimPrefix(r.RowKey, "~x|ns_")]; r.Get("AgeLoose") == true && (len(all) == 0 || least > slices.Min(all) || most < slices.Max(all)) {
+				return fmt.Errorf("%s is within %d and %d, and not all of %v are", r.RowKey, least, most, all)
+			} else if len(all) > 0 && r.Get("AgeLoose") == true {
+				got[r.RowKey] = fmt.Sprint(r.Get("Count"), r.Get("AgeCount"), r.Get("AgeSum"), " ", slices.Min(all), slices.Max(all))
+			}
+		default:
+			return fmt.Errorf("%s is left", r.RowKey)
+		}
+	}
+	for last, all := range lists {
+		var sum int64
+		for _, n := range ages[last] {
+			sum += n
+		}
+		want["~x|nl_"+last] = strings.Join(all, "/")
+		want["~x|ns_"+last] = fmt.Sprint(int64(len(all)), int64(len(all)), sum, " ", slices.Min(ages[last]), slices.Max(ages[last]))
+	}
+	if !maps.Equal(got, want) {
+		return fmt.Errorf("%v, not %v", got, want)
+	}
+	return nil
+}
+
+// harms are what somebody may do by hand to rows of the definitions of a kind; not to delete a unique row, for another entity may
+// then have its value, which Verify can only tell.
+func harms(kind string) []func(context.Context, *table.Table[table.Row]) error {
+	remove := func(rowKey string) func(context.Context, *table.Table[table.Row]) error {
+		return func(ctx context.Context, rows *table.Table[table.Row]) error {
+			return rows.DeleteAny(ctx, keys.Stored("S", rowKey))
+		}
+	}
+	set := func(rowKey, property string, v any) func(context.Context, *table.Table[table.Row]) error {
+		return func(ctx context.Context, rows *table.Table[table.Row]) error {
+			row := &table.Row{Key: keys.Stored("S", rowKey)}
+			if err := row.Set(property, v); err != nil {
+				return err
+			}
+			_, err := rows.Upsert(ctx, row, table.MergeExisting)
+			return err
+		}
+	}
+	return map[string][]func(context.Context, *table.Table[table.Row]) error{
+		"copies": {set("email_a", "Last", "x"), remove("last_Jones!_w_000001"), set("email_b", "Age", int64(9)), set("age_030_w_000001", "Last", "x"), set("w_000001", "Last", "Smith")},
+		"shared": {remove("team_Jones"), remove("ages_Jones"), set("team_Jones", "EmployeeIDs", "w_000001/w_000009"), set("ages_Jones", "AgeSum", int64(7)), set("department", "HeadLast", "x")},
+		"others": {set("mo_a", "Email", "y"), set("mo_b", "Email", "x"), remove("nf_Jones_w_000001"), set("w_000002", "Last", "Smith"), set("w_000001", "Age", int64(50))},
+	}[kind]
+}
+
+// TestRepairSchedules: Verify repairs what was done by hand while two programs write, in every order that chance finds: when all have
+// ended, and it has run once more, everything is as it should be.
+func TestRepairSchedules(t *testing.T) {
+	t.Parallel()
+	for name, k := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repair := func(ctx context.Context, p *crashtest.Process) error {
+				r, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Repair: true}, k.definitions...)
+				if err == nil && !r.Sound() {
+					return fmt.Errorf("it could not repair everything: %+v", r)
+				}
+				return err
+			}
+			build := func() crashtest.Workload {
+				w := crashtest.Workload{
+					Setup: func(ctx context.Context, p *crashtest.Process) error {
+						if err := k.settled(ctx, p); err != nil {
+							return err
+						}
+						all := harms(name)
+						rows := k.open(p).Untyped(false)
+						for _, i := range p.Rand().Perm(len(all))[:2] {
+							if err := all[i](ctx, rows); err != nil && !errors.Is(err, table.ErrNotFound) {
+								return err
+							}
+						}
+						return nil
+					},
+					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
+						_, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Repair: true}, k.definitions...)
+						return err
+					}},
+					Drain: repair,
+					Check: k.right,
+				}
+				for range 2 {
+					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
+						return ignored(anything(ctx, k.open(p), p.Rand()))
+					})
+				}
+				return w
+			}
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.1, Runs: 5}))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
+}
+
+// ignored is no error: look-ups may well give what was damaged by hand.
+func ignored(error) error { return nil }

@@ -1,0 +1,219 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// attached is a table of the tests, for values of any type, with definitions.
+func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.Definition[T]) (*table.Table[T], *storagetest.Service) {
+	t.Helper()
+	s := storagetest.New(nil)
+	plain := openAs(s.ConnectionString(), s, schema)
+	check(plain.Ensure(context.Background()))
+	all, err := index.Attach(plain, nil, definitions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Count()
+	return all, s
+}
+
+// TestNaN: a number that is none is not another one each time that it is read.
+func TestNaN(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type reading struct {
+		Dept string
+		ID   int
+		Name string
+		Temp float64
+		N    int
+	}
+	temp := table.FieldOf(func(r *reading) *float64 { return &r.Temp })
+	n := table.FieldOf(func(r *reading) *int { return &r.N })
+	name := table.FieldOf(func(r *reading) *string { return &r.Name })
+	of := func(r *reading) (string, bool) { return r.Name, true }
+	full := index.New("name", keys.Tuple1(keys.Text()), of, &index.Options[reading]{Unique: index.InPartition})
+	part := index.New("part", keys.Tuple1(keys.Text()), of, &index.Options[reading]{Only: []table.AnyField[reading]{name, temp}})
+	all, s := attached(t, table.Schema[reading]{
+		Partition: keys.Bind1(dept, func(r *reading) *string { return &r.Dept }),
+		Row:       keys.Bind1(wid, func(r *reading) *int { return &r.ID }),
+	}, full, part)
+	_, err := all.Insert(ctx, &reading{"S", 1, "x", math.NaN(), 0})
+	check(err)
+	e, err := full.Get(ctx, all, sales, "x")
+	check(err)
+	check(all.Merge(ctx, e, n.Set(3)))
+	row, err := all.GetRow(ctx, rowAt("part_x_w_000001"))
+	check(err)
+	s.Count()
+	check(all.Merge(ctx, e, n.Set(4)))
+	if again, err := all.GetRow(ctx, row.Key); err != nil || again.ETag != row.ETag {
+		t.Error("a projection was written that holds what it held", err)
+	}
+	if r, err := index.Verify(ctx, all, nil, full, part); err != nil || !r.Sound() {
+		t.Error(r, err)
+	}
+}
+
+// TestRowsOfOthers: an index that names rows which have become another type's passes over them, whichever way entities are read.
+func TestRowsOfOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	typed, other := schema, schema
+	typed.Type, other.Type = "worker", "robot"
+	of := func(w *worker) (string, bool) { return w.Last, true }
+	pointers := index.New("p", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Pointer: true})
+	verified := index.New("v", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Verified: true})
+	lists := index.NewLists("l", keys.Tuple1(keys.Text()), of, nil)
+	staff, s := attached(t, typed, pointers, verified, lists)
+	for i := range 3 {
+		hire(t, staff, s, worker{"S", 1 + i, "a", "", 1, nil})
+	}
+	_, err := openAs(s.ConnectionString(), s, other).Upsert(ctx, &worker{"S", 2, "a", "", 1, nil}, table.ReplaceExisting)
+	check(err)
+	for _, ix := range []*index.Index[worker, string]{pointers, verified} {
+		expect(t, ix.Name(), ids(t, ix.List(ctx, staff, sales, "a")), []int{1, 3})
+		expect(t, ix.Name()+" with a cursor", ids(t, ix.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: ix.Value("a"), Cursor: &table.Cursor{}})), []int{1, 3})
+	}
+	expect(t, "list", ids(t, lists.List(ctx, staff, sales, "a")), []int{1, 3})
+}
+
+// TestListWhileOthersWrite: a list yields no entity that has another value, or is gone, by the time that it is read.
+func TestListWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, happens := range map[string]func(*table.Table[worker]) error{
+		"gone":    func(staff *table.Table[worker]) error { return staff.DeleteAny(ctx, at(1)) },
+		"renamed": func(staff *table.Table[worker]) error { return staff.MergeAny(ctx, at(1), last.Set("Cao")) },
+	} {
+		staff, s := office(t, teams, byLast)
+		hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil})
+		for kind, list := range map[string]func(*table.Table[worker]) []int{
+			"list":     func(h *table.Table[worker]) []int { return ids(t, teams.List(ctx, h, sales, "Jones")) },
+			"pointers": func(h *table.Table[worker]) []int { return ids(t, byLast.List(ctx, h, sales, "Jones")) },
+		} {
+			_, err := staff.Upsert(ctx, &worker{"S", 1, "Jones", "", 30, nil}, table.ReplaceExisting)
+			check(err)
+			once := true
+			b := &before{Service: s, do: func(r *http.Request) {
+				if once && strings.Contains(r.URL.Path, "RowKey='w_") {
+					once = false
+					check(happens(staff))
+				}
+			}}
+			slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, teams, byLast)
+			check(err)
+			expect(t, what+", "+kind, list(slow), []int{2})
+		}
+	}
+}
+
+// TestValueThatIsPassedOn: a unique value that always has an owner is not told to have none, however often it changes hands
+// between the index row and the entity.
+func TestValueThatIsPassedOn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	mails := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	staff, s := office(t, mails)
+	es := hire(t, staff, s, worker{"S", 1, "Jones", "x", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	e, err := mails.Get(ctx, staff, sales, "x")
+	if err != nil || e.Key != at(1) {
+		t.Error(e, err)
+	}
+	expect(t, "requests", s.Count(), "2 get")
+	times := 0
+	b := &before{Service: s}
+	b.do = func(r *http.Request) {
+		if times > 0 && strings.Contains(r.URL.Path, "RowKey='w_") {
+			times--
+			es[0].Value.Email, es[1].Value.Email = es[1].Value.Email, es[0].Value.Email
+			_, err := table.Transact(ctx, staff.ReplaceOp(es[0]), staff.ReplaceOp(es[1]))
+			check(err)
+		}
+	}
+	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, mails)
+	check(err)
+	for times = 7; times > 0; {
+		if e, err = mails.Get(ctx, slow, sales, "x"); err != nil || e.Value.Email != "x" {
+			t.Error(e, err)
+		}
+	}
+	times = 1000
+	if e, err := mails.Get(ctx, slow, sales, "x"); !errors.Is(err, table.ErrChanged) {
+		t.Error(e, err)
+	}
+}
+
+// TestRangesOfOthers: an index is asked by ranges that it makes. Others would read in vain, without a word.
+func TestRangesOfOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tags := index.NewMulti("t", keys.Tuple1(keys.Ordered()), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Reserved: true})
+	staff, s := office(t, byEmail, byLast, tags)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Smith", "b", 40, []string{"x", "y"}})
+	for name, r := range map[string]keys.Range{"primaries": wid.All(), "another index": byLast.Value("Jones"), "everything": keys.RawBetween("", "~"), "more than the index": keys.RawBetween("emai", "email_z")} {
+		var ke *keys.KeyError
+		for e, err := range byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: r}) {
+			if !errors.As(err, &ke) {
+				t.Error(name, e, err)
+			}
+		}
+		if ke == nil {
+			t.Error(name, "is read without a word")
+		}
+		for _, err := range byEmail.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: r}) {
+			if !errors.As(err, &ke) {
+				t.Error(name, err)
+			}
+		}
+	}
+	expect(t, "requests", s.Count(), "none")
+	// Its own are all within, also where it is among the library's rows.
+	for name, r := range map[string]keys.Range{
+		"Value": tags.Value("x"), "Range": tags.Range("a", "y"), "AtLeast": tags.AtLeast("x"), "AtMost": tags.AtMost("x"), "Starting": tags.Starting("x"), "All": tags.All(),
+	} {
+		want := map[string][]int{"Value": {1, 2}, "Range": {1, 2, 2}, "AtLeast": {1, 2, 2}, "AtMost": {1, 2}, "Starting": {1, 2}, "All": {1, 2, 2}}[name]
+		expect(t, name, ids(t, tags.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: r})), want)
+	}
+	seen := 0
+	for _, err := range tags.Keys(ctx, staff, table.Query[worker]{Partition: sales, Limit: 2}) {
+		check(err)
+		seen++
+	}
+	expect(t, "keys with a limit", seen, 2)
+}
+
+// TestOnePartition: where a table has but one partition, look-ups need not name it.
+func TestOnePartition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type part struct {
+		ID   int
+		Name string
+	}
+	of := func(p *part) (string, bool) { return p.Name, true }
+	byName := index.New("name", keys.Tuple1(keys.Text()), of, &index.Options[part]{Unique: index.InPartition})
+	lists := index.NewLists("l", keys.Tuple1(keys.Text()), of, nil)
+	sums := index.NewSummary("s", keys.Tuple1(keys.Text()), of, nil)
+	parts, _ := attached(t, table.Schema[part]{Partition: keys.Const[part]("parts"), Row: keys.Bind1(wid, func(p *part) *int { return &p.ID })}, byName, lists, sums)
+	_, err := parts.Insert(ctx, &part{1, "nut"})
+	check(err)
+	var nowhere keys.Enc
+	e, err1 := byName.Get(ctx, parts, nowhere, "nut")
+	all, err2 := lists.Keys(ctx, parts, nowhere, "nut")
+	g, err3 := sums.Get(ctx, parts, nowhere, "nut")
+	check(errors.Join(err1, err2, err3))
+	expect(t, "found", fmt.Sprint(e.Value, all, g.Count), fmt.Sprint(part{1, "nut"}, []keys.Key{e.Key}, 1))
+}

@@ -1,0 +1,238 @@
+package index_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// fill stores workers, many at a time.
+func fill(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
+	t.Helper()
+	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		for i := range n {
+			w := of(i)
+			if !yield(staff.InsertOp(&w), nil) {
+				return
+			}
+		}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// did counts requests of a kind.
+func did(counts, kind string) (n int) {
+	for part := range strings.SplitSeq(counts, ", ") {
+		if _, k, _ := strings.Cut(part, " "); k == kind {
+			fmt.Sscan(part, &n)
+		}
+	}
+	return n
+}
+
+// TestRepairsAreLinear: repairs cost what they repair, however many entities share a row: nothing is read or written once for each of
+// them that is the same for all.
+func TestRepairsAreLinear(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const n = 300
+	lower := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
+	lowerTeams := index.NewLists("team", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
+		&index.ListOptions{Property: "EmployeeIDs"})
+	one := func(i int) worker { return worker{"S", i, "Jones", "", 1 + i, nil} }
+	for what, c := range map[string]struct {
+		was, is index.Definition[worker]
+		of      func(i int) worker
+		harm    func(s *storagetest.Service)
+		most    map[string]int
+	}{
+		"each has lost its group": {ages, ages, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i), "", 1, nil} }, func(s *storagetest.Service) {
+			for i := range n {
+				check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
+			}
+		}, map[string]int{"query": 12, "get": 3 * n, "insert": n, "replace": n}},
+		// Entities leave a group, and each of them is the least of it.
+		"a new key of a summary": {ages, lower, one, nil, map[string]int{"query": 12, "get": 30, "transaction": 12, "replace": 5}},
+		"a list of nobody": {teams, teams, one, func(s *storagetest.Service) {
+			for i := range n {
+				check(byHand(s).DeleteAny(ctx, at(i)))
+			}
+		}, map[string]int{"query": 5, "get": 4 * n, "delete": 1}},
+		"a new key of lists": {teams, lowerTeams, one, nil, map[string]int{"query": 5, "get": 5 * n, "transaction": 12}},
+		"a lost list":        {teams, teams, one, func(s *storagetest.Service) { check(byHand(s).DeleteAny(ctx, rowAt("team_Jones"))) }, map[string]int{"query": 5, "get": 3*n + 12, "transaction": 12}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			old, s := office(t, c.was)
+			fill(t, old, n, c.of)
+			if c.harm != nil {
+				c.harm(s)
+			}
+			staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, c.is)
+			check(err)
+			s.Count()
+			r, _ := verify(t, staff, index.VerifyOptions{Repair: true, Partition: sales}, c.is)
+			counts := s.Count()
+			t.Log(counts, r)
+			if !r.Sound() || r.Repaired == 0 {
+				t.Error(r)
+			}
+			for part := range strings.SplitSeq(counts, ", ") {
+				if _, kind, _ := strings.Cut(part, " "); did(counts, kind) > c.most[kind] {
+					t.Errorf("%s, and at most %v", counts, c.most)
+				}
+			}
+			if r, faults := verify(t, staff, index.VerifyOptions{}, c.is); !r.Sound() {
+				t.Error(r, faults)
+			}
+		})
+	}
+}
+
+// TestNewDefinitionReported: a report of a definition that no entity has seen looks at none of them twice.
+func TestNewDefinitionReported(t *testing.T) {
+	t.Parallel()
+	const n = 1500
+	plain, s := office(t)
+	fill(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
+	staff, err := index.Attach(plain, nil, byLast, ages)
+	check(err)
+	s.Count()
+	var entities int
+	r, err := index.Verify(context.Background(), staff, &index.VerifyOptions{Partition: sales, Progress: func(r index.Report) { entities = r.Entities }}, byLast, ages)
+	check(err)
+	if r.Faults[index.Missing] != n || r.Faults[index.Forgotten] != n || entities != n {
+		t.Error(r)
+	}
+	if counts := s.Count(); did(counts, "get") > 0 || did(counts, "query") > 12 {
+		t.Error(counts)
+	}
+}
+
+// watched notes when rows are written, by the second.
+type watched struct {
+	*storagetest.Service
+	mu      sync.Mutex
+	written map[int64]int
+}
+
+func (w *watched) Do(r *http.Request) (*http.Response, error) {
+	n := 0
+	if r.Method != http.MethodGet {
+		n = 1
+	}
+	if strings.Contains(r.URL.Path, "$batch") {
+		b, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(b))
+		n = bytes.Count(b, []byte("HTTP/1.1"))
+	}
+	w.mu.Lock()
+	w.written[time.Now().Unix()] += n
+	w.mu.Unlock()
+	return w.Service.Do(r)
+}
+
+// TestPaceOfRepairs: repairs keep to the rate, too.
+func TestPaceOfRepairs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		s := storagetest.New(nil)
+		w := &watched{Service: s, written: map[int64]int{}}
+		plain := openAs(s.ConnectionString(), w, schema)
+		check(plain.Ensure(ctx))
+		fill(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
+		staff, err := index.Attach(plain, nil, byEmail, byLast, teams, ages)
+		check(err)
+		for _, harm := range []func(){
+			func() {}, // backfill
+			func() {
+				for i := range 100 {
+					check(byHand(s).MergeAny(ctx, rowAt(fmt.Sprint("email_m", i)), table.PropertyOf[string]("Last").Set("x")))
+					check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprintf("last_L%d!_w_%06d", i%7, i))))
+				}
+			},
+			func() {
+				for i := range 7 {
+					check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprint("team_L", i))))
+					check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
+				}
+			},
+		} {
+			harm()
+			w.mu.Lock()
+			w.written = map[int64]int{}
+			w.mu.Unlock()
+			begun := time.Now()
+			r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Rate: 100}, byEmail, byLast, teams, ages)
+			if err != nil || !r.Sound() || r.Repaired == 0 {
+				t.Fatal(r, err)
+			}
+			all := r.Entities + r.Rows
+			for second, n := range w.written {
+				if all += n; n > 210 { // what was paid for in a second may be sent within two
+					t.Errorf("second %d: %d rows are written", second, n)
+				}
+			}
+			if per := float64(all) / time.Since(begun).Seconds(); per > 101 {
+				t.Errorf("%d rows in %v: %.0f a second", all, time.Since(begun), per)
+			}
+		}
+	})
+}
+
+// TestGoesOnBehindWhatIsDone: where several partitions are looked at at a time, a report goes on behind none that is not done.
+func TestGoesOnBehindWhatIsDone(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, byLast)
+	for _, d := range []string{"A", "B", "C", "D"} {
+		hire(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
+	}
+	held := make(chan bool)
+	h := transportFunc(func(r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.RawQuery, "PartitionKey+eq+%27A%27") {
+			<-held
+		}
+		return s.Do(r)
+	})
+	slow, err := index.Attach(openAs(s.ConnectionString(), h, schema), nil, byLast)
+	check(err)
+	var tokens []string
+	_, err = index.Verify(ctx, slow, &index.VerifyOptions{Width: 2, Progress: func(r index.Report) {
+		if tokens = append(tokens, r.Token); r.Partitions == 3 {
+			close(held)
+		}
+	}}, byLast)
+	check(err)
+	if want := []string{"", "", "", "1:D"}; !slices.Equal(tokens, want) {
+		t.Errorf("%q, not %q", tokens, want)
+	}
+	// What is done is not even listed again.
+	s.Count()
+	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Token: "1:C"}, byLast, byLast)
+	if err != nil || r.Partitions != 1 || r.Rows != 1 {
+		t.Error(r, err)
+	}
+	expect(t, "requests", s.Count(), "4 query")
+}
+
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
