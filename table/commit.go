@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -331,8 +332,8 @@ func (w *write) mend(d *derivedRow, f found) bool {
 	return !known
 }
 
-// ownAfterAll looks whose a row is that is taken: where it is a copy of the very entity that wants it, or has gone meanwhile, the
-// write is planned again. Otherwise its error says whose it is. A row that does not say is somebody else's.
+// ownAfterAll looks whose a row is that is taken: where it is a copy of the very entity that wants it, or of one that is deleted
+// with this, or has gone meanwhile, the write is planned again. Otherwise its error says whose it is. A row that does not say is somebody else's.
 func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (mended, again bool) {
 	if _, is := d.after.Primary(); !is {
 		return false, false
@@ -341,7 +342,7 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 	switch {
 	case err != nil:
 		return false, false
-	case f.row == nil || sameOwner(f.row, d.after):
+	case f.row == nil || sameOwner(f.row, d.after) || w.deletes(f.row):
 		return w.mend(d, f), true
 	}
 	var de *DerivedError
@@ -349,6 +350,12 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 		de.Owner, _ = f.row.Primary()
 	}
 	return false, false
+}
+
+// deletes tells whether a row is a copy of an entity that this write deletes.
+func (w *write) deletes(row *Row) bool {
+	k, isCopy := row.Primary()
+	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool { return op.kind == aztables.TransactionTypeDelete && op.key == k })
 }
 
 // announce hands a write that has effects to the outbox.

@@ -261,6 +261,13 @@ func either(err, otherwise error) error {
 	return otherwise
 }
 
+// deletes tells whether a row is a copy of an entity that this transaction deletes: nobody has it then.
+func (p *Plan) deletes(row *Row) bool {
+	k, isCopy := row.Primary()
+	left, planned := p.planned[k.RowKey()]
+	return isCopy && planned && left == nil
+}
+
 // steps are the operations that make the derived rows what they are to be. failed is the caller's operation that has the one
 // which cannot be.
 func (p *Plan) steps() (ops []Op, failed int, err error) {
@@ -269,7 +276,7 @@ func (p *Plan) steps() (ops []Op, failed int, err error) {
 		exists, match := d.held, azcore.ETagAny
 		if d.read != nil {
 			// A unique value that nobody here gives up is inserted, whatever was there when it was read.
-			if exists = d.read.row != nil && (d.held || d.shared || d.taken == nil || sameOwner(d.read.row, d.after)); exists {
+			if exists = d.read.row != nil && (d.held || d.shared || d.taken == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
 				match = d.read.row.ETag
 			}
 		}

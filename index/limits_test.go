@@ -1,0 +1,232 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type bag struct {
+	Dept  string
+	ID    int
+	Name  string
+	Extra map[string]any `table:",extra"`
+}
+
+var bags = table.Schema[bag]{
+	Partition: keys.Bind1(dept, func(b *bag) *string { return &b.Dept }),
+	Row:       keys.Bind1(wid, func(b *bag) *int { return &b.ID }),
+}
+
+// TestManyProperties: what an entity with as many properties as it may have can hold, each verb can write; one more is told with
+// those that are the library's.
+func TestManyProperties(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	name := table.FieldOf(func(b *bag) *string { return &b.Name })
+	byName := index.New("name", keys.Tuple1(keys.Text()), func(b *bag) (string, bool) { return b.Name, true }, nil)
+	all, s := attached(t, bags, byName)
+	extra := map[string]any{}
+	for i := range 249 { // and Name, _op and _ix
+		extra[fmt.Sprint("P", i)] = int64(i)
+	}
+	e, err := all.Insert(ctx, &bag{"S", 1, "a", extra})
+	check(err)
+	e.Value.Name = "b"
+	check(all.Replace(ctx, e))
+	check(all.Merge(ctx, e, name.Set("c")))
+	for _, row := range s.Rows("staff") {
+		if row.Get("_ix2") != nil {
+			t.Error("an empty property was stored:", row.RowKey)
+		}
+	}
+	extra["More"] = true
+	var le *table.LimitError
+	if _, err := all.Insert(ctx, &bag{"S", 2, "a", extra}); !errors.As(err, &le) || le.Max != 252 || !strings.Contains(err.Error(), "of the library") {
+		t.Error(err)
+	}
+}
+
+// TestManyRows: an entity with as many rows as definitions may announce can be written by each verb, also where an intent is stored.
+func TestManyRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tags := func(n int) index.Definition[worker] {
+		return index.NewMulti("tag", keys.Tuple1(keys.Text()), n, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Pointer: true})
+	}
+	staff, s := office(t, tags(48))
+	var de *index.DefinitionError
+	if _, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, tags(49)); !errors.As(err, &de) {
+		t.Error(err)
+	}
+	some := func(prefix string) (all []string) {
+		for i := range 48 {
+			all = append(all, fmt.Sprint(prefix, i))
+		}
+		return all
+	}
+	for _, h := range []*table.Table[worker]{staff, staff.Exact()} {
+		e, err := h.Insert(ctx, &worker{"S", 1, "", "", 0, some("a")})
+		check(err)
+		e.Value.Tags = some("b")
+		check(h.Replace(ctx, e))
+		e.Value.ID, e.Value.Tags = 2, some("c")
+		check(h.Rekey(ctx, e))
+		check(h.Delete(ctx, e))
+	}
+}
+
+// TestDamagedRowIsOverwritten: a unique row that a hand has copied keeps nobody from writing the entity that it names, under its new
+// key neither.
+func TestDamagedRowIsOverwritten(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for verb, write := range verbs() {
+		staff, s := office(t, four()...)
+		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, []string{"y"}})
+		rows := byHand(s).Untyped(false)
+		src, err := rows.GetRow(ctx, at(1))
+		check(err)
+		_, err = rows.InsertAt(ctx, rowAt("email_c"), src.Copy(rowAt("email_c"), ""))
+		check(err)
+		check(rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
+		check(rows.DeleteAny(ctx, rowAt("age_030_w_000001")))
+		switch err := write(ctx, staff); {
+		case verb == "Insert": // of another entity: the row says that it is this one's
+			if !errors.Is(err, index.ErrTaken) {
+				t.Error(verb, err)
+			}
+		case err != nil:
+			t.Error(verb, err)
+		}
+		if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, four()...); !r.Sound() {
+			t.Error(verb, r, faults)
+		}
+		right(t, s)
+	}
+}
+
+// TestSummaryIsPutRight: a summary that a hand has changed is counted anew with the next write that does not agree with it.
+func TestSummaryIsPutRight(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, harm := range map[string]func(map[string]any){
+		"fewer than there are":    func(c map[string]any) { c["Count"], c["AgeCount"] = "0", "0" },
+		"a measure of nobody":     func(c map[string]any) { c["AgeCount"] = "0" },
+		"the least is more":       func(c map[string]any) { c["AgeMin"] = "35" },
+		"the most is less":        func(c map[string]any) { c["AgeMax"] = "20" },
+		"a property is gone":      func(c map[string]any) { delete(c, "AgeSum"); delete(c, "AgeSum@odata.type") },
+		"nobody has the least":    func(c map[string]any) { c["AgeMinCount"] = "0" },
+		"it is of another's form": func(c map[string]any) { c["Count"] = "three"; delete(c, "Count@odata.type") },
+	} {
+		staff, s := office(t, ages)
+		hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil})
+		tamper(t, s, "ages_Jones", harm)
+		check(staff.MergeAny(ctx, at(1), age.Set(31)))
+		g, err := ages.Get(ctx, staff, sales, "Jones")
+		check(err)
+		if want := (index.Stat{Count: 3, Sum: 121, Min: 31, Max: 50}); g.Count != 3 || g.Measures["Age"] != want {
+			t.Errorf("%s: %+v", what, g)
+		}
+	}
+}
+
+// TestLooseMeasures: a measure may say that its extremes are bounds, and then no write reads other entities; what is exact says so.
+func TestLooseMeasures(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	loose := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, Loose: true}}})
+	staff, s := office(t, loose)
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Jones", "", 40, nil}, worker{"S", 4, "Jones", "", 50, nil})
+	told := func(want index.Stat) {
+		t.Helper()
+		g, err := loose.Get(ctx, staff, sales, "Jones")
+		check(err)
+		expect(t, "ages", g.Measures["Age"], want)
+		s.Count()
+	}
+	check(staff.DeleteAny(ctx, at(1)))
+	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another is 30
+	check(staff.DeleteAny(ctx, at(2)))
+	expect(t, "requests", s.Count(), "2 get, 1 transaction")
+	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Loose: true})
+	if r, faults := verify(t, staff, index.VerifyOptions{}, loose); !r.Sound() {
+		t.Error(r, faults)
+	}
+	if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, loose); !r.Sound() || r.Repaired > 0 {
+		t.Error(r, faults)
+	}
+	told(index.Stat{Count: 2, Sum: 90, Min: 40, Max: 50})
+	check(staff.DeleteAny(ctx, at(3)))
+	told(index.Stat{Count: 1, Sum: 50, Min: 50, Max: 50}) // of one, all is known
+	check(staff.DeleteAny(ctx, at(4)))
+	told(index.Stat{})
+}
+
+// TestContended: who cannot get through to a row that all share is told so, and may try again.
+func TestContended(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, teams)
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	id := 10
+	b := &before{Service: s}
+	b.do = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "$batch") {
+			id++
+			_, err := staff.Insert(ctx, &worker{"S", id, "Jones", "", 30, nil})
+			check(err)
+		}
+	}
+	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, teams)
+	check(err)
+	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
+	var de *table.DerivedError
+	if !errors.Is(err, table.ErrContended) || !errors.As(err, &de) || de.Key != rowAt("team_Jones") || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+	if _, err := staff.Get(ctx, at(2)); !errors.Is(err, table.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// TestFieldsThatCannotBeCopied: a projection of fields that are in no property of their own is refused, not left out.
+func TestFieldsThatCannotBeCopied(t *testing.T) {
+	t.Parallel()
+	type odd struct {
+		bag
+		Temp int `table:"-"`
+	}
+	odds := table.Schema[odd]{
+		Partition: keys.Bind1(dept, func(o *odd) *string { return &o.Dept }),
+		Row:       keys.Bind1(wid, func(o *odd) *int { return &o.ID }),
+	}
+	s := storagetest.New(nil)
+	for name, field := range map[string]table.AnyField[odd]{
+		"the others":  table.FieldOf(func(o *odd) *map[string]any { return &o.Extra }),
+		"not stored":  table.FieldOf(func(o *odd) *int { return &o.Temp }),
+		"of the keys": table.FieldOf(func(o *odd) *int { return &o.ID }),
+	} {
+		_, err := index.Attach(openAs(s.ConnectionString(), s, odds), nil, index.New("name", keys.Tuple1(keys.Text()), func(o *odd) (string, bool) { return o.Name, true },
+			&index.Options[odd]{Only: []table.AnyField[odd]{table.FieldOf(func(o *odd) *string { return &o.Name }), field}}))
+		var de *index.DefinitionError
+		var te *table.TypeError
+		if refused := errors.As(err, &de) && de.Field == "Only" && errors.As(err, &te); refused != (name != "of the keys") || !refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A list's property must have room for the number of its last part.
+	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
+	if _, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, long); err == nil {
+		t.Error("a name that is too long for the second part of a list")
+	}
+}
