@@ -33,10 +33,15 @@
 // table. All this has been tried with each fault at each request of each verb, and with racing writers in thousands of orders.
 //
 // What is not: a program that writes entities without this library, or with a handle that lacks a definition, leaves rows as they
-// are. A handle that lacks a definition refuses to change an entity which remembers it ([ErrUnknownIndex]); but without any definitions,
-// MergeAny, DeleteAny, ReplaceAny and Upsert do not look, so all writers must use handles with the definitions. Rows that were damaged by hand are put right with the next write of their entity, but for a
-// value that is unique and was taken meanwhile; [Verify] finds and repairs what is wrong, and tells of such conflicts. A partition
-// takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows must be elsewhere.
+// are. A handle that lacks a definition refuses to change an entity which remembers it ([ErrUnknownIndex]); but without any
+// definitions, MergeAny, DeleteAny, ReplaceAny and Upsert do not look, nor do Merge and Delete of an entity that was not read, in
+// transactions and bulk work neither. Let all writers use handles with the definitions, or make those without any with
+// [table.Options].Guarded.
+//
+// Rows that were damaged by hand are put right with the next write of their entity, and by [Verify]. Where a unique row was deleted by
+// hand and its value taken by another entity, both have it: the next write of either takes the row, until Verify tells of the
+// conflict. A partition takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows
+// must be elsewhere.
 //
 // # What it costs
 //
@@ -44,7 +49,7 @@
 // and those that come. Upsert, Merge and Delete by
 // key read the row first. Full copies are written with every write of their entity, others only where what they hold has changed.
 // Lists, summaries and details are shared: a write that changes them reads each first, 1 request more, and begins again where others
-// were faster. A look-up in a full copy is 1 request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for
+// were faster, as often as Retry.Rounds allows ([table.ErrContended]). A look-up in a full copy is 1 request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for
 // each entity, 10 at a time. A value that is taken costs 1 more, to say by whom.
 //
 // # Writing by what a look-up has found

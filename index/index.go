@@ -23,7 +23,8 @@ var (
 	ErrRanged = errors.New("the signature is for a range of keys, so that part of the table is not seen")
 	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. It is
 	// told by every write of a loaded entity, and on handles with definitions by all others. On a handle without any, MergeAny,
-	// DeleteAny, ReplaceAny and Upsert do not look at the entity, and so leave its rows behind.
+	// DeleteAny, ReplaceAny and Upsert do not look at the entity, nor do Merge and Delete of one that was not read, and so leave its rows
+	// behind, unless table.Options.Guarded is set.
 	ErrUnknownIndex = table.ErrUnknownMaintainer
 )
 

@@ -307,7 +307,7 @@ func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) 
 // write writes the entity for some definitions. One that cannot be repaired is left as it is, for the others can.
 func (t *trial[T]) write(ctx context.Context, e *table.Entity[T], definitions []string) error {
 	for len(definitions) > 0 {
-		if err := t.pace(ctx, 1+len(t.claims)); err != nil {
+		if err := t.pace(ctx, 2*(1+len(t.claims))+t.alongside()); err != nil {
 			return err
 		}
 		err := t.table.Replace(repairing{anew: definitions, owners: true}.context(ctx), e)

@@ -342,11 +342,11 @@ func (in *inspection[T]) together(ctx context.Context, all []newcomer[T], defini
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
 		for _, e := range all[done:] {
-			if rows += 1 + len(e.faults); in.opt.Rate > 0 && n > 0 && rows > in.opt.Rate {
-				rows -= 1 + len(e.faults)
+			cost := 1 + len(e.faults) + in.alongside()
+			if in.opt.Rate > 0 && n > 0 && rows+cost > in.opt.Rate {
 				break
 			}
-			n++
+			rows, n = rows+cost, n+1
 		}
 		if err = in.pace(ctx, rows); err != nil {
 			n = 0

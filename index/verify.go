@@ -86,7 +86,7 @@ type VerifyOptions struct {
 	// Token is that of a Report, to go on behind the partitions that it is done with.
 	Token string
 
-	// Rate is how many rows are read and written in a second at most; 0 means no limit.
+	// Rate is how many rows are read and written in a second at most, repairs included; 0 means no limit.
 	Rate int
 
 	// Fault is told each fault, and Progress how far it has come: after each 1,000 entities of a partition, and after each
@@ -103,16 +103,17 @@ type VerifyOptions struct {
 //
 // The table must be a handle that the definitions are attached to. Of each partition first the derived rows are read, of which it
 // keeps about 150 bytes each in memory, and then the entities, once more for each summary. It can be ended and taken up again between
-// partitions; what was repaired stays repaired. The rows of a definition must be those of one type: what another type keeps in the
-// same range under the same name is taken for dangling, and deleted by Repair.
+// partitions; one that was not finished is begun again, and what was repaired stays repaired. The rows of a definition must be those of
+// one type: what another type keeps in the same range under the same name is taken for dangling, and deleted by Repair.
 //
-// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, and those of table.Table.Partitions; a summary
-// takes twice its rows and once the entities more, and again, 8 times at most, where others change what seems wrong. Being
-// sure of the faults of an entity takes 2 and 1 for each row, and repairing them 1 to 3. Entities that a new definition has never seen, and those that
-// lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a definition
-// that is not attached; *table.ValueError for a damaged token, for other options, and where there are no definitions; those of
-// reading; ErrRanged, and nothing is looked at, where the client's signature is for a range of keys, for it shows part of the table only,
-// and so faults that are none. With an error, too, the report says what was done.
+// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more where Rate is below 1,000, and those of
+// table.Table.Partitions; for details the whole partition is searched, and a summary takes twice its rows and once the entities
+// more, and again, 8 times at most, where something is wrong with it. Being sure of the faults of an entity takes 2 and 1 for each row,
+// and repairing them 1 to 3, and 1 more for each unique row of the entity. Entities that a new definition has never seen need no second
+// look; they, and those that lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a
+// definition that is not attached; *table.ValueError for a damaged token, for other options, and where there are no definitions;
+// those of reading; ErrRanged, and nothing is looked at, where the client's signature is for a range of keys, for it shows part of the
+// table only, and so faults that are none. With an error, too, the report says what was done.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, definitions ...Definition[T]) (Report, error) {
 	if t == nil {
 		return Report{}, fmt.Errorf("index: Verify: %w", &table.ValueError{Field: "table", Reason: "is nil"})
@@ -308,6 +309,16 @@ func (v *verifier[T]) pace(ctx context.Context, n int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// alongside is how many rows are written with an entity whatever is wrong with it: full copies, which are of each of its versions.
+func (v *verifier[T]) alongside() (n int) {
+	for _, m := range v.table.Maintainers() {
+		if c, is := m.(interface{ full() bool }); is && c.full() {
+			n += m.MaxRows() / 2
+		}
+	}
+	return n
 }
 
 // pageSize is how many rows come at a time: not more than may come in a second.

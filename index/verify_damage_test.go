@@ -271,3 +271,45 @@ func TestConflictBeside(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyList: a list goes with its last member, also where a program has written the list by a name of its own.
+func TestEmptyList(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, teams, ages)
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	check(byHand(s).MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001")))
+	check(staff.MergeAny(ctx, at(1), last.Set("Smith")))
+	allRight(t, s)
+	// One that was left is found.
+	_, err := byHand(s).Insert(ctx, &table.Row{Key: rowAt("team_Nobody")})
+	check(err)
+	for _, repair := range []bool{false, true} {
+		if r, faults := verify(t, staff, index.VerifyOptions{Repair: repair}, teams, ages); r.Faults[index.Dangling] != 1 {
+			t.Error(r, faults)
+		}
+	}
+	allRight(t, s)
+}
+
+// TestDamageAnywhere: in a table whose RowKeys may be anything, what a list names may be no RowKey at all.
+func TestDamageAnywhere(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	lists := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Reserved: true})
+	anywhere := schema
+	anywhere.Row = keys.Bind[worker]{}
+	staff, s := attached(t, anywhere, lists)
+	_, err := staff.InsertAt(ctx, rowAt("any key"), &worker{Dept: "S", Last: "Jones"})
+	check(err)
+	tamper(t, s, "~x|l_Jones", func(c map[string]any) {
+		c["Members"] = "any key/a?b/" + strings.Repeat("x", 600) + "/~x|l_Jones/nobody"
+	})
+	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, lists)
+	if !r.Sound() || r.Faults[index.Dangling] != 4 {
+		t.Error(r, faults)
+	}
+	if all, err := lists.Keys(ctx, staff, sales, "Jones"); err != nil || len(all) != 1 {
+		t.Error(all, err)
+	}
+}

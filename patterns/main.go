@@ -96,7 +96,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer s.close()
 	if !*asJSON {
-		fmt.Fprint(out, "Rows are shown as they are stored, but for _op, which names the write that a row is from, and names made by chance and times: OP1, LIFE1, TIME.\n\n")
+		fmt.Fprint(out, "Rows are shown as they are stored, but for _op, which names the write that a row is from, and names made by chance and times: OP1, LIFE1, TIME. _ix says which rows were derived from an entity, and _sys whose copy a row is.\n\n")
 	}
 	start := time.Now()
 	reports, err := s.runAll(ctx, chosen, func(r report) {

@@ -38,6 +38,7 @@ var denormalization = recipe{
 		row := keys.Raw("department")
 		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
+		isManager := table.FieldOf(func(e *Employee) *bool { return &e.Manager })
 		manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.Enc, bool) { return row, e.Manager }, lastName, email)
 
 		departments, err := table.New(r.Tables(), r.Table("company"), table.Schema[Department]{
@@ -108,6 +109,26 @@ var denormalization = recipe{
 		}
 		if err := r.Do("Cao gets another: the department does not care", func() error {
 			return staff.Merge(ctx, cao, email.Set("cao@contoso.com"))
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("Cao cannot be manager while Jones is", func() error {
+			err := staff.Merge(ctx, cao, isManager.Set(true))
+			if !errors.Is(err, index.ErrTaken) {
+				return fmt.Errorf("there are two: %w", err)
+			}
+			r.Answer("refused: %v", index.ErrTaken)
+			return nil
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("and nobody of a department that does not exist", func() error {
+			_, err := staff.Insert(ctx, &Employee{"Research", 301, "Weber", "weber@contoso.com", true})
+			if !errors.Is(err, index.ErrNoTarget) {
+				return fmt.Errorf("she is manager of nothing: %w", err)
+			}
+			r.Answer("refused: %v", index.ErrNoTarget)
+			return nil
 		}); err != nil {
 			return err
 		}

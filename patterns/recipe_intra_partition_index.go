@@ -98,7 +98,7 @@ var intraPartitionIndex = recipe{
 				r.Answer("%d %s", jones.Value.ID, jones.Value.LastName)
 				return nil
 			}},
-			{"whose address begins with a to j", func() error { return show(byEmail.Between(ctx, staff, sales, "a", "jz")) }},
+			{"whose address begins with j", func() error { return show(byEmail.Prefix(ctx, staff, sales, "j")) }},
 			{"employees 100 to 199", func() error {
 				return show(staff.List(ctx, table.Query[Employee]{Partition: sales, Rows: empid.Between(100, 199)}))
 			}},
@@ -123,9 +123,8 @@ var intraPartitionIndex = recipe{
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		return r.Naive("who is smithj@contoso.com: a filter, which reads the department", func() error {
-			q := table.Query[Employee]{Partition: sales, Where: email.Eq("smithj@contoso.com"), Stats: &table.Stats{}}
-			return show(plain.List(ctx, q))
+		return r.Naive("who is smithj@contoso.com: a filter, which reads all rows of the department, 1 request for each 1,000, and finds this spelling only", func() error {
+			return show(plain.List(ctx, table.Query[Employee]{Partition: sales, Where: email.Eq("smithj@contoso.com")}))
 		})
 	},
 }

@@ -44,17 +44,17 @@ var summary = recipe{
 			return err
 		}
 		var last *table.Entity[Employee]
-		for i, e := range []Employee{
-			{"Sales", 1, "North", 400_000}, {"Sales", 2, "North", 650_000}, {"Sales", 3, "South", 510_000}, {"Sales", 4, "North", 480_000},
-		} {
-			if last, err = staff.Insert(ctx, &e); err != nil {
-				return err
-			}
-			if i == 0 {
-				if err := r.Stored(ctx, "staff"); err != nil {
+		if err := r.Do("four are hired: each reads the summary of her team, and writes it with herself", func() error {
+			for _, e := range []Employee{
+				{"Sales", 1, "North", 400_000}, {"Sales", 2, "North", 650_000}, {"Sales", 3, "South", 510_000}, {"Sales", 4, "North", 480_000},
+			} {
+				if last, err = staff.Insert(ctx, &e); err != nil {
 					return err
 				}
 			}
+			return nil
+		}); err != nil {
+			return err
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
@@ -62,7 +62,7 @@ var summary = recipe{
 		sales := dept.Of("Sales")
 		show := func(g *index.Group[string]) {
 			s := g.Measures["Salary"]
-			r.Answer("%s: %d, who earn %d in all, from %d to %d", g.Value, g.Count, s.Sum, s.Min, s.Max)
+			r.Answer("%s: %d, who earn %d cents in all, from %d to %d", g.Value, g.Count, s.Sum, s.Min, s.Max)
 		}
 		if err := r.Do("team North", func() error {
 			g, err := teams.Get(ctx, staff, sales, "North")
@@ -89,7 +89,7 @@ var summary = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("who earns the least leaves: the next is found by reading the department", func() error {
+		if err := r.Do("who earns the least leaves: the next is found by reading the department, 1 request for each 1,000 rows", func() error {
 			return staff.DeleteAny(ctx, keys.At(sales, empid.Of(1)))
 		}); err != nil {
 			return err
@@ -103,16 +103,20 @@ var summary = recipe{
 		}); err != nil {
 			return err
 		}
-		return r.Naive("team North: all rows of the department are read, and those of the team added up", func() error {
+		return r.Naive("team North: all rows of the department are read, 1 request for each 1,000, and those of the team added up", func() error {
 			n, sum := 0, int64(0)
+			var least, most int64
 			team := table.FieldOf(func(e *Employee) *string { return &e.Team })
 			for e, err := range plain.List(ctx, table.Query[Employee]{Partition: sales, Where: team.Eq("North")}) {
 				if err != nil {
 					return err
 				}
-				n, sum = n+1, sum+e.Value.Salary
+				if n++; n == 1 {
+					least = e.Value.Salary
+				}
+				sum, least, most = sum+e.Value.Salary, min(least, e.Value.Salary), max(most, e.Value.Salary)
 			}
-			r.Answer("%d, who earn %d", n, sum)
+			r.Answer("%d, who earn %d cents in all, from %d to %d", n, sum, least, most)
 			return nil
 		})
 	},

@@ -130,7 +130,16 @@ func ExampleTable_Untyped() {
 	e, err := rows.Whole(row)
 	check(err)
 	fmt.Println(e.Key, rows.Delete(ctx, e))
-	// Output: ('Sales','all_44') <nil>
+	// The next write of the entity is done also where what it remembers of its copies was damaged.
+	jones, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(1)))
+	check(err)
+	jones.Value.Age++
+	check(staff.Forgiving().Replace(ctx, jones))
+	_, err = staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("all_45")))
+	fmt.Println(err)
+	// Output:
+	// ('Sales','all_44') <nil>
+	// <nil>
 }
 
 // The zero condition is met by everything.

@@ -1,0 +1,52 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestVerify: a bug in what Verify rests on is found.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: each bug is compiled")
+	}
+	many := []string{"-schedules=8000"}
+	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "trusts what it has seen at two times", File: "index/judge.go",
+			Old: "	case !unchanged(s.stored, again):\n", New: "	case false && !unchanged(s.stored, again):\n", Test: "TestReportSchedules/copies", Args: many},
+		{Name: "trusts a total that others change", File: "index/recount.go",
+			Old: "			if !unchanged(before[rk], is) {\n", New: "			if false && before != nil {\n", Test: "TestReportSchedules/shared", Args: many},
+		{Name: "takes what comes and goes for what is not there", File: "index/judge.go",
+			Old: "	case s.stored != nil || entity == nobody:\n", New: "	case true:\n", Test: "TestVerifyComesAndGoes|TestReportSchedules/copies", Args: many},
+		{Name: "makes groups up", File: "index/recount.go",
+			Old: "				if !missing {\n", New: "				if false && !missing {\n", Test: "TestVerifyMakesNothingUp"},
+		{Name: "repairs past the row's ETag", File: "index/judge.go",
+			Old: "		return rows.Delete(ctx, e)\n", New: "		return rows.DeleteAny(ctx, e.Key)\n", Test: "TestReleaseRace"},
+		{Name: "takes a unique row that is another's", File: "index/copies.go",
+			Old: "isCopy && owner != want {", New: "isCopy && owner == want && false {", Test: "TestStolen"},
+		{Name: "removes a unique row that is another's", File: "index/copies.go",
+			Old: "!isCopy || owner != entity {", New: "false && !isCopy && owner != entity {", Test: "TestVerifyDamage"},
+		{Name: "forgets whom others change while it writes", File: "index/suspects.go",
+			Old: "				in.suspect(n.e.Key.RowKey(), claim{j, f.Row.RowKey()})\n", New: "				_ = j\n", Test: "TestRacedBackfill"},
+		{Name: "goes on behind what is not done", File: "index/verify.go",
+			Old: "			for done[s] = true; len(underway) > 0 && done[underway[0]]; underway = underway[1:] {\n", New: "			for done[s] = true; len(underway) > 0; underway = underway[1:] {\n", Test: "TestGoesOnBehindWhatIsDone"},
+		{Name: "a conflict of details keeps the rest from being repaired", File: "index/judge.go",
+			Old: "				if _, away := d.(elsewhere); !away {\n", New: "				if true {\n", Test: "TestConflictBeside"},
+		{Name: "sees part of the table", File: "index/suspects.go",
+			Old: "	if in.table.Ranged() {\n		return ErrRanged\n	}\n	return in", New: "	return in", Test: "TestVerifyRanged"},
+		{Name: "does not pay for what it writes together", File: "index/suspects.go",
+			Old: "		if err = in.pace(ctx, rows); err != nil {\n", New: "		if err = in.pace(ctx, 0); err != nil {\n", Test: "TestPaceOfRepairs"},
+		{Name: "does not pay for what it writes one by one", File: "index/judge.go",
+			Old: "		if err := t.pace(ctx, 2*(1+len(t.claims))+t.alongside()); err != nil {\n", New: "		if err := t.pace(ctx, 0); err != nil {\n", Test: "TestPaceOfRepairs"},
+		{Name: "counts each group by itself", File: "index/recount.go",
+			Old: "	_, err := in.table.Untyped(false).InsertAt(ctx, group, d.nobody(group))\n", New: "	_, err := in.table.Untyped(false).InsertAt(ctx, group, d.nobody(group))\n	for range in.paced(ctx, in.table.Range()) {\n	}\n", Test: "TestRepairsAreLinear"},
+		{Name: "an entity that is another's counts as one", File: "index/judge.go",
+			Old: "	if !in.table.Range().Contains(rowKey) {\n", New: "	if false {\n", Test: "TestVerifyDamage"},
+		{Name: "what cannot be a row stops it", File: "index/judge.go",
+			Old: "rowKey == nobody || k.Err() != nil {", New: "rowKey == nobody {", Test: "TestDamageAnywhere"},
+		{Name: "keeps what is remembered and cannot be read", File: "index/verify.go",
+			Old: "table: t.Forgiving(), seed", New: "table: t, seed", Test: "TestVerifyDamage"},
+	})
+}
