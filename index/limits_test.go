@@ -14,12 +14,18 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// bag is an entity of all sorts of fields.
 type bag struct {
 	Dept  string
 	ID    int
 	Name  string
+	Temp  float64
+	N     int
+	Local int            `table:"-"`
 	Extra map[string]any `table:",extra"`
 }
+
+func bagName(b *bag) (string, bool) { return b.Name, true }
 
 var bags = table.Schema[bag]{
 	Partition: keys.Bind1(dept, func(b *bag) *string { return &b.Dept }),
@@ -32,13 +38,13 @@ func TestManyProperties(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	name := table.FieldOf(func(b *bag) *string { return &b.Name })
-	byName := index.New("name", keys.Tuple1(keys.Text()), func(b *bag) (string, bool) { return b.Name, true }, nil)
+	byName := index.New("name", keys.Tuple1(keys.Text()), bagName, nil)
 	all, s := attached(t, bags, byName)
 	extra := map[string]any{}
-	for i := range 249 { // and Name, _op and _ix
+	for i := range 247 { // and Name, Temp, N, _op and _ix
 		extra[fmt.Sprint("P", i)] = int64(i)
 	}
-	e, err := all.Insert(ctx, &bag{"S", 1, "a", extra})
+	e, err := all.Insert(ctx, &bag{Dept: "S", ID: 1, Name: "a", Extra: extra})
 	check(err)
 	e.Value.Name = "b"
 	check(all.Replace(ctx, e))
@@ -50,7 +56,7 @@ func TestManyProperties(t *testing.T) {
 	}
 	extra["More"] = true
 	var le *table.LimitError
-	if _, err := all.Insert(ctx, &bag{"S", 2, "a", extra}); !errors.As(err, &le) || le.Max != 252 || !strings.Contains(err.Error(), "of the library") {
+	if _, err := all.Insert(ctx, &bag{Dept: "S", ID: 2, Name: "a", Extra: extra}); !errors.As(err, &le) || le.Max != 252 || !strings.Contains(err.Error(), "of the library") {
 		t.Error(err)
 	}
 }
@@ -202,22 +208,14 @@ func TestContended(t *testing.T) {
 // TestFieldsThatCannotBeCopied: a projection of fields that are in no property of their own is refused, not left out.
 func TestFieldsThatCannotBeCopied(t *testing.T) {
 	t.Parallel()
-	type odd struct {
-		bag
-		Temp int `table:"-"`
-	}
-	odds := table.Schema[odd]{
-		Partition: keys.Bind1(dept, func(o *odd) *string { return &o.Dept }),
-		Row:       keys.Bind1(wid, func(o *odd) *int { return &o.ID }),
-	}
 	s := storagetest.New(nil)
-	for name, field := range map[string]table.AnyField[odd]{
-		"the others":  table.FieldOf(func(o *odd) *map[string]any { return &o.Extra }),
-		"not stored":  table.FieldOf(func(o *odd) *int { return &o.Temp }),
-		"of the keys": table.FieldOf(func(o *odd) *int { return &o.ID }),
+	for name, field := range map[string]table.AnyField[bag]{
+		"the others":  table.FieldOf(func(b *bag) *map[string]any { return &b.Extra }),
+		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
+		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
 	} {
-		_, err := index.Attach(openAs(s.ConnectionString(), s, odds), nil, index.New("name", keys.Tuple1(keys.Text()), func(o *odd) (string, bool) { return o.Name, true },
-			&index.Options[odd]{Only: []table.AnyField[odd]{table.FieldOf(func(o *odd) *string { return &o.Name }), field}}))
+		_, err := index.Attach(openAs(s.ConnectionString(), s, bags), nil, index.New("name", keys.Tuple1(keys.Text()), bagName,
+			&index.Options[bag]{Only: []table.AnyField[bag]{table.FieldOf(func(b *bag) *string { return &b.Name }), field}}))
 		var de *index.DefinitionError
 		var te *table.TypeError
 		if refused := errors.As(err, &de) && de.Field == "Only" && errors.As(err, &te); refused != (name != "of the keys") || !refused && err != nil {

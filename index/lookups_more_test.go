@@ -33,24 +33,13 @@ func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.
 func TestNaN(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type reading struct {
-		Dept string
-		ID   int
-		Name string
-		Temp float64
-		N    int
-	}
-	temp := table.FieldOf(func(r *reading) *float64 { return &r.Temp })
-	n := table.FieldOf(func(r *reading) *int { return &r.N })
-	name := table.FieldOf(func(r *reading) *string { return &r.Name })
-	of := func(r *reading) (string, bool) { return r.Name, true }
-	full := index.New("name", keys.Tuple1(keys.Text()), of, &index.Options[reading]{Unique: index.InPartition})
-	part := index.New("part", keys.Tuple1(keys.Text()), of, &index.Options[reading]{Only: []table.AnyField[reading]{name, temp}})
-	all, s := attached(t, table.Schema[reading]{
-		Partition: keys.Bind1(dept, func(r *reading) *string { return &r.Dept }),
-		Row:       keys.Bind1(wid, func(r *reading) *int { return &r.ID }),
-	}, full, part)
-	_, err := all.Insert(ctx, &reading{"S", 1, "x", math.NaN(), 0})
+	temp := table.FieldOf(func(b *bag) *float64 { return &b.Temp })
+	n := table.FieldOf(func(b *bag) *int { return &b.N })
+	name := table.FieldOf(func(b *bag) *string { return &b.Name })
+	full := index.New("name", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Unique: index.InPartition})
+	part := index.New("part", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Only: []table.AnyField[bag]{name, temp}})
+	all, s := attached(t, bags, full, part)
+	_, err := all.Insert(ctx, &bag{Dept: "S", ID: 1, Name: "x", Temp: math.NaN()})
 	check(err)
 	e, err := full.Get(ctx, all, sales, "x")
 	check(err)
@@ -199,21 +188,16 @@ func TestRangesOfOthers(t *testing.T) {
 func TestOnePartition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type part struct {
-		ID   int
-		Name string
-	}
-	of := func(p *part) (string, bool) { return p.Name, true }
-	byName := index.New("name", keys.Tuple1(keys.Text()), of, &index.Options[part]{Unique: index.InPartition})
-	lists := index.NewLists("l", keys.Tuple1(keys.Text()), of, nil)
-	sums := index.NewSummary("s", keys.Tuple1(keys.Text()), of, nil)
-	parts, _ := attached(t, table.Schema[part]{Partition: keys.Const[part]("parts"), Row: keys.Bind1(wid, func(p *part) *int { return &p.ID })}, byName, lists, sums)
-	_, err := parts.Insert(ctx, &part{1, "nut"})
+	byName := index.New("name", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Unique: index.InPartition})
+	lists := index.NewLists("l", keys.Tuple1(keys.Text()), bagName, nil)
+	sums := index.NewSummary("s", keys.Tuple1(keys.Text()), bagName, nil)
+	parts, _ := attached(t, table.Schema[bag]{Partition: keys.Const[bag]("parts"), Row: keys.Bind1(wid, func(b *bag) *int { return &b.ID })}, byName, lists, sums)
+	_, err := parts.Insert(ctx, &bag{ID: 1, Name: "nut"})
 	check(err)
 	var nowhere keys.Enc
 	e, err1 := byName.Get(ctx, parts, nowhere, "nut")
 	all, err2 := lists.Keys(ctx, parts, nowhere, "nut")
 	g, err3 := sums.Get(ctx, parts, nowhere, "nut")
 	check(errors.Join(err1, err2, err3))
-	expect(t, "found", fmt.Sprint(e.Value, all, g.Count), fmt.Sprint(part{1, "nut"}, []keys.Key{e.Key}, 1))
+	expect(t, "found", fmt.Sprint(e.Value.ID, all, g.Count), fmt.Sprint(1, []keys.Key{e.Key}, 1))
 }
