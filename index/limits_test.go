@@ -135,7 +135,7 @@ func TestSummaryIsPutRight(t *testing.T) {
 	} {
 		staff, s := office(t, ages)
 		hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil})
-		tamper(t, s, "ages_Jones", harm)
+		tamper(t, s, rowAt("ages_Jones"), harm)
 		check(staff.MergeAny(ctx, at(1), age.Set(46)))
 		g, err := ages.Get(ctx, staff, sales, "Jones")
 		check(err)

@@ -20,10 +20,10 @@ import (
 )
 
 // tamper changes a row as a program does that knows nothing of this library, which may write anything into any property.
-func tamper(t *testing.T, s *storagetest.Service, rowKey string, f func(columns map[string]any)) {
+func tamper(t *testing.T, s *storagetest.Service, k keys.Key, f func(columns map[string]any)) {
 	t.Helper()
 	for _, row := range s.Rows("staff") {
-		if row.RowKey != rowKey {
+		if row.PartitionKey != k.PartitionKey() || row.RowKey != k.RowKey() {
 			continue
 		}
 		columns := map[string]any{"PartitionKey": row.PartitionKey, "RowKey": row.RowKey}
@@ -43,7 +43,7 @@ func tamper(t *testing.T, s *storagetest.Service, rowKey string, f func(columns 
 		check(err)
 		return
 	}
-	t.Fatal("there is no row", rowKey)
+	t.Fatal("there is no row", k)
 }
 
 // TestVerifyDamage: whatever another program has left in rows, Verify repairs it, stops at nothing, and says what is true: what it
@@ -58,7 +58,7 @@ func TestVerifyDamage(t *testing.T) {
 	}
 	set := func(row, property string, v any) func(*testing.T, *table.Table[worker], *storagetest.Service) {
 		return func(t *testing.T, _ *table.Table[worker], s *storagetest.Service) {
-			tamper(t, s, row, func(c map[string]any) {
+			tamper(t, s, rowAt(row), func(c map[string]any) {
 				delete(c, property)
 				delete(c, property+"@odata.type")
 				if v != nil {
@@ -90,7 +90,7 @@ func TestVerifyDamage(t *testing.T) {
 		"what is remembered is nothing":           {copied, set("w_000001", "_ix", nil)},
 		"what is remembered is garbage":           {append(shared[:3:3], byLast), set("w_000001", "_ix", "garbage")},
 		"a list that begins with its second part": {shared, func(t *testing.T, _ *table.Table[worker], s *storagetest.Service) {
-			tamper(t, s, "team_Jones", func(c map[string]any) {
+			tamper(t, s, rowAt("team_Jones"), func(c map[string]any) {
 				delete(c, "EmployeeIDs")
 				c["EmployeeIDs2"] = "w_000002/w_000009"
 			})
@@ -104,7 +104,7 @@ func TestVerifyDamage(t *testing.T) {
 		}},
 		"details of nobody, without whose they are": {shared, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
 			check(staff.MergeAny(ctx, at(1), email.Set("z")))
-			tamper(t, s, "department", func(c map[string]any) { c["_sys"], c["HeadLast"], c["HeadEmail"] = "/head", "x", "y" })
+			tamper(t, s, rowAt("department"), func(c map[string]any) { c["_sys"], c["HeadLast"], c["HeadEmail"] = "/head", "x", "y" })
 		}},
 		"a group without its row": {shared[:2], func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
 			check(byHand(s).DeleteAny(ctx, rowAt("ages_Jones")))
@@ -113,7 +113,7 @@ func TestVerifyDamage(t *testing.T) {
 		"a summary of another type":       {shared, set("ages_Jones", "Count", "many")},
 		"a summary that says it is loose": {shared, set("ages_Jones", "AgeLoose", true)},
 		"a summary with bounds that are wide": {shared, func(t *testing.T, _ *table.Table[worker], s *storagetest.Service) {
-			tamper(t, s, "ages_Jones", func(c map[string]any) { c["AgeLoose"], c["AgeMin"], c["AgeMinCount"] = true, "3", "0" })
+			tamper(t, s, rowAt("ages_Jones"), func(c map[string]any) { c["AgeLoose"], c["AgeMin"], c["AgeMinCount"] = true, "3", "0" })
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestDamageAnywhere(t *testing.T) {
 	staff, s := attached(t, anywhere, lists)
 	_, err := staff.InsertAt(ctx, rowAt("any key"), &worker{Dept: "S", Last: "Jones"})
 	check(err)
-	tamper(t, s, "~x|l_Jones", func(c map[string]any) {
+	tamper(t, s, rowAt("~x|l_Jones"), func(c map[string]any) {
 		c["Members"] = "any key/a?b/" + strings.Repeat("x", 600) + "/~x|l_Jones/nobody"
 	})
 	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, lists)

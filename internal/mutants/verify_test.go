@@ -30,7 +30,7 @@ func TestVerify(t *testing.T) {
 			Old: "				in.suspect(n.e.Key.RowKey(), claim{j, f.Row.RowKey()})\n", New: "				_ = j\n", Test: "TestRacedBackfill"},
 		{Name: "goes on behind what is not done", File: "index/verify.go",
 			Old: "			for done[s] = true; len(underway) > 0 && done[underway[0]]; underway = underway[1:] {\n", New: "			for done[s] = true; len(underway) > 0; underway = underway[1:] {\n", Test: "TestGoesOnBehindWhatIsDone"},
-		{Name: "a conflict of details keeps the rest from being repaired", File: "index/judge.go",
+		{Name: "a conflict of details keeps the rest from being repaired", File: "index/trial.go",
 			Old: "				if _, away := d.(elsewhere); !away {\n", New: "				if true {\n", Test: "TestConflictBeside"},
 		{Name: "does not pay for what it writes together", File: "index/suspects.go",
 			Old: "		if err = in.pace(ctx, rows); err != nil {\n", New: "		if err = in.pace(ctx, 0); err != nil {\n", Test: "TestPaceOfRepairs"},
