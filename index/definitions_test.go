@@ -41,12 +41,14 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		"too many rows": {defs: []index.Definition[worker]{
 			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),
 		}, name: "b", says: "97"},
-		"a broken layout":     {defs: []index.Definition[worker]{index.New("a", keys.Tuple1(keys.Digits[int](0)), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
-		"no layout":           {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
-		"no key":              {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
-		"no values":           {defs: []index.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
-		"no such scope":       {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Unique: 7})}, name: "a", says: "Unique"},
-		"a pointer of fields": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Pointer: true, Only: []table.AnyField[worker]{last}})}, name: "a", says: "Only"},
+		"the rows of a list":    {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
+		"the rows of a summary": {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
+		"a broken layout":       {defs: []index.Definition[worker]{index.New("a", keys.Tuple1(keys.Digits[int](0)), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
+		"no layout":             {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
+		"no key":                {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
+		"no values":             {defs: []index.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
+		"no such scope":         {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Unique: 7})}, name: "a", says: "Unique"},
+		"a pointer of fields":   {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Pointer: true, Only: []table.AnyField[worker]{last}})}, name: "a", says: "Only"},
 		"a projection without its key": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{age}})},
 			name: "a", says: "lacks a field that the key is made of"},
 		"a field that is none": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{
@@ -184,12 +186,15 @@ func TestWriteOnly(t *testing.T) {
 	expect(t, "and then", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
 }
 
+// hostile are values that are anything but names.
+var hostile = []string{"", "_", "a", "a_b", "a!", "A!_w_000001", "O'Brien", "100%", "a/b\\c#d?e", "~x|", "é", "\x00\x1f\x7f", "Ünï 漢字 😀", "+ &=", strings.Repeat("z", 120)}
+
 // TestHostileValues: whatever a value holds, its rows are found by it, and by no other.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := office(t, byLast, byEmail, byTag)
-	values := []string{"", "_", "a", "a_b", "a!", "A!_w_000001", "O'Brien", "100%", "a/b\\c#d?e", "~x|", "é", "\x00\x1f\x7f", "Ünï 漢字 😀", "+ &=", strings.Repeat("z", 120)}
+	values := hostile
 	for i, v := range values {
 		w := worker{"S", i, v, "", 1, nil}
 		if v != "" && i%2 == 0 {

@@ -338,3 +338,63 @@ func TestStaleOwnerBeside(t *testing.T) {
 		t.Error(r, row, err)
 	}
 }
+
+// TestHostileGroups: whatever a value holds, its list and its summary are found by it, and by no other.
+func TestHostileGroups(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, nameLists, nameSums)
+	for i, v := range hostile {
+		hire(t, staff, s, worker{"S", i, v, "", 1 + i, nil})
+	}
+	for i, v := range hostile {
+		all, err := nameLists.Keys(ctx, staff, sales, v)
+		check(err)
+		expect(t, v, all, []keys.Key{at(i)})
+		g, err := nameSums.Get(ctx, staff, sales, v)
+		check(err)
+		expect(t, v, []any{g.Value, g.Count, g.Measures["Age"].Sum}, []any{v, 1, 1 + i})
+	}
+	seen := map[string]bool{}
+	for g, err := range nameSums.All(ctx, staff, sales) {
+		check(err)
+		seen[g.Value] = true
+	}
+	expect(t, "values", len(seen), len(hostile))
+	if r, faults := verify(t, staff, index.VerifyOptions{}, nameLists, nameSums); !r.Sound() {
+		t.Error(r, faults)
+	}
+}
+
+// TestListGrows: a list grows over the end of its first property, and shrinks again, member by member.
+func TestListGrows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	long := schema
+	long.Row = keys.Bind1(keys.Tuple1(keys.Digits[int](18)).Named(strings.Repeat("w", 400)), func(w *worker) *int { return &w.ID })
+	staff, _ := attached(t, long, index.Definition[worker](nameLists))
+	parts := func() (n int) {
+		row, err := staff.GetRow(ctx, keys.Stored("S", "~x|nl_Jones"))
+		check(err)
+		return row.Len()
+	}
+	const n = 100
+	for i := range n {
+		_, err := staff.Insert(ctx, &worker{"S", i, "Jones", "", 1, nil})
+		check(err)
+		if i == 0 {
+			expect(t, "parts", parts(), 1)
+		}
+	}
+	expect(t, "parts", parts(), 2)
+	all, err := nameLists.Keys(ctx, staff, sales, "Jones")
+	check(err)
+	expect(t, "members", len(all), n)
+	for _, k := range all[:n/2] {
+		check(staff.DeleteAny(ctx, k))
+	}
+	expect(t, "parts", parts(), 1)
+	all, err = nameLists.Keys(ctx, staff, sales, "Jones")
+	check(err)
+	expect(t, "members", len(all), n/2)
+}
