@@ -114,3 +114,50 @@ func indexes(e *env) {
 		e.Errorf("%+v, %d rows are left", result, n)
 	}
 }
+
+// details: fields of one entity in another, which Verify finds by their marks, through a filter.
+func details(e *env) {
+	ctx := context.Background()
+	sales := dept.Of("Sales")
+	head := index.NewDetails("head", "Head", func(w *employee) (keys.Enc, bool) { return keys.Raw("department"), w.Age > 60 }, last, age)
+	plain := open(e, staffSchema, nil)
+	staff, err := index.Attach(plain, nil, head)
+	e.must(err)
+	rows := plain.Untyped(true)
+	department := &table.Row{Key: keys.At(sales, keys.Raw("department"))}
+	e.must(department.Set("Budget", 7))
+	_, err = rows.Insert(ctx, department)
+	e.must(err)
+	w, err := staff.Insert(ctx, &employee{"Sales", 1, "Pat", "O'Brien", 61, ""})
+	e.must(err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 2, "Jo", "Jones", 44, ""})
+	e.must(err)
+	told := func(want string) {
+		e.Helper()
+		row, err := staff.GetRow(ctx, department.Key)
+		e.must(err)
+		whose, _ := row.Get("HeadRowKey")
+		who, _ := row.Get("HeadLastName")
+		budget, _ := row.Get("Budget")
+		if got := fmt.Sprint(whose, " ", who, " ", budget); got != want {
+			e.Errorf("%s, not %s", got, want)
+		}
+	}
+	told("empid_000001 O'Brien 7")
+	e.must(rows.MergeAny(ctx, department.Key, table.PropertyOf[string]("HeadLastName").Set("Nobody")))
+	for _, repair := range []bool{false, true} {
+		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair}, head)
+		e.must(err)
+		if r.Faults[index.Stale] != 1 || r.Rows != 1 || r.Sound() != repair {
+			e.Errorf("%+v", r)
+		}
+	}
+	told("empid_000001 O'Brien 7")
+	w, err = staff.Get(ctx, w.Key)
+	e.must(err)
+	e.must(staff.Merge(ctx, w, age.Set(60)))
+	told("<nil> <nil> 7")
+	if r, err := index.Verify(ctx, staff, nil, head); err != nil || !r.Sound() || r.Rows != 0 {
+		e.Errorf("%+v, %v", r, err)
+	}
+}

@@ -77,6 +77,7 @@ var suite = map[string]func(*env){
 	"versions":                versions,
 	"grants":                  grants,
 	"indexes":                 indexes,
+	"details":                 details,
 	"maintained":              maintained,
 	"exact":                   exact,
 	"bulk":                    bulk,
