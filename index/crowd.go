@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ type crowd[T any] struct {
 	mu     sync.Mutex
 	lost   []newcomer[T] // whom lists have lost, or should
 	leaves []leaver
+	rows   map[claim]*table.Row // their lists, of which each has seen one of its own
 }
 
 // leaver is a member of a list that does not belong there.
@@ -34,6 +36,11 @@ func (c *crowd[T]) miss(n newcomer[T]) {
 func (c *crowd[T]) leave(l leaver) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if r := c.rows[l.claim]; r != nil && r.ETag == l.row.ETag {
+		l.row = r
+	} else {
+		c.rows[l.claim] = l.row
+	}
 	c.leaves = append(c.leaves, l)
 }
 
@@ -52,17 +59,17 @@ func (c *crowd[T]) settle(ctx context.Context) error {
 	}
 	skipped, err := c.together(ctx, c.lost, names...)
 	for i, n := range c.lost {
-		reason, is := skipped[i]
-		switch rk := n.e.Key.RowKey(); {
-		case !is:
-			for _, f := range n.faults {
-				f.Repaired = true
-				c.found(f)
-			}
-		case reason != nil:
-			if err := c.judged(ctx, rk, c.suspects[rk], nil); err != nil {
-				return err
-			}
+		if _, is := skipped[i]; is {
+			continue
+		}
+		for _, f := range n.faults {
+			f.Repaired = true
+			c.found(f)
+		}
+	}
+	for i, n := range c.lost {
+		if rk := n.e.Key.RowKey(); skipped[i] != nil && err == nil {
+			err = c.judged(ctx, rk, c.suspects[rk], nil)
 		}
 	}
 	return err
@@ -86,22 +93,26 @@ func (c *crowd[T]) release(ctx context.Context) error {
 		if err == nil {
 			err = c.write(ctx, row, left)
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		var open []leaver
 		for _, l := range all {
-			switch {
-			case l.row.ETag != row.ETag || lost(err):
-				if err := c.judged(ctx, l.fault.Entity.RowKey(), []claim{at}, nil); err != nil {
-					return err
-				}
+			switch unseen := l.row.ETag != row.ETag; {
+			case ctx.Err() != nil && (unseen || err != nil):
+				l.fault.Err = cmp.Or(err, ctx.Err())
+			case unseen || lost(err):
+				open = append(open, l)
 				continue
-			case err == nil:
-				l.fault.Repaired = true
 			default:
-				l.fault.Err = err
+				l.fault.Err, l.fault.Repaired = err, err == nil
 			}
 			c.found(l.fault)
+		}
+		for _, l := range open {
+			if err := c.judged(ctx, l.fault.Entity.RowKey(), []claim{at}, nil); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@
 // and those that come. Upsert, Merge and Delete by
 // key read the row first. Full copies are written with every write of their entity, others only where what they hold has changed.
 // Lists, summaries and details are shared: a write that changes them reads each first, 1 request more, and begins again where others
-// were faster, as often as Retry.Rounds allows ([table.ErrContended]). A look-up in a full copy is 1 request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for
+// were faster, up to Retry.Rounds times ([table.ErrContended]). A look-up in a full copy is 1 request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for
 // each entity, 10 at a time. A value that is taken costs 1 more, to say by whom.
 //
 // # Writing by what a look-up has found

@@ -15,7 +15,7 @@ import (
 // look looks at each suspect once more, several at a time, and repairs it if that is asked for.
 func (in *inspection[T]) look(ctx context.Context, suspects map[string][]claim) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(suspects)), 1000) {
-		c := &crowd[T]{inspection: in, suspects: suspects}
+		c := &crowd[T]{inspection: in, suspects: suspects, rows: map[claim]*table.Row{}}
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(10)
 		for _, entity := range some {
@@ -180,6 +180,11 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 			return t.end(err), err
 		}
 		v, err := t.look(ctx, s)
+		if err != nil {
+			for c := range t.seen {
+				t.open[c] = true // for all that is known
+			}
+		}
 		switch {
 		case errors.As(err, &unreadable):
 			return append(t.end(err), t.unreadable(v.definition, err)), nil
@@ -265,7 +270,7 @@ func (in *inspection[T]) evict(ctx context.Context, c claim, other string) (free
 
 // lost tells that one has to look again: somebody else was faster, or nobody knows.
 func lost(err error) bool {
-	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrUnknownOutcome)
+	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrUnknownOutcome)
 }
 
 // release takes an entity out of a row that it does not belong to, by the row's ETag: whoever makes it belong there writes the row.

@@ -99,7 +99,7 @@ func TestListRows(t *testing.T) {
 	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, teams)
 	check(err)
 	_, err = slow.Insert(ctx, &worker{"S", 9, "Jones", "", 30, nil})
-	if !errors.Is(err, table.ErrChanged) || rounds != 8 {
+	if !errors.Is(err, table.ErrContended) || rounds != 8 {
 		t.Error(rounds, err)
 	}
 	k, err := teams.Keys(ctx, staff, sales, "Jones")

@@ -219,9 +219,12 @@ func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table
 	if (!ix.full() || ix.follows()) && !q.Where.IsZero() {
 		return nil, &table.ValueError{Field: "Query.Where", Reason: "the rows of this index do not hold all properties, or are not what is answered"}
 	}
-	if !q.Rows.IsSet() {
+	switch {
+	case !q.Rows.IsSet():
 		q.Rows = ix.All()
-	} else if q.Rows.Err() == nil && !within(q.Rows, ix.All()) {
+	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.many.All()):
+		q.Rows = ix.placed(q.Rows) // of the layout itself
+	case q.Rows.Err() == nil && !within(q.Rows, ix.All()):
 		return nil, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is no range of this index, " + ix.All().String() + ": take one that it makes"}
 	}
 	// Rows that turn out not to be of the index do not count.

@@ -16,12 +16,12 @@ type counted[T any] interface {
 	maintainer[T]
 	// shareNow is what an entity should remember to have added.
 	shareNow(e *table.Entity[T]) ([]string, error)
-	// agrees tells whether a row comes to what it should, but for extremes that may be bounds.
-	agrees(is, should *table.Row) bool
+	// agrees tells whether a row comes to what it should, but for extremes that may be bounds: of measures that say so, or of all.
+	agrees(is, should *table.Row, all bool) bool
 	// nobody is the row of a group that counts nobody.
 	nobody(group keys.Key) *table.Row
-	// sum makes the rows of all groups anew, of the rows of the entities, and says who is in each.
-	sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, err error)
+	// sum makes the rows of all groups anew, of the rows of the entities, and says who is in each. Of some it cannot be made.
+	sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, bad map[string]error, err error)
 }
 
 func (m *summaries[T, K]) shareNow(e *table.Entity[T]) ([]string, error) {
@@ -29,10 +29,10 @@ func (m *summaries[T, K]) shareNow(e *table.Entity[T]) ([]string, error) {
 	return m.texts(sh), err
 }
 
-func (m *summaries[T, K]) agrees(is, should *table.Row) bool {
+func (m *summaries[T, K]) agrees(is, should *table.Row, all bool) bool {
 	a, whole := m.totalOf(is)
 	b, _ := m.totalOf(should)
-	return whole && a.agrees(&b)
+	return whole && a.agrees(&b, m.loose(all))
 }
 
 func (m *summaries[T, K]) nobody(group keys.Key) *table.Row {
@@ -41,8 +41,8 @@ func (m *summaries[T, K]) nobody(group keys.Key) *table.Row {
 	return r
 }
 
-func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, err error) {
-	members = map[string]string{}
+func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, bad map[string]error, err error) {
+	members, bad = map[string]string{}, map[string]error{}
 	totals, err := m.count(func(yield func(*table.Row, error) bool) {
 		for row, err := range entities {
 			if err == nil {
@@ -56,15 +56,17 @@ func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) 
 		}
 	}, "")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	rows = map[string]*table.Row{}
 	for rk, t := range totals {
-		if rows[rk], err = m.row(keys.Stored(pk, rk), *t); err != nil {
-			return nil, nil, err
+		if row, err := m.row(keys.Stored(pk, rk), *t); err != nil {
+			bad[rk] = err
+		} else {
+			rows[rk] = row
 		}
 	}
-	return rows, members, nil
+	return rows, members, bad, nil
 }
 
 // recount looks at the summaries of the partition. Every write that adds to a group, or takes from it, writes the group's row: so
@@ -77,7 +79,7 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 		if err != nil {
 			return err
 		}
-		want, members, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
+		want, members, bad, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
 		if err != nil {
 			return err
 		}
@@ -86,13 +88,18 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 			return err
 		}
 		again := map[string]FaultKind{}
-		for _, rk := range slices.Sorted(maps.Keys(union(want, union(after, open)))) {
+		for _, rk := range slices.Sorted(maps.Keys(union(want, union(bad, union(after, open))))) {
 			kind, looked := open[rk]
 			if open != nil && !looked {
 				continue
 			}
 			is, should := after[rk], want[rk]
 			f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk)}
+			if f.Err = bad[rk]; f.Err != nil {
+				f.Kind = Stale
+				in.found(f)
+				continue
+			}
 			if is == nil && should == nil || is != nil && should != nil && is.Same(should) {
 				if f.Repaired = true; kind != 0 {
 					in.found(f) // somebody's write has, meanwhile
@@ -103,7 +110,8 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 				again[rk] = kind
 				continue
 			}
-			exact := is != nil && should != nil && d.agrees(is, should) // or bounds, which are no fault
+			// Bounds are no fault, of measures that are loose; nor, for a repair that makes them exact, of others.
+			agrees := is != nil && should != nil && kind == 0 && d.agrees(is, should, in.opt.Repair)
 			switch {
 			case f.Kind != 0:
 			case is == nil:
@@ -123,7 +131,7 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 					again[rk] = kind
 					continue
 				}
-			case exact && !in.opt.Repair:
+			case agrees && !in.opt.Repair:
 				continue
 			}
 			if in.opt.Repair {
@@ -132,15 +140,19 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 				} else {
 					f.Err = in.write(ctx, is, should)
 				}
-				if lost(f.Err) || is == nil && f.Err == nil {
-					if again[rk] = f.Kind; exact {
-						again[rk] = kind
-					}
+				switch {
+				case lost(f.Err) && agrees && d.agrees(is, should, false):
+					continue // others were faster with what is right
+				case lost(f.Err) && agrees:
+					again[rk] = 0
+					continue
+				case lost(f.Err), is == nil && f.Err == nil:
+					again[rk] = f.Kind
 					continue
 				}
 				f.Repaired = f.Err == nil
 			}
-			if !exact || kind != 0 {
+			if !agrees {
 				in.found(f)
 			}
 		}
@@ -148,8 +160,12 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 			return nil
 		}
 	}
-	for range open {
-		in.undecided()
+	for rk, kind := range open {
+		if kind == 0 {
+			in.undecided()
+			continue
+		}
+		in.found(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Err: errBusy})
 	}
 	return ctx.Err()
 }
@@ -253,10 +269,10 @@ func (in *inspection[T]) again(ctx context.Context, f Fault) error {
 			f.Err = nil // somebody has written it
 			break
 		}
-		if err := in.pace(ctx, 3); err != nil { // it, and the groups that it leaves and joins
+		if err := in.pace(ctx, 3+in.alongside()); err != nil { // it, and the groups that it leaves and joins
 			return err
 		}
-		if f.Err = in.table.Replace(repairing{owners: true}.context(ctx), e); f.Err == nil || !lost(f.Err) {
+		if f.Err = in.table.Replace(in.repairing().context(ctx), e); f.Err == nil || !lost(f.Err) {
 			break
 		}
 	}

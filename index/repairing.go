@@ -9,12 +9,12 @@ import (
 type repairing struct {
 	anew   []string // definitions whose rows are made anew, also where nothing has changed
 	owners bool     // unique rows are looked at before they are kept, for they may be others' by now
+	counts []string // summaries that are counted anew afterwards
 }
 
 type repairingKey struct{}
 
-// repair is the context of Verify's writes. Ones of many entities do not look at the owners of unique rows that nothing was
-// found wrong with, which would be a request each.
+// context is that of Verify's writes.
 func (r repairing) context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, repairingKey{}, r)
 }

@@ -27,7 +27,8 @@ type Stat struct {
 	Count, Sum, Min, Max int64
 
 	// Loose tells that Min and Max are bounds, and perhaps no entity's: all are between them. It is false but for measures that are
-	// Loose, and while Verify changes many entities of the group.
+	// Loose, and while Verify changes many entities of the group; if that is cut short, until one of them leaves it, or Verify is
+	// run again.
 	Loose bool
 }
 
@@ -75,7 +76,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 	if layout != nil {
 		s.layout = keys.NamedAs(layout, name)
 	}
-	seen := map[string]bool{}
+	seen, properties := map[string]bool{}, map[string]string{}
 	if len(s.measures) > maxMeasures {
 		s.ix.fail("measures", fmt.Sprintf("are %d, and a row has room for %d", len(s.measures), maxMeasures))
 	}
@@ -88,8 +89,14 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 		case m.Of == nil:
 			s.ix.fail("measures", fmt.Sprintf("have one without a function, %q", m.Name))
 		}
-		if err := new(table.Row).Set(m.Name+"MinCount", 0); err != nil { // the longest
-			s.ix.fail("measures", err.Error())
+		for _, of := range []string{"Count", "Sum", "Min", "Max", "MinCount", "MaxCount", "Loose"} {
+			if err := new(table.Row).Set(m.Name+of, 0); err != nil {
+				s.ix.fail("measures", err.Error())
+			}
+			if other, taken := properties[m.Name+of]; taken && other != m.Name {
+				s.ix.fail("measures", fmt.Sprintf("have %q and %q, both of which would make the property %s", other, m.Name, m.Name+of))
+			}
+			properties[m.Name+of] = m.Name
 		}
 		seen[m.Name] = true
 	}
@@ -241,7 +248,11 @@ func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys
 		return err
 	}
 	t, whole := m.totalOf(row)
-	_, verifying := repairs(ctx) // which counts all of it afterwards
+	r, _ := repairs(ctx)
+	verifying := slices.Contains(r.counts, m.ix.name)
+	if row != nil && !whole && verifying && !anew {
+		return p.Put(row) // Verify will count it, as everybody else does who finds it so
+	}
 	// Of a group that has no row nobody remembers anything.
 	if known := whole || row == nil && less == nil; !t.change(less, more, m.loose(verifying)) || !known || anew {
 		totals, err := m.count(p.Scan(ctx, m.table.Range()), group)

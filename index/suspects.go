@@ -33,8 +33,9 @@ type suspect struct{ row, entity string }
 
 // snapshot is what the rows of a definition have said.
 type snapshot[T any] struct {
-	def  checked[T]
-	seen map[suspect]uint64
+	def    checked[T]
+	seen   map[suspect]uint64
+	owners map[string]string // of unique rows
 }
 
 // claim is what may be wrong with an entity: a row of a definition.
@@ -71,7 +72,7 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 	for _, d := range v.defs {
 		switch d := d.(type) {
 		case checked[T]:
-			shot := &snapshot[T]{def: d, seen: map[suspect]uint64{}}
+			shot := &snapshot[T]{def: d, seen: map[suspect]uint64{}, owners: map[string]string{}}
 			if err := in.shoot(ctx, shot); err != nil {
 				return err
 			}
@@ -125,7 +126,9 @@ func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
 		}
 		in.tally(0, 0, 1)
 		for _, entity := range shot.def.claims(row) {
-			shot.seen[suspect{row.Key.RowKey(), entity}] = in.digest(shot.def.part(row))
+			if shot.seen[suspect{row.Key.RowKey(), entity}] = in.digest(shot.def.part(row)); shot.def.unique() {
+				shot.owners[row.Key.RowKey()] = entity
+			}
 		}
 		return nil
 	}
@@ -235,7 +238,12 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 				kind = Forgotten
 			} else {
 				delete(shot.seen, suspect{rk, nobody}) // which is this one's
-				if c := (claim{i, rk}); shot.def.unique() && in.wanted[c] == "" {
+				c := claim{i, rk}
+				switch {
+				case !shot.def.unique():
+				case shot.owners[rk] != "":
+					known = true // to somebody else
+				case in.wanted[c] == "":
 					in.wanted[c] = e.Key.RowKey()
 				}
 			}
@@ -258,6 +266,10 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 			group := append(share, remembered...)[0]
 			off = append(off, Fault{Definition: sum.Name(), Kind: Forgotten, Row: keys.Stored(in.pk, group), Entity: e.Key})
 		}
+	}
+	if row.Damaged() && len(n.faults)+len(off) == 0 {
+		n.faults = append(n.faults, Fault{Definition: in.defs[0].Name(), Kind: Forgotten, Entity: e.Key})
+		suspects = append(suspects, claim{})
 	}
 	switch {
 	case len(n.faults)+len(off) == 0 && len(suspects) == 0:
@@ -323,6 +335,9 @@ func (in *inspection[T]) introduce(ctx context.Context, definitions ...string) e
 				f.Repaired = true
 				in.found(f)
 			case reason == nil: // it was not reached
+			case f.Row == keys.Key{}:
+				f.Err = reason
+				in.found(f)
 			case slices.ContainsFunc(in.sums, func(d counted[T]) bool { return d.Name() == f.Definition }):
 				in.sumsOff = append(in.sumsOff, f)
 			default:
@@ -338,7 +353,9 @@ func (in *inspection[T]) introduce(ctx context.Context, definitions ...string) e
 // tells which were not written: why, or nil.
 func (in *inspection[T]) together(ctx context.Context, all []newcomer[T], definitions ...string) (skipped map[int]error, err error) {
 	skipped = map[int]error{}
-	wctx := repairing{anew: definitions}.context(ctx)
+	r := in.repairing(definitions...)
+	r.owners = !in.lookedAt() // a request for each unique row
+	wctx := r.context(ctx)
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
 		for _, e := range all[done:] {

@@ -151,7 +151,7 @@ func (s *stat) change(less, more *int64, loose bool) (known bool) {
 	if more != nil {
 		s.add(*more)
 	}
-	return less == nil || s.take(*less, loose || s.loose)
+	return less == nil || s.take(*less, loose)
 }
 
 func (s *stat) add(v int64) {
@@ -201,13 +201,16 @@ func (s *stat) take(v int64, loose bool) (known bool) {
 	return !s.loose || loose
 }
 
-// agrees tells whether a total is as it should be, but that extremes may be bounds where the measure says so.
-func (t *total) agrees(exact *total) bool {
+// agrees tells whether a total is as it should be, but that extremes may be bounds, of the measures that may be loose.
+func (t *total) agrees(exact *total, loose []bool) bool {
 	if t.count != exact.count {
 		return false
 	}
 	for i := range t.stats {
 		a, b := &t.stats[i], &exact.stats[i]
+		if a.loose && !loose[i] {
+			return false
+		}
 		same := a.count == b.count && a.sum.Cmp(&b.sum) == 0
 		within := a.least <= b.least && b.most <= a.most
 		if !same || !within || !a.loose && (a.least != b.least || a.most != b.most || a.atLeast != b.atLeast || a.atMost != b.atMost) {

@@ -36,7 +36,7 @@ type verdict struct {
 
 // look compares the rows of a scene, and repairs what needs no write of the entity.
 func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) {
-	clear(t.open)
+	open := map[claim]bool{}
 	t.leaves = map[claim]*table.Row{}
 	v.several = true
 	for i, c := range t.claims {
@@ -52,10 +52,13 @@ func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) 
 		if other != nobody {
 			switch free, err := t.evict(ctx, c, other); {
 			case err == errBusy || lost(err):
+				_, open[c] = t.seen[c]
 				v.busy, v.cause = true, err
 				continue
+			case ctx.Err() != nil:
+				return v, ctx.Err()
 			case err != nil:
-				return v, err
+				t.reasons[d.Name()], v.cause, v.stuck = err, err, true
 			case !free:
 				kind = Conflict
 				// A write of the entity would take a unique row, though not the place of another's details.
@@ -72,7 +75,7 @@ func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) 
 			f = t.foretold(f, c)
 		}
 		t.seen[c] = f
-		if t.open[c] = f.Kind != Conflict; !t.opt.Repair || kind == Conflict {
+		if open[c] = f.Kind != Conflict; !t.opt.Repair || kind == Conflict || t.reasons[d.Name()] != nil {
 			continue
 		}
 		had, _ := remembered(remembers(s.stored, d.Name()))
@@ -81,16 +84,17 @@ func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) 
 			v.write = append(v.write, d.Name())
 			v.several = v.several && d.several()
 		case t.later != nil && d.several() && s.rows[i] != nil:
-			t.leaves[c], t.open[c] = s.rows[i], false
+			t.leaves[c], open[c] = s.rows[i], false
 		default:
 			if err := t.release(ctx, d, s.rows[i], t.entity); err == nil {
-				t.open[c] = false
+				open[c] = false
 			} else if v.cause, v.busy = err, true; !lost(err) {
 				t.reasons[d.Name()], v.stuck = err, true
 			}
 		}
 	}
 	v.several = v.several && !v.busy
+	t.open = open
 	return v, nil
 }
 
@@ -100,7 +104,7 @@ func (t *trial[T]) write(ctx context.Context, e *table.Entity[T], definitions []
 		if err := t.pace(ctx, 2*(1+len(t.claims))+t.alongside()); err != nil {
 			return err
 		}
-		err := t.table.Replace(repairing{anew: definitions, owners: true}.context(ctx), e)
+		err := t.table.Replace(t.repairing(definitions...).context(ctx), e)
 		var de *table.DerivedError
 		switch {
 		case err == nil:

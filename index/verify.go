@@ -56,7 +56,7 @@ type Report struct {
 	Rows       int // derived rows that were read
 	Faults     map[FaultKind]int
 	Repaired   int
-	Failed     int // faults that could not be repaired, but for conflicts
+	Failed     int // faults that could not be repaired, with what was wrong; conflicts are not among them
 	Undecided  int // what others changed all the time, so that nobody knows whether anything is wrong
 
 	// Token is where it stands: behind the last partition that it is done with.
@@ -109,7 +109,8 @@ type VerifyOptions struct {
 // Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more where Rate is below 1,000, and those of
 // table.Table.Partitions; for details the whole partition is searched, and a summary takes twice its rows and once the entities
 // more, and again, 8 times at most, where something is wrong with it. Being sure of the faults of an entity takes 2 and 1 for each row,
-// and repairing them 1 to 3, and 1 more for each unique row of the entity. Entities that a new definition has never seen need no second
+// and repairing them 1 to 3, and 1 more for each unique row of the entity. Where the table has a unique index of full copies that is not
+// verified with the others, each entity that is written costs 1 more. Entities that a new definition has never seen need no second
 // look; they, and those that lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a
 // definition that is not attached; *table.ValueError for a damaged token, for other options, and where there are no definitions;
 // those of reading; ErrRanged, and nothing is looked at, where the client's signature is for a range of keys, for it shows part of the
@@ -319,6 +320,28 @@ func (v *verifier[T]) alongside() (n int) {
 		}
 	}
 	return n
+}
+
+// repairing is what a write is told that makes rows of some definitions anew.
+func (v *verifier[T]) repairing(anew ...string) repairing {
+	r := repairing{anew: anew, owners: true}
+	for _, d := range v.defs {
+		if c, is := d.(counted[T]); is {
+			r.counts = append(r.counts, c.Name())
+		}
+	}
+	return r
+}
+
+// lookedAt tells whether all unique rows that each write of an entity writes are of definitions that are verified.
+func (v *verifier[T]) lookedAt() bool {
+	return !slices.ContainsFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool {
+		c, is := m.(interface {
+			full() bool
+			unique() bool
+		})
+		return is && c.full() && c.unique() && !slices.ContainsFunc(v.defs, func(d maintainer[T]) bool { return d.Name() == m.Name() })
+	})
 }
 
 // pageSize is how many rows come at a time: not more than may come in a second.

@@ -147,6 +147,9 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 		w.loose = w.loose || !w.final(out)
 		mended, again := w.again(ctx, out)
 		if !again || !mended && round >= w.core.opt.Retry.Rounds {
+			if again {
+				w.contended(out)
+			}
 			return w.giveUp(ctx, out)
 		}
 		if !mended {
@@ -161,6 +164,24 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 			}
 		}
 	}
+}
+
+// contended says of a row that entities share that others were always faster: not that it exists, or is not there, which callers
+// would take for the entity.
+func (w *write) contended(out outcome) {
+	var de *DerivedError
+	var re *azcore.ResponseError
+	if out.failed < 0 || !errors.As(out.err, &de) {
+		return
+	}
+	if d := w.steps[out.failed].derived; d == nil || !d.shared || d.taken != nil {
+		return
+	}
+	cause := error(ErrChanged)
+	if errors.As(de.Err, &re) {
+		cause = re
+	}
+	de.Err = &condition{ErrContended, cause}
 }
 
 // rename begins anew: what was sent so far will never be done.
@@ -352,10 +373,12 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 	return false, false
 }
 
-// deletes tells whether a row is a copy of an entity that this write deletes.
+// deletes tells whether a row is a copy of an entity that this write deletes, and plans to.
 func (w *write) deletes(row *Row) bool {
 	k, isCopy := row.Primary()
-	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool { return op.kind == aztables.TransactionTypeDelete && op.key == k })
+	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool {
+		return op.maintain != nil && op.kind == aztables.TransactionTypeDelete && op.key == k
+	})
 }
 
 // announce hands a write that has effects to the outbox.

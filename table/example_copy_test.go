@@ -130,6 +130,7 @@ func ExampleTable_Untyped() {
 	e, err := rows.Whole(row)
 	check(err)
 	fmt.Println(e.Key, rows.Delete(ctx, e))
+	fmt.Println("what it remembers of it is damaged:", row.Damaged())
 	// The next write of the entity is done also where what it remembers of its copies was damaged.
 	jones, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(1)))
 	check(err)
@@ -139,6 +140,7 @@ func ExampleTable_Untyped() {
 	fmt.Println(err)
 	// Output:
 	// ('Sales','all_44') <nil>
+	// what it remembers of it is damaged: false
 	// <nil>
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -78,5 +79,89 @@ func TestGuarded(t *testing.T) {
 	check(plain.DeleteAny(ctx, e.Key))
 	if got := s.Count(); got != "1 delete, 2 get, 1 merge" {
 		t.Error(got)
+	}
+}
+
+// TestGuardedLooksAtNothingElse: what a guarded handle has read to look at it does not make an entity whole, and is not decoded.
+func TestGuardedLooksAtNothingElse(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, guarded := range []bool{false, true} {
+		_, s := town(t, nil)
+		o := &table.Options{Guarded: guarded}
+		p := peopleOf(s.ConnectionString(), s, o)
+		w, err := p.Upsert(ctx, &resident{"S", 1, "Jones", "a"}, table.ReplaceExisting)
+		check(err)
+		e := &table.Entity[resident]{Key: residentAt(1), Value: resident{Dept: "S", ID: 1}, ETag: w.ETag}
+		check(p.Merge(ctx, e, lastName.Set("Cao")))
+		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
+			t.Error(guarded, err)
+		}
+		check(p.Touch(ctx, e))
+		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
+			t.Error(guarded, err)
+		}
+
+		// Rows of versions that have come before, and of others.
+		v1, v2 := peopleSchema, peopleSchema
+		v1.Type, v1.Version, v2.Type, v2.Version = "p", 1, "p", 2
+		v2.Upgrade = map[int]func(*table.Row) error{1: func(r *table.Row) error {
+			if _, ok := r.Get("Last"); !ok {
+				return errors.New("the row is not whole")
+			}
+			return nil
+		}}
+		one, err := table.New(serviceOf(s), "people", v1, o)
+		check(err)
+		two, err := table.New(serviceOf(s), "people", v2, o)
+		check(err)
+		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
+		check(err)
+		if _, err := two.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
+			t.Error(guarded, err)
+		}
+		other := peopleSchema
+		other.Type = "robot"
+		robots, err := table.New(serviceOf(s), "people", other, o)
+		check(err)
+		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
+		check(err)
+		if _, err := robots.Upsert(ctx, &resident{"T", 1, "R2", ""}, table.ReplaceExisting); err != nil {
+			t.Error(guarded, err)
+		}
+	}
+	people, s := town(t, nil)
+	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	partial := &table.Entity[resident]{Key: e.Key, Value: resident{Dept: "S", ID: 1}, ETag: e.ETag}
+	check(people.Merge(ctx, partial, lastName.Set("Cao")))
+	if err := people.Replace(ctx, partial); !errors.Is(err, table.ErrPartial) {
+		t.Error("with maintainers:", err)
+	}
+}
+
+// TestPartitionsAfterOutside: what is before a table's partitions begins with the first of them.
+func TestPartitionsAfterOutside(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s := town(t, nil)
+	named := peopleSchema
+	named.Partition = keys.Bind1(keys.Tuple1(keys.Text()).Named("m"), func(p *resident) *string { return &p.Dept })
+	people, err := table.New(serviceOf(s), "people", named, nil)
+	check(err)
+	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	check(err)
+	_, err = peopleOf(s.ConnectionString(), s, nil).Insert(ctx, &resident{"b", 1, "Jones", "a"})
+	check(err)
+	for after, want := range map[string]int{"a": 1, "m_R": 1, "m_S": 0, "z": 0} {
+		n := 0
+		for pk, err := range people.PartitionsAfter(ctx, keys.Raw(after)) {
+			check(err)
+			if n++; !people.PartitionRange().Contains(pk.String()) {
+				t.Error(after, pk)
+			}
+		}
+		if n != want {
+			t.Error(after, n)
+		}
 	}
 }

@@ -108,7 +108,12 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 	if known && op.upgraded {
 		c.was = nil
 	}
-	if c.kept, err = keptIn(old, t.opt.NewID); err != nil && !(t.forgiving && c.kept != nil) {
+	look := len(t.maintainers) > 0 // else the handle is guarded, and looks at what is remembered alone
+	switch c.kept, err = keptIn(old, t.opt.NewID); {
+	case err == nil || t.forgiving && c.kept != nil:
+	case !look && c.kept != nil:
+		return fmt.Errorf("%w: %w", ErrUnknownMaintainer, err)
+	default:
 		return err
 	}
 	for name := range c.kept.was {
@@ -116,8 +121,10 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
 		}
 	}
-	if c.Old, err = t.valueOf(old); err != nil {
-		return err
+	if look {
+		if c.Old, err = t.valueOf(old); err != nil {
+			return err
+		}
 	}
 	switch op.kind {
 	case aztables.TransactionTypeDelete:
@@ -129,8 +136,10 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 	default:
 		c.row = op.body
 	}
-	if c.New, err = t.valueOf(c.row); err != nil {
-		return err
+	if look {
+		if c.New, err = t.valueOf(c.row); err != nil {
+			return err
+		}
 	}
 	for _, m := range t.maintainers {
 		c.by = m.Name()
@@ -143,7 +152,7 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 		}
 	}
 	p.planned[op.key.RowKey()] = nil
-	if c.New == nil {
+	if c.row == nil {
 		return nil
 	}
 	if op.body, err = c.kept.into(op.body, op.key, op.kind == aztables.TransactionTypeUpdateMerge, op.room); err != nil {
@@ -181,6 +190,7 @@ type kept struct {
 	life    string
 	mark    string  // what others keep in it; see Row.Mark
 	changed bool    // the life is new
+	damaged bool    // what was remembered cannot be read
 	stored  [2]bool // whether the row has each of the properties for what maintainers remember
 	was, is map[string][]string
 	newID   func() string
@@ -213,6 +223,7 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	if text := one.S + two.S; text != "" {
 		if err := json.Unmarshal([]byte(text), &k.was); err != nil {
 			clear(k.was)
+			k.damaged = true
 			return k, &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
 		}
 	}
@@ -231,7 +242,7 @@ func remembers(row []byte) bool {
 // into writes it into the body of an operation that stores the row, or that merges into it.
 func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error) {
 	maps.DeleteFunc(k.is, func(_ string, texts []string) bool { return len(texts) == 0 })
-	same := maps.EqualFunc(k.was, k.is, slices.Equal)
+	same := !k.damaged && maps.EqualFunc(k.was, k.is, slices.Equal)
 	if merge && same && !k.changed {
 		return body, nil
 	}

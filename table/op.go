@@ -217,9 +217,17 @@ func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
 	}
 	op.done = func(etag azcore.ETag, raw []byte) {
 		apply(&e.Value, sets)
-		e.renew(etag, raw)
+		e.renew(etag, ifRead(old, raw))
 	}
 	return t.maintained(op, old != nil, old)
+}
+
+// ifRead is the row as it was left, for an entity that was read: one that was not has not become whole by a write that has looked.
+func ifRead(old, left []byte) []byte {
+	if old == nil {
+		return nil
+	}
+	return left
 }
 
 // MergeAnyOp is [Table.MergeAny] as part of a transaction.
@@ -258,7 +266,7 @@ func (t *Table[T]) TouchOp(e *Entity[T]) Op {
 		}
 		return raw
 	}
-	op.done = func(etag azcore.ETag, raw []byte) { e.renew(etag, raw) }
+	op.done = func(etag azcore.ETag, raw []byte) { e.renew(etag, ifRead(old, raw)) }
 	return t.maintained(op, old != nil, old)
 }
 

@@ -47,10 +47,16 @@ func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
 func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error] {
 	tx.use(&t.core)
 	// The same key may come from a layout or from a row.
-	named, err1 := q.Partition.Result()
-	own, err2 := tx.partition.Result()
-	if err := either(err1, either(err2, ErrOtherPartition)); q.Partition.IsSet() && (err != ErrOtherPartition || named != own) {
-		return func(yield func(*Entity[T], error) bool) { yield(nil, t.opError("List", keys.Key{}, err)) }
+	if q.Partition.IsSet() {
+		named, err1 := q.Partition.Result()
+		own, err2 := tx.partition.Result()
+		err := either(err1, err2)
+		if err == nil && named != own {
+			err = ErrOtherPartition
+		}
+		if err != nil {
+			return func(yield func(*Entity[T], error) bool) { yield(nil, t.opError("List", keys.Key{}, err)) }
+		}
 	}
 	q.Partition = tx.partition
 	if completed, _, err := t.completed(q, true); err == nil {

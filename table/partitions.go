@@ -60,7 +60,7 @@ func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq
 func (f *filter[T]) partitions(all keys.Range, last *string) {
 	from, to, closed := all.Bounds()
 	switch {
-	case last != nil:
+	case last != nil && keys.Compare(*last, from) >= 0:
 		f.key(edm.PartitionKey, "gt", *last)
 	case from != "":
 		f.key(edm.PartitionKey, "ge", from)

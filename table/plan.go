@@ -276,7 +276,7 @@ func (p *Plan) steps() (ops []Op, failed int, err error) {
 		exists, match := d.held, azcore.ETagAny
 		if d.read != nil {
 			// A unique value that nobody here gives up is inserted, whatever was there when it was read.
-			if exists = d.read.row != nil && (d.held || d.shared || d.taken == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
+			if exists = d.read.row != nil && (d.held || d.taken == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
 				match = d.read.row.ETag
 			}
 		}

@@ -230,7 +230,7 @@ func TestRoundsDoNotMultiply(t *testing.T) {
 		check(err)
 	})
 	_, err = people.Update(ctx, residentAt(1), func(v *resident) error { return renamed(v, "Smith", "a") })
-	if !errors.Is(err, table.ErrChanged) || transactions != 8 {
+	if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrNotFound) || transactions != 8 {
 		t.Error(transactions, err)
 	}
 }

@@ -123,6 +123,18 @@ func (r *Row) Remembered(maintainer string) []string {
 	return was[maintainer]
 }
 
+// Damaged tells whether what maintainers remember of the row's entity cannot be read. See [Table.Forgiving].
+func (r *Row) Damaged() bool {
+	var text string
+	for _, name := range []string{ixProperty, ixMoreProperty} {
+		s, _ := r.Get(name)
+		part, _ := s.(string)
+		text += part
+	}
+	was := map[string][]string{}
+	return text != "" && json.Unmarshal([]byte(text), &was) != nil
+}
+
 // Life is the life of the row's entity, "" for none; see [Change.Life].
 func (r *Row) Life() string {
 	v, _ := r.Get(lifeProperty)

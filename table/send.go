@@ -149,11 +149,8 @@ func (w *write) refusal(err error) error {
 		b.Index = step.caller
 		if d := step.derived; d != nil {
 			cause := b.Err
-			switch {
-			case d.taken != nil && errors.Is(cause, ErrExists):
+			if d.taken != nil && errors.Is(cause, ErrExists) {
 				cause = &condition{d.taken, cause}
-			case d.shared && (errors.Is(cause, ErrChanged) || errors.Is(cause, ErrExists) || errors.Is(cause, ErrNotFound)):
-				cause = &condition{ErrContended, cause}
 			}
 			b.Err = &DerivedError{Maintainer: d.by, Key: step.key, Err: cause}
 		}

@@ -42,7 +42,8 @@ type Options struct {
 	// Guarded makes the verbs that do not look at the row, which are Upsert, MergeAny, ReplaceAny, DeleteAny, and Merge and Delete of
 	// an entity that was not read, read it first, 1 request more, also in transactions and bulk work. An entity from which other
 	// programs derive rows that this one does not know is then refused with ErrUnknownMaintainer, where otherwise such rows would be
-	// left as they are. It is for handles without maintainers; those with some always look.
+	// left as they are. It is for handles without maintainers; those with some always look. Bulk work that others refuse operations of
+	// looks at the others in their transactions again.
 	Guarded bool
 }
 
