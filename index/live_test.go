@@ -112,7 +112,7 @@ func TestLiveTable(t *testing.T) {
 			check(err)
 		case index.Forgotten:
 			// As a program does that knows nothing of indexes, and leaves the name of the write.
-			tamper(t, s, keys.Stored(row.PartitionKey, row.RowKey), func(c map[string]any) {
+			tamperRow(s, row, func(c map[string]any) {
 				delete(c, "_ix")
 				delete(c, "_ix2")
 			})

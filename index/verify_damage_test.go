@@ -23,27 +23,30 @@ import (
 func tamper(t *testing.T, s *storagetest.Service, k keys.Key, f func(columns map[string]any)) {
 	t.Helper()
 	for _, row := range s.Rows("staff") {
-		if row.PartitionKey != k.PartitionKey() || row.RowKey != k.RowKey() {
-			continue
+		if row.PartitionKey == k.PartitionKey() && row.RowKey == k.RowKey() {
+			tamperRow(s, row, f)
+			return
 		}
-		columns := map[string]any{"PartitionKey": row.PartitionKey, "RowKey": row.RowKey}
-		for _, p := range row.Properties {
-			if n, is := p.Value.(int64); is {
-				columns[p.Name], columns[p.Name+"@odata.type"] = fmt.Sprint(n), "Edm.Int64"
-			} else {
-				columns[p.Name] = p.Value
-			}
-		}
-		f(columns)
-		body, err := json.Marshal(columns)
-		check(err)
-		acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-		check(err)
-		_, err = acc.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
-		check(err)
-		return
 	}
 	t.Fatal("there is no row", k)
+}
+
+func tamperRow(s *storagetest.Service, row storagetest.Row, f func(columns map[string]any)) {
+	columns := map[string]any{"PartitionKey": row.PartitionKey, "RowKey": row.RowKey}
+	for _, p := range row.Properties {
+		if n, is := p.Value.(int64); is {
+			columns[p.Name], columns[p.Name+"@odata.type"] = fmt.Sprint(n), "Edm.Int64"
+		} else {
+			columns[p.Name] = p.Value
+		}
+	}
+	f(columns)
+	body, err := json.Marshal(columns)
+	check(err)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	_, err = acc.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	check(err)
 }
 
 // TestVerifyDamage: whatever another program has left in rows, Verify repairs it, stops at nothing, and says what is true: what it
