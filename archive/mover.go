@@ -33,7 +33,7 @@ var (
 )
 
 // New makes a mover. kind names its effects, and must be the same in all programs that move between these two; from is the table
-// with its maintainers, so that indexes go with the entities, up to 97 rows for one; outbox announces the moves to workers, and may be
+// with its maintainers, so that indexes go with the entities, up to 96 rows for one; outbox announces the moves to workers, and may be
 // nil where from has one. It sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
 func New[T any](kind string, from *table.Table[T], to Destination, outbox table.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }

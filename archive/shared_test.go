@@ -209,7 +209,7 @@ func (many) Maintain(context.Context, *table.Plan, *table.Change[clerk]) error {
 func TestRoomForTheWayBack(t *testing.T) {
 	t.Parallel()
 	h, _ := opened(t, nil)
-	for n, ok := range map[int]bool{97: true, 98: false} {
+	for n, ok := range map[int]bool{96: true, 97: false} {
 		from, err := h.current.With(nil, many{n})
 		check(err)
 		var le *table.LimitError

@@ -99,7 +99,7 @@ type VerifyOptions struct {
 // other programs have written or deleted, that were made by a key function of an earlier release, and those of a definition that
 // is new. It is safe while others write: what it takes for a fault it reads once more, in an order in which no write can pass
 // for one, and what it repairs it repairs by a write of the entity by its ETag, or of the row by its own. Entities and rows
-// without faults are not written.
+// without faults are not written, but for summaries whose bounds Repair makes exact.
 //
 // The table must be a handle that the definitions are attached to. Of each partition first the derived rows are read, of which it
 // keeps about 150 bytes each in memory, and then the entities, once more for each summary. It can be ended and taken up again between
