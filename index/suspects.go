@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"slices"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -117,10 +118,19 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 
 // shoot reads the rows of a definition.
 func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
-	take := func(row *table.Row, err error) error {
-		if err == nil {
-			err = in.pace(ctx, 1)
+	all := func(yield func(*table.Row, error) bool) {
+		for _, r := range shot.def.ranges() {
+			for row, err := range in.paced(ctx, r) {
+				if !yield(row, err) {
+					return
+				}
+			}
 		}
+	}
+	if d, ok := shot.def.(elsewhere); ok {
+		all = in.held(ctx, d)
+	}
+	for row, err := range all {
 		if err != nil {
 			return err
 		}
@@ -130,28 +140,24 @@ func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
 				shot.owners[row.Key.RowKey()] = entity
 			}
 		}
-		return nil
-	}
-	partition := keys.Stored(in.pk, "").Partition()
-	if d, ok := shot.def.(elsewhere); ok {
-		for e, err := range in.table.Untyped(false).List(ctx, table.Query[table.Row]{Partition: partition, Where: d.held(), PageSize: in.pageSize()}) {
-			var row *table.Row
-			if err == nil {
-				row = &e.Value
-			}
-			if err := take(row, err); err != nil {
-				return err
-			}
-		}
-	}
-	for _, r := range shot.def.ranges() {
-		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: partition, Rows: r, PageSize: in.pageSize()}) {
-			if err := take(row, err); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
+}
+
+// held are the rows that are found by a condition.
+func (in *inspection[T]) held(ctx context.Context, d elsewhere) iter.Seq2[*table.Row, error] {
+	return func(yield func(*table.Row, error) bool) {
+		q := table.Query[table.Row]{Partition: keys.Stored(in.pk, "").Partition(), Where: d.held(), PageSize: in.pageSize()}
+		for e, err := range in.table.Untyped(false).List(ctx, q) {
+			var row *table.Row
+			if err == nil {
+				row, err = &e.Value, in.pace(ctx, 1)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // elsewhere is a definition whose rows are found by a condition.

@@ -42,7 +42,7 @@ func (k FaultKind) String() string {
 type Fault struct {
 	Definition string
 	Kind       FaultKind
-	Row        keys.Key // that is derived
+	Row        keys.Key // that is derived; zero where an entity is unreadable, or its own notes are
 	Entity     keys.Key // that it is, or should be, derived from; zero for summaries
 	Owner      keys.Key // of a conflict, the other entity: the one that the row is of
 	Repaired   bool

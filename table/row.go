@@ -110,14 +110,8 @@ func (r *Row) Delete(name string) {
 
 // Remembered is what a maintainer remembers of the row's entity; see [Change.Remember].
 func (r *Row) Remembered(maintainer string) []string {
-	var text string
-	was := map[string][]string{}
-	for _, name := range []string{ixProperty, ixMoreProperty} {
-		s, _ := r.Get(name)
-		part, _ := s.(string)
-		text += part
-	}
-	if json.Unmarshal([]byte(text), &was) != nil {
+	was, err := r.remembered()
+	if err != nil {
 		return nil
 	}
 	return was[maintainer]
@@ -125,14 +119,22 @@ func (r *Row) Remembered(maintainer string) []string {
 
 // Damaged tells whether what maintainers remember of the row's entity cannot be read. See [Table.Forgiving].
 func (r *Row) Damaged() bool {
+	_, err := r.remembered()
+	return err != nil
+}
+
+// remembered is what maintainers remember, by their names.
+func (r *Row) remembered() (was map[string][]string, err error) {
 	var text string
 	for _, name := range []string{ixProperty, ixMoreProperty} {
 		s, _ := r.Get(name)
 		part, _ := s.(string)
 		text += part
 	}
-	was := map[string][]string{}
-	return text != "" && json.Unmarshal([]byte(text), &was) != nil
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &was)
+	}
+	return was, err
 }
 
 // Life is the life of the row's entity, "" for none; see [Change.Life].
