@@ -25,7 +25,6 @@ var arrows = map[string][]string{
 	"internal/azurite":         {},
 	"internal/model":           {},
 	"internal/mutants":         {},
-	"internal/mutants/moves":   {},
 	"internal/azurite/install": {"internal/azurite"},
 	"table":                    {"keys", "internal/edm", "internal/wire"},
 	"account":                  {"table"},

@@ -10,7 +10,7 @@ import (
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: each bug is compiled")
+		t.Skip("-short: takes a minute")
 	}
 	some := []string{"-schedules=400"}
 	mutants.Run(t, "./index", []mutants.Mutant{

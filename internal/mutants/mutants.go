@@ -1,14 +1,14 @@
-// Package mutants shows that tests can fail: it plants a bug in the source as it is shipped, and runs the test that must find it.
+// Package mutants shows that tests can fail: it plants bugs in the source as it is shipped, and runs the tests that must find them.
 package mutants
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,56 +16,85 @@ import (
 // Mutant is a bug to be planted.
 type Mutant struct {
 	Name string
-	File string // in the module
-	Old  string // what the file holds, once
-	New  string // what is there instead
-	Test string // what must fail: a pattern of tests of the package that is tested
-	Args []string
+	File string   // in the module
+	Old  string   // what the file holds, once, within the body of a function
+	New  string   // what is there instead
+	Test string   // what must fail: a pattern of tests of the package that is tested
+	Args []string // of the test's program
 }
 
-// Run plants each bug by itself and runs its test in a package of the module, which must fail: by a test, not for the compiler. A
-// bug that cannot be planted any more fails, too.
+// Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. A bug that
+// cannot be planted any more fails, too. All of them are compiled into one program, for compilation takes longer than most tests.
 func Run(t *testing.T, pkg string, all []Mutant) {
 	t.Helper()
 	root := root(t)
+	if err := stand(root, all); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay, err := plant(root, dir, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "planted")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", program, pkg)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	slots := make(chan bool, max(1, runtime.GOMAXPROCS(0)/2))
-	for _, m := range all {
+	run := func(t *testing.T, bug int, pattern string, more []string) (string, error) {
+		slots <- true
+		defer func() { <-slots }()
+		args := append([]string{"-test.failfast", "-test.timeout=5m", "-test.run=" + pattern}, more...)
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir = filepath.Join(root, pkg)
+		cmd.Env = append(os.Environ(), fmt.Sprint(variable, "=", bug))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for i, m := range all {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(root, m.File)
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := bytes.Count(source, []byte(m.Old)); n != 1 {
-				t.Fatalf("%s holds this %d times, and should once:\n%s", m.File, n, m.Old)
-			}
-			dir := t.TempDir()
-			planted := filepath.Join(dir, filepath.Base(m.File))
-			overlay := filepath.Join(dir, "overlay.json")
-			write(t, planted, bytes.Replace(source, []byte(m.Old), []byte(m.New), 1))
-			b, err := json.Marshal(map[string]any{"Replace": map[string]string{path: planted}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(t, overlay, b)
-			slots <- true
-			defer func() { <-slots }()
-			// Most of the time goes to the compiler, which does less for a program that is run once.
-			args := append([]string{"test", "-overlay=" + overlay, "-count=1", "-vet=off", "-gcflags=-l", "-ldflags=-s -w", "-run=" + m.Test, pkg}, m.Args...)
-			cmd := exec.CommandContext(t.Context(), "go", args...)
-			cmd.Dir = root
-			out, err := cmd.CombinedOutput()
+			out, err := run(t, i+1, m.Test, m.Args)
 			switch {
 			case err == nil:
 				t.Errorf("%s was not found by %s", m.Name, m.Test)
-			case !strings.Contains(string(out), "--- FAIL: "):
-				t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+			case !strings.Contains(out, "--- FAIL: "):
+				t.Errorf("%s: %v\n%s", m.Test, err, out)
 			default:
-				t.Log(first(string(out)))
+				t.Log(first(out))
 			}
 		})
 	}
+	t.Run("no bug", func(t *testing.T) {
+		t.Parallel()
+		var done []string
+		for _, m := range all {
+			what := fmt.Sprint(m.Test, m.Args)
+			if slices.Contains(done, what) {
+				continue
+			}
+			done = append(done, what)
+			if out, err := run(t, 0, m.Test, m.Args); err != nil {
+				t.Errorf("%s: %v\n%s", m.Test, err, out)
+			}
+		}
+	})
+}
+
+// stand tells whether each bug can be planted, in one place.
+func stand(root string, all []Mutant) error {
+	for _, m := range all {
+		source, err := os.ReadFile(filepath.Join(root, m.File))
+		if err != nil {
+			return err
+		}
+		if n := bytes.Count(source, []byte(m.Old)); n != 1 {
+			return fmt.Errorf("%s: %s holds this %d times, and should once:\n%s", m.Name, m.File, n, m.Old)
+		}
+	}
+	return nil
 }
 
 // first is the first line that says what is wrong.
@@ -76,13 +105,6 @@ func first(out string) string {
 		}
 	}
 	return ""
-}
-
-func write(t *testing.T, path string, b []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // root is the folder of the module.

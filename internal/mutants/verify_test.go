@@ -10,7 +10,7 @@ import (
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: each bug is compiled")
+		t.Skip("-short: takes a minute")
 	}
 	many := []string{"-schedules=8000"}
 	mutants.Run(t, "./index", []mutants.Mutant{

@@ -1,4 +1,4 @@
-package moves_test
+package mutants_test
 
 import (
 	"testing"
@@ -10,9 +10,9 @@ import (
 func TestEventual(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: each bug is compiled")
+		t.Skip("-short: takes a minute")
 	}
-	some := []string{"-short"}
+	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a message is dropped whose write may still be done", File: "table/intents.go",
 			Old: "		switch state, err := in.core.fence(ctx, pk, op); {\n", New: "		switch state, err := IntentAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
@@ -57,9 +57,9 @@ func TestEventual(t *testing.T) {
 	})
 	mutants.Run(t, "./integration", []mutants.Mutant{
 		{Name: "a killed worker's message is gone", File: "eventual/work.go",
-			Old: "	defer free()\n", New: "	defer free()\n	_ = x.box.delete(context.WithoutCancel(ctx), x.d)\n", Test: "TestKill", Args: []string{"-short"}},
+			Old: "	defer free()\n", New: "	defer free()\n	_ = x.box.delete(context.WithoutCancel(ctx), x.d)\n", Test: "TestKill", Args: []string{"-test.short"}},
 		{Name: "a killed worker's move is not taken up", File: "archive/handler.go",
-			Old: "	if there != nil && there.Row == nil {\n", New: "	if there != nil {\n", Test: "TestKill", Args: []string{"-short"}},
+			Old: "	if there != nil && there.Row == nil {\n", New: "	if there != nil {\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "an intent is closed past its ETag", File: "table/intents.go",

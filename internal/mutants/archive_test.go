@@ -1,4 +1,4 @@
-package moves_test
+package mutants_test
 
 import (
 	"testing"
@@ -10,9 +10,9 @@ import (
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: each bug is compiled")
+		t.Skip("-short: takes a minute")
 	}
-	some := []string{"-short"}
+	some := []string{"-test.short"}
 	mutants.Run(t, "./archive", []mutants.Mutant{
 		{Name: "the destination's key lacks the life", File: "archive/totable.go",
 			Old: "id.Key.RowKey()+separator+id.Life)", New: "id.Key.RowKey()+separator)", Test: "TestRequests|TestEveryFault/deleted_and_new"},
@@ -29,7 +29,7 @@ func TestArchive(t *testing.T) {
 		{Name: "a move that finds nothing leaves nothing", File: "archive/handler.go",
 			Old: "		return m.put(ctx, &Kept{ID: id, Kind: m.kind, Moves: []string{j.Op}}, \"\")\n", New: "		return nil\n", Test: "TestLateInsert"},
 		{Name: "nothing is withdrawn", File: "archive/handler.go",
-			Old: "	return m.put(ctx, there.gone(), there.Version)\n}\n\n// gone", New: "	return nil\n}\n\n// gone", Test: "TestDeletedMeanwhile"},
+			Old: "		return nil // by another move\n	}\n	return m.put(ctx, there.gone(), there.Version)", New: "	}\n	return nil", Test: "TestDeletedMeanwhile"},
 		{Name: "a move withdraws without a look at its own intent", File: "archive/handler.go",
 			Old: "	case err != nil || !m.moves(own, there.ID):\n", New: "	case err != nil && own != nil:\n", Test: "TestSlowWorker"},
 		{Name: "a move withdraws without a look at the others'", File: "archive/handler.go",
