@@ -1,14 +1,13 @@
 package mutants
 
 import (
-	"go/types"
-	"strings"
-	"testing"
-
 	"go/ast"
 	"go/importer"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"strings"
+	"testing"
 )
 
 const shipped = `package p
