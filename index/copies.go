@@ -52,10 +52,14 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	had, formWas := remembered(c.Remembered())
 	for _, rk := range had {
 		if !slices.Contains(want, rk) {
-			if err := m.giveUp(ctx, p, c.Key, rk); err != nil {
+			if err := m.giveUp(ctx, p, c.Key, rk, len(had) <= m.max); err != nil {
 				return err
 			}
 		}
+	}
+	r, _ := repairs(ctx)
+	if r.yields == m.name {
+		want = slices.DeleteFunc(want, func(rk string) bool { return !slices.Contains(had, rk) })
 	}
 	if len(want) == 0 {
 		return nil
@@ -70,7 +74,6 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	if m.opt.Unique != NotUnique {
 		taken = ErrTaken
 	}
-	r, _ := repairs(ctx)
 	anew := forced(ctx, m.name)
 	for _, rk := range want {
 		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk), form(m.only))
@@ -83,6 +86,8 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		case same && !anew:
 		case taken != nil && (anew || r.owners):
 			err = m.putOwn(ctx, p, copied)
+		case anew && r.absent[rk]:
+			err = p.Insert(copied, nil)
 		default:
 			err = p.Put(copied)
 		}
@@ -93,11 +98,18 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	return nil
 }
 
-// giveUp removes a row of an entity. Verify leaves one alone that has come to be another's, for somebody has deleted it by hand.
-func (m *copies[T, K]) giveUp(ctx context.Context, p *table.Plan, entity keys.Key, rk string) error {
+// giveUp removes a row of an entity, but not one that is another's: whose it is must be looked at where its name does not tell. Of
+// unique rows Verify looks, for somebody may have deleted one by hand, and another taken it; and whoever finds that more or other
+// rows are remembered than the index makes. sane tells that they are not more.
+func (m *copies[T, K]) giveUp(ctx context.Context, p *table.Plan, entity keys.Key, rk string, sane bool) error {
 	k := keys.Stored(entity.PartitionKey(), rk)
-	if _, is := repairs(ctx); is && m.opt.Unique != NotUnique {
-		row, err := p.Load(ctx, k.Row())
+	_, looks := repairs(ctx)
+	if m.opt.Unique == NotUnique {
+		_, of, err := m.many.Decode(strings.TrimPrefix(rk, m.place("")))
+		looks = err != nil || of != entity.RowKey()
+	}
+	if looks || !sane || !m.All().Contains(rk) {
+		row, err := p.Entity(ctx, k.Row()) // also where it is an entity of this transaction's
 		if err != nil {
 			return err
 		}

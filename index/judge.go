@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -77,16 +78,16 @@ func (in *inspection[T]) see(ctx context.Context, entity string, claims []claim)
 }
 
 // get reads an entity. One that cannot be read is an *unreadableError, one that is somebody else's errForeign. What is not where
-// entities are, and a copy, is none.
+// entities are is none.
 func (in *inspection[T]) get(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
 	if !in.table.Range().Contains(rowKey) {
 		return nil, nil, nil
 	}
 	row, err := in.getRow(ctx, rowKey)
-	if _, isCopy := primary(row); err != nil || row == nil || isCopy {
+	if err != nil || row == nil {
 		return nil, nil, err
 	}
-	e, err := in.table.Entity(row)
+	e, err := in.table.Entity(original(row))
 	switch {
 	case foreign(err):
 		return nil, row, errForeign
@@ -154,6 +155,10 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 		return Stale, "", nil
 	case !wanted && claimed:
 		return Dangling, "", nil
+	case row == "":
+		if s.stored != nil && harmed(s.stored) { // what the claim is for, of the first definition that it is made of
+			return Forgotten, "", nil
+		}
 	case wanted != slices.Contains(had, row):
 		return Forgotten, "", nil
 	}
@@ -197,23 +202,23 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 		switch {
 		case len(v.write) == 0:
 		case v.conflict:
-			return t.end(errConflict), nil
+			return t.end(errConflict), v.untold()
 		case v.several && later != nil:
 			t.postpone(s.entity)
 			return t.end(nil), nil
 		default:
-			err := t.write(ctx, s.entity, v.write)
+			err := t.write(ctx, s, v.write)
 			switch {
 			case err != nil && !lost(err):
 				return t.end(err), ctx.Err()
 			case err != nil:
 				cause = err
 			case len(t.reasons) > 0:
-				return t.end(nil), ctx.Err()
+				return t.end(cause), cmp.Or(ctx.Err(), v.untold())
 			}
 		}
 		if v.stuck {
-			return t.end(cause), ctx.Err()
+			return t.end(cause), cmp.Or(ctx.Err(), v.untold())
 		}
 		if !v.busy && (!in.opt.Repair || !slices.ContainsFunc(claims, func(c claim) bool { return t.open[c] })) {
 			return t.end(nil), nil
@@ -231,6 +236,14 @@ func remembers(row *table.Row, definition string) []string {
 		return nil
 	}
 	return row.Remembered(definition)
+}
+
+// untold is errBusy where something is left of which nobody knows whether it is wrong.
+func (v *verdict) untold() error {
+	if v.unseen {
+		return errBusy
+	}
+	return nil
 }
 
 var errConflict = errors.New("the entity cannot be written while it is in conflict with another")
@@ -261,11 +274,27 @@ func (in *inspection[T]) evict(ctx context.Context, c claim, other string) (free
 		if !in.opt.Repair {
 			return true, nil
 		}
-		if err := in.release(ctx, d, is, other); err == nil || !lost(err) {
+		if had, _ := remembered(remembers(s.stored, d.Name())); s.entity != nil && slices.Contains(had, c.row) {
+			err = in.yield(ctx, d, s.entity)
+		} else {
+			err = in.release(ctx, d, is, other)
+		}
+		if err == nil || !lost(err) {
 			return err == nil, err
 		}
 	}
 	return false, errBusy
+}
+
+// yield lets an entity give up the rows of a definition that it should not have, and forget them with the same write: one that still
+// remembered them would take them back from their new owner. It takes none that it lacks, for they may be others' in turn.
+func (in *inspection[T]) yield(ctx context.Context, d checked[T], e *table.Entity[T]) error {
+	if err := in.pace(ctx, 2+in.alongside()); err != nil {
+		return err
+	}
+	r := in.repairing()
+	r.yields = d.Name()
+	return in.table.Replace(r.context(ctx), e)
 }
 
 // lost tells that one has to look again: somebody else was faster, or nobody knows.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -18,8 +19,11 @@ type counted[T any] interface {
 	shareNow(e *table.Entity[T]) ([]string, error)
 	// agrees tells whether a row comes to what it should, but for extremes that may be bounds: of measures that say so, or of all.
 	agrees(is, should *table.Row, all bool) bool
-	// nobody is the row of a group that counts nobody.
+	// same tells whether a row says what it should, whatever others have put into it besides.
+	same(is, should *table.Row) bool
+	// nobody is the row of a group that counts nobody, and deserted tells whether a row is one.
 	nobody(group keys.Key) *table.Row
+	deserted(row *table.Row) bool
 	// sum makes the rows of all groups anew, of the rows of the entities, and says who is in each. Of some it cannot be made.
 	sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, bad map[string]error, err error)
 }
@@ -35,11 +39,21 @@ func (m *summaries[T, K]) agrees(is, should *table.Row, all bool) bool {
 	return whole && a.agrees(&b, m.loose(all))
 }
 
-func (m *summaries[T, K]) nobody(group keys.Key) *table.Row {
+func (m *summaries[T, K]) same(is, should *table.Row) bool {
+	a, whole := m.totalOf(is)
+	b, _ := m.totalOf(should)
+	return whole && reflect.DeepEqual(a, b)
+}
+
+func (m *summaries[T, K]) nobody(group keys.Key) *table.Row { return nobodys(group) }
+
+func nobodys(group keys.Key) *table.Row {
 	r := &table.Row{Key: group}
 	_ = r.Set("Count", int64(0)) // which is a name and a value that a row may have
 	return r
 }
+
+func (m *summaries[T, K]) deserted(row *table.Row) bool { return row.Same(nobodys(row.Key)) }
 
 func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, bad map[string]error, err error) {
 	members, bad = map[string]string{}, map[string]error{}
@@ -60,6 +74,9 @@ func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) 
 	}
 	rows = map[string]*table.Row{}
 	for rk, t := range totals {
+		if !m.ix.All().Contains(rk) {
+			continue // which its members are to forget
+		}
 		if row, err := m.row(keys.Stored(pk, rk), *t); err != nil {
 			bad[rk] = err
 		} else {
@@ -100,7 +117,7 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 				in.found(f)
 				continue
 			}
-			if is == nil && should == nil || is != nil && should != nil && is.Same(should) {
+			if is == nil && should == nil || is != nil && should != nil && d.same(is, should) {
 				if f.Repaired = true; kind != 0 {
 					in.found(f) // somebody's write has, meanwhile
 				}
@@ -152,7 +169,7 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 				}
 				f.Repaired = f.Err == nil
 			}
-			if !agrees {
+			if !agrees && !(should == nil && d.deserted(is)) { // for a row that counts nobody says nothing wrong
 				in.found(f)
 			}
 		}
@@ -230,13 +247,11 @@ func (in *inspection[T]) paced(ctx context.Context, r keys.Range) iter.Seq2[*tab
 // totals are the rows of a definition.
 func (in *inspection[T]) totals(ctx context.Context, d counted[T], first bool) (map[string]*table.Row, error) {
 	all := map[string]*table.Row{}
-	for _, r := range d.ranges() {
-		for row, err := range in.paced(ctx, r) {
-			if err != nil {
-				return nil, err
-			}
-			all[row.Key.RowKey()] = row
+	for row, err := range in.derived(ctx, d, first) {
+		if err != nil {
+			return nil, err
 		}
+		all[row.Key.RowKey()] = row
 	}
 	if first {
 		in.tally(0, 0, len(all))

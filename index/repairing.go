@@ -10,6 +10,9 @@ type repairing struct {
 	anew   []string // definitions whose rows are made anew, also where nothing has changed
 	owners bool     // unique rows are looked at before they are kept, for they may be others' by now
 	counts []string // summaries that are counted anew afterwards
+
+	yields string          // a definition that gives rows up, and takes none
+	absent map[string]bool // rows that the entity should have, and that were not there when both were seen
 }
 
 type repairingKey struct{}

@@ -226,6 +226,16 @@ func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.
 	if slices.Equal(m.texts(had), m.texts(want)) && !(anew && want.row != "") {
 		return nil
 	}
+	if had.row != "" && had.row != want.row && !m.ix.All().Contains(had.row) {
+		// Of a former layout, or what others have written there: of a row that is none of a summary nothing is taken.
+		row, err := p.Entity(ctx, keys.Stored(c.Key.PartitionKey(), had.row).Row())
+		if err != nil {
+			return err
+		}
+		if _, whole := m.totalOf(row); !whole || row.Type("_op") != "" { // which entities have
+			had = share{}
+		}
+	}
 	if had.row != "" && had.row != want.row {
 		if err := m.change(ctx, p, c.Key, had.row, &had, nil, false); err != nil {
 			return err
@@ -250,8 +260,12 @@ func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys
 	t, whole := m.totalOf(row)
 	r, _ := repairs(ctx)
 	verifying := slices.Contains(r.counts, m.ix.name)
-	if row != nil && !whole && verifying && !anew {
+	switch lost := row == nil && less != nil; {
+	case !verifying || anew:
+	case row != nil && !whole:
 		return p.Put(row) // Verify will count it, as everybody else does who finds it so
+	case lost:
+		return p.Put(nobodys(k))
 	}
 	// Of a group that has no row nobody remembers anything.
 	if known := whole || row == nil && less == nil; !t.change(less, more, m.loose(verifying)) || !known || anew {

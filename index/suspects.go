@@ -3,9 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/maphash"
-	"iter"
 	"slices"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -31,13 +28,6 @@ type checked[T any] interface {
 
 // suspect is what may be a fault: something between a row and an entity.
 type suspect struct{ row, entity string }
-
-// snapshot is what the rows of a definition have said.
-type snapshot[T any] struct {
-	def    checked[T]
-	seen   map[suspect]uint64
-	owners map[string]string // of unique rows
-}
 
 // claim is what may be wrong with an entity: a row of a definition.
 type claim struct {
@@ -65,6 +55,7 @@ type inspection[T any] struct {
 	sumsOff  []Fault            // of those that have not added to a summary what they should, for sure
 	new      []newcomer[T]
 	wanted   map[claim]string // unique rows that are not there, by the first entity that should have each
+	empty    []claim          // rows that name nobody, and that somebody is missing from
 }
 
 // partition looks at one partition.
@@ -97,7 +88,11 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 			}
 		}
 	}
-	for _, suspects := range []map[string][]claim{in.suspects, said} {
+	look := []map[string][]claim{in.suspects, said}
+	if in.opt.Repair && len(in.empty) > 0 {
+		look = append(look, map[string][]claim{nobody: in.empty}) // for who was missing may have left meanwhile
+	}
+	for _, suspects := range look {
 		if err := in.look(ctx, suspects); err != nil {
 			return err
 		}
@@ -116,68 +111,6 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 	return nil
 }
 
-// shoot reads the rows of a definition.
-func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
-	all := func(yield func(*table.Row, error) bool) {
-		for _, r := range shot.def.ranges() {
-			for row, err := range in.paced(ctx, r) {
-				if !yield(row, err) {
-					return
-				}
-			}
-		}
-	}
-	if d, ok := shot.def.(elsewhere); ok {
-		all = in.held(ctx, d)
-	}
-	for row, err := range all {
-		if err != nil {
-			return err
-		}
-		in.tally(0, 0, 1)
-		for _, entity := range shot.def.claims(row) {
-			if shot.seen[suspect{row.Key.RowKey(), entity}] = in.digest(shot.def.part(row)); shot.def.unique() {
-				shot.owners[row.Key.RowKey()] = entity
-			}
-		}
-	}
-	return nil
-}
-
-// held are the rows that are found by a condition.
-func (in *inspection[T]) held(ctx context.Context, d elsewhere) iter.Seq2[*table.Row, error] {
-	return func(yield func(*table.Row, error) bool) {
-		q := table.Query[table.Row]{Partition: keys.Stored(in.pk, "").Partition(), Where: d.held(), PageSize: in.pageSize()}
-		for e, err := range in.table.Untyped(false).List(ctx, q) {
-			var row *table.Row
-			if err == nil {
-				row, err = &e.Value, in.pace(ctx, 1)
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// elsewhere is a definition whose rows are found by a condition.
-type elsewhere interface{ held() table.Cond[table.Row] }
-
-// digest tells contents apart.
-func (v *verifier[T]) digest(row *table.Row) uint64 {
-	if row == nil {
-		return 0
-	}
-	var sum uint64
-	for name, value := range row.All() { // in any order
-		var h maphash.Hash
-		h.SetSeed(v.seed)
-		fmt.Fprintf(&h, "%s %s %v", name, row.Type(name), value)
-		sum += h.Sum64()
-	}
-	return sum
-}
-
 // entities reads the entities of the partition and compares them with what the rows have said.
 func (in *inspection[T]) entities(ctx context.Context) error {
 	for row, err := range in.paced(ctx, in.table.Range()) {
@@ -187,13 +120,15 @@ func (in *inspection[T]) entities(ctx context.Context) error {
 		if in.table.Ranged() {
 			return ErrRanged
 		}
-		e, err := in.table.Entity(row)
+		e, err := in.table.Entity(original(row))
 		if foreign(err) {
 			in.bad[row.Key.RowKey()] = true // what rows say of it is not for this type to judge
 			continue
 		}
 		if err == nil {
-			err = in.entity(ctx, e, row)
+			if err = row.Key.Err(); err == nil { // which the service takes, and this library does not
+				err = in.entity(ctx, e, row)
+			}
 		}
 		if err == errRequest {
 			return in.cause
@@ -218,16 +153,41 @@ func foreign(err error) bool {
 	return errors.As(err, &ke) || errors.Is(err, table.ErrOtherType)
 }
 
+// original is a row that is where entities are, without what says that it is a copy: for there are none.
+func original(row *table.Row) *table.Row {
+	r := *row
+	if _, isCopy := row.Primary(); isCopy {
+		r.Mark("", true)
+	}
+	return &r
+}
+
+// harmed tells whether others have harmed what an entity keeps for its rows, so that it must be written.
+func harmed(row *table.Row) bool {
+	_, isCopy := row.Primary()
+	return isCopy || row.Damaged()
+}
+
+// entity compares an entity with what the rows have said.
 func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
 	n := newcomer[T]{e: e}
-	known := false // it has suspects of definitions that it knows
+	known := false // what is suspected of it may have come, or gone, since the rows were read
 	var off []Fault
 	var suspects []claim
+	wants, shares := make([][]string, len(in.shots)), make([][]string, len(in.sums))
+	var err error
 	for i, shot := range in.shots {
-		want, err := shot.def.wants(e)
-		if err != nil {
+		if wants[i], err = shot.def.wants(e); err != nil {
 			return err
 		}
+	}
+	for i, sum := range in.sums {
+		if shares[i], err = sum.shareNow(e); err != nil {
+			return err
+		}
+	}
+	for i, shot := range in.shots {
+		want := wants[i]
 		remembered, _ := remembered(row.Remembered(shot.def.Name()))
 		digest := in.digest(shot.def.expected(row))
 		for _, rk := range want {
@@ -238,18 +198,17 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 				continue
 			}
 			suspects = append(suspects, claim{i, rk})
-			known = known || len(remembered) > 0 || there && is != digest
+			known = known || there || slices.Contains(remembered, rk) || shot.def.unique() && shot.owners[rk] != "" // who is another
 			kind := Missing
 			if there {
 				kind = Forgotten
 			} else {
-				delete(shot.seen, suspect{rk, nobody}) // which is this one's
-				c := claim{i, rk}
-				switch {
-				case !shot.def.unique():
-				case shot.owners[rk] != "":
-					known = true // to somebody else
-				case in.wanted[c] == "":
+				empty := suspect{rk, nobody}
+				if _, is := shot.seen[empty]; is { // it will be this one's
+					delete(shot.seen, empty)
+					in.empty = append(in.empty, claim{i, rk})
+				}
+				if c := (claim{i, rk}); shot.def.unique() && in.wanted[c] == "" {
 					in.wanted[c] = e.Key.RowKey()
 				}
 			}
@@ -257,23 +216,26 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 		}
 		for _, rk := range remembered {
 			if !slices.Contains(want, rk) {
+				// This the entity says itself, so it is so for sure.
 				s := suspect{rk, e.Key.RowKey()}
+				kind := Forgotten
+				if _, there := shot.seen[s]; there {
+					kind = Dangling
+				}
 				delete(shot.seen, s)
-				suspects, known = append(suspects, claim{i, rk}), true
+				suspects = append(suspects, claim{i, rk})
+				n.faults = append(n.faults, Fault{Definition: shot.def.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Entity: e.Key})
 			}
 		}
 	}
-	for _, sum := range in.sums {
-		share, err := sum.shareNow(e)
-		if err != nil {
-			return err
-		}
+	for i, sum := range in.sums {
+		share := shares[i]
 		if remembered := row.Remembered(sum.Name()); !slices.Equal(share, remembered) {
-			group := append(share, remembered...)[0]
+			group := append(slices.Clone(share), remembered...)[0]
 			off = append(off, Fault{Definition: sum.Name(), Kind: Forgotten, Row: keys.Stored(in.pk, group), Entity: e.Key})
 		}
 	}
-	if row.Damaged() && len(n.faults)+len(off) == 0 {
+	if harmed(row) && (known || len(n.faults)+len(off) == 0) {
 		n.faults = append(n.faults, Fault{Definition: in.defs[0].Name(), Kind: Forgotten, Entity: e.Key})
 		suspects = append(suspects, claim{})
 	}
@@ -322,7 +284,7 @@ var errRequest = errors.New("request")
 
 func (in *inspection[T]) suspect(entity string, all ...claim) {
 	for _, c := range all {
-		if !slices.Contains(in.suspects[entity], c) {
+		if entity == nobody || !slices.Contains(in.suspects[entity], c) { // what is nobody's comes once, and may be much
 			in.suspects[entity] = append(in.suspects[entity], c)
 		}
 	}
@@ -341,6 +303,8 @@ func (in *inspection[T]) introduce(ctx context.Context, definitions ...string) e
 				f.Repaired = true
 				in.found(f)
 			case reason == nil: // it was not reached
+			case f.Row == keys.Key{} && len(in.shots) > 0:
+				in.suspect(n.e.Key.RowKey(), claim{})
 			case f.Row == keys.Key{}:
 				f.Err = reason
 				in.found(f)

@@ -29,6 +29,7 @@ type verdict struct {
 	several    bool     // they are of lists, all of them
 	conflict   bool     // it cannot be written
 	busy       bool     // something could not be told
+	unseen     bool     // whether anything is wrong there neither
 	stuck      bool     // something cannot be repaired
 	cause      error    // of what could not be repaired
 	definition string   // that cannot be read
@@ -52,8 +53,9 @@ func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) 
 		if other != nobody {
 			switch free, err := t.evict(ctx, c, other); {
 			case err == errBusy || lost(err):
-				_, open[c] = t.seen[c]
-				v.busy, v.cause = true, err
+				_, seen := t.seen[c]
+				open[c] = seen
+				v.busy, v.unseen, v.cause = true, v.unseen || !seen, err
 				continue
 			case ctx.Err() != nil:
 				return v, ctx.Err()
@@ -68,6 +70,9 @@ func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) 
 			}
 		}
 		f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(t.pk, c.row), Entity: keys.Stored(t.pk, t.entity)}
+		if c == (claim{}) {
+			f.Row = keys.Key{} // it is about the entity itself
+		}
 		switch {
 		case kind == Conflict:
 			f.Owner = keys.Stored(t.pk, other)
@@ -99,12 +104,17 @@ func (t *trial[T]) look(ctx context.Context, s scene[T]) (v verdict, err error) 
 }
 
 // write writes the entity for some definitions. One that cannot be repaired is left as it is, for the others can.
-func (t *trial[T]) write(ctx context.Context, e *table.Entity[T], definitions []string) error {
+func (t *trial[T]) write(ctx context.Context, s scene[T], definitions []string) error {
 	for len(definitions) > 0 {
 		if err := t.pace(ctx, 2*(1+len(t.claims))+t.alongside()); err != nil {
 			return err
 		}
-		err := t.table.Replace(t.repairing(definitions...).context(ctx), e)
+		r := t.repairing(definitions...)
+		r.absent = map[string]bool{}
+		for i, c := range t.claims {
+			r.absent[c.row] = s.rows[i] == nil
+		}
+		err := t.table.Replace(r.context(ctx), s.entity)
 		var de *table.DerivedError
 		switch {
 		case err == nil:

@@ -109,9 +109,10 @@ type VerifyOptions struct {
 // Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more where Rate is below 1,000, and those of
 // table.Table.Partitions; for details the whole partition is searched, and a summary takes twice its rows and once the entities
 // more, and again, 8 times at most, where something is wrong with it. Being sure of the faults of an entity takes 2 and 1 for each row,
-// and repairing them 1 to 3, and 1 more for each unique row of the entity. Where the table has a unique index of full copies that is not
+// of rows whose entity is gone 2 for each, and repairing them 1 to 3, and 1 more for each unique row of the entity. Where the table has a unique index of full copies that is not
 // verified with the others, each entity that is written costs 1 more. Entities that a new definition has never seen need no second
-// look; they, and those that lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a
+// look, nor those that remember rows which a changed one does not make; they, and those that lists have lost, are written together, as
+// many as a transaction holds. Errors: *DefinitionError for a
 // definition that is not attached; *table.ValueError for a damaged token, for other options, and where there are no definitions;
 // those of reading; ErrRanged, and nothing is looked at, where the client's signature is for a range of keys, for it shows part of the
 // table only, and so faults that are none. With an error, too, the report says what was done.

@@ -1,0 +1,136 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// snapshot is what the rows of a definition have said.
+type snapshot[T any] struct {
+	def    checked[T]
+	seen   map[suspect]uint64
+	owners map[string]string // of unique rows
+}
+
+// shoot reads the rows of a definition.
+func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
+	all := in.derived(ctx, shot.def, true)
+	if d, ok := shot.def.(elsewhere); ok {
+		all = in.held(ctx, d)
+	}
+	for row, err := range all {
+		if err != nil {
+			return err
+		}
+		in.tally(0, 0, 1)
+		for _, entity := range shot.def.claims(row) {
+			if shot.seen[suspect{row.Key.RowKey(), entity}] = in.digest(shot.def.part(row)); shot.def.unique() {
+				shot.owners[row.Key.RowKey()] = entity
+			}
+		}
+	}
+	return nil
+}
+
+// derived are the rows of a definition. Those that say that maintainers remember something of them, as entities do, would be
+// refused to all who write them: first lets this be a fault.
+func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first bool) iter.Seq2[*table.Row, error] {
+	return func(yield func(*table.Row, error) bool) {
+		for _, r := range d.ranges() {
+			for row, err := range in.paced(ctx, r) {
+				if err == nil && first && strange(row) {
+					row, err = in.cleanse(ctx, d, row)
+				}
+				if err == nil && row == nil {
+					continue // it has gone
+				}
+				if !yield(row, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func strange(row *table.Row) bool { return row.Type("_ix") != "" || row.Type("_ix2") != "" }
+
+// cleanse takes from a derived row what entities alone have, and gives the row as it is without that.
+func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {
+	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errBusy}
+	for range rounds {
+		clean := row.Bare()
+		if entity, is := row.Primary(); is {
+			clean = clean.At(entity).Copy(row.Key, row.Form())
+			clean.ETag = row.ETag
+		}
+		if !in.opt.Repair {
+			f.Err = nil
+			in.found(f)
+			return clean, nil
+		}
+		err := in.write(ctx, clean, clean)
+		if err == nil && row.Type("_op") != "" {
+			return unnamed(clean), nil // a full copy that names no write is stale
+		}
+		if !lost(err) {
+			f.Err, f.Repaired = err, err == nil
+			in.found(f)
+			return clean, ctx.Err()
+		}
+		if row, err = in.getRow(ctx, row.Key.RowKey()); err != nil || row == nil || !strange(row) {
+			return row, err
+		}
+	}
+	in.found(f)
+	return row, nil
+}
+
+// unnamed is a row without the name of its write.
+func unnamed(row *table.Row) *table.Row {
+	var names []string
+	for name := range row.All() {
+		if name != "_op" {
+			names = append(names, name)
+		}
+	}
+	return row.Keep(names...)
+}
+
+// held are the rows that are found by a condition.
+func (in *inspection[T]) held(ctx context.Context, d elsewhere) iter.Seq2[*table.Row, error] {
+	return func(yield func(*table.Row, error) bool) {
+		q := table.Query[table.Row]{Partition: keys.Stored(in.pk, "").Partition(), Where: d.held(), PageSize: in.pageSize()}
+		for e, err := range in.table.Untyped(false).List(ctx, q) {
+			var row *table.Row
+			if err == nil {
+				row, err = &e.Value, in.pace(ctx, 1)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// elsewhere is a definition whose rows are found by a condition.
+type elsewhere interface{ held() table.Cond[table.Row] }
+
+// digest tells contents apart.
+func (v *verifier[T]) digest(row *table.Row) uint64 {
+	if row == nil {
+		return 0
+	}
+	var sum uint64
+	for name, value := range row.All() { // in any order
+		var h maphash.Hash
+		h.SetSeed(v.seed)
+		fmt.Fprintf(&h, "%s %s %v", name, row.Type(name), value)
+		sum += h.Sum64()
+	}
+	return sum
+}
