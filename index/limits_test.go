@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
@@ -203,6 +204,83 @@ func TestContended(t *testing.T) {
 	if _, err := staff.Get(ctx, at(2)); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
 	}
+}
+
+// TestContendedUntilTheEnd: a write whose context ends while it waits for its turn at such a row says neither that its entity exists
+// nor that it does not.
+func TestContendedUntilTheEnd(t *testing.T) {
+	t.Parallel()
+	staff, s := office(t, teams)
+	ctx, cancel := context.WithCancel(context.Background())
+	id := 10
+	b := &before{Service: s, do: func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "$batch") {
+			id++
+			_, err := staff.Insert(context.Background(), &worker{"S", id, "Jones", "", 30, nil})
+			check(err)
+			time.AfterFunc(10*time.Millisecond, cancel)
+		}
+	}}
+	o := &table.Options{}
+	o.Retry.Delay = time.Minute
+	plain, err := table.New(serviceOf(s.ConnectionString(), b), "staff", schema, o)
+	check(err)
+	slow, err := index.Attach(plain, nil, teams)
+	check(err)
+	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
+	if !errors.Is(err, table.ErrContended) || !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrExists) {
+		t.Error(err)
+	}
+}
+
+// TestContendedByKey: verbs that know no ETag read the row and write by what they find, and say that others were faster, not what
+// the last of them has done.
+func TestContendedByKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, write := range map[string]func(staff *table.Table[worker]) error{
+		"Upsert": func(staff *table.Table[worker]) error {
+			_, err := staff.Upsert(ctx, &worker{"S", 1, "Smith", "", 30, nil}, table.ReplaceExisting)
+			return err
+		},
+		"MergeAny":  func(staff *table.Table[worker]) error { return staff.MergeAny(ctx, at(1), last.Set("Smith")) },
+		"DeleteAny": func(staff *table.Table[worker]) error { return staff.DeleteAny(ctx, at(1)) },
+		"Transact": func(staff *table.Table[worker]) error {
+			_, err := table.Transact(ctx, staff.UpsertOp(&worker{"S", 1, "Smith", "", 30, nil}, table.MergeExisting))
+			return err
+		},
+	} {
+		staff, s := office(t, byLast)
+		n := 0
+		_, err := staff.Upsert(ctx, &worker{"S", 1, "Jones", "", 1, nil}, table.ReplaceExisting)
+		check(err)
+		b := &before{Service: s, do: func(r *http.Request) {
+			if strings.Contains(r.URL.Path, "$batch") {
+				n++
+				check(staff.MergeAny(ctx, at(1), age.Set(n)))
+			}
+		}}
+		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byLast)
+		check(err)
+		err = write(slow)
+		if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || n != 8 {
+			t.Error(what, n, err)
+		}
+	}
+}
+
+// TestGetOrInsertTaken: a value that is another's is told at once, and is no rival's insert.
+func TestGetOrInsertTaken(t *testing.T) {
+	t.Parallel()
+	staff, s := office(t, byEmail)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	s.Count()
+	_, _, err := staff.GetOrInsert(context.Background(), &worker{"S", 2, "Jones", "a", 30, nil})
+	var de *table.DerivedError
+	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) {
+		t.Error(err)
+	}
+	expect(t, "requests", s.Count(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
 }
 
 // TestFieldsThatCannotBeCopied: a projection of fields that are in no property of their own is refused, not left out.

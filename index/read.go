@@ -165,8 +165,8 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 
 // Query is [table.Table.List] by the index: the query's Rows are one of the ranges that the index makes ([Index.Value],
 // [Index.Range], …), and all of it if they are unset. Everything else of a query is as it is there: limits, pages, cursors,
-// budgets. Conditions need a full copy, and not Verified. With Pointer or Verified entities are fetched 10 at a time, but one by one where the query
-// has a cursor.
+// budgets, of whose requests are also those for entities. Conditions need a full copy, and not Verified. With Pointer or Verified
+// entities are fetched 10 at a time, and up to 40 before the loop has come to them.
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {
@@ -174,37 +174,6 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 				err = fmt.Errorf("index %s: %w", ix.name, err)
 			}
 			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
-
-func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
-	return func(yield func(*table.Entity[T], error) bool) {
-		limit := q.Limit
-		rows, err := ix.indexRows(ctx, t, q)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		give := func(e *table.Entity[T], err error) bool {
-			if e == nil && err == nil {
-				return true
-			}
-			limit--
-			return yield(e, err) && err == nil && limit != 0
-		}
-		if ix.follows() && q.Cursor == nil {
-			ix.fetch(ctx, t, rows, q.Limit, give)
-			return
-		}
-		for row, err := range rows {
-			var e *table.Entity[T]
-			if err == nil {
-				e, err = ix.entity(ctx, t, row)
-			}
-			if !give(e, err) {
 				return
 			}
 		}
@@ -246,55 +215,6 @@ func within(r, all keys.Range) bool {
 	}
 	n := keys.Compare(to, last)
 	return n < 0 || n == 0 && (lastClosed || !closed)
-}
-
-// ahead is how many entities GetMany reads ahead.
-const ahead = 40
-
-// fetch reads the entities of index rows, several at a time.
-func (ix *Index[T, K]) fetch(ctx context.Context, t *table.Table[T], rows iter.Seq2[*table.Row, error], limit int, give func(*table.Entity[T], error) bool) {
-	batch := 10
-	if limit > 0 {
-		batch = min(batch, limit)
-	}
-	given := 0
-	var ks []keys.Key
-	var under []string
-	flush := func() bool {
-		i := 0
-		for e, err := range t.GetMany(ctx, ks...) {
-			if err == nil {
-				e = ix.having(e, under[i])
-			} else if errors.Is(err, table.ErrNotFound) || foreign(err) {
-				e, err = nil, nil
-			}
-			if e != nil {
-				given++
-			}
-			if i++; !give(e, err) {
-				return false
-			}
-		}
-		if ks, under, batch = nil, nil, ahead; limit > 0 {
-			batch = min(batch, limit-given)
-		}
-		return true
-	}
-	for row, err := range rows {
-		if err != nil {
-			if flush() {
-				give(nil, err)
-			}
-			return
-		}
-		if k, is := row.Primary(); is && k.Err() == nil {
-			ks, under = append(ks, k), append(under, row.Key.RowKey())
-		}
-		if len(ks) == batch && !flush() {
-			return
-		}
-	}
-	flush()
 }
 
 // Keys yields the keys of the entities that a query finds, by the index alone: 1 request for each 1,000, also with Pointer and

@@ -148,13 +148,13 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 		mended, again := w.again(ctx, out)
 		if !again || !mended && round >= w.core.opt.Retry.Rounds {
 			if again {
-				w.contended(out)
+				out = w.contended(out, nil)
 			}
 			return w.giveUp(ctx, out)
 		}
 		if !mended {
-			if w.core.opt.Retry.pause(ctx, round) != nil {
-				return w.giveUp(ctx, out)
+			if err := w.core.opt.Retry.pause(ctx, round); err != nil {
+				return w.giveUp(ctx, w.contended(out, err))
 			}
 			round++
 		}
@@ -166,22 +166,30 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 	}
 }
 
-// contended says of a row that entities share that others were always faster: not that it exists, or is not there, which callers
-// would take for the entity.
-func (w *write) contended(out outcome) {
-	var de *DerivedError
+// contended says of a row that entities share, and of one that a verb does not know, that others were always faster, until the
+// context ended where it has: not that it exists, or is not there, or has changed, for that is not what the caller has asked.
+func (w *write) contended(out outcome, ended error) outcome {
 	var re *azcore.ResponseError
-	if out.failed < 0 || !errors.As(out.err, &de) {
-		return
+	if out.failed < 0 || !errors.As(out.err, &re) {
+		return out
 	}
-	if d := w.steps[out.failed].derived; d == nil || !d.shared || d.taken != nil {
-		return
+	cause := error(re)
+	if ended != nil {
+		cause = errors.Join(ended, re)
 	}
-	cause := error(ErrChanged)
-	if errors.As(de.Err, &re) {
-		cause = re
+	contended := &condition{ErrContended, cause}
+	var de *DerivedError
+	var be *BatchError
+	switch step := w.steps[out.failed]; {
+	case step.derived == nil && !step.rival, step.derived != nil && (!step.derived.shared || step.derived.taken != nil):
+	case errors.As(out.err, &de):
+		de.Err = contended
+	case errors.As(out.err, &be):
+		be.Err = contended
+	default:
+		out.err = contended
 	}
-	de.Err = &condition{ErrContended, cause}
+	return out
 }
 
 // rename begins anew: what was sent so far will never be done.

@@ -34,6 +34,16 @@ type Cursor struct {
 // list.
 func NewCursor(token string) *Cursor { return &Cursor{token: token} }
 
+// Copy is a cursor at the same place, which does not move with this one.
+func (c *Cursor) Copy() *Cursor {
+	at := *c
+	if c.at != nil {
+		place := *c.at
+		at.at = &place
+	}
+	return &at
+}
+
 // Done tells whether the list has come to its end.
 func (c *Cursor) Done() bool { return c.at != nil && c.at.done }
 

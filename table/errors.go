@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -21,9 +22,9 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
 	ErrChanged = errors.New("the row has changed since it was read")
-	// ErrContended: others have changed a row that entities share, such as a list or a sum, in each of Retry.Rounds rounds. Nothing
-	// was written, and the write may be tried again later.
-	ErrContended = errors.New("a row that entities share was changed by others in every round")
+	// ErrContended: others have changed a row that entities share, such as a list or a sum, or that a verb without an ETag had to read,
+	// in each of Retry.Rounds rounds, or until the context ended. Nothing was written, and the write may be tried again later.
+	ErrContended = errors.New("others were faster in every round")
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = errors.New("no such table")
 	// ErrUnknownOutcome: the replies to a write were lost, and what the row says since does not tell what has become of it. It
@@ -105,6 +106,12 @@ func (c *condition) Error() string {
 	switch c.is {
 	case ErrUnknownOutcome, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag:
 		return c.is.Error() + " (" + brief(c.cause) + ")"
+	case ErrContended:
+		for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(c.cause, ended) {
+				return c.is.Error() + " (" + ended.Error() + ")"
+			}
+		}
 	}
 	return c.is.Error()
 }
@@ -112,14 +119,8 @@ func (c *condition) Error() string {
 // brief is an error's text, but for the service's error, whose own text prints the whole reply.
 func brief(err error) string {
 	var re *azcore.ResponseError
-	switch e := err.(type) {
-	case *condition:
-		switch e.is {
-		case ErrNotFound, ErrExists, ErrChanged, ErrTableNotFound: // whose text says less than the service's answer
-		default:
-			return e.Error()
-		}
-	case *UnknownError, *DerivedError, foreign:
+	switch err.(type) {
+	case *condition, *UnknownError, *DerivedError, foreign:
 		return err.Error()
 	}
 	if _, is := err.(*BatchError); !is && errors.As(err, &re) {

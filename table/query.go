@@ -51,14 +51,14 @@ type Query[T any] struct {
 
 // Budget bounds what one list may cost. Zero is no bound.
 type Budget struct {
-	Requests int           // pages asked for
+	Requests int           // pages asked for, and of a query by an index entities
 	Rows     int           // rows that come, those of other types included
 	Time     time.Duration // from the beginning, with the time that the caller takes between entities
 }
 
 // Stats is what a list has cost so far.
 type Stats struct {
-	Requests int // pages, each of which is a request, not counting repeated tries
+	Requests int // pages, and of a query by an index entities, each of which is a request, not counting repeated tries
 	Rows     int // rows that came with them
 	Foreign  int // rows of other types among them, which were skipped
 }

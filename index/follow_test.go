@@ -1,0 +1,142 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// failing is a service that does not answer when one row is read by its key.
+type failing struct {
+	*storagetest.Service
+	row string
+}
+
+func (f *failing) Do(r *http.Request) (*http.Response, error) {
+	if f.row != "" && r.Method == http.MethodGet && strings.Contains(r.URL.Path, f.row) {
+		return nil, gone{errors.New("nobody is there")}
+	}
+	return f.Service.Do(r)
+}
+
+// gone is an error after which the SDK does not try again.
+type gone struct{ error }
+
+func (gone) NonRetriable() {}
+
+// TestCursorOfPointers: a list by pointers can be left by a break, by its limit, by an error and by the end of its context, and is taken
+// up behind the last entity that it has yielded, whatever was read ahead.
+func TestCursorOfPointers(t *testing.T) {
+	t.Parallel()
+	var want []int
+	old, s := office(t, byLast, byAge)
+	for i := range 30 {
+		hire(t, old, s, worker{"S", i, "Cao", "", 1, nil})
+		want = append(want, i)
+	}
+	// Its rows are pointers, so that look-ups read the entities, one by one.
+	pointers := index.New("last", keys.Tuple1(keys.Ordered()), name, &index.Options[worker]{Pointer: true})
+	projections := index.New("last", keys.Tuple1(keys.Ordered()), name, &index.Options[worker]{Only: []table.AnyField[worker]{age, last}})
+	for what, ix := range map[string]*index.Index[worker, string]{"pointers": pointers, "projections to be": projections} {
+		for how, o := range map[string]struct {
+			limit, after int
+			fail, cancel bool
+		}{
+			"break": {after: 7}, "break at once": {after: 1}, "limit": {limit: 3}, "error": {fail: true}, "context": {after: 12, cancel: true},
+		} {
+			f := &failing{Service: s}
+			staff, err := index.Attach(openAs(s.ConnectionString(), f, schema), nil, ix)
+			check(err)
+			token, got, rounds := "", []int(nil), 0
+			for over := false; !over && rounds < 100; rounds++ {
+				ctx, cancel := context.WithCancel(context.Background())
+				if f.row = ""; o.fail && rounds%2 == 0 {
+					f.row = at(rounds).RowKey()
+				}
+				c := table.NewCursor(token)
+				n := 0
+				for e, err := range ix.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: o.limit, Cursor: c}) {
+					if err != nil {
+						if !o.fail && !o.cancel {
+							t.Error(err)
+						}
+						break
+					}
+					got = append(got, e.Value.ID)
+					if n++; n == o.after {
+						if !o.cancel {
+							break
+						}
+						cancel()
+					}
+				}
+				cancel()
+				token, over = c.Token(), c.Done()
+			}
+			expect(t, what+", "+how, got, want)
+		}
+	}
+}
+
+// crowd is a service that answers no reads of single rows until ten of them wait.
+type crowd struct {
+	*storagetest.Service
+	n   atomic.Int32
+	ten chan bool
+}
+
+func (c *crowd) Do(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "RowKey=") {
+		if c.n.Add(1) == 10 {
+			close(c.ten)
+		}
+		select {
+		case <-c.ten:
+		case <-time.After(10 * time.Second):
+			return nil, errors.New("nobody else has come")
+		}
+	}
+	return c.Service.Do(r)
+}
+
+// TestPagesOfPointers: a page takes the requests of a list, and several at a time.
+func TestPagesOfPointers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, byLast)
+	for i := range 50 {
+		hire(t, staff, s, worker{"S", i, "Cao", "", 1, nil})
+	}
+	s.Count()
+	slow, err := index.Attach(openAs(s.ConnectionString(), &crowd{Service: s, ten: make(chan bool)}, schema), nil, byLast)
+	check(err)
+	c := table.NewCursor("")
+	var stats table.Stats
+	page := table.Query[worker]{Partition: sales, Rows: byLast.Value("Cao"), Cursor: c, Limit: 20, Stats: &stats}
+	expect(t, "entities", len(ids(t, byLast.Query(ctx, slow, page))), 20)
+	expect(t, "requests", s.Count(), "20 get, 1 query")
+	expect(t, "stats", stats, table.Stats{Requests: 21, Rows: 20})
+	page.Cursor, page.Limit, page.Budget = table.NewCursor(c.Token()), 0, table.Budget{Requests: 11}
+	var got []int
+	for e, err := range byLast.Query(ctx, staff, page) {
+		if err != nil {
+			if !errors.Is(err, table.ErrBudget) {
+				t.Error(err)
+			}
+			break
+		}
+		got = append(got, e.Value.ID)
+	}
+	expect(t, "requests", s.Count(), "10 get, 1 query")
+	page.Cursor, page.Budget = table.NewCursor(page.Cursor.Token()), table.Budget{Time: time.Hour}
+	expect(t, "all", len(got)+len(ids(t, byLast.Query(ctx, staff, page))), 30)
+}
