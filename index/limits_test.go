@@ -306,3 +306,51 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		t.Error("a name that is too long for the second part of a list")
 	}
 }
+
+// TestBulkPacks: transactions are as large as they may be with the rows that come and go, not with those that might.
+func TestBulkPacks(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tags := index.NewMulti("tags", keys.Tuple1(keys.Text()), 10, func(w *worker) []string { return w.Tags }, nil)
+	const n = 500
+	for what, c := range map[string]struct {
+		definitions []index.Definition[worker]
+		tags        func(i int) []string
+		insert      string
+		upsert      string // of the same again, with another name
+		remove      string
+	}{
+		"one tag":     {[]index.Definition[worker]{tags}, func(int) []string { return []string{"a"} }, "10 transaction", "500 get, 10 transaction", "1 query, 10 transaction"},
+		"many tags":   {[]index.Definition[worker]{tags}, func(int) []string { return strings.Split("abcdefghij", "") }, "56 transaction", "500 get, 56 transaction", "1 query, 56 transaction"},
+		"some tags":   {[]index.Definition[worker]{tags}, func(i int) []string { return strings.Split("abcdefghij", "")[:i%5] }, "16 transaction", "500 get, 16 transaction", "1 query, 16 transaction"},
+		"two indexes": {[]index.Definition[worker]{byEmail, byLast}, func(int) []string { return nil }, "16 transaction", "500 get, 20 transaction", "1 query, 16 transaction"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			staff, s := office(t, c.definitions...)
+			one := func(i int, last string) *worker { return &worker{"S", i, last, fmt.Sprint("e", i), 30, c.tags(i)} }
+			for _, step := range []struct{ what, want string }{{"insert", c.insert}, {"upsert", c.upsert}} {
+				r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+					for i := range n {
+						op := staff.InsertOp(one(i, "Jones"))
+						if step.what == "upsert" {
+							op = staff.UpsertOp(one(i, "Cao"), table.ReplaceExisting)
+						}
+						if !yield(op, nil) {
+							return
+						}
+					}
+				}, nil)
+				if err != nil || r.Done != n {
+					t.Fatal(step.what, r, err)
+				}
+				expect(t, step.what, s.Count(), step.want)
+			}
+			r, err := staff.DeleteQuery(ctx, table.Query[worker]{Partition: sales}, nil)
+			if err != nil || r.Done != n || len(s.Rows("staff")) > 0 {
+				t.Error(r, err, len(s.Rows("staff")))
+			}
+			expect(t, "remove", s.Count(), c.remove)
+		})
+	}
+}

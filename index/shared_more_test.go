@@ -203,7 +203,7 @@ func TestSummaryScans(t *testing.T) {
 	if err != nil || r.Done != 50 {
 		t.Fatal(r, err)
 	}
-	expect(t, "all of one age", s.Count(), "2 get, 1 query, 2 transaction")
+	expect(t, "all of one age", s.Count(), "1 get, 1 query, 1 transaction")
 }
 
 // TestFullListLets: who leaves a list that is too long may; the errors of targets and lists are their own.

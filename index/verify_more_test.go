@@ -210,7 +210,7 @@ func TestVerifyLists(t *testing.T) {
 	if !r.Sound() || r.Repaired != 300 {
 		t.Error(r)
 	}
-	expect(t, "requests", s.Count(), "910 get, 2 query, 10 transaction") // 3 for each to be sure, and the list for each transaction
+	expect(t, "requests", s.Count(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(err)
 	expect(t, "members", len(k), 300)

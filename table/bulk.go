@@ -19,9 +19,9 @@ type BulkOptions struct {
 	// know, which defaults to 32 MiB.
 	Window, WindowBytes int
 
-	// Skip is asked about each operation that is refused, by a check or by the service, with its index in the stream: true
-	// drops it and goes on, false ends the work. By default the first refusal ends it. It is called by Bulk's goroutine, as is
-	// Progress, and only while the stream is not being asked: a stream must not wait for them.
+	// Skip is asked about each operation that is refused, by a check or by the service, with its index in the stream and a
+	// *BulkError, which also has its key: true drops it and goes on, false ends the work. By default the first refusal ends it. It
+	// is called by Bulk's goroutine, as is Progress, and only while the stream is not being asked: a stream must not wait for them.
 	Skip func(index int, err error) bool
 
 	// Progress is called after each transaction.
@@ -56,8 +56,8 @@ func (e *BulkError) Error() string {
 func (e *BulkError) Unwrap() error { return e.Err }
 
 // Bulk carries out a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as
-// large as they may be: 100 operations, with those of maintainers and the intent, or 4 MiB, to the byte on clients made with
-// [ClientOptions]. Operations of one partition are
+// large as they may be: 100 operations, with those that maintainers add and the intent, or 4 MiB, to the byte on clients made with
+// [ClientOptions]. How many rows maintainers add is seen when they are asked; not what they might. Operations of one partition are
 // carried out in their order, a transaction at a time; several partitions at once. Not the stream as a whole is all or nothing,
 // but each transaction.
 //
@@ -76,9 +76,11 @@ func (e *BulkError) Unwrap() error { return e.Err }
 // otherwise: what is under way is finished, nothing more is begun. Upserts and deletes can be repeated: after an error, the
 // stream may be taken up at BulkResult.Unconfirmed.
 //
-// Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition where there are no maintainers and no intents;
-// 1 more for each operation that is refused, or finds nothing to delete; but not more than 3 for all of a transaction that find
-// nothing: 2 that fail, and 1 query for what is there.
+// Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition where there are no maintainers and no intents, and
+// ⌈2N / 100⌉ where each adds a row; with maintainers 1 for each row that must be read, as of the single verbs. For each operation that
+// is refused, or finds nothing to delete, 1 more, and 1 for what a transaction that is planned again must read; where a row exists, or
+// a value is taken, 1 more to see that this was not its own work, or whose it is. But not more than 3 for all of a transaction that
+// find nothing to delete, and 5 for all that insert rows which exist: 2 that fail, and 1 query for what is there.
 //
 // Errors: *BulkError with the errors of [Transact] and of the single verbs in it; the stream's own. The result is right in any
 // case.

@@ -224,3 +224,39 @@ func TestBulkExits(t *testing.T) {
 		t.Error(r, err)
 	}
 }
+
+// TestBulkAgain: a stream of inserts that was done before costs no request for each of them, and Skip is told of every one.
+func TestBulkAgain(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *interposed){
+		"bare": func(t *testing.T) (*table.Table[resident], *interposed) {
+			_, s := town(t, nil)
+			return peopleOf(s.ConnectionString(), s, nil), s
+		},
+		"maintained": func(t *testing.T) (*table.Table[resident], *interposed) { return town(t, nil) },
+	} {
+		people, s := people(t)
+		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
+		_, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
+		check(err)
+		s.Count()
+		var skipped []int
+		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {
+			var be *table.BulkError
+			if !errors.Is(err, table.ErrExists) || !errors.As(err, &be) || be.Index != i || be.Key.PartitionKey() != "S" {
+				t.Errorf("%s: %d: %v", what, i, err)
+			}
+			skipped = append(skipped, i)
+			return true
+		}})
+		if err != nil || r.Done != 90 || r.Skipped != 90 || len(skipped) != 90 || len(s.Rows("people")) < 180 {
+			t.Error(what, r, err)
+		}
+		counts := s.Count()
+		t.Log(what, counts)
+		if strings.Contains(counts, "90") {
+			t.Error(what, counts)
+		}
+	}
+}

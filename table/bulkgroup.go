@@ -22,14 +22,6 @@ func (i bulkOp) size() int { return len(i.op.body) + len(i.op.old) }
 
 var errNoTable = &ValueError{Field: "Op", Reason: "was made by no method of a table"}
 
-// rows is how many operations of a transaction it takes at most.
-func (i bulkOp) rows() int {
-	if i.op.maintain == nil {
-		return 1
-	}
-	return 1 + i.op.core.derived
-}
-
 // groupKey is a partition of a table.
 type groupKey struct {
 	table     int
@@ -44,10 +36,11 @@ type group struct {
 	place *fifo.Element // among those that wait to be sent
 	ready bool          // it is among those whose next transaction will not grow
 
-	// The next transaction: the first n of the queue.
+	// The next transaction: the first n of the queue, or as many of them as go into one with what their maintainers add, which is
+	// known when it is planned.
 	n     int
 	rows  map[string]bool
-	count int // operations, those of maintainers and the intent included
+	count int // operations, the intent included
 	bytes int
 	full  bool
 }
@@ -106,12 +99,12 @@ func (g *group) grow() {
 			}
 		}
 		size, rk := i.sent(), i.op.key.RowKey()
-		if g.n > 0 && (g.count+i.rows() > maxOperations || g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.queue[0])) {
+		if g.n > 0 && (g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.queue[0])) {
 			g.full = true
 			return
 		}
 		g.rows[rk] = true
-		g.count += i.rows()
+		g.count++
 		g.bytes += size
 		g.full = g.count >= maxOperations
 	}

@@ -48,12 +48,13 @@ func (b *bulk) take(r report) {
 	b.result.Missing += r.missing
 	b.result.Done += len(r.settled) - r.missing
 	if r.refused != nil {
-		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, r.err)
+		err := &BulkError{Index: r.refused.index, Key: readable(r.refused.op.key), Err: r.err}
+		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, err)
 		if on {
 			b.settle(*r.refused)
 			b.result.Skipped++
 		} else {
-			b.fail(&BulkError{Index: r.refused.index, Key: readable(r.refused.op.key), Err: r.err})
+			b.fail(err)
 		}
 		if r.answer != nil {
 			r.answer <- on
@@ -94,6 +95,7 @@ type bulkSender struct {
 	reports chan<- report
 	over    <-chan struct{} // nobody takes reports any more
 	missing bool            // a delete has found nothing
+	exists  bool            // an insert has found a row
 	left    []bulkOp        // what was too much for the transaction, and has not been sent
 }
 
@@ -156,24 +158,26 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			continue
 		}
 		c := ops[0].core
-		_, err := c.commit(s.ctx, "Bulk", keys.Key{}, ops, true)
+		taken, _, err := c.commitSome(s.ctx, "Bulk", ops)
 		failed, large := blamed(err)
 		switch {
 		case err == nil:
-			s.report(report{settled: batch})
+			s.report(report{settled: batch[:taken:taken]})
+			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
 			return nil
 		case failed != nil:
 			if batch, err = s.without(batch, failed); err != nil {
 				return err
 			}
 		case large != nil && len(batch) > 1:
-			fits := fitting(batch, large.Got-large.Max)
+			fits := fitting(batch[:taken], large.Got-large.Max)
 			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
 		case large != nil:
 			return s.refused(batch[0], large)
 		case unknown(err) && deletes && s.ctx.Err() == nil && round < c.opt.Retry.Rounds:
 			round++ // what is gone is gone, whoever has deleted it: most likely this
-			batch = s.there(batch, 0)
+			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
+			batch = s.there(batch[:taken:taken], 0)
 			for _, item := range batch {
 				if item.op.certain != nil {
 					item.op.certain() // the row is there, and goes by its ETag
@@ -225,6 +229,13 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 	}
 	own := item.op.kind == aztables.TransactionTypeDelete && !errors.As(failed.Err, &derived)
 	switch {
+	case item.op.kind == aztables.TransactionTypeAdd && errors.Is(failed.Err, ErrExists) && !errors.As(failed.Err, &derived):
+		err := s.refused(item, failed.Err)
+		if err == nil && s.exists {
+			rest, err = s.alike(rest, failed.Err)
+		}
+		s.exists = true
+		return rest, err
 	case own && errors.Is(failed.Err, ErrNotFound):
 		s.report(report{settled: []bulkOp{item}, missing: 1})
 		if s.missing {
@@ -249,9 +260,40 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 // there is a batch without the deletes whose rows are not there, as far as one page tells. They are settled, and as many for
 // each as missing says counted as missing. 1 request.
 func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
+	there, known := s.rows(batch, aztables.TransactionTypeDelete, missing > 0)
+	var gone []bulkOp
+	for _, i := range batch {
+		if rk := i.op.key.RowKey(); i.op.kind == aztables.TransactionTypeDelete && known(rk) && !there[rk] {
+			gone = append(gone, i)
+		} else {
+			left = append(left, i)
+		}
+	}
+	if len(gone) > 0 {
+		s.report(report{settled: gone, missing: missing * len(gone)})
+	}
+	return left
+}
+
+// alike is a batch without the inserts whose rows are there, as far as one page tells. They are refused as another was. 1 request.
+func (s *bulkSender) alike(batch []bulkOp, refusal error) (left []bulkOp, err error) {
+	there, _ := s.rows(batch, aztables.TransactionTypeAdd, true)
+	for _, i := range batch {
+		if i.op.kind != aztables.TransactionTypeAdd || !there[i.op.key.RowKey()] {
+			left = append(left, i)
+		} else if err := s.refused(i, refusal); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// rows are the rows that are there of those that operations of a kind in a batch are about. Of which of them that is known, known
+// says: of none where they cannot be read, or where it is not worth a query, because there are but few. 1 request.
+func (s *bulkSender) rows(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
 	var from, to keys.Key
 	for _, i := range batch {
-		if k := i.op.key; i.op.kind == aztables.TransactionTypeDelete {
+		if k := i.op.key; i.op.kind == kind {
 			if from == (keys.Key{}) || keys.Compare(k.RowKey(), from.RowKey()) < 0 {
 				from = k
 			}
@@ -260,31 +302,23 @@ func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
 			}
 		}
 	}
-	if from == (keys.Key{}) || from == to && missing > 0 {
-		return batch // not worth a query
+	nothing := func(string) bool { return false }
+	if from == (keys.Key{}) || from == to && few {
+		return nil, nothing
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
 	p := batch[0].op.core.rows(filter, edm.RowKey)
 	body, err := p.page(s.ctx, maxPage)
 	if err != nil {
-		return batch // they will tell themselves
+		return nil, nothing // they will tell themselves
 	}
-	rows, last := map[string]bool{}, ""
-	if err := edm.NewReader(body).Page(func(e edm.Entity) bool { last = e.RowKey; rows[last] = true; return true }); err != nil {
-		return batch
+	last := ""
+	there = map[string]bool{}
+	if err := edm.NewReader(body).Page(func(e edm.Entity) bool { last = e.RowKey; there[last] = true; return true }); err != nil {
+		return nil, nothing
 	}
-	var gone []bulkOp
-	for _, i := range batch {
-		rk := i.op.key.RowKey()
-		if i.op.kind != aztables.TransactionTypeDelete || rows[rk] || p.more() && keys.Compare(rk, last) > 0 {
-			left = append(left, i)
-		} else {
-			gone = append(gone, i)
-		}
-	}
-	s.report(report{settled: gone, missing: missing * len(gone)})
-	return left
+	return there, func(rk string) bool { return !p.more() || keys.Compare(rk, last) <= 0 }
 }
 
 // deletes are the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must whoever tells

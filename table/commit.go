@@ -21,13 +21,24 @@ import (
 // a refusal which a new plan may avoid, since a rival was faster at a row that the plan itself has read, or since a derived row
 // was not as it should have been, it is planned again.
 func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, together bool) (etags []azcore.ETag, err error) {
+	return c.carryOut(ctx, verb, k, &write{core: c, ops: ops, together: together})
+}
+
+// commitSome is commit for the first of the operations, as many as go into one transaction with what their maintainers derive, and
+// says how many these are.
+func (c *core) commitSome(ctx context.Context, verb string, ops []Op) (n int, etags []azcore.ETag, err error) {
+	w := &write{core: c, ops: ops, together: true, some: true}
+	etags, err = c.carryOut(ctx, verb, keys.Key{}, w)
+	return len(w.ops), etags, err
+}
+
+func (c *core) carryOut(ctx context.Context, verb string, k keys.Key, w *write) (etags []azcore.ETag, err error) {
 	ctx, end := c.span(ctx, verb)
 	defer func() { end(err) }()
 	if err := ctx.Err(); err != nil {
 		return nil, c.opError(verb, k, err) // nothing was sent, so nothing is unknown
 	}
-	w := &write{core: c, ops: ops, together: together}
-	for _, op := range ops {
+	for _, op := range w.ops {
 		if w.exact = w.exact || op.core.exact; op.core.outbox != nil {
 			w.core, w.outbox = op.core, op.core.outbox // its options are those that With has seen
 		}
@@ -41,7 +52,7 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 		w.settle(etags)
 		return etags, nil
 	}
-	for _, op := range ops {
+	for _, op := range w.ops {
 		if unknown(err) && op.doubt != nil {
 			op.doubt()
 		}
@@ -54,6 +65,7 @@ type write struct {
 	core     *core
 	ops      []Op // the caller's, as they were made
 	together bool // the caller asked for a transaction
+	some     bool // of the first of them, as many as it holds
 	outbox   Outbox
 	exact    bool
 	settles  *settlement
@@ -262,6 +274,7 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 	if err != nil {
 		return failed, err
 	}
+	w.some = false // another plan is of the same operations, for this one may be done
 	if w.settles != nil {
 		return w.planSettling(effects)
 	}
@@ -297,35 +310,6 @@ func (w *write) ready() error {
 		}
 	}
 	return nil
-}
-
-// derive adds the steps that the maintainers derive.
-func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err error) {
-	if w.derived = slices.ContainsFunc(w.steps, func(op Op) bool { return op.maintain != nil }); !w.derived {
-		return nil, -1, nil
-	}
-	if w.found == nil {
-		w.found, w.seen = map[string]found{}, map[string]azcore.ETag{}
-	}
-	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, planned: map[string][]byte{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, blamed: -1}
-	for _, op := range w.steps {
-		p.own[op.key.RowKey()] = true
-	}
-	for i := range w.steps {
-		if maintain := w.steps[i].maintain; maintain != nil {
-			if err := maintain(ctx, p, &w.steps[i]); p.unread != nil {
-				return nil, -1, p.unread
-			} else if err != nil {
-				if p.blamed >= 0 {
-					i = p.blamed
-				}
-				return nil, i, err
-			}
-		}
-	}
-	derived, failed, err := p.steps()
-	w.steps = append(w.steps, derived...)
-	return p.effects, failed, err
 }
 
 // again tells whether another plan may succeed where this one was refused. mended tells that it was for a derived row that was

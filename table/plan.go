@@ -30,6 +30,7 @@ type Plan struct {
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
+	reads   int   // requests that it has taken
 	blamed  int   // the operation to be refused where it is another than the one whose turn it is, else -1
 	unread  error // a row could not be read, which is no fault of any operation
 
@@ -185,6 +186,7 @@ func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
 
 // find reads a row for the plan.
 func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
+	p.reads++
 	f, err := p.core.find(ctx, k)
 	if err != nil {
 		p.unread = err
@@ -268,21 +270,33 @@ func (p *Plan) deletes(row *Row) bool {
 	return isCopy && planned && left == nil
 }
 
+// exists tells whether a derived row is there before the transaction, and of which version.
+func (p *Plan) exists(d *derivedRow) (exists bool, match azcore.ETag) {
+	if d.read == nil {
+		return d.held, azcore.ETagAny
+	}
+	// A unique value that nobody here gives up is inserted, whatever was there when it was read.
+	if exists = d.read.row != nil && (d.held || d.taken == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
+		return true, d.read.row.ETag
+	}
+	return false, azcore.ETagAny
+}
+
+// writes tells whether a derived row takes an operation.
+func (p *Plan) writes(d *derivedRow) bool {
+	exists, _ := p.exists(d)
+	return d.wrote && (exists || d.after != nil)
+}
+
 // steps are the operations that make the derived rows what they are to be. failed is the caller's operation that has the one
 // which cannot be.
 func (p *Plan) steps() (ops []Op, failed int, err error) {
 	for _, rk := range p.order {
 		d := p.rows[rk]
-		exists, match := d.held, azcore.ETagAny
-		if d.read != nil {
-			// A unique value that nobody here gives up is inserted, whatever was there when it was read.
-			if exists = d.read.row != nil && (d.held || d.taken == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
-				match = d.read.row.ETag
-			}
-		}
+		exists, match := p.exists(d)
 		op := Op{core: p.core, key: d.key, match: match, caller: d.op, derived: d}
 		switch {
-		case !d.wrote || !exists && d.after == nil:
+		case !p.writes(d):
 			continue
 		case exists && d.after == nil:
 			op.kind = aztables.TransactionTypeDelete
