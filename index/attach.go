@@ -42,6 +42,14 @@ func (e *DefinitionError) Error() string {
 // Unwrap returns Err.
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
+// about says of which definition an error is, unless that says so itself.
+func about(definition string, err error) error {
+	if de, is := err.(*DefinitionError); is && de.Definition == definition {
+		return err
+	}
+	return fmt.Errorf("index %s: %w", definition, err)
+}
+
 // absent tells whether a definition is nil, or a nil pointer.
 func absent(d any) bool {
 	v := reflect.ValueOf(d)
@@ -54,7 +62,8 @@ func absent(d any) bool {
 //
 // Errors: *DefinitionError for what is wrong with a definition: its name, its layout, rows that would lie among those of the
 // table or of another definition, more rows for one write than a transaction holds, a projection that lacks a field of the key, a
-// key function that is not pure or that panics, as far as entities that are made up show it; and those of [table.Table.With].
+// key function that is not pure, as far as entities that are made up show it; and those of [table.Table.With]. A key function that
+// panics is an error of the write whose entity it panics at.
 func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Definition[T]) (*table.Table[T], error) {
 	if t == nil {
 		return nil, errors.New("index: Attach: the table is nil")

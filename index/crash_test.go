@@ -135,7 +135,8 @@ func verbs() map[string]func(context.Context, *table.Table[worker]) error {
 		"DeleteAny": func(ctx context.Context, staff *table.Table[worker]) error { return staff.DeleteAny(ctx, at(1)) },
 		"Replace by a copy": func(ctx context.Context, staff *table.Table[worker]) error {
 			e, err := byEmail.Get(ctx, staff, sales, "A")
-			if errors.Is(err, table.ErrNotFound) {
+			var de *index.DefinitionError
+			if errors.Is(err, table.ErrNotFound) || errors.As(err, &de) {
 				return staff.MergeAny(ctx, at(1), last.Set("Smith")) // of kinds without this index
 			} else if err != nil {
 				return err

@@ -238,11 +238,11 @@ func (l *Lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 }
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order; none where nobody has it. 1 request.
-// Errors: ErrWriteOnly; *keys.KeyError; those of table.Table.GetRow.
+// Errors: ErrWriteOnly; *keys.KeyError; *DefinitionError for a handle that it is not attached to; those of table.Table.GetRow.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {
-		return nil, fmt.Errorf("index %s: %w", l.ix.name, err)
+		return nil, about(l.ix.name, err)
 	}
 	return all, nil
 }
@@ -274,7 +274,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 // table.Table.Get.
 func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
-		fail := func(err error) { yield(nil, fmt.Errorf("index %s: %w", l.ix.name, err)) }
+		fail := func(err error) { yield(nil, about(l.ix.name, err)) }
 		all, list, err := l.keys(ctx, t, partition, k)
 		if err != nil {
 			fail(err)

@@ -201,3 +201,36 @@ func TestOnePartition(t *testing.T) {
 	check(errors.Join(err1, err2, err3))
 	expect(t, "found", fmt.Sprint(e.Value.ID, all, g.Count), fmt.Sprint(1, []keys.Key{e.Key}, 1))
 }
+
+// TestNotAttached: a look-up by a definition that the handle does not keep is refused, for its answer would be that there is nothing.
+func TestNotAttached(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, byTag)
+	for what, look := range map[string]func() error{
+		"Get": func() error { _, err := byEmail.Get(ctx, staff, sales, "a"); return err },
+		"List": func() (err error) {
+			for _, err = range byLast.List(ctx, staff, sales, "a") {
+			}
+			return err
+		},
+		"Keys": func() (err error) {
+			for _, err = range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
+			}
+			return err
+		},
+		"Lists.Keys":  func() error { _, err := teams.Keys(ctx, staff, sales, "a"); return err },
+		"Summary.Get": func() error { _, err := ages.Get(ctx, staff, sales, "a"); return err },
+		"Summary.All": func() (err error) {
+			for _, err = range ages.All(ctx, staff, sales) {
+			}
+			return err
+		},
+	} {
+		var de *index.DefinitionError
+		if err := look(); !errors.As(err, &de) || de.Field != "table" || strings.Count(err.Error(), "index ") != 1 {
+			t.Error(what, err)
+		}
+	}
+	expect(t, "requests", s.Count(), "none")
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -17,11 +18,11 @@ import (
 // 1 request; 2 for a pointer and where Verified is set, and 1 more to be sure that nobody has the value where the row is wrong. Where
 // several have the value of an index that is not unique, up to 2 of them are read. Errors: table.ErrNotFound; ErrSeveral where an index
 // that is not unique holds several; table.ErrChanged where a unique value went from one entity to another each time that it was looked
-// up, 8 times; ErrWriteOnly; *keys.KeyError; *DefinitionError; those of table.Table.Get.
+// up, 8 times; ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that it is not attached to; those of table.Table.Get.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	e, err := ix.get(ctx, t, partition, k)
 	if err != nil {
-		return nil, fmt.Errorf("index %s: %w", ix.name, err)
+		return nil, about(ix.name, err)
 	}
 	return e, nil
 }
@@ -89,8 +90,14 @@ func (ix *Index[T, K]) readable(t *table.Table[T]) error {
 		return ix.fault
 	case ix.opt.WriteOnly:
 		return ErrWriteOnly
+	case !slices.ContainsFunc(t.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == ix.name }):
+		return notKept(ix.name) // nobody could tell whether it has no rows, or was forgotten
 	}
 	return nil
+}
+
+func notKept(definition string) error {
+	return &DefinitionError{Definition: definition, Field: "table", Reason: "does not keep it: use the handle that Attach has returned, and the same definition"}
 }
 
 // entity is what an index row stands for, nil if its entity does not have the row's value.
@@ -171,7 +178,7 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {
 			if err != nil {
-				err = fmt.Errorf("index %s: %w", ix.name, err)
+				err = about(ix.name, err)
 			}
 			if !yield(e, err) {
 				return
@@ -224,12 +231,12 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 		limit := q.Limit
 		rows, err := ix.indexRows(ctx, t, q)
 		if err != nil {
-			yield(keys.Key{}, fmt.Errorf("index %s: %w", ix.name, err))
+			yield(keys.Key{}, about(ix.name, err))
 			return
 		}
 		for row, err := range rows {
 			if err != nil {
-				yield(keys.Key{}, fmt.Errorf("index %s: %w", ix.name, err))
+				yield(keys.Key{}, about(ix.name, err))
 				return
 			}
 			if k, is := row.Primary(); is {

@@ -107,9 +107,9 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 func (s *Summary[T, K]) Name() string { return s.ix.name }
 
 // Get returns the summary of the entities that have the value k in a partition: of none, where nobody has it. 1 request. Errors:
-// ErrWriteOnly; *keys.KeyError; those of table.Table.GetRow.
+// ErrWriteOnly; *keys.KeyError; *DefinitionError for a handle that it is not attached to; those of table.Table.GetRow.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
-	fail := func(err error) (*Group[K], error) { return nil, fmt.Errorf("index %s: %w", s.ix.name, err) }
+	fail := func(err error) (*Group[K], error) { return nil, about(s.ix.name, err) }
 	if err := s.ix.readable(t); err != nil {
 		return fail(err)
 	}
@@ -130,7 +130,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 // table.Table.List, and a *keys.KeyError where the layout's values cannot be read back.
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
-		fail := func(err error) { yield(nil, fmt.Errorf("index %s: %w", s.ix.name, err)) }
+		fail := func(err error) { yield(nil, about(s.ix.name, err)) }
 		if err := s.ix.readable(t); err != nil {
 			fail(err)
 			return

@@ -153,7 +153,7 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 			i = slices.IndexFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool { is, ok := m.(maintainer[T]); return ok && is.is(d) })
 		}
 		if i < 0 {
-			return &DefinitionError{Definition: nameOf(d), Field: "table", Reason: "does not keep it: use the handle that Attach has returned, and the same definition"}
+			return notKept(nameOf(d))
 		}
 		if m := v.table.Maintainers()[i].(maintainer[T]); !slices.ContainsFunc(v.defs, func(d maintainer[T]) bool { return d.Name() == m.Name() }) {
 			v.defs = append(v.defs, m)

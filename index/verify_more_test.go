@@ -279,7 +279,9 @@ func TestHandedOver(t *testing.T) {
 				check(err)
 			}
 		}
-		e, err := ix.Get(ctx, openAs(s.ConnectionString(), b, schema), sales, "a")
+		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, ix)
+		check(err)
+		e, err := ix.Get(ctx, slow, sales, "a")
 		if err != nil || e.Value.Email != "a" || !once {
 			t.Error(e, err)
 		}
