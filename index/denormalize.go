@@ -188,7 +188,7 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 		case err != nil:
 			return err
 		case theirs != nil && slices.Contains(theirs.Remembered(m.name), target):
-			return fmt.Errorf("%w: %v holds the details of %v", ErrTaken, k, keys.Stored(entity.PartitionKey(), owner))
+			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
 	}
 	if err := m.fill(row, entity.RowKey(), from); err != nil {

@@ -55,20 +55,25 @@
 // # Writing by what a look-up has found
 //
 // A full copy gives the entity: its key, its value, and the columns that T does not know. Replace, Merge and Delete then read its
-// row, 1 request more, and are refused with table.ErrChanged where it is not as it was copied. What a projected copy gives is to be
-// read only; Get the entity to write it.
+// row, 1 request more, and are refused with table.ErrChanged where it is not as it was copied: then Get it by its key, for where
+// another program has changed it, the copy stays as it is until its next write by a handle with the index. What a projected copy
+// gives is to be read only; Get the entity to write it.
 //
 // # Changing an index
 //
-// To add one to a table that is in use: release it with WriteOnly in all writers, run [Verify] with Repair, release it without. To
+// To add one to a table that is in use, first look whether it can be: attach it in a program of your own, and run [Verify] without
+// Repair, which writes nothing and tells of values that two entities have and of entities that no key can be made of. These could not
+// be written any more once the index is released. Then release it with WriteOnly in all writers, run Verify with Repair, and release it
+// without. While a release is rolled out, writers of the one before are refused (ErrUnknownIndex) at entities that the new ones have
+// written: let them try again later, or stop first. To
 // change what its key function returns, or its layout, do the same under a new name, and let the old one go: a key function that
-// returns false, Verify with Repair, and then no definition any more. Under the same name entities find their old rows when they
+// returns false, and when no writer has another any more, Verify with Repair, and then no definition. Under the same name entities find their old rows when they
 // are written again, and look-ups miss what was not written again. A change of what an [Index] copies needs no new name: look-ups read the entity where
 // its copy is of another kind, until Verify has repaired it.
 //
 // # Rows
 //
 // Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
-// RowKey behind. A copy says in the property _sys whose it is, and in short which fields it holds; the entity says in _ix which
+// RowKey behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in short which fields it holds; the entity says in _ix which
 // rows it has. Text stands in order only where nothing follows it: for ranges over values that are not unique use [keys.Ordered].
 package index

@@ -231,17 +231,57 @@ func ExampleNewDetails() {
 // A new index for a table that is in use: first written, then filled, then read.
 func ExampleVerify() {
 	ctx := context.Background()
-	staff := staffWith(ctx)
-	byAge := index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true },
-		&index.Options[Employee]{WriteOnly: true})
-	staff, err := index.Attach(staff, nil, byAge)
+	plain := staffWith(ctx)
+	// A definition for each release of a program.
+	age := func(o *index.Options[Employee]) *index.Index[Employee, int] {
+		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true }, o)
+	}
+	// The first keeps the index, and does not read it yet.
+	staff, err := index.Attach(plain, nil, age(&index.Options[Employee]{WriteOnly: true}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	report, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, byAge)
+	report, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(byAge.Name(), report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
-	// Output: age map[missing:3] repaired: 3 sound: true
+	fmt.Println(report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
+	// The next reads it.
+	byAge := age(nil)
+	if staff, err = index.Attach(plain, nil, byAge); err != nil {
+		log.Fatal(err)
+	}
+	for e, err := range byAge.Between(ctx, staff, dept.Of("Sales"), 40, 60) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Value.ID)
+	}
+	// Output:
+	// map[missing:3] repaired: 3 sound: true
+	// 223
+	// 300
+}
+
+// By last name and age: all of one name, the oldest first.
+func ExampleIndex_Under() {
+	type key struct {
+		Name string
+		Age  int
+	}
+	ctx := context.Background()
+	layout := keys.Tuple2(keys.Ordered(), keys.Desc(keys.Digits[int](3)))
+	byNameAndAge := index.New("na", keys.Struct2(layout, func(k *key) (*string, *int) { return &k.Name, &k.Age }),
+		func(e *Employee) (key, bool) { return key{e.LastName, e.Age}, true }, nil)
+	staff := staffWith(ctx, byNameAndAge)
+	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byNameAndAge.Under(layout.Prefix("Jones"))}
+	for e, err := range byNameAndAge.Query(ctx, staff, q) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Value.LastName, e.Value.Age)
+	}
+	// Output:
+	// Jones 44
+	// Jones 38
 }

@@ -157,15 +157,15 @@ func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition ke
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k)})
 }
 
-// Between yields the entities that have values from lo to hi, both included, in the order of the values, and, where the index
-// is not unique, of their keys. Text serves it in a unique index only; [keys.Ordered] does in any. Requests are those of List.
+// Between yields the entities that have values from lo to hi, both included, in the order of the values, newest first where they are
+// inverted by [keys.Desc], and, where the index is not unique, of their keys. Of several fields of which some are inverted, lo is the
+// value that sorts first; see [keys.Compound.Between]. Text serves it in a unique index only; [keys.Ordered] does in any. Requests are those of List.
 func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.Enc, lo, hi K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
 }
 
 // Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. Of an index over several
-// fields, Query with the range of [keys.Layout2.Prefix] gives those whose first field has a value. Requests are those of
-// List.
+// fields, Query with [Index.Under] gives those whose first field has a value. Requests are those of List.
 func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
 }
@@ -201,7 +201,7 @@ func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table
 	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.many.All()):
 		q.Rows = ix.placed(q.Rows) // of the layout itself
 	case q.Rows.Err() == nil && !within(q.Rows, ix.All()):
-		return nil, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is no range of this index, " + ix.All().String() + ": take one that it makes"}
+		return nil, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is no range of this index, " + ix.All().String() + ": take one that it makes; Under makes one of a range of its layout"}
 	}
 	// Rows that turn out not to be of the index do not count.
 	if q.Limit > 0 && q.PageSize == 0 {
@@ -282,6 +282,24 @@ func (ix *Index[T, K]) AtMost(hi K) keys.Range {
 
 // Starting is the range of the rows under values that begin with k, which is text or bytes.
 func (ix *Index[T, K]) Starting(k K) keys.Range { return ix.placed(ix.many.Starting(k)) }
+
+// Under is the range of the rows under a range of the layout that was given to New, such as that of [keys.Layout2.Prefix]: of an
+// index by department and date, all of one department.
+func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
+	all := ix.many.All()
+	if !r.IsSet() || r.Err() != nil || within(r, all) {
+		return ix.placed(r)
+	}
+	from, to, closed := r.Bounds()
+	if to == "" {
+		return ix.All()
+	}
+	if closed {
+		to += " " // the first key behind it
+	}
+	name, _, _ := all.Bounds()
+	return ix.placed(keys.StoredBetween(name+from, name+to))
+}
 
 // All is the range of all rows of the index.
 func (ix *Index[T, K]) All() keys.Range { return ix.placed(ix.many.All()) }

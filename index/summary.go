@@ -46,7 +46,7 @@ type Group[K any] struct {
 // planned again where a rival was faster. Where the last that has the least or the greatest leaves, and others stay, all entities of
 // the partition are read, 1 request for each 1,000: in a large partition, or a group that changes all the time, such a write may not
 // come to its end, and Loose is the better choice. Sums are whole numbers, which do not drift: for money, count
-// cents. One that is more than 64 bits hold is refused with ErrOverflow.
+// cents. One that is more than 64 bits hold is refused with ErrOverflow, also after a part of a transaction only.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // its layout, and where its rows are
 	layout   keys.Compound[K]

@@ -101,7 +101,7 @@ type VerifyOptions struct {
 // for one, and what it repairs it repairs by a write of the entity by its ETag, or of the row by its own. Entities and rows
 // without faults are not written, but for summaries whose bounds Repair makes exact.
 //
-// The table must be a handle that the definitions are attached to. Of each partition first the derived rows are read, of which it
+// The table must be a handle that the definitions are attached to; without any, all that are attached to it are verified. Of each partition first the derived rows are read, of which it
 // keeps about 150 bytes each in memory, and then the entities, once more for each summary. It can be ended and taken up again between
 // partitions; one that was not finished is begun again, and what was repaired stays repaired. The rows of a definition must be those of
 // one type: what another type keeps in the same range under the same name is taken for dangling, and deleted by Repair.
@@ -144,7 +144,12 @@ type verifier[T any] struct {
 }
 
 func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) error {
-	if len(definitions) == 0 {
+	for _, m := range v.table.Maintainers() {
+		if m, is := m.(maintainer[T]); is && len(definitions) == 0 {
+			v.defs = append(v.defs, m)
+		}
+	}
+	if len(definitions)+len(v.defs) == 0 {
 		return &table.ValueError{Field: "definitions", Reason: "there are none"}
 	}
 	for _, d := range definitions {

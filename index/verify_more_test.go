@@ -96,8 +96,11 @@ func TestVerifyUnreadable(t *testing.T) {
 	expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
 
 	var ve *table.ValueError
-	if _, err := index.Verify(ctx, staff, nil); !errors.As(err, &ve) {
+	if _, err := index.Verify(ctx, plain, nil); !errors.As(err, &ve) {
 		t.Error(err)
+	}
+	if all, err := index.Verify(ctx, staff, nil); err != nil || all.Entities != r.Entities || all.Rows == 0 {
+		t.Error("without definitions it is all of them:", all, err)
 	}
 	// Errors are those of what has failed.
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {

@@ -31,7 +31,7 @@ func TextOf[S ~string]() Part[S] {
 
 // Ordered is text in the order of its bytes, which is the order of its code points, also before other parts and whatever
 // it holds. Letters and digits stand for themselves; every other byte is escaped by one of - : ^ | and two hexadecimal
-// digits.
+// digits. Where something follows, ! ends the text.
 func Ordered() Part[string] { return OrderedOf[string]() }
 
 // OrderedOf is [Ordered] for the user's own string type.

@@ -23,6 +23,7 @@ var catalogue = []recipe{
 	intraPartitionIndex,
 	indexEntities,
 	denormalization,
+	newIndex,
 	summary,
 	archiving,
 	archiveDirectory,

@@ -145,6 +145,9 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 		c.by = m.Name()
 		p.turn(op.caller, op.key, c.by, m.MaxRows())
 		if err := m.Maintain(ctx, p, c); err != nil {
+			if de, is := err.(*DerivedError); is && de.Maintainer == c.by {
+				return err // which says itself at which row
+			}
 			if p.refusal == nil || !errors.Is(err, p.refusal) {
 				err = &DerivedError{Maintainer: c.by, Err: foreign{wire.Redact(public(err))}}
 			}
