@@ -19,6 +19,7 @@ type following[T, K any] struct {
 	cursor *table.Cursor // the caller's, or nil; that of the query is ahead of it
 	limit  int           // how many more are wanted, less than 1 for all
 	over   time.Time
+	begun  bool // an entity was fetched
 	yield  func(*table.Entity[T], error) bool
 }
 
@@ -79,10 +80,11 @@ func (f *following[T, K]) moved(to *table.Cursor) {
 // read gives what the rows hold.
 func (f *following[T, K]) read(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
 	for row, err := range rows {
-		var e *table.Entity[T]
-		if err == nil {
-			e, err = f.ix.entity(ctx, f.table, row)
+		if err != nil {
+			f.end(err)
+			return
 		}
+		e, err := f.ix.entity(ctx, f.table, row)
 		if err == nil {
 			f.moved(f.place())
 		}
@@ -91,6 +93,12 @@ func (f *following[T, K]) read(ctx context.Context, rows iter.Seq2[*table.Row, e
 		}
 	}
 	f.moved(f.place())
+}
+
+// end gives the error that ends the list of rows: the place is behind those that it has given, and perhaps pages without any.
+func (f *following[T, K]) end(err error) {
+	f.moved(f.place())
+	f.give(nil, err)
 }
 
 // ahead is how many entities GetMany reads ahead.
@@ -106,14 +114,15 @@ func (f *following[T, K]) fetched(ctx context.Context, rows iter.Seq2[*table.Row
 	for row, err := range rows {
 		if err != nil {
 			if f.fetch(ctx, all) {
-				f.give(nil, err)
+				f.end(err)
 			}
 			return
 		}
 		if k, is := row.Primary(); is && k.Err() == nil {
 			all = append(all, met{k, row.Key.RowKey(), f.place()})
 		}
-		if len(all) == batch {
+		b := f.q.Budget.Requests
+		if len(all) == batch || b > 0 && len(all) > 0 && f.q.Stats.Requests+len(all) >= b {
 			if !f.fetch(ctx, all) {
 				return
 			}
@@ -127,18 +136,27 @@ func (f *following[T, K]) fetched(ctx context.Context, rows iter.Seq2[*table.Row
 	}
 }
 
-// fetch reads some of them. It is false where the list is over.
+// fetch reads some of them, as far as the budget goes, but one at least, so that a list that is taken up again comes to its end. It is
+// false where the list is over.
 func (f *following[T, K]) fetch(ctx context.Context, all []met) bool {
 	var ks []keys.Key
 	for _, m := range all {
 		ks = append(ks, m.entity)
 	}
 	var spent error
-	if b := f.q.Budget; b.Requests > 0 && f.q.Stats.Requests+len(ks) > b.Requests {
-		ks, spent = ks[:max(b.Requests-f.q.Stats.Requests, 0)], errors.New("its requests are used up")
-	} else if b.Time > 0 && len(ks) > 0 && time.Now().After(f.over) {
-		ks, spent = nil, errors.New("its time is used up")
+	n, b := len(ks), f.q.Budget
+	if b.Requests > 0 && f.q.Stats.Requests+n > b.Requests {
+		n, spent = max(b.Requests-f.q.Stats.Requests, 0), errors.New("its requests are used up")
+	} else if b.Time > 0 && n > 0 && time.Now().After(f.over) {
+		n, spent = 0, errors.New("its time is used up")
 	}
+	if n == 0 && !f.begun {
+		n = min(1, len(ks))
+	}
+	if n == len(ks) {
+		spent = nil
+	}
+	ks, f.begun = ks[:n], f.begun || n > 0
 	i := 0
 	f.q.Stats.Requests += len(ks)
 	for e, err := range f.table.GetMany(ctx, ks...) {

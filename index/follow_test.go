@@ -3,6 +3,8 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -139,4 +141,55 @@ func TestPagesOfPointers(t *testing.T) {
 	expect(t, "requests", s.Count(), "10 get, 1 query")
 	page.Cursor, page.Budget = table.NewCursor(page.Cursor.Token()), table.Budget{Time: time.Hour}
 	expect(t, "all", len(got)+len(ids(t, byLast.Query(ctx, staff, page))), 30)
+}
+
+// emptyFirst is a service whose first page of each list holds nothing, but the token of the next.
+type emptyFirst struct{ transport }
+
+func (e emptyFirst) Do(r *http.Request) (*http.Response, error) {
+	resp, err := e.transport.Do(r)
+	if err == nil && r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "filter") && !strings.Contains(r.URL.RawQuery, "NextPartitionKey") {
+		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(`{"value":[]}`)), -1
+		resp.Header.Del("Content-Length")
+	}
+	return resp, err
+}
+
+// TestBudgetsComeToTheEnd: a query whose budget ends it and that is taken up again comes to its end, however small the budget and
+// the pages.
+func TestBudgetsComeToTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	plain, s := office(t, byEmail, byLast)
+	for i := range 30 {
+		hire(t, plain, s, worker{"S", i, "Jones", fmt.Sprint("m", i), i, nil})
+	}
+	s.SetFaults(storagetest.OfKind("query", storagetest.Short(3)))
+	for what, tr := range map[string]transport{"short pages": s, "an empty one": emptyFirst{s}} {
+		staff, err := index.Attach(openAs(s.ConnectionString(), tr, schema), nil, byEmail, byLast)
+		check(err)
+		want := 30
+		if what == "an empty one" {
+			want -= 3 // of the page that was emptied
+		}
+		for _, ix := range []*index.Index[worker, string]{byEmail, byLast} {
+			for _, q := range []table.Query[worker]{{Budget: table.Budget{Requests: 1}}, {Budget: table.Budget{Requests: 5}}, {PageSize: 2, Budget: table.Budget{Requests: 5}},
+				{Budget: table.Budget{Requests: 40}}} {
+				c, got, calls := &table.Cursor{}, 0, 0
+				q.Partition, q.Cursor = sales, c
+				for ; calls < 100 && !c.Done(); calls++ {
+					for _, err := range ix.Query(ctx, staff, q) {
+						if errors.Is(err, table.ErrBudget) {
+							break
+						}
+						check(err)
+						got++
+					}
+				}
+				if !c.Done() || got < want {
+					t.Errorf("%s, %s, %+v: %d of %d in %d calls", what, ix.Name(), q.Budget, got, want, calls)
+				}
+			}
+		}
+	}
 }

@@ -354,3 +354,16 @@ func TestBulkPacks(t *testing.T) {
 		})
 	}
 }
+
+// TestBulkTakenByRefused: an operation is not refused for what another of its transaction would take, where that one is refused itself.
+func TestBulkTakenByRefused(t *testing.T) {
+	t.Parallel()
+	staff, s := office(t, byEmail)
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 1, nil})
+	r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		_ = yield(staff.InsertOp(&worker{"S", 1, "X", "c", 1, nil}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Y", "c", 1, nil}), nil)
+	}, &table.BulkOptions{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
+	if err != nil || r.Done != 1 || r.Skipped != 1 {
+		t.Error(r, err)
+	}
+}

@@ -31,6 +31,7 @@ type groupKey struct {
 // group is what is to be sent to one partition, in its order.
 type group struct {
 	key   groupKey
+	left  []bulkOp // that have come back, before the queue
 	queue []bulkOp
 	busy  bool
 	place *fifo.Element // among those that wait to be sent
@@ -90,16 +91,16 @@ func (g *group) put(i bulkOp) {
 
 // grow takes from the queue into the next transaction what that can take.
 func (g *group) grow() {
-	for ; g.n < len(g.queue) && !g.full; g.n++ {
-		i := g.queue[g.n]
+	for ; g.n < g.len() && !g.full; g.n++ {
+		i := g.at(g.n)
 		if g.n == 0 {
 			g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
-			if i.op.core.exact || i.op.core.outbox != nil {
+			if c := i.op.core; c.exact || c.outbox != nil || c.settles != nil {
 				g.count = 1
 			}
 		}
 		size, rk := i.sent(), i.op.key.RowKey()
-		if g.n > 0 && (g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.queue[0])) {
+		if g.n > 0 && (g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.at(0))) {
 			g.full = true
 			return
 		}
@@ -110,17 +111,29 @@ func (g *group) grow() {
 	}
 }
 
+func (g *group) len() int { return len(g.left) + len(g.queue) }
+
+func (g *group) at(i int) bulkOp {
+	if i < len(g.left) {
+		return g.left[i]
+	}
+	return g.queue[i-len(g.left)]
+}
+
 // take takes the next transaction.
 func (g *group) take() (batch []bulkOp) {
-	batch, g.queue = g.queue[:g.n:g.n], g.queue[g.n:]
+	n := min(g.n, len(g.left))
+	batch, g.left = g.left[:n:n], g.left[n:]
+	n = g.n - n
+	batch, g.queue = append(batch, g.queue[:n]...), g.queue[n:]
 	g.n, g.full = 0, false
 	g.grow()
 	return batch
 }
 
-// back takes operations back that have not been sent, before all others.
+// back takes operations back that have not been sent, before all others: not many, so that these stay where they are.
 func (g *group) back(left []bulkOp) {
-	g.queue = append(left[:len(left):len(left)], g.queue...)
+	g.left = append(left[:len(left):len(left)], g.left...)
 	g.n, g.full = 0, false
 	g.grow()
 }
@@ -128,7 +141,7 @@ func (g *group) back(left []bulkOp) {
 // goesWith tells whether two operations on one partition may be in one transaction.
 func (i bulkOp) goesWith(j bulkOp) bool {
 	a, b := i.op.core, j.op.core
-	return a.exact == b.exact && (a.outbox == nil && b.outbox == nil || sameValue(a.outbox, b.outbox))
+	return a.exact == b.exact && a.settles == b.settles && (a.outbox == nil && b.outbox == nil || sameValue(a.outbox, b.outbox))
 }
 
 // queue lets a group wait for its turn, if it has something to send.
@@ -136,7 +149,7 @@ func (b *bulk) queue(g *group) {
 	switch {
 	case g.busy:
 		return
-	case len(g.queue) == 0:
+	case g.len() == 0:
 		delete(b.groups, g.key)
 		return
 	case g.place == nil:

@@ -25,11 +25,15 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 }
 
 // commitSome is commit for the first of the operations, as many as go into one transaction with what their maintainers derive, and
-// says how many these are.
-func (c *core) commitSome(ctx context.Context, verb string, ops []Op) (n int, etags []azcore.ETag, err error) {
-	w := &write{core: c, ops: ops, together: true, some: true}
-	etags, err = c.carryOut(ctx, verb, keys.Key{}, w)
-	return len(w.ops), etags, err
+// says how many these are. pass is asked of each that is refused by its own maintainers, or for what they have read, by its index
+// among those that are left: true takes it away and goes on.
+func (c *core) commitSome(ctx context.Context, verb string, ops []Op, pass func(i int, err error) bool) (n int, err error) {
+	w := &write{core: c, ops: ops, together: true, pass: pass}
+	w.some = ops[0].core.settles == nil // which is one write
+	if _, err = c.carryOut(ctx, verb, keys.Key{}, w); errors.Is(err, errNothing) {
+		return 0, nil
+	}
+	return len(w.ops), err
 }
 
 func (c *core) carryOut(ctx context.Context, verb string, k keys.Key, w *write) (etags []azcore.ETag, err error) {
@@ -65,7 +69,8 @@ type write struct {
 	core     *core
 	ops      []Op // the caller's, as they were made
 	together bool // the caller asked for a transaction
-	some     bool // of the first of them, as many as it holds
+	some     bool // of the first of them, as many as it holds, as long as nothing was sent
+	pass     func(i int, err error) bool
 	outbox   Outbox
 	exact    bool
 	settles  *settlement

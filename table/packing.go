@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -20,34 +21,49 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 	for _, op := range w.steps {
 		p.own[op.key.RowKey()] = true
 	}
+	var derived *DerivedError
 	pack := packing{write: w}
-	for i := range w.steps {
-		before, fits := pack.before(p, i)
-		if !fits {
+	for i := 0; i < len(w.ops); {
+		op := &w.steps[i]
+		if op.maintain == nil && !w.some {
+			i++
+			continue
+		}
+		if !pack.fits(i) {
 			w.cut(i)
 			break
+		}
+		var before *Plan
+		if w.some {
+			before = p.copy()
 		}
 		var err error
-		if maintain := w.steps[i].maintain; maintain != nil {
-			err = maintain(ctx, p, &w.steps[i])
-		}
-		if p.unread != nil {
-			return nil, -1, p.unread
-		}
-		if over := pack.over(p, i); before != nil && (over || err != nil) {
-			p = before // without this one, which is the first of the next transaction
-			w.cut(i)
-			break
+		if op.maintain != nil {
+			err = op.maintain(ctx, p, op)
 		}
 		switch {
-		case err != nil && p.blamed >= 0:
+		case p.unread != nil:
+			return nil, -1, p.unread
+		case err == nil && !pack.over(p, i):
+			i++
+			continue
+		case w.some && i > 0 && (err == nil || errors.As(err, &derived)):
+			// It goes into the next transaction, where nothing is in its way that may itself be refused.
+			w.cut(i)
+		case w.some && w.pass(i, err):
+			w.drop(i)
+		case p.blamed >= 0:
 			return nil, p.blamed, err
-		case err != nil:
+		default:
 			return nil, i, err
 		}
+		p = before
 	}
-	derived, failed, err := p.steps()
-	w.steps = append(w.steps, derived...)
+	if len(w.ops) == 0 {
+		return nil, -1, errNothing
+	}
+	more, failed, err := p.steps()
+	w.steps = append(w.steps, more...)
 	return p.effects, failed, err
 }
 
@@ -58,25 +74,14 @@ type packing struct {
 	used int // operations of the transaction, by the last look
 }
 
-// before is asked before an operation is planned. It does not fit where those before it have left too little room for one like them:
-// so nothing is read for an operation that is not sent. Where it may not fit, or may be refused when much has been read for the
-// others, the plan as it is without it is kept.
-func (k *packing) before(p *Plan, i int) (kept *Plan, fits bool) {
-	if !k.some || i == 0 {
-		return nil, true
+// fits is asked before an operation is planned. It is false where those before it have left too little room for one like them: so
+// nothing is read for an operation that is not sent.
+func (k *packing) fits(i int) bool {
+	need := 1
+	if k.steps[i].maintain != nil {
+		need += k.most
 	}
-	op, left := k.steps[i], maxOperations-k.used
-	need, most := 1, 1
-	if op.maintain != nil {
-		need, most = 1+k.most, 1+op.core.derived
-	}
-	switch {
-	case left < need:
-		return nil, false
-	case left < most || p.reads > 0:
-		return p.copy(), true
-	}
-	return nil, true
+	return !k.some || i == 0 || k.used+need <= maxOperations
 }
 
 // over tells whether the operations so far are too many.
@@ -100,6 +105,17 @@ func (k *packing) over(p *Plan, i int) bool {
 
 // cut leaves an operation and those behind it to another transaction.
 func (w *write) cut(i int) { w.ops, w.steps = w.ops[:i], w.steps[:i] }
+
+// drop leaves an operation out.
+func (w *write) drop(i int) {
+	w.ops = slices.Delete(slices.Clone(w.ops), i, i+1)
+	w.steps = slices.Delete(w.steps, i, i+1)
+	for ; i < len(w.steps); i++ {
+		w.steps[i].caller = i
+	}
+}
+
+var errNothing = errors.New("all operations were passed over")
 
 // copy is the plan as it is now.
 func (p *Plan) copy() *Plan {
