@@ -209,8 +209,8 @@ func (s *bulkSender) passed(batch []bulkOp, i int, err error) (rest []bulkOp, pa
 	switch {
 	case own && errors.Is(err, ErrNotFound):
 		s.report(report{settled: []bulkOp{item}, missing: 1})
-	case own && errors.Is(err, ErrChanged) && item.op.again != nil:
-		return batch, false // another comes in its place
+	case own && errors.Is(err, ErrChanged) && item.op.again != nil, derived != nil && errors.Is(err, ErrDuplicateRow) && len(batch) > 1:
+		return batch, false // another comes in its place, or it goes by itself
 	default:
 		if s.refused(item, public(err)) != nil {
 			return nil, false
