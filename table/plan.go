@@ -30,7 +30,6 @@ type Plan struct {
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
-	reads   int   // requests that it has taken
 	blamed  int   // the operation to be refused where it is another than the one whose turn it is, else -1
 	unread  error // a row could not be read, which is no fault of any operation
 
@@ -186,7 +185,6 @@ func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
 
 // find reads a row for the plan.
 func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
-	p.reads++
 	f, err := p.core.find(ctx, k)
 	if err != nil {
 		p.unread = err

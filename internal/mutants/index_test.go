@@ -52,5 +52,9 @@ func TestIndex(t *testing.T) {
 			Old: "			if planned || rk == p.key.RowKey() ||", New: "			if planned && false || rk == p.key.RowKey() ||", Test: "TestSchedules/shared|TestSharedRequests", Args: []string{"-schedules=2000"}},
 		{Name: "details are taken from others", File: "index/denormalize.go",
 			Old: "	case from != nil && owner != \"\" && owner != entity.RowKey():\n", New: "	case from != nil && owner == \"nobody\":\n", Test: "TestDetails"},
+		{Name: "a cursor moves behind what failed", File: "index/follow.go",
+			Old: "		if err == nil {\n			f.moved(f.place())\n", New: "		if true {\n			f.moved(f.place())\n", Test: "TestCursorOfPointers"},
+		{Name: "operations are refused for others that are refused", File: "table/packing.go",
+			Old: "(err == nil || errors.As(err, &derived))", New: "(err == nil || derived != nil)", Test: "TestBulkTakenByRefused"},
 	})
 }
