@@ -171,6 +171,7 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 func (in *inspection[T]) judge(ctx context.Context, entity string, claims []claim, later *crowd[T]) (faults []Fault, err error) {
 	t := &trial[T]{inspection: in, entity: entity, claims: claims, later: later, seen: map[claim]Fault{}, open: map[claim]bool{}, reasons: map[string]error{}}
 	cause := errBusy
+	var v verdict
 	for range rounds {
 		s, err := in.see(ctx, entity, claims)
 		var unreadable *unreadableError
@@ -184,7 +185,7 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 		case err != nil:
 			return t.end(err), err
 		}
-		v, err := t.look(ctx, s)
+		v, err = t.look(ctx, s)
 		if err != nil {
 			for c := range t.seen {
 				t.open[c] = true // for all that is known
@@ -225,7 +226,7 @@ func (in *inspection[T]) judge(ctx context.Context, entity string, claims []clai
 		}
 	}
 	if len(t.seen) > 0 {
-		return t.end(cause), ctx.Err()
+		return t.end(cause), cmp.Or(ctx.Err(), v.untold())
 	}
 	return nil, errBusy
 }

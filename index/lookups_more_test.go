@@ -234,3 +234,25 @@ func TestNotAttached(t *testing.T) {
 	}
 	expect(t, "requests", s.Count(), "none")
 }
+
+// TestUnder: ranges of a layout that are open at their end are ranges of the index; one with a last value is, where that has one row.
+func TestUnder(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := office(t, byAge, byEmail)
+	for i := range 5 {
+		hire(t, staff, s, worker{"S", i, "J", string(rune('a' + i)), 10 * i, nil})
+	}
+	ages, emails := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Fold(keys.Text()))
+	q := table.Query[worker]{Partition: sales, Rows: byEmail.Under(emails.AtMost("c"))}
+	expect(t, "up to c", ids(t, byEmail.Query(ctx, staff, q)), []int{0, 1, 2})
+	for _, r := range []keys.Range{ages.Between(10, 30), ages.AtMost(30), ages.AtLeast(30), keys.Point(ages.Of(10))} {
+		q.Rows = byAge.Under(r)
+		for _, err := range byAge.Query(ctx, staff, q) {
+			var ke *keys.KeyError
+			if !errors.As(err, &ke) {
+				t.Error(r, err)
+			}
+		}
+	}
+}

@@ -283,18 +283,21 @@ func (ix *Index[T, K]) AtMost(hi K) keys.Range {
 // Starting is the range of the rows under values that begin with k, which is text or bytes.
 func (ix *Index[T, K]) Starting(k K) keys.Range { return ix.placed(ix.many.Starting(k)) }
 
-// Under is the range of the rows under a range of the layout that was given to New, such as that of [keys.Layout2.Prefix]: of an
-// index by department and date, all of one department.
+// Under is the range of the rows under the values of a range of the layout that was given to New, which is open at its end, as that of
+// [keys.Layout2.Prefix] is: of an index by department and date, all of one department. A range with a last value is none of the index
+// where several entities may have that; take [Index.Range], or AtMost.
 func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
 	all := ix.many.All()
 	if !r.IsSet() || r.Err() != nil || within(r, all) {
 		return ix.placed(r)
 	}
 	from, to, closed := r.Bounds()
-	if to == "" {
+	switch {
+	case to == "":
 		return ix.All()
-	}
-	if closed {
+	case closed && ix.opt.Unique == NotUnique:
+		return r
+	case closed:
 		to += " " // the first key behind it
 	}
 	name, _, _ := all.Bounds()

@@ -43,7 +43,7 @@ func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first boo
 	return func(yield func(*table.Row, error) bool) {
 		for _, r := range d.ranges() {
 			for row, err := range in.paced(ctx, r) {
-				if err == nil && first && strange(row) {
+				if err == nil && first && strange(row) && ours(d, row) {
 					row, err = in.cleanse(ctx, d, row)
 				}
 				if err == nil && row == nil {
@@ -58,6 +58,21 @@ func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first boo
 }
 
 func strange(row *table.Row) bool { return row.Type("_ix") != "" || row.Type("_ix2") != "" }
+
+// ours tells whether a row is a definition's, and not an entity of another type's among its rows, which names its write.
+func ours[T any](d maintainer[T], row *table.Row) bool {
+	_, isCopy := row.Primary()
+	if _, named := row.Get("_op"); named && !isCopy {
+		return false
+	}
+	switch d := d.(type) {
+	case checked[T]:
+		return len(d.claims(row)) > 0
+	case counted[T]:
+		return d.agrees(row, row, true)
+	}
+	return false
+}
 
 // cleanse takes from a derived row what entities alone have, and gives the row as it is without that.
 func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {

@@ -236,7 +236,11 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 		}
 	}
 	if harmed(row) && (known || len(n.faults)+len(off) == 0) {
-		n.faults = append(n.faults, Fault{Definition: in.defs[0].Name(), Kind: Forgotten, Entity: e.Key})
+		name := in.defs[0].Name()
+		if len(in.shots) > 0 {
+			name = in.shots[0].def.Name() // as on a second look
+		}
+		n.faults = append(n.faults, Fault{Definition: name, Kind: Forgotten, Entity: e.Key})
 		suspects = append(suspects, claim{})
 	}
 	switch {

@@ -289,3 +289,43 @@ func TestColumnsOfOthers(t *testing.T) {
 		t.Error(r, f)
 	}
 }
+
+// TestOthersInTheRange: an entity of another type among the rows of an index keeps what it remembers of its own.
+func TestOthersInTheRange(t *testing.T) {
+	t.Parallel()
+	staff, s := office(t, byEmail)
+	other := table.Schema[worker]{Partition: schema.Partition, Row: keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("email"), func(w *worker) *int { return &w.ID })}
+	lasts := index.New("zlast", keys.Tuple1(keys.Text()), name, nil)
+	mails, err := index.Attach(openAs(s.ConnectionString(), s, other), nil, lasts)
+	check(err)
+	hire(t, mails, s, worker{"S", 7, "Z", "", 1, nil})
+	before := fmt.Sprint(s.Rows("staff"))
+	r, f := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	if after := fmt.Sprint(s.Rows("staff")); after != before || len(f) > 0 {
+		t.Error(r, f, before, after)
+	}
+}
+
+// TestDetailsChangePlaces: a release whose entities hold their details in each other's place is repaired.
+func TestDetailsChangePlaces(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	to := func(swapped int) *index.Details[worker] {
+		return index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw(fmt.Sprint("d", (w.ID+swapped)%2)), true }, last)
+	}
+	was, is := to(0), to(1)
+	old, s := office(t, was)
+	for _, name := range []string{"d0", "d1"} {
+		_, err := byHand(s).InsertAt(ctx, rowAt(name), &table.Row{})
+		check(err)
+	}
+	hire(t, old, s, worker{"S", 0, "Jones", "", 1, nil}, worker{"S", 1, "Cao", "", 1, nil})
+	staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, is)
+	check(err)
+	if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, is); !r.Sound() || r.Repaired == 0 {
+		t.Error(r, f)
+	}
+	if r, f := verify(t, staff, index.VerifyOptions{}, is); len(f) > 0 {
+		t.Error(r, f)
+	}
+}

@@ -2,8 +2,11 @@ package table_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -48,5 +51,58 @@ func TestBulkMissingRequests(t *testing.T) {
 	}
 	if got := s.Count(); got != "101 get, 1 transaction" { // the row of each, and the list that all are in
 		t.Error(got)
+	}
+}
+
+// asksOne is a maintainer that refuses one resident, and keeps a row for another.
+type asksOne struct{}
+
+func (asksOne) Name() string { return "one" }
+func (asksOne) MaxRows() int { return 1 }
+
+func (asksOne) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+	switch {
+	case c.New == nil:
+	case c.New.ID == 1:
+		return errors.New("not this one")
+	case c.New.ID == 2:
+		return p.Insert(&table.Row{Key: residentAt(9)}, nil)
+	}
+	return nil
+}
+
+// TestBulkSlowStream: however long a stream takes, and whoever is asked about refusals: no write waits for it.
+func TestBulkSlowStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, s := town(t, nil)
+		people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, asksOne{})
+		check(err)
+		r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+			for i := 1; i <= 6; i++ {
+				if i == 3 || i == 5 {
+					time.Sleep(time.Hour)
+				}
+				if !yield(people.InsertOp(&resident{"S", i, "L", ""}), nil) {
+					return
+				}
+			}
+		}, &table.BulkOptions{Window: 2, Skip: func(int, error) bool { return true }})
+		if err != nil || r.Done != 5 || r.Skipped != 1 {
+			t.Error(r, err)
+		}
+	})
+}
+
+// TestBulkPassedOver: an operation that found nothing is in nobody's way.
+func TestBulkPassedOver(t *testing.T) {
+	t.Parallel()
+	_, s := town(t, nil)
+	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, asksOne{})
+	check(err)
+	ops := []table.Op{people.DeleteAnyOp(residentAt(9)), people.InsertOp(&resident{"S", 2, "L", ""})}
+	r, err := table.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
+	if err != nil || r.Done != 1 || r.Missing != 1 {
+		t.Error(r, err)
 	}
 }

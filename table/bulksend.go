@@ -158,19 +158,22 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			continue
 		}
 		c := ops[0].core
-		stopped := false
-		taken, err := c.commitSome(s.ctx, "Bulk", ops, func(i int, err error) (passed bool) {
-			rest, passed := s.passed(batch, i, err)
-			stopped = rest == nil
-			if passed {
-				batch = rest
+		var gone []bulkOp // deletes that find nothing, by the plan
+		taken, err := c.commitSome(s.ctx, "Bulk", ops, func(i int, err error) bool {
+			var derived *DerivedError
+			item := batch[i]
+			if item.op.kind != aztables.TransactionTypeDelete || !errors.Is(err, ErrNotFound) || errors.As(err, &derived) {
+				return false
 			}
-			return passed
+			gone = append(gone, item)
+			batch = slices.Delete(slices.Clone(batch), i, i+1)
+			return true
 		})
+		if len(gone) > 0 {
+			s.report(report{settled: gone, missing: len(gone)})
+		}
 		failed, large := blamed(err)
 		switch {
-		case stopped:
-			return errStopped
 		case err == nil:
 			s.report(report{settled: batch[:taken:taken]})
 			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
@@ -198,25 +201,6 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		}
 	}
 	return nil
-}
-
-// passed tells whether a batch goes on without an operation that was refused when it was planned. rest is nil where all work ends.
-func (s *bulkSender) passed(batch []bulkOp, i int, err error) (rest []bulkOp, passed bool) {
-	item := batch[i]
-	rest = slices.Delete(slices.Clone(batch), i, i+1)
-	var derived *DerivedError
-	own := item.op.kind == aztables.TransactionTypeDelete && !errors.As(err, &derived)
-	switch {
-	case own && errors.Is(err, ErrNotFound):
-		s.report(report{settled: []bulkOp{item}, missing: 1})
-	case own && errors.Is(err, ErrChanged) && item.op.again != nil, derived != nil && errors.Is(err, ErrDuplicateRow) && len(batch) > 1:
-		return batch, false // another comes in its place, or it goes by itself
-	default:
-		if s.refused(item, public(err)) != nil {
-			return nil, false
-		}
-	}
-	return rest, true
 }
 
 // fitting is how many operations of a batch are left when those at its end are taken away that make it too large by so much.

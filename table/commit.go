@@ -25,8 +25,7 @@ func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, to
 }
 
 // commitSome is commit for the first of the operations, as many as go into one transaction with what their maintainers derive, and
-// says how many these are. pass is asked of each that is refused by its own maintainers, or for what they have read, by its index
-// among those that are left: true takes it away and goes on.
+// says how many these are. pass is asked of each that cannot be planned, by its index among those that are left: true leaves it out.
 func (c *core) commitSome(ctx context.Context, verb string, ops []Op, pass func(i int, err error) bool) (n int, err error) {
 	w := &write{core: c, ops: ops, together: true, pass: pass}
 	w.some = ops[0].core.settles == nil // which is one write
@@ -38,7 +37,13 @@ func (c *core) commitSome(ctx context.Context, verb string, ops []Op, pass func(
 
 func (c *core) carryOut(ctx context.Context, verb string, k keys.Key, w *write) (etags []azcore.ETag, err error) {
 	ctx, end := c.span(ctx, verb)
-	defer func() { end(err) }()
+	defer func() {
+		if errors.Is(err, errNothing) {
+			end(nil)
+		} else {
+			end(err)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return nil, c.opError(verb, k, err) // nothing was sent, so nothing is unknown
 	}

@@ -25,7 +25,6 @@ type core struct {
 	outbox  Outbox
 	exact   bool
 	settles *settlement
-	derived int // rows that the maintainers of an entity touch at most
 	shared  *shared
 }
 
@@ -39,7 +38,7 @@ type shared struct {
 // plain is the same table for the library's own rows.
 func (c *core) plain() *core {
 	plain := *c
-	plain.outbox, plain.exact, plain.settles, plain.derived = nil, false, nil, 0
+	plain.outbox, plain.exact, plain.settles = nil, false, nil
 	return &plain
 }
 

@@ -155,7 +155,6 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	if rows > maxDerived {
 		return fail(&LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: maxDerived})
 	}
-	c.derived = rows
 	return &c, nil
 }
 

@@ -21,8 +21,10 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 	for _, op := range w.steps {
 		p.own[op.key.RowKey()] = true
 	}
-	var derived *DerivedError
 	pack := packing{write: w}
+	if w.exact || w.outbox != nil {
+		pack.used = 1 // the intent
+	}
 	for i := 0; i < len(w.ops); {
 		op := &w.steps[i]
 		if op.maintain == nil && !w.some {
@@ -47,11 +49,13 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 		case err == nil && !pack.over(p, i):
 			i++
 			continue
-		case w.some && i > 0 && (err == nil || errors.As(err, &derived)):
-			// It goes into the next transaction, where nothing is in its way that may itself be refused.
-			w.cut(i)
-		case w.some && w.pass(i, err):
+		case w.some && err != nil && w.pass(i, err):
+			delete(p.own, op.key.RowKey()) // of which before has the same
 			w.drop(i)
+		case w.some && i > 0:
+			// It goes into the next transaction: what speaks against it here may itself be refused, and what was read for the others
+			// is not read again.
+			w.cut(i)
 		case p.blamed >= 0:
 			return nil, p.blamed, err
 		default:
@@ -90,7 +94,7 @@ func (k *packing) over(p *Plan, i int) bool {
 		return false
 	}
 	used := i + 1
-	if k.exact || k.outbox != nil || k.settles != nil {
+	if k.exact || k.outbox != nil {
 		used++ // the intent
 	}
 	for _, d := range p.rows {
