@@ -18,7 +18,8 @@ import (
 // before is a service to which something happens before a request.
 type before struct {
 	*storagetest.Service
-	do func(storagetest.Request)
+	do    func(storagetest.Request)
+	after func(storagetest.Request) // when the service has it, and before the client sees the reply
 }
 
 func (b *before) Do(r *http.Request) (*http.Response, error) {
@@ -29,7 +30,11 @@ func (b *before) Do(r *http.Request) (*http.Response, error) {
 	if b.do != nil {
 		b.do(q)
 	}
-	return b.Service.Do(r)
+	resp, err := b.Service.Do(r)
+	if b.after != nil {
+		b.after(q)
+	}
+	return resp, err
 }
 
 // writes tells whether a request is a transaction of a table.
@@ -172,7 +177,7 @@ func TestLateInsert(t *testing.T) {
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" && q.Table == "old" }, storagetest.Late(0)))
 		dying, cancel := context.WithCancel(ctx)
 		slow, b := beside(s)
-		b.do = func(q storagetest.Request) {
+		b.after = func(q storagetest.Request) {
 			if writes(q, "old") {
 				cancel()
 			}
