@@ -45,12 +45,12 @@
 //
 // # What it costs
 //
-// A write from a loaded entity is 1 request, with any number of indexes: up to 97 rows for one change of one entity, those that go
-// and those that come. Upsert, Merge and Delete by
-// key read the row first. Full copies are written with every write of their entity, others only where what they hold has changed.
-// Lists, summaries and details are shared: a write that changes them reads each first, 1 request more, and begins again where others
-// were faster, up to Retry.Rounds times ([table.ErrContended]). A look-up in a full copy is 1 request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for
-// each entity, 10 at a time. A value that is taken costs 1 more, to say by whom.
+// A write from a loaded entity is 1 request, with any number of indexes: up to 97 rows for one change of one entity, those that go and
+// those that come. Upsert, Merge and Delete by key read the row first. Full copies are written with every write of their entity, others
+// only where what they hold has changed. Lists, summaries and details are shared: a write that changes them reads each first, 1 request
+// more, and begins again where others were faster, up to Retry.Rounds times ([table.ErrContended]). A look-up in a full copy is 1
+// request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for each entity, 10 at a time. A value that is taken
+// costs 1 more, to say by whom.
 //
 // # Writing by what a look-up has found
 //
@@ -65,15 +65,16 @@
 // Repair, which writes nothing and tells of values that two entities have and of entities that no key can be made of. These could not
 // be written any more once the index is released. Then release it with WriteOnly in all writers, run Verify with Repair, and release it
 // without. While a release is rolled out, writers of the one before are refused (ErrUnknownIndex) at entities that the new ones have
-// written: let them try again later, or stop first. To
-// change what its key function returns, or its layout, do the same under a new name, and let the old one go: a key function that
-// returns false, and when no writer has another any more, Verify with Repair, and then no definition. Under the same name entities find their old rows when they
-// are written again, and look-ups miss what was not written again. A change of what an [Index] copies needs no new name: look-ups read the entity where
-// its copy is of another kind, until Verify has repaired it.
+// written: let them try again later, or stop first. To change what its key function returns, or its layout, do the same under a new
+// name, and let the old one go: a key function that returns false, and when no writer has another any more, Verify with Repair, and
+// then no definition. Under the same name entities find their old rows when they are written again, and look-ups miss what was not
+// written again. A change of what an [Index] copies needs no new name: look-ups read the entity where its copy is of another kind,
+// until Verify has repaired it.
 //
 // # Rows
 //
 // Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
-// RowKey behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in short which fields it holds; the entity says in _ix which
-// rows it has. Text stands in order only where nothing follows it: for ranges over values that are not unique use [keys.Ordered].
+// RowKey behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in
+// short which fields it holds; the entity says in _ix which rows it has. Text stands in order only where nothing follows it: for ranges
+// over values that are not unique use [keys.Ordered].
 package index

@@ -170,9 +170,9 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
 }
 
-// Query is [table.Table.List] by the index: the query's Rows are one of the ranges that the index makes ([Index.Value],
-// [Index.Range], …), and all of it if they are unset. Everything else of a query is as it is there: limits, pages, cursors,
-// budgets, of whose requests are also those for entities, of which it reads one at least. Conditions need a full copy, and not Verified. With Pointer or Verified
+// Query is [table.Table.List] by the index: the query's Rows are one of the ranges that the index makes ([Index.Value], [Index.Range],
+// …), and all of it if they are unset. Everything else of a query is as it is there: limits, pages, cursors, budgets, of whose requests
+// are also those for entities, of which it reads one at least. Conditions need a full copy, and not Verified. With Pointer or Verified
 // entities are fetched 10 at a time, and up to 40 before the loop has come to them.
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
