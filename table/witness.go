@@ -63,19 +63,26 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 	return etags
 }
 
-// carried reads a row and tells whether it carries the write's name. A row that is not there does not. The ETag is that of
-// what the write has left, or superseded if something else is there by now.
+// carried reads a row and reports whether it carries the write's operation ID. A missing row does not. The ETag is that of the
+// version that the write stored, or superseded if the row is another version by now, or may be one: the caller's next write by that
+// ETag must not overwrite content that nobody has shown to the caller. If the stored content is not known, as after a merge into a
+// row that was not read, the operation ID decides, with the columns that the write sent.
 func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool, err error) {
 	f, err := w.core.find(ctx, op.key)
 	if err != nil || f.row == nil {
 		return "", false, err
 	}
-	etag = f.row.ETag
-	if op.left != nil && !sameRow(op.left(op.body), f.row.columns) {
-		etag = superseded
-	}
 	name, _ := f.row.Get(opProperty)
-	return etag, name == w.name, nil
+	ours = name == w.name
+	var left []byte
+	if op.left != nil {
+		left = op.left(op.body)
+	}
+	same := left != nil && sameRow(left, f.row.columns) || left == nil && ours && holds(f.row.columns, op.body)
+	if !same {
+		return superseded, ours, nil
+	}
+	return f.row.ETag, ours, nil
 }
 
 // find reads a row of any type by its key. 1 request. A row that is not there is no error.
@@ -109,19 +116,14 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	return found{&Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}, in.Raw}, nil
 }
 
-// sameRow tells whether a row that was read holds what was written, and nothing else.
+// sameRow reports whether a row that was read holds what was written, and nothing else.
 func sameRow(written []byte, read []edm.Column) bool {
-	if written == nil {
-		return true // what it was is not kept, so nothing is built on it
-	}
 	wrote, err := columnsOf(written)
-	if err != nil || len(wrote) != len(read) {
-		return false
-	}
-	for _, c := range wrote {
-		if !slices.ContainsFunc(read, c.Same) {
-			return false
-		}
-	}
-	return true
+	return err == nil && len(wrote) == len(read) && holds(read, written)
+}
+
+// holds reports whether a row that was read holds each column that was written.
+func holds(read []edm.Column, written []byte) bool {
+	wrote, err := columnsOf(written)
+	return err == nil && !slices.ContainsFunc(wrote, func(c edm.Column) bool { return !slices.ContainsFunc(read, c.Same) })
 }
