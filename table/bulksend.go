@@ -187,7 +187,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
 		case large != nil:
 			return s.refused(batch[0], large)
-		case unknown(err) && deletes && s.ctx.Err() == nil && round < c.opt.Retry.Rounds:
+		case unknown(err) && deletes && s.ctx.Err() == nil && round < c.opt.Retry.Tries:
 			round++ // what is gone is gone, whoever has deleted it: most likely this
 			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
 			batch = s.there(batch[:taken:taken], 0)

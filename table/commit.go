@@ -143,13 +143,18 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 	if w.name, err = w.core.opt.newOp(); err != nil {
 		return nil, err
 	}
-	for round := 1; ; {
+	rounds := w.core.opt.contention()
+	var lost outcome // the last that a concurrent writer was to blame for
+	for {
 		sent := w.planned
 		if failed, err := w.plan(ctx); err != nil || w.intent && w.sentPlain {
 			// What is known of it rests on what was sent.
 			w.planned = sent
-			if err == nil {
+			switch {
+			case err == nil:
 				return nil, w.doubt // an intent that comes too late says nothing of requests without one
+			case ctx.Err() != nil && lost.err != nil:
+				return w.giveUp(ctx, w.contended(lost, ctx.Err()))
 			}
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: w.refusedOp(failed, err)})
 		}
@@ -168,17 +173,13 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 		}
 		w.loose = w.loose || !w.final(out)
 		mended, again := w.again(ctx, out)
-		if !again || !mended && round >= w.core.opt.Retry.Rounds {
-			if again {
-				out = w.contended(out, nil)
-			}
+		if !again {
 			return w.giveUp(ctx, out)
 		}
-		if !mended {
-			if err := w.core.opt.Retry.pause(ctx, round); err != nil {
+		if lost = out; !mended {
+			if again, err := rounds.again(ctx); !again {
 				return w.giveUp(ctx, w.contended(out, err))
 			}
-			round++
 		}
 		if out.dead {
 			if err := w.rename(ctx); err != nil {

@@ -57,7 +57,6 @@ func TestTriesRunOut(t *testing.T) {
 	}{
 		"every reply lost":   {storagetest.LostReply(), nil, "1 get, 4 insert", 700 * time.Millisecond},
 		"every request lost": {storagetest.LostRequest(), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
-		"always busy":        {storagetest.Refuse(503, "ServerBusy"), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
 		"nobody there":       {storagetest.NotSent(), errors.ErrUnsupported, "4 insert", 700 * time.Millisecond},
 		"never answered":     {storagetest.Hang(), table.ErrUnknownOutcome, "3 insert", 30 * time.Second},
 	} {

@@ -123,7 +123,7 @@ func (c *core) fence(ctx context.Context, partition, name string) (state IntentS
 		if state, final, err = c.fenceOnce(ctx, partition, name); err == nil || final {
 			return state, err
 		}
-		if backOff(ctx, try, pause, max(c.opt.Retry.MaxWait, pause)) != nil {
+		if sleep(ctx, backOff(try, pause, max(c.opt.Retry.MaxWait, pause))) != nil {
 			return 0, err
 		}
 	}

@@ -50,7 +50,7 @@ func TestExactRequests(t *testing.T) {
 			_, err := s.Insert(ctx, &e.Value)
 			return err
 		}, table.ErrExists, "1 insert, 1 transaction"},
-		{"always busy: given up, for good", storagetest.OfKind("transaction", storagetest.Refuse(503, "ServerBusy")), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"never arrives: given up, for good", storagetest.OfKind("transaction", storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, table.ErrGivenUp, "1 insert, 4 transaction"},
 	} {
@@ -166,7 +166,9 @@ func TestExactHangs(t *testing.T) {
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, 100} {
-		staff, e, s := inMemory(t, quick())
+		o := quick()
+		o.Retry.Rounds = 8
+		staff, e, s := inMemory(t, o)
 		staff = staff.Exact()
 		in := staff.Intents()
 		n := 0

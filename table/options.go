@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
@@ -42,27 +41,29 @@ type Retry struct {
 	// TryTimeout bounds one try of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
 	TryTimeout time.Duration
 
-	// Tries is how often a write is sent whose outcome is unknown, or that could not be sent. Defaults to 4; negative means
-	// once.
+	// Tries is how often a write is sent whose outcome is unknown, or that could not be sent. Defaults to 4; 1, or less than 0, means
+	// once. A service that is busy (503, 429) uses up no try: the write is sent again until WriteTimeout, or the context, ends, no
+	// sooner than the service asks for by Retry-After.
 	Tries int
 
 	// Wait is the pause before the second try. It doubles with each try up to MaxWait, and each pause is shortened at random
 	// by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
 	Wait, MaxWait time.Duration
 
-	// Rounds is how often Update reads, changes and writes before it gives up because others are always faster, and how often
-	// everything else does that reads and then writes: InPartition, GetOrInsert, writes with derived rows, and bulk deletes.
-	// Defaults to 8.
+	// Rounds is a bound on how often Update reads, changes and writes again because concurrent writers were faster, and everything
+	// else that reads and then writes: InPartition, GetOrInsert, writes with derived rows, and bulk deletes. What ends them first, as
+	// a rule, is WriteTimeout. Defaults to 100.
 	Rounds int
 
 	// Delay is the pause before the second round. It doubles with each round up to MaxDelay, and each pause is shortened
-	// at random by up to a half, so that rivals part. Defaults to 20 ms and 1 s; a negative Delay means no pause.
+	// at random by up to a half, so that concurrent writers part. Defaults to 20 ms and 1 s; a negative Delay means no pause.
 	Delay, MaxDelay time.Duration
 }
 
 const (
 	defaultWriteTimeout = 30 * time.Second
 	defaultDelay        = 20 * time.Millisecond
+	defaultRounds       = 100
 )
 
 // WithDefaults returns the options with their defaults filled in, for packages that embed them.
@@ -80,7 +81,7 @@ func (o Common) WithDefaults() Common {
 	def(&o.Retry.Delay, defaultDelay)
 	def(&o.Retry.MaxDelay, time.Second)
 	if o.Retry.Rounds <= 0 {
-		o.Retry.Rounds = 8
+		o.Retry.Rounds = defaultRounds
 	}
 	switch {
 	case o.Retry.Tries == 0:
@@ -105,38 +106,14 @@ func bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	return context.WithTimeout(ctx, d)
 }
 
-// Repeat calls f until it succeeds, says that it is not to be called again, Tries are over, or ctx ends; it waits between. It
-// returns the last error.
+// Repeat calls f until it succeeds, says that it is not to be called again, Tries are over, or ctx ends; it waits between, and
+// returns the last error. A 503 or 429 of the service uses up no try if ctx has a deadline.
 func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
-	for try := 1; ; try++ {
+	tries := attempts{retry: r}
+	for {
 		again, err := f()
-		if err == nil || !again || try >= r.Tries || backOff(ctx, try, r.Wait, r.MaxWait) != nil {
+		if err == nil || !again || !tries.again(ctx, err) {
 			return err
 		}
-	}
-}
-
-// pause waits before round n, the second being 1, or until ctx ends.
-func (r Retry) pause(ctx context.Context, n int) error { return backOff(ctx, n, r.Delay, r.MaxDelay) }
-
-// backOff waits the n-th time: d the first, and twice as long each time, up to most.
-func backOff(ctx context.Context, n int, d, most time.Duration) error {
-	if d < 0 {
-		return ctx.Err()
-	}
-	d = min(d, most)
-	for ; n > 1 && d < most; n-- {
-		d = min(2*d, most)
-	}
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d - rand.N(d/2+1))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

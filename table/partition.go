@@ -77,7 +77,8 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // Requests: those of f and 1 for each round, 2 where it has met a rival, none where f adds no operation. Errors are those of
 // [Transact]; ErrUnknownOutcome is not repeated.
 func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*Receipt, error) {
-	for round := 1; ; round++ {
+	var rounds *contention
+	for {
 		tx := &Tx{ctx: ctx, partition: partition}
 		if err := f(tx); err != nil {
 			return nil, err
@@ -89,11 +90,14 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*R
 			return nil, err
 		}
 		r, err := Transact(ctx, tx.ops...)
-		if err == nil || tx.core == nil || !tx.lost(err) || round >= tx.core.opt.Retry.Rounds {
+		if err == nil || tx.core == nil || !tx.lost(err) {
 			return r, err
 		}
-		if err := tx.core.opt.Retry.pause(ctx, round); err != nil {
-			return nil, tx.core.opError("InPartition", keys.Key{}, err)
+		if rounds == nil {
+			rounds = tx.core.opt.contention()
+		}
+		if again, ended := rounds.again(ctx); !again {
+			return nil, either(tx.core.opError("InPartition", keys.Key{}, ended), err)
 		}
 	}
 }

@@ -206,7 +206,9 @@ func TestTakerIsToBlame(t *testing.T) {
 func TestRoundsDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	people, s := town(t, nil)
+	o := &table.Options{}
+	o.Retry.Rounds = 8
+	people, s := town(t, o)
 	put(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
 	calls := 0
 	_, err := table.InPartition(ctx, keys.Raw("S"), func(tx *table.Tx) error {

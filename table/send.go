@@ -22,9 +22,9 @@ import (
 // not, the refusal stands if the write was sent once; if it was sent before, it may have been done and overwritten since, and
 // nobody knows.
 func (w *write) send(ctx context.Context) outcome {
-	r := w.core.opt.Retry
+	tries := attempts{retry: w.core.opt.Retry}
 	var last error
-	for try := 1; ; try++ {
+	for {
 		etags, failed, verdict, err := w.once(ctx)
 		switch verdict {
 		case wire.Done:
@@ -38,7 +38,7 @@ func (w *write) send(ctx context.Context) outcome {
 				return outcome{verdict: wire.NotSent, failed: -1, err: err}
 			}
 		}
-		if last = err; try >= r.Tries || backOff(ctx, try, r.Wait, r.MaxWait) != nil {
+		if last = err; !tries.again(ctx, err) {
 			break
 		}
 		// What has no condition would be done once more, over what others have done since. The others are told.

@@ -184,10 +184,10 @@ func (t *Table[T]) Name() string { return t.name }
 // Ensure creates the table unless it exists. 1 request, sent again where its outcome is unknown; idempotent. A name that was
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error {
-	r := t.opt.Retry
 	ctx, cancel := bound(ctx, t.opt.WriteTimeout)
 	defer cancel()
-	for try := 1; ; try++ {
+	tries := attempts{retry: t.opt.Retry}
+	for {
 		err := t.write(ctx, "Ensure", keys.Key{}, func(ctx context.Context) error {
 			_, err := t.client.CreateTable(ctx, nil)
 			return err
@@ -195,7 +195,7 @@ func (t *Table[T]) Ensure(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrExists):
 			return nil
-		case !unknown(err) && !dialing(err), try >= r.Tries, backOff(ctx, try, r.Wait, r.MaxWait) != nil:
+		case !unknown(err) && !dialing(err), !tries.again(ctx, err):
 			return err
 		}
 	}

@@ -8,16 +8,17 @@ import (
 )
 
 // Update reads the entity under k, lets change change it, and replaces it by its ETag; where another writer was faster, it
-// starts again from a fresh read, at most Retry.Rounds times. change may be called several times, each time with what is
+// starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.Rounds times. change may be called several times, each time with what is
 // stored then; its error ends Update and comes back as it is. 2 requests for each round, 3 where it has met a faster writer.
 //
-// Errors: ErrNotFound; ErrChanged where every round met a faster writer; ErrKeyChanged where change touched a field of the
+// Errors: ErrNotFound; ErrChanged if a concurrent writer was faster until then; ErrKeyChanged where change touched a field of the
 // key; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of Get
 // and Replace.
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (_ *Entity[T], err error) {
 	ctx, end := t.span(ctx, "Update")
 	defer func() { end(err) }()
-	for round := 1; ; round++ {
+	rounds := t.opt.contention()
+	for {
 		e, err := t.get(ctx, "Update", k)
 		if err != nil {
 			return nil, err
@@ -30,11 +31,11 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 		switch {
 		case err == nil:
 			return e, nil
-		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err) || round >= t.opt.Retry.Rounds:
+		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err):
 			return nil, err
 		}
-		if err := t.opt.Retry.pause(ctx, round); err != nil {
-			return nil, t.opError("Update", k, err)
+		if again, ended := rounds.again(ctx); !again {
+			return nil, either(t.opError("Update", k, ended), err)
 		}
 	}
 }

@@ -1,0 +1,125 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+)
+
+// attempts counts the attempts of one request, and waits between them. An attempt that was throttled does not count, if the
+// context has a deadline: throttling passes, and the deadline ends it. Where one attempt is all that is allowed, it is.
+type attempts struct {
+	retry  Retry
+	failed int // attempts that count
+	busy   int // attempts that were throttled
+}
+
+// again waits before the next attempt, after one that failed with err. It reports false if there is none.
+func (a *attempts) again(ctx context.Context, err error) bool {
+	wait, busy := throttled(err)
+	_, bounded := ctx.Deadline()
+	if !busy || !bounded || a.retry.Tries == 1 {
+		a.failed++
+		return a.failed < a.retry.Tries && sleep(ctx, backOff(a.failed, a.retry.Wait, a.retry.MaxWait)) == nil
+	}
+	a.busy++
+	least, most := a.retry.Wait, a.retry.MaxWait
+	if least < 0 { // no pause is for requests that were lost, and not for a service that is busy
+		least, most = defaultDelay, max(most, defaultDelay)
+	}
+	return sleep(ctx, max(wait, backOff(a.busy, least, most))) == nil
+}
+
+// throttled reports whether the service refused a request because it is busy, and for how long it asks not to be called.
+func throttled(err error) (wait time.Duration, busy bool) {
+	var re *azcore.ResponseError
+	switch {
+	case !errors.As(err, &re):
+		return 0, false
+	case re.StatusCode != http.StatusServiceUnavailable && re.StatusCode != http.StatusTooManyRequests && re.ErrorCode != "OperationTimedOut":
+		return 0, false
+	case re.RawResponse == nil:
+		return 0, true
+	}
+	h := re.RawResponse.Header
+	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
+		if ms, err := strconv.Atoi(h.Get(name)); err == nil {
+			return time.Duration(ms) * time.Millisecond, true
+		}
+	}
+	text := h.Get("Retry-After")
+	if s, err := strconv.Atoi(text); err == nil {
+		return time.Duration(s) * time.Second, true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at), true
+	}
+	return 0, true
+}
+
+// contention bounds how often, and for how long, something is tried again because concurrent writers were faster.
+type contention struct {
+	retry Retry
+	end   time.Time // zero if there is none
+	round int       // rounds that are over
+}
+
+// contention begins now.
+func (o *Common) contention() *contention {
+	c := &contention{retry: o.Retry}
+	if o.WriteTimeout > 0 {
+		c.end = time.Now().Add(o.WriteTimeout)
+	}
+	return c
+}
+
+// again waits before the next round. It reports false if there is none: err is the context's, if that has ended.
+func (c *contention) again(ctx context.Context) (_ bool, err error) {
+	c.round++
+	if c.round >= c.retry.Rounds {
+		return false, nil
+	}
+	pause := backOff(c.round, c.retry.Delay, c.retry.MaxDelay)
+	ends, bounded := ctx.Deadline()
+	if own := !c.end.IsZero() && !(bounded && ends.Before(c.end)); own && time.Now().Add(pause).After(c.end) {
+		return false, nil
+	}
+	err = sleep(ctx, pause)
+	return err == nil, err
+}
+
+// backOff is the n-th pause: d the first, and twice as long each time, up to most, shortened at random by up to a half so that
+// concurrent writers part. It is 0 for a d below 0.
+func backOff(n int, d, most time.Duration) time.Duration {
+	d = min(d, most)
+	for ; n > 1 && d > 0 && d < most; n-- {
+		d = min(2*d, most)
+	}
+	if d <= 0 {
+		return 0
+	}
+	return d - rand.N(d/2+1)
+}
+
+// sleep waits, or until ctx ends. It does not wait for what ctx's deadline does not allow.
+func sleep(ctx context.Context, d time.Duration) error {
+	if deadline, bounded := ctx.Deadline(); bounded && d > 0 && time.Until(deadline) <= d {
+		return context.DeadlineExceeded
+	}
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

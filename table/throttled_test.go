@@ -1,0 +1,183 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// throttledWrites are writes of all kinds.
+var throttledWrites = map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
+	"Insert": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
+		_, err := staff.Insert(ctx, &employee{"Sales", 2, "New", 50})
+		return err
+	},
+	"Upsert": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
+		_, err := staff.Upsert(ctx, &employee{"Sales", 1, "Smith", 50}, table.ReplaceExisting)
+		return err
+	},
+	"Merge": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) error {
+		return staff.Merge(ctx, e, age.Set(50))
+	},
+	"Transact": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) error {
+		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 2, "New", 50}), staff.DeleteOp(e))
+		return err
+	},
+	"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
+		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
+		if err == nil && r.Done != 300 {
+			err = fmt.Errorf("%d of 300 were done", r.Done)
+		}
+		return err
+	},
+	"Ensure": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
+		return staff.Ensure(ctx)
+	},
+}
+
+// TestThrottled: a service that is busy for longer than all attempts would take fails no write, whichever way it says so.
+func TestThrottled(t *testing.T) {
+	t.Parallel()
+	for what, fault := range map[string]storagetest.Fault{
+		"503":               storagetest.Refuse(503, "ServerBusy"),
+		"429":               storagetest.Refuse(429, "TooManyRequests"),
+		"500":               storagetest.Refuse(500, "OperationTimedOut"),
+		"503 in a response": storagetest.RefuseInside(503, "ServerBusy"),
+	} {
+		for name, write := range throttledWrites {
+			for _, exact := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/exact=%v", what, name, exact), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						staff, e, s := inMemory(t, nil)
+						if exact {
+							staff = staff.Exact()
+						}
+						began := time.Now()
+						s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(began) < 12*time.Second }, fault))
+						if err := write(context.Background(), staff, e); err != nil {
+							t.Errorf("after %v: got %v, want none", time.Since(began), err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestAlwaysThrottled: a write ends with its time, and has not hurried.
+func TestAlwaysThrottled(t *testing.T) {
+	t.Parallel()
+	for name, write := range throttledWrites {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				staff, e, s := inMemory(t, nil)
+				writes := 0
+				s.SetFaults(storagetest.When(func(q storagetest.Request) bool { writes++; return q.Kind != "get" }, storagetest.Refuse(503, "ServerBusy")))
+				began := time.Now()
+				err := write(context.Background(), staff, e)
+				if took := time.Since(began); !errors.Is(err, table.ErrUnknownOutcome) || took < 20*time.Second || took > 30*time.Second || writes > 100 {
+					t.Errorf("got %v after %v and %d requests, want ErrUnknownOutcome within 30 s", err, took, writes)
+				}
+			})
+		})
+	}
+}
+
+// asked is a service that is busy once, and asks not to be called for a while.
+type asked struct {
+	*storagetest.Service
+	header, value string
+	mu            sync.Mutex
+	times         []time.Time // of writes
+}
+
+func (a *asked) Do(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		return a.Service.Do(r)
+	}
+	a.mu.Lock()
+	a.times = append(a.times, time.Now())
+	first := len(a.times) == 1
+	a.mu.Unlock()
+	if first {
+		busy := failure(503, "ServerBusy")
+		busy.Header.Set(a.header, a.value)
+		busy.Request = r
+		return busy, nil
+	}
+	return a.Service.Do(r)
+}
+
+// TestRetryAfter: the pause that the service asks for is kept, and a write whose time does not allow it ends at once.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		date := time.Now().UTC().Add(7 * time.Second).Format(http.TimeFormat)
+		for _, c := range []struct {
+			header, value string
+			least         time.Duration // between the two requests; 0 if there is no second
+		}{
+			{"Retry-After", date, 6 * time.Second}, // while it is not over
+			{"Retry-After", "7", 7 * time.Second},
+			{"X-Ms-Retry-After-Ms", "6500", 6500 * time.Millisecond},
+			{"Retry-After", "60", 0},
+			{"Retry-After", "soon", 50 * time.Millisecond},
+		} {
+			_, _, s := inMemory(t, nil)
+			a := &asked{Service: s.Service, header: c.header, value: c.value}
+			acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
+			check(err)
+			staff, err := table.New(acc.Tables(), "staff", staffSchema, nil)
+			check(err)
+			began := time.Now()
+			_, err = staff.Insert(context.Background(), &employee{"Sales", 9, "New", 1})
+			switch {
+			case c.least == 0:
+				if !errors.Is(err, table.ErrUnknownOutcome) || len(a.times) != 1 || time.Since(began) != 0 {
+					t.Errorf("%s: %s: got %v, %d requests, after %v, want ErrUnknownOutcome after one, at once", c.header, c.value, err, len(a.times), time.Since(began))
+				}
+			case err != nil || len(a.times) != 2 || a.times[1].Sub(a.times[0]) < c.least:
+				t.Errorf("%s: %s: got %v, requests at %v", c.header, c.value, err, a.times)
+			}
+		}
+	})
+}
+
+// TestContention: concurrent inserts into one shared row all succeed, for what ends them is the write's time.
+func TestContention(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const writers = 50
+		people, s := town(t, nil)
+		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(20 * time.Millisecond) })
+		errs := make([]error, writers)
+		var wg sync.WaitGroup
+		began := time.Now()
+		for i := range writers {
+			wg.Go(func() {
+				_, errs[i] = people.Insert(context.Background(), &resident{"S", i + 1, "Jones", fmt.Sprint("m", i)})
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		if err := derivedRight(s.Service); err != nil {
+			t.Error(err)
+		}
+		t.Log("took", time.Since(began))
+	})
+}
