@@ -159,7 +159,7 @@ func exact(e *env) {
 // bulk: many operations in few requests, whatever is there already.
 func bulk(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	e.counter.Take()
 	load := func(op func(i int) table.Op) table.BulkResult {
 		r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {

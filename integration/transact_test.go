@@ -14,7 +14,7 @@ import (
 // transactions: several types of one partition, all or nothing, in one request.
 func transactions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	reviews := same(e, staff, reviewSchema)
 	v := jones
 	r, err := table.Transact(ctx, staff.InsertOp(&v), reviews.InsertOp(&review{"Sales", 223, 2011, 4}), reviews.InsertOp(&review{"Sales", 223, 2012, 5}))
@@ -66,7 +66,7 @@ func transactions(e *env) {
 // largestTransaction: 100 operations are one request, and each refusal names its own.
 func largestTransaction(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	insert := func(from int) (ops []table.Op) {
 		for i := range 100 {
 			ops = append(ops, staff.InsertOp(&employee{Department: "Sales", ID: from + i}))
@@ -226,7 +226,7 @@ func inPartition(e *env) {
 // rekeys: a row moves with all that it holds, or stays.
 func rekeys(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223","LastName":"Jones","Badge@odata.type":"Edm.Int64","Badge":"4711","_life":"00f"}`)
 	_, err := e.acc.Tables().NewClient(staff.Name()).AddEntity(ctx, body, nil)
 	e.must(err)

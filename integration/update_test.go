@@ -63,7 +63,7 @@ func updateEnds(e *env) {
 	if !errors.Is(err, table.ErrChanged) || rounds != 3 {
 		e.Errorf("%v after %d rounds", err, rounds)
 	}
-	e.did("6 get, 3 merge, 3 replace")
+	e.did("9 get, 3 merge, 3 replace")
 	if _, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.ID = 5; return nil }); !errors.Is(err, table.ErrKeyChanged) {
 		e.Error(err)
 	}

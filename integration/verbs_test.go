@@ -16,7 +16,7 @@ import (
 
 func lifeOfAnEntity(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	v := jones
 	in, err := staff.Insert(ctx, &v)
 	e.must(err)
@@ -55,7 +55,7 @@ func lifeOfAnEntity(e *env) {
 // conditions: each refusal is told apart, reaches the SDK's own error, and leaves the entity as it was.
 func conditions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
 	e.must(err)
 	v := jones
@@ -169,7 +169,7 @@ func explicitKeys(e *env) {
 	if _, err := notes.Insert(ctx, &note{"x"}); !errors.As(err, &ke) {
 		e.Errorf("no key: %v", err)
 	}
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	v := jones
 	if _, err := staff.InsertAt(ctx, at("Sales", 224), &v); !errors.As(err, &ke) {
 		e.Errorf("a key that is not the entity's: %v", err)
@@ -180,7 +180,7 @@ func explicitKeys(e *env) {
 // merges: only what is named is written; local edits stay local.
 func merges(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	v := jones
 	in, err := staff.Insert(ctx, &v)
 	e.must(err)
@@ -229,7 +229,7 @@ func upserts(e *env) {
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}
-	tab := open(e, schema, nil)
+	tab := open(e, schema, blind())
 	one, two := int32(1), int32(2)
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	stored := func() string {
@@ -292,7 +292,7 @@ func upserts(e *env) {
 // forcedWrites go past the ETag, by name only.
 func forcedWrites(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := open(e, staffSchema, blind())
 	v := jones
 	stale, err := staff.Insert(ctx, &v)
 	e.must(err)

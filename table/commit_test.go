@@ -21,6 +21,9 @@ import (
 // inMemory is a table of employee 1 on a service of its own.
 func inMemory(t *testing.T, o *table.Options) (*table.Table[employee], *table.Entity[employee], *interposed) {
 	t.Helper()
+	if o == nil {
+		o = blind()
+	}
 	s := &interposed{Service: storagetest.New(nil)}
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
 	check(err)

@@ -38,8 +38,8 @@
 // # Writing
 //
 // Verbs take and renew an [Entity], which carries the row's ETag: a row that somebody else has changed is not overwritten
-// but reported as [ErrChanged]. [Table.Update] reads, changes, replaces and repeats that when it lost a race. What goes past
-// the ETag has Any in its name, or is an Upsert.
+// but reported as [ErrChanged]. [Table.Update] reads, changes, replaces and repeats that when it lost a race. A write that
+// overwrites whatever version there is has Any in its name, or is an Upsert.
 //
 // A write ends in one of three ways: done; refused, with an error that says why; or [ErrUnknownOutcome]. The SDK's own
 // repetition of writes, which turns a lost reply into 'exists' or into a change that is made twice, is switched off for the
@@ -97,7 +97,8 @@
 // the table; when the outbox is down, writes with effects are refused with [ErrOutbox] before anything is done.
 //
 // All writers of a table must use handles with the same maintainers. A handle that lacks one refuses to change an entity that
-// remembers it ([ErrUnknownMaintainer]), but blind verbs, Upsert and those with Any, cannot see that without maintainers.
+// has its derived rows ([ErrUnknownMaintainer]). To see that, writes that go by the key alone, Upsert and those with Any, read the row
+// first. A program whose rows have no derived rows saves that request by [Options].BlindWrites.
 //
 // # Many types, many versions
 //

@@ -14,9 +14,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// blind are options of tables whose rows have no derived rows.
+func blind() *table.Options { return &table.Options{BlindWrites: true} }
+
 // quick are options without pauses.
 func quick() *table.Options {
-	o := &table.Options{}
+	o := blind()
 	o.Retry.Wait, o.Retry.Delay = -1, -1
 	return o
 }

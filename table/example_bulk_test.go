@@ -12,7 +12,9 @@ import (
 func ExampleBulk() {
 	ctx := context.Background()
 	var counter table.Counter
-	staff := sales(&counter)
+	// Nothing is derived from these rows, so an Upsert need not read first.
+	staff, err := table.New(open(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
+	check(err)
 	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 1000 {
 			e := &employee{[]string{"Sales", "Marketing"}[i%2], 100 + i, "Jones", 44}

@@ -143,7 +143,7 @@ func stored(t *testing.T, staff *table.Table[employee], w *wire) *table.Entity[e
 // once are options for tests of what is sent and of what a single reply means: writes are sent once, and rows carry no names of
 // writes.
 func once() *table.Options {
-	o := &table.Options{}
+	o := blind()
 	o.NoOp, o.Retry.Tries = true, -1
 	return o
 }

@@ -3,11 +3,16 @@ package table_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,7 +24,7 @@ func TestGuarded(t *testing.T) {
 	people, s := town(t, nil)
 	put(t, people, s, resident{"S", 1, "Jones", "a"})
 	guarded := func() *table.Options {
-		o := &table.Options{Guarded: true}
+		o := &table.Options{}
 		o.Retry.Wait, o.Retry.Delay = -1, -1
 		return o
 	}
@@ -86,20 +91,20 @@ func TestGuarded(t *testing.T) {
 func TestGuardedLooksAtNothingElse(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, guarded := range []bool{false, true} {
+	for _, blind := range []bool{false, true} {
 		_, s := town(t, nil)
-		o := &table.Options{Guarded: guarded}
+		o := &table.Options{BlindWrites: blind}
 		p := peopleOf(s.ConnectionString(), s, o)
 		w, err := p.Upsert(ctx, &resident{"S", 1, "Jones", "a"}, table.ReplaceExisting)
 		check(err)
 		e := &table.Entity[resident]{Key: residentAt(1), Value: resident{Dept: "S", ID: 1}, ETag: w.ETag}
 		check(p.Merge(ctx, e, lastName.Set("Cao")))
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
-			t.Error(guarded, err)
+			t.Error(blind, err)
 		}
 		check(p.Touch(ctx, e))
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
-			t.Error(guarded, err)
+			t.Error(blind, err)
 		}
 
 		// Rows of versions that have come before, and of others.
@@ -118,7 +123,7 @@ func TestGuardedLooksAtNothingElse(t *testing.T) {
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		check(err)
 		if _, err := two.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
-			t.Error(guarded, err)
+			t.Error(blind, err)
 		}
 		other := peopleSchema
 		other.Type = "robot"
@@ -127,7 +132,7 @@ func TestGuardedLooksAtNothingElse(t *testing.T) {
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		check(err)
 		if _, err := robots.Upsert(ctx, &resident{"T", 1, "R2", ""}, table.ReplaceExisting); err != nil {
-			t.Error(guarded, err)
+			t.Error(blind, err)
 		}
 	}
 	people, s := town(t, nil)
@@ -163,5 +168,51 @@ func TestPartitionsAfterOutside(t *testing.T) {
 		if n != want {
 			t.Error(after, n)
 		}
+	}
+}
+
+// TestReadsGoTogether: a transaction reads the rows that its operations must see at once, and not one after the other.
+func TestReadsGoTogether(t *testing.T) {
+	t.Parallel()
+	for _, exact := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := context.Background()
+			_, s := town(t, nil)
+			people := peopleOf(s.ConnectionString(), s, &table.Options{})
+			if exact {
+				people = people.Exact()
+			}
+			s.SetFaults(storagetest.OfKind("get", storagetest.Slow(time.Second)))
+			began := time.Now()
+			r, err := table.Bulk(ctx, stream(200, func(i int) table.Op {
+				return people.UpsertOp(&resident{"S", i + 1, "Jones", ""}, table.ReplaceExisting)
+			}), nil)
+			took, want := time.Since(began), 20*time.Second // ten at a time
+			if got := s.Count(); err != nil || r.Done != 200 || took > want+time.Second || !strings.HasPrefix(got, "200 get, ") {
+				t.Errorf("exact=%v: got %+v, %v, %s in %v, want 200 get in %v", exact, r, err, got, took, want)
+			}
+		})
+	}
+}
+
+// TestMayNotRead: a client that may write and not read is told which option is for it, and can write with that.
+func TestMayNotRead(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	query, err := table.Grant{Table: "staff", Update: true, Delete: true, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
+	check(err)
+	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account/?"+query, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &gate{now: year2030}}})
+	check(err)
+	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, nil)
+	check(err)
+	key := keys.Stored("bob", "empid_100")
+	var re *azcore.ResponseError
+	if err := tab.DeleteAny(ctx, key); !errors.As(err, &re) || re.StatusCode != 403 || !strings.Contains(err.Error(), "BlindWrites") {
+		t.Errorf("got %v, want a 403 that names BlindWrites", err)
+	}
+	tab, err = table.New(s, "staff", table.Schema[struct{}]{}, blind())
+	check(err)
+	if err := tab.DeleteAny(ctx, key); err != nil {
+		t.Errorf("got %v, want none", err)
 	}
 }

@@ -49,12 +49,14 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 		return op
 	}
 	known = known && op.copied == nil && !op.edited
+	op.reads, op.adds = !known, len(t.maintainers) > 0
 	op.maintain = func(ctx context.Context, p *Plan, op *Op) error {
 		old := old
 		if !known {
 			f, err := p.find(ctx, op.key)
 			if err != nil {
-				return err
+				p.unread = unreadable(err, len(t.maintainers) > 0)
+				return p.unread
 			}
 			// What was found of its derived rows is of the version that was there then.
 			var etag azcore.ETag
@@ -84,7 +86,7 @@ func (op *Op) meet(f found) error {
 		op.kind = aztables.TransactionTypeAdd
 		return nil
 	case f.row == nil:
-		return ErrNotFound
+		return f.gone
 	case op.copied != nil && !op.rival:
 		is, _ := f.row.Get(opProperty)
 		if was, _ := op.copied.Get(opProperty); is != was || !f.row.Bare().Same(op.copied) {

@@ -34,8 +34,7 @@ func peopleOf(connection string, transport interface {
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: transport}})
 	check(err)
 	if o == nil {
-		o = &table.Options{}
-		o.Retry.Wait, o.Retry.Delay = -1, -1
+		o = quick()
 	}
 	people, err := table.New(acc.Tables(), "people", peopleSchema, o)
 	check(err)
@@ -116,7 +115,7 @@ func TestMaintainedRequests(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			_, s := town(t, nil)
-			people, err := table.New(serviceOf(s), "people", peopleSchema, nil)
+			people, err := table.New(serviceOf(s), "people", peopleSchema, blind())
 			check(err)
 			people, err = people.With(nil, byEmail{}) // no list, which would be loaded
 			check(err)
@@ -364,7 +363,7 @@ func TestPlainHandle(t *testing.T) {
 	ctx := context.Background()
 	people, s := town(t, nil)
 	put(t, people, s, resident{"S", 1, "Jones", "a"})
-	plain, err := table.New(serviceOf(s), "people", peopleSchema, nil)
+	plain, err := table.New(serviceOf(s), "people", peopleSchema, blind())
 	check(err)
 	e, err := plain.Get(ctx, residentAt(1))
 	check(err)

@@ -37,6 +37,8 @@ type Op struct {
 	rival    bool                                    // the row was read for it, so it may be tried again where a rival was faster
 	derived  *derivedRow                             // it is none of the caller's
 	maintain func(context.Context, *Plan, *Op) error // plans what follows from it; nil where nothing does
+	reads    bool                                    // which reads its row first
+	adds     bool                                    // and may add rows
 
 	again func(context.Context) (op Op, there bool, err error) // makes it of the row as it is now, if it is still wanted
 

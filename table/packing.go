@@ -25,6 +25,7 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 	if w.exact || w.outbox != nil {
 		pack.used = 1 // the intent
 	}
+	p.readAhead(ctx, w.steps[:min(len(w.steps), maxOperations-pack.used)], w.some)
 	for i := 0; i < len(w.ops); {
 		op := &w.steps[i]
 		if op.maintain == nil && !w.some {

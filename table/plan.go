@@ -2,6 +2,8 @@ package table
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -26,6 +28,8 @@ type Plan struct {
 	planned   map[string][]byte      // those of them that are planned, as they will be
 	seen      map[string]azcore.ETag // of primaries, by the plan before
 	found     map[string]found       // rows that were not as an earlier plan took them to be
+
+	read map[string]read // rows of operations that were read ahead
 
 	rows    map[string]*derivedRow
 	order   []string // of rows
@@ -58,8 +62,9 @@ type derivedRow struct {
 
 // found is a row as it was read, nil where there is none.
 type found struct {
-	row *Row
-	raw []byte
+	row  *Row
+	raw  []byte
+	gone error // what the service answered, where there is none
 }
 
 // Insert adds a row, whose ETag means nothing, that does not exist, unless an entity in this transaction gives it up. Where
@@ -183,8 +188,54 @@ func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
 	return p.Load(ctx, row)
 }
 
+// unreadable is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
+func unreadable(err error, must bool) error {
+	var re *azcore.ResponseError
+	if must || !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
+		return err
+	}
+	return &condition{errMayNotRead, err}
+}
+
+var errMayNotRead = errors.New("the row must be read before it is written, and this client may not read it; set Options.BlindWrites if the table's rows have no derived rows")
+
+// read is what reading a row has given.
+type read struct {
+	found found
+	err   error
+}
+
+// readAhead reads the rows of operations that must see them, several at a time. If some of the operations may be left to another
+// transaction, it reads only for those that surely go into this one: whose maintainers add nothing.
+func (p *Plan) readAhead(ctx context.Context, ops []Op, some bool) {
+	var ks []keys.Key
+	for _, op := range ops {
+		if op.reads && (!some || !op.adds) {
+			ks = append(ks, op.key)
+		} else if some && op.adds {
+			break
+		}
+	}
+	if len(ks) < 2 {
+		return
+	}
+	p.read = map[string]read{}
+	i := 0
+	inOrder(ctx, ks, p.core.find, func(f found, err error) bool {
+		p.read[ks[i].RowKey()] = read{f, err}
+		i++
+		return err == nil
+	})
+}
+
 // find reads a row for the plan.
 func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
+	if r, ok := p.read[k.RowKey()]; ok {
+		if r.err != nil {
+			p.unread = r.err
+		}
+		return r.found, r.err
+	}
 	f, err := p.core.find(ctx, k)
 	if err != nil {
 		p.unread = err

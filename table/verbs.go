@@ -70,9 +70,10 @@ const (
 	MergeExisting                         // properties that the value lacks, absent ones included, stay
 )
 
-// Upsert stores an entity whether its row exists or not, past any ETag: the last writer wins. 1 request; idempotent. After
-// MergeExisting the entity does not know the whole row, so Replace refuses it. Errors are those of Insert but for
-// ErrExists.
+// Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag, again
+// if a concurrent writer was faster: 2 requests, or 1 without reading ([Options].BlindWrites). Idempotent. After MergeExisting the
+// entity does not know the whole row, so Replace refuses it. Errors are those of Insert but for ErrExists; ErrUnknownMaintainer for a
+// row with derived rows that this handle does not maintain; ErrContended.
 func (t *Table[T]) Upsert(ctx context.Context, v *T, mode UpsertMode) (*Entity[T], error) {
 	return t.storing(ctx, t.UpsertOp(v, mode))
 }
@@ -96,7 +97,9 @@ func (t *Table[T]) storing(ctx context.Context, op Op) (*Entity[T], error) {
 // before any request.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
 
-// ReplaceAny is Replace past the ETag: what others have written since e was read is lost.
+// ReplaceAny is Replace whatever version the row has: what others have written since e was read is lost. It reads the row first, as
+// Upsert does: 2 requests, or 1 with [Options].BlindWrites. Errors are those of Replace but for ErrChanged, ErrUnknownMaintainer, and
+// ErrContended.
 func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 	return t.ReplaceAnyOp(e).send(ctx)
 }
@@ -114,8 +117,8 @@ func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) erro
 // ETag, which it renews. 1 request, and 1 more where e is not the whole row. Errors are those of Delete, and ErrOldVersion.
 func (t *Table[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.TouchOp(e).send(ctx) }
 
-// MergeAny sets properties of the row under k past any ETag, without reading it. 1 request; idempotent. Errors are those of
-// Merge but for ErrChanged; where a key is computed from fields (keys.BindFunc) it is refused with a *ValueError.
+// MergeAny sets properties of the row under k whatever version it has. It reads the row first, as Upsert does: 2 requests, or 1 with
+// [Options].BlindWrites. Idempotent. Errors are those of Merge but for ErrChanged, ErrUnknownMaintainer, and ErrContended; where a key is computed from fields (keys.BindFunc) it is refused with a *ValueError.
 func (t *Table[T]) MergeAny(ctx context.Context, k keys.Key, sets ...Set[T]) error {
 	return t.MergeAnyOp(k, sets...).send(ctx)
 }
@@ -124,8 +127,9 @@ func (t *Table[T]) MergeAny(ctx context.Context, k keys.Key, sets ...Set[T]) err
 // ErrNoETag; ErrUnknownOutcome.
 func (t *Table[T]) Delete(ctx context.Context, e *Entity[T]) error { return t.DeleteOp(e).send(ctx) }
 
-// DeleteAny deletes the row under k past any ETag. 1 request; the row is gone however often it is called, but all calls
-// after the first return ErrNotFound.
+// DeleteAny deletes the row under k whatever version it has. It reads the row first, as Upsert does: 2 requests, or 1 with
+// [Options].BlindWrites. The row is gone however often it is called, but all calls after the first return ErrNotFound. Errors are
+// those of Delete but for ErrChanged, ErrUnknownMaintainer, and ErrContended.
 func (t *Table[T]) DeleteAny(ctx context.Context, k keys.Key) error {
 	return t.DeleteAnyOp(k).send(ctx)
 }
