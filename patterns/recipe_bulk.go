@@ -27,7 +27,7 @@ var bulk = recipe{
 		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		}, &table.Options{BlindWrites: true}) // no row has derived rows, so none need be read before it is written
 		if err != nil {
 			return err
 		}
