@@ -1,6 +1,9 @@
 package table
 
 import (
+	"crypto/tls"
+	"net"
+	"net/http"
 	"slices"
 	"time"
 
@@ -16,12 +19,16 @@ const DefaultTryTimeout = 10 * time.Second
 // ClientOptions returns a copy of base with what this library adds to a client of the SDK: no signature in the text of a
 // transport error; tries that end after DefaultTryTimeout unless base says otherwise; marks by which a write that never
 // left the machine, for want of a token for instance, is told from one whose outcome is unknown; and counter, if it is not
-// nil. Clients made without it work as well: the library then bounds its own writes and treats every doubt as unknown.
+// nil. If base has no Transport, the options get one of their own, which follows no redirects, since these repeat a write as a read, and
+// keeps up to 100 connections for a host. Clients made without it work as well: the library then bounds its own writes and treats every doubt as unknown.
 //
 // It serves clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout back to 0
 // afterwards: a limit on one try would cut long downloads.
 func ClientOptions(base azcore.ClientOptions, counter *Counter) azcore.ClientOptions {
 	o := base
+	if o.Transport == nil {
+		o.Transport = newTransport()
+	}
 	if o.Retry.TryTimeout == 0 {
 		o.Retry.TryTimeout = DefaultTryTimeout
 	}
@@ -32,4 +39,19 @@ func ClientOptions(base azcore.ClientOptions, counter *Counter) azcore.ClientOpt
 	}
 	o.PerRetryPolicies = append(o.PerRetryPolicies, wire.ProbeRetry{})
 	return o
+}
+
+// newTransport is the SDK's default transport, but that it follows no redirects and keeps more connections.
+func newTransport() *http.Client {
+	const connections = 100
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+			MaxIdleConns: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
+			TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
+			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }

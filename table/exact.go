@@ -136,7 +136,8 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Int
 		return 0, true, err
 	}
 	var call wire.Call
-	_, err = op.request(call.Write(ctx, c.tryTimeout()))
+	etag, err := op.request(call.Write(ctx, c.tryTimeout()))
+	err = call.CheckWrite(string(etag), err)
 	verdict := call.Verdict(err)
 	err = c.judged(&call, wire.Redact(err))
 	switch {

@@ -209,7 +209,7 @@ func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
 	defer cancel()
 	var call wire.Call
 	resp, err := p.t.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
-	if err != nil {
+	if err = call.Check(err); err != nil {
 		return nil, err
 	}
 	if call.Ranged() {

@@ -78,7 +78,13 @@ func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verd
 		return w.core.transact(ctx, w.steps)
 	}
 	var call wire.Call
-	etag, err := w.steps[0].request(call.Write(ctx, w.core.tryTimeout()))
+	op := w.steps[0]
+	etag, err := op.request(call.Write(ctx, w.core.tryTimeout()))
+	if op.kind == aztables.TransactionTypeDelete {
+		err = call.Check(err)
+	} else {
+		err = call.CheckWrite(string(etag), err)
+	}
 	verdict = call.Verdict(err)
 	return []azcore.ETag{etag}, 0, verdict, w.core.judged(&call, wire.Redact(err))
 }

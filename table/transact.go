@@ -174,12 +174,15 @@ func readable(k keys.Key) keys.Key {
 // transact sends a transaction once and judges its outcome. failed is the operation that was refused, -1 for none.
 func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
-	serr := c.submit(call.Write(ctx, c.tryTimeout()), &call, ops)
+	serr := call.Check(c.submit(call.Write(ctx, c.tryTimeout()), &call, ops))
+	var foreign *wire.ForeignError
 	if call.Probed() && !c.shared.probed.Load() {
 		c.shared.probed.Store(true)
 	}
 	var large *wire.BodyError
 	switch {
+	case errors.As(serr, &foreign):
+		return nil, -1, wire.Unknown, c.judged(&call, serr)
 	case errors.As(serr, &large):
 		return nil, -1, wire.NotSent, tooLarge(large.Size)
 	case call.Status() == http.StatusRequestEntityTooLarge:
@@ -197,6 +200,11 @@ func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, fai
 		if etags, failure, err = wire.ParseReply(body, len(ops)); failure != nil {
 			verdict, err := c.failed(&call, ops, failure)
 			return nil, failure.Index, verdict, err
+		}
+	}
+	for i := range etags {
+		if etags[i] == "" && ops[i].kind != aztables.TransactionTypeDelete && err == nil {
+			err = fmt.Errorf("the response has no ETag for operation %d", i)
 		}
 	}
 	if err != nil {
@@ -251,9 +259,12 @@ func (op Op) action() aztables.TransactionAction {
 // failed is the error of a transaction of which the service refused one operation.
 func (c *core) failed(call *wire.Call, ops []Op, f *wire.Failure) (wire.Verdict, error) {
 	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.Part(f.Status)}
-	err := c.judged(call, re)
-	if unknown(err) {
-		return wire.Unknown, err
+	if wire.StatusVerdict(f.Status) == wire.Unknown {
+		return wire.Unknown, &condition{ErrUnknownOutcome, re}
+	}
+	var err error = re
+	if is := known(re); is != nil {
+		err = &condition{is, re}
 	}
 	b := &BatchError{Index: f.Index, Code: f.Code, Err: err}
 	if f.Index >= 0 {

@@ -25,7 +25,7 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 	defer cancel()
 	var call wire.Call
 	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
-	if err != nil {
+	if err = call.Check(err); err != nil {
 		return nil, t.readError(op, k, err)
 	}
 	body, err := call.Body()

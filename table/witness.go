@@ -91,7 +91,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	defer cancel()
 	var call wire.Call
 	resp, err := c.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
-	if err != nil {
+	if err = call.Check(err); err != nil {
 		if known(err) == ErrNotFound {
 			return found{gone: conditioned(err)}, nil
 		}

@@ -75,5 +75,8 @@ func (c *Call) Body() ([]byte, error) {
 	if c.resp == nil {
 		return nil, errNoReply
 	}
+	if err := c.Check(nil); err != nil {
+		return nil, err
+	}
 	return runtime.Payload(c.resp)
 }

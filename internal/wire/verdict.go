@@ -19,21 +19,22 @@ const (
 	Unknown
 )
 
-// Verdict judges the error of a write. Whatever is not certain is Unknown: a 500 or a timeout may come from a service that
-// has done the work.
+// Verdict judges the error of a write, as [Call.Check] returns it. Whatever is not certain is Unknown: a 500 or a timeout may come
+// from a service that has done the work, and a refusal without an error code from something that is not the service.
 func (c *Call) Verdict(err error) Verdict {
-	if err == nil {
+	var foreign *ForeignError
+	switch {
+	case err == nil:
 		return Done
+	case errors.As(err, &foreign):
+		return Unknown
 	}
 	var re *azcore.ResponseError
 	if errors.As(err, &re) {
-		switch s := re.StatusCode; {
-		case s == http.StatusRequestTimeout || s == http.StatusTooManyRequests:
+		if re.ErrorCode == "" && re.StatusCode != http.StatusRequestEntityTooLarge {
 			return Unknown
-		case s >= 400 && s < 500:
-			return Refused
 		}
-		return Unknown
+		return StatusVerdict(re.StatusCode)
 	}
 	if c.probe.entered.Load() && !c.probe.sent.Load() {
 		return NotSent
@@ -41,6 +42,17 @@ func (c *Call) Verdict(err error) Verdict {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return NotSent
+	}
+	return Unknown
+}
+
+// StatusVerdict judges the status of a failed operation.
+func StatusVerdict(status int) Verdict {
+	switch {
+	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests:
+		return Unknown
+	case status >= 400 && status < 500:
+		return Refused
 	}
 	return Unknown
 }
