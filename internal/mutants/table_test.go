@@ -1,0 +1,41 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestTable: what writes rest on, taken away piece by piece.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "only the last refusal counts", File: "table/commit.go",
+			Old: "w.loose = w.loose || !w.final(out)", New: "w.loose = !w.final(out)", Test: "TestEarlierRefusals"},
+		{Name: "what is behind a page is gone", File: "table/bulksend.go",
+			Old: "return !p.more() || keys.Compare(rk, last) <= 0", New: "return last == last", Test: "TestShortReadBack"},
+		{Name: "a version that nobody has shown is held", File: "table/witness.go",
+			Old: "	if !same {\n", New: "	if !same && left != nil {\n", Test: "TestHeldVersion"},
+		{Name: "a changed row is held", File: "table/witness.go",
+			Old: "left == nil && ours && holds(", New: "left == nil && holds(", Test: "TestHeldVersion"},
+		{Name: "throttling uses up attempts", File: "table/attempts.go",
+			Old: "if !busy || !bounded || a.retry.Tries == 1 {", New: "if !busy || bounded || a.retry.Tries == 1 {", Test: "TestThrottled"},
+		{Name: "the service's pause is not kept", File: "table/attempts.go",
+			Old: "max(wait, backOff(a.busy, least, most))", New: "max(0*wait, backOff(a.busy, least, most))", Test: "TestRetryAfter"},
+		{Name: "few rounds", File: "table/attempts.go",
+			Old: "if c.round >= c.retry.Rounds {", New: "if c.round >= min(8, c.retry.Rounds) {", Test: "TestContention"},
+		{Name: "a redirected response counts", File: "internal/wire/foreign.go",
+			Old: "c.resp.Request.Response != nil", New: "c.resp.Request.Response == c.resp", Test: "TestRedirects"},
+		{Name: "a refusal without a code counts", File: "internal/wire/verdict.go",
+			Old: "re.ErrorCode == \"\" && re.StatusCode != http.StatusRequestEntityTooLarge", New: "re.ErrorCode == \"\" && re.StatusCode == http.StatusRequestEntityTooLarge", Test: "TestForeignResponses"},
+		{Name: "a success without an ETag counts", File: "internal/wire/foreign.go",
+			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},
+		{Name: "unconditional writes do not read first", File: "table/table.go",
+			Old: "guarded: !o.BlindWrites}", New: "guarded: o.BlindWrites}", Test: "TestGuarded"},
+		{Name: "rows are read one after the other", File: "table/plan.go",
+			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestReadsGoTogether"},
+	})
+}
