@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -194,5 +196,33 @@ func TestTableSAS(t *testing.T) {
 	var s seen
 	if _, err := queuesOnly(t, &s).TableSAS(grant); !errors.Is(err, account.ErrNoEndpoint) {
 		t.Error(err)
+	}
+}
+
+// TestHelpfulRefusals: what is wrong with a connection string, or with a key, is said so that it can be mended.
+func TestHelpfulRefusals(t *testing.T) {
+	t.Parallel()
+	for cs, want := range map[string]string{
+		"":    "is empty",
+		" \n": "is empty",
+		`"DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0"`: "quotation mark",
+		`'UseDevelopmentStorage=true'`:                                       "quotation mark",
+	} {
+		if _, err := account.FromConnectionString(cs, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.3q: got %v, want an error that says %q", cs, err, want)
+		}
+	}
+	s := storagetest.New(nil)
+	wrong := regexp.MustCompile("AccountKey=[^;]*").ReplaceAllString(s.ConnectionString(), "AccountKey=d3Jvbmc=")
+	acc, err := account.FromConnectionString(wrong, &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	staff, err := table.New(acc.Tables(), "staff", table.Schema[struct{}]{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := staff.Get(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r"))); err == nil || !strings.Contains(err.Error(), "Make sure the value of Authorization header") {
+		t.Errorf("a wrong key: got %v, want what the service says about it", err)
 	}
 }

@@ -25,6 +25,13 @@ const development = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;
 
 // parse reads a connection string ('Configure Azure Storage connection strings'). Its errors repeat nothing of it.
 func parse(cs string) (connection, error) {
+	cs = strings.TrimSpace(cs)
+	switch {
+	case cs == "":
+		return connection{}, errors.New("account: the connection string is empty; is the environment variable set that it comes from?")
+	case strings.Trim(cs, "\"'`") != cs:
+		return connection{}, errors.New("account: the connection string begins or ends with a quotation mark; remove it")
+	}
 	settings := map[string]string{}
 	for part := range strings.SplitSeq(cs, ";") {
 		if part = strings.TrimSpace(part); part == "" {

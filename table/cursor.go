@@ -21,8 +21,11 @@ import (
 //	for e, err := range staff.List(ctx, q) { … break … }
 //	save(cursor.Token())
 //
-// A list that is taken up again sees what others have meanwhile written behind its place, as any list does. The page in
-// whose middle it was left is read once more: 1 request, unless its pages were larger (Query.PageSize).
+// A list that is taken up again may or may not show rows that were inserted behind its place meanwhile: the service's own token names
+// the row with which the next page begins, so a cursor that was left at the end of a page does not show rows that were inserted
+// between that page and this row. Rows that were there all the time are shown once each. The page in whose middle a list was left is
+// read once more: 1 request, unless its pages were larger (Query.PageSize). To follow rows as they come, range over the keys behind
+// the last one instead.
 //
 // It is not for concurrent use. The zero Cursor is at the beginning.
 type Cursor struct {

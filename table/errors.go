@@ -2,11 +2,17 @@ package table
 
 import (
 	"context"
+	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
+	"strings"
+	"unicode"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -120,16 +126,51 @@ func (c *condition) Error() string {
 func brief(err error) string {
 	var re *azcore.ResponseError
 	switch err.(type) {
-	case *condition, *UnknownError, *DerivedError, foreign:
+	case *condition, *hinted, *UnknownError, *DerivedError, foreign:
 		return err.Error()
 	}
 	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
-		return fmt.Sprintf("the service answered %d", re.StatusCode)
+		return fmt.Sprintf("the service answered %d", re.StatusCode) + sentence(re)
 	}
 	return err.Error()
 }
 
+// sentence is what the service says about a request that it does not allow. Its messages about other errors may hold data.
+func sentence(re *azcore.ResponseError) string {
+	if re.StatusCode != http.StatusForbidden && re.StatusCode != http.StatusUnauthorized || re.RawResponse == nil {
+		return ""
+	}
+	var body struct {
+		Error struct{ Message struct{ Value string } } `json:"odata.error"`
+	}
+	b, err := runtime.Payload(re.RawResponse)
+	if err == nil && json.Unmarshal(b, &body) != nil {
+		var asXML struct { // as a wrong signature is answered, whatever was asked for
+			Message string `xml:"message"`
+		}
+		err = xml.Unmarshal(b, &asXML)
+		body.Error.Message.Value = asXML.Message
+	}
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(body.Error.Message.Value, "\n")
+	if first = strings.TrimSpace(first); first == "" || len(first) > 200 || strings.ContainsFunc(first, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return ": " + wire.Redact(errors.New(first)).Error()
+}
+
 func (c *condition) Unwrap() []error { return []error{c.is, c.cause} }
+
+// hinted is an error with what its reader may want to know.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (h *hinted) Error() string { return brief(h.err) + " (" + h.hint + ")" }
+func (h *hinted) Unwrap() error { return h.err }
 
 // LimitError is a limit of the service that a property, an entity or a query exceeds. No request was sent.
 type LimitError struct {

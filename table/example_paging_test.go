@@ -27,6 +27,35 @@ func ExampleTable_Page() {
 	// 1 from Müller
 }
 
+// A row that is inserted between the page at whose end a cursor was left and the row with which the next page begins is not shown by the
+// cursor. A range from behind the last key shows it.
+func ExampleCursor_Token() {
+	ctx := context.Background()
+	staff := sales(nil) // employees 1 to 4
+	check(staff.DeleteAny(ctx, at("Sales", 3)))
+	cursor := new(table.Cursor)
+	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2, Limit: 2, Cursor: cursor}
+	for _, err := range staff.List(ctx, q) {
+		check(err) // employees 1 and 2
+	}
+	_, err := staff.Insert(ctx, &employee{"Sales", 3, "Cao", 40})
+	check(err)
+	q.Cursor = table.NewCursor(cursor.Token())
+	for e, err := range staff.List(ctx, q) {
+		check(err)
+		fmt.Println("by the cursor:", e.Value.ID)
+	}
+	q = table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.Between(2+1, 999999)}
+	for e, err := range staff.List(ctx, q) {
+		check(err)
+		fmt.Println("by the range:", e.Value.ID)
+	}
+	// Output:
+	// by the cursor: 4
+	// by the range: 3
+	// by the range: 4
+}
+
 // A list is left in the middle of a page, and taken up again later.
 func ExampleCursor() {
 	ctx := context.Background()

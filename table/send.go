@@ -118,8 +118,17 @@ func (w *write) refused(ctx context.Context, failed int, refusal error) outcome 
 		w.doubt = &condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", brief(refusal), wire.Redact(err))}
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.doubt}
 	}
+	if w.steps[failed].kind == aztables.TransactionTypeDelete && errors.Is(out.err, ErrNotFound) {
+		if b, is := out.err.(*BatchError); is {
+			b.Err = &hinted{b.Err, goneHint}
+		} else {
+			out.err = &hinted{out.err, goneHint}
+		}
+	}
 	return out
 }
+
+const goneHint = "if the network repeated the request of this delete, the delete itself has removed it; Exact tells"
 
 // mendable tells whether a derived row was refused for not being as it should.
 func (w *write) mendable(failed int, refusal error) bool {

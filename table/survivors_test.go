@@ -3,7 +3,10 @@ package table_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -66,5 +69,25 @@ func TestShortReadBack(t *testing.T) {
 	}
 	if left := s.Rows("staff"); len(left) != 1 {
 		t.Errorf("got %d rows, want the one that was not to be deleted", len(left))
+	}
+}
+
+// TestRepeatedDelete: a delete that finds nothing says that it may have been its own request, repeated by the network.
+func TestRepeatedDelete(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, together := range []bool{false, true} {
+		staff, e, s := inMemory(t, nil)
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind != "get" }, storagetest.Twice()))
+		err := staff.Delete(ctx, e)
+		if together {
+			e, err = staff.Insert(ctx, &employee{"Sales", 2, "New", 1})
+			check(err)
+			_, err = table.Transact(ctx, staff.DeleteOp(e))
+		}
+		var re *azcore.ResponseError
+		if !errors.Is(err, table.ErrNotFound) || !strings.Contains(err.Error(), "repeated") || !errors.As(err, &re) {
+			t.Errorf("together=%v: got %v, want ErrNotFound that names the repetition", together, err)
+		}
 	}
 }
