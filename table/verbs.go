@@ -96,7 +96,9 @@ func (t *Table[T]) storing(ctx context.Context, op Op) (*Entity[T], error) {
 // before any request.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
 
-// ReplaceAny is Replace past the ETag: what others have written since e was read is lost.
+// ReplaceAny is an unconditional Replace: changes by other writers since e was read are lost. The row keeps its incarnation (_life) if
+// the table has maintainers, which read the row first. Otherwise ReplaceAny leaves the incarnation out, since e may be older than the
+// row; a move that was requested before then leaves the entity where it is (package archive). 1 request, and 1 more with maintainers.
 func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 	return t.ReplaceAnyOp(e).send(ctx)
 }
