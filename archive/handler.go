@@ -41,11 +41,18 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 			return err
 		}
 	}
+	if err == errMoved {
+		return eventual.Poison(err)
+	}
 	return fmt.Errorf("archive: others were faster %d times", rounds)
 }
 
 // errAgain: what was read has changed.
 var errAgain = errors.New("archive: it has changed meanwhile")
+
+// errMoved: the table has an incarnation that was moved before, and which may be about to be forgotten. A program has written an old read
+// back, by other means than this library's. If the move has only just been made, the next round finds the row gone.
+var errMoved = fmt.Errorf("archive: the row carries an incarnation (_life) that was moved before; delete that property: %w", errAgain)
 
 // move is one round of a move: the destination is read first and the table last, so that what is put is never older than what is
 // there; then it is put by the destination's version; and then deleted by the table's ETag, in the transaction that settles the effect.
@@ -71,6 +78,14 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err // a worker of another release knows it
 	case err != nil:
 		return eventual.Poison(err) // no program knows what derives from it
+	}
+	if there != nil {
+		switch over, err := m.over(ctx, there, j.Op); {
+		case err != nil:
+			return err
+		case over:
+			return errMoved
+		}
 	}
 	put, version := &Kept{ID: id, Kind: m.kind, Row: row.Bare(), Time: row.Timestamp}, ""
 	if there != nil {
