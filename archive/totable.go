@@ -70,13 +70,10 @@ func (d *Rows) Get(ctx context.Context, id ID) (*Kept, error) {
 	case err != nil:
 		return nil, err
 	}
-	k, err := kept(row)
-	if err == nil && k.ID != id {
-		return nil, fmt.Errorf("%w: %v", ErrForeign, row.Key)
-	}
-	return k, err
+	return kept(row)
 }
 
+// kept reads what a row keeps. As incarnations have one length, the row's key tells whose it is in one way only.
 func kept(row *table.Row) (*Kept, error) {
 	primary, is := row.Primary()
 	life, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
