@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -45,6 +47,7 @@ func hired(ctx context.Context, p *crashtest.Process) error {
 	if err := h.ensure(ctx); err != nil {
 		return err
 	}
+	bystanders(h)
 	_, err := h.current.Insert(ctx, &clerk{"S", 1, "1"})
 	return err
 }
@@ -120,6 +123,29 @@ func restoring(ctx context.Context, p *crashtest.Process) error {
 	return fine(err)
 }
 
+// replacing replaces what it read before, whatever has become of it while other steps were taken.
+func replacing(steps ...process) process {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		current := of(p).current
+		e, err := current.Get(ctx, at(1))
+		if err == nil {
+			err = then(steps...)(ctx, p)
+		}
+		if err == nil {
+			e.Value.Last = "5000"
+			err = current.ReplaceAny(ctx, e)
+		}
+		return fine(err)
+	}
+}
+
+// raw writes the row as programs do that know nothing of this library.
+func raw(ctx context.Context, p *crashtest.Process) error {
+	c := of(p).acc.Tables().NewClient("current")
+	_, err := c.UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"c_000001","Last":"7000"}`), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	return err
+}
+
 // then is one program that does several things.
 func then(steps ...process) process {
 	return func(ctx context.Context, p *crashtest.Process) error {
@@ -153,6 +179,8 @@ func TestEveryFault(t *testing.T) {
 		"restore":             {then(asking, working), restoring, working},
 		"restore and again":   {then(asking, working, restoring), asking, working},
 		"restore before move": {asking, restoring, working},
+		"replaced":            {asking, replacing(working, restoring), asking},
+		"raw write":           {asking, raw, asking, working},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,6 +199,8 @@ func TestSchedules(t *testing.T) {
 		"deleted and new": {asking, then(deleting, creating, asking), working, working},
 		"asked twice":     {asking, then(asking, deleting), working, then(working, working)},
 		"restores":        {then(asking, working, restoring, updating, asking), then(working, restoring), then(working, restoring, working), then(updating, working)},
+		"replaced":        {then(asking, restoring, asking), replacing(asking), replacing(), then(working, working), working},
+		"raw writes":      {then(asking, raw, asking), then(raw, restoring), then(working, working), working},
 		"everything":      {then(asking, restoring, asking), then(updating, deleting, creating), then(restoring, updating), then(working, working)},
 	}
 	for name, processes := range all {

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -15,6 +16,24 @@ type ID struct {
 	Key  keys.Key
 	Life string
 }
+
+// Err is what is wrong with an ID: its key's error, or a *table.ValueError for an incarnation that is not 16 of the characters 0-9 and
+// A-Z. A destination that makes paths, keys or addresses of IDs asks it first. The IDs that a [Mover] gives it are in order.
+func (id ID) Err() error {
+	if err := id.Key.Err(); err != nil {
+		return err
+	}
+	if len(id.Life) != lifeLength || strings.Trim(id.Life, lifeDigits) != "" {
+		return &table.ValueError{Field: "Life", Reason: "is no incarnation, which is 16 of the characters 0-9 and A-Z"}
+	}
+	return nil
+}
+
+// The form of incarnations, which is that of [table.Common].NewID.
+const (
+	lifeDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	lifeLength = 16
+)
 
 // Kept is what a destination holds of a life.
 type Kept struct {

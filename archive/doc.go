@@ -23,8 +23,10 @@
 //
 // What is not: a reader sees the entity in both places for a moment, and what it finds in the destination may be a version that is
 // being replaced, or of an entity that was just deleted, until the message of its move is carried out. What others keep in an entity, as
-// details of package index, is as it was when it comes back. Writes that are not by this library, and Upsert by handles without maintainers, take an entity's life from it: a
-// move that was asked for before then leaves it where it is.
+// details of package index, is as it was when it comes back. Writes by other programs, and Upsert and ReplaceAny of handles without
+// maintainers, take an entity's incarnation from it: a move that was requested before then leaves the entity where it is. If a program
+// writes the incarnation of an old read back, by other means than this library's, the next move of the entity is poison, and the entity
+// stays in the table.
 //
 // # How
 //

@@ -19,19 +19,33 @@ func (m *Mover[T]) Handler() eventual.Handler {
 	return eventual.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }
 
+// parse reads what an effect asks for. Nothing of it is trusted: it may name the rows of entities alone, and incarnations.
+func parse(j eventual.Job) (id ID, p payload, err error) {
+	pk, err := j.Partition.Result()
+	if err != nil {
+		return id, p, err
+	}
+	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil {
+		return id, p, errors.New("archive: the payload is none of a move's")
+	}
+	id = ID{keys.Stored(pk, j.Effect.RowKey), p.Life}
+	if strings.HasPrefix(j.Effect.RowKey, separator) {
+		return id, p, fmt.Errorf("archive: %w", &table.ValueError{Field: "RowKey", Reason: "belongs to the library"})
+	}
+	if err := id.Err(); err != nil {
+		return id, p, fmt.Errorf("archive: %w", err)
+	}
+	return id, p, nil
+}
+
 // rounds is how often a worker begins anew in one attempt where others are faster.
 const rounds = 8
 
 func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
-	var p payload
-	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil || p.Life == "" {
-		return eventual.Poison(errors.New("archive: the payload is none of a move's"))
-	}
-	pk, err := j.Partition.Result()
+	id, p, err := parse(j)
 	if err != nil {
 		return eventual.Poison(err)
 	}
-	id := ID{keys.Stored(pk, j.Effect.RowKey), p.Life}
 	step := m.move
 	if p.Forget {
 		step = m.forget
@@ -41,16 +55,23 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 			return err
 		}
 	}
+	if err == errMoved {
+		return eventual.Poison(err)
+	}
 	return fmt.Errorf("archive: others were faster %d times", rounds)
 }
 
 // errAgain: what was read has changed.
 var errAgain = errors.New("archive: it has changed meanwhile")
 
+// errMoved: the table has an incarnation that was moved before, and which may be about to be forgotten. A program has written an old read
+// back, by other means than this library's. If the move has only just been made, the next round finds the row gone.
+var errMoved = fmt.Errorf("archive: the row carries an incarnation (_life) that was moved before; delete that property: %w", errAgain)
+
 // move is one round of a move: the destination is read first and the table last, so that what is put is never older than what is
 // there; then it is put by the destination's version; and then deleted by the table's ETag, in the transaction that settles the effect.
 func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
-	there, err := m.to.Get(ctx, id)
+	there, err := m.get(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -71,6 +92,14 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err // a worker of another release knows it
 	case err != nil:
 		return eventual.Poison(err) // no program knows what derives from it
+	}
+	if there != nil {
+		switch over, err := m.over(ctx, there, j.Op); {
+		case err != nil:
+			return err
+		case over:
+			return errMoved
+		}
 	}
 	put, version := &Kept{ID: id, Kind: m.kind, Row: row.Bare(), Time: row.Timestamp}, ""
 	if there != nil {
@@ -94,6 +123,18 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return table.ErrChanged // the worker goes on with what it says now
 	}
 	return errAgain
+}
+
+// get reads what the destination keeps of an incarnation. What is kept of another one is poison.
+func (m *Mover[T]) get(ctx context.Context, id ID) (*Kept, error) {
+	there, err := m.to.Get(ctx, id)
+	if err == nil && there != nil && there.ID != id {
+		err = fmt.Errorf("%w: asked for %v, %s", ErrForeign, id.Key, id.Life)
+	}
+	if errors.Is(err, ErrForeign) {
+		return nil, eventual.Poison(err)
+	}
+	return there, err
 }
 
 // put keeps something in the destination.
@@ -170,7 +211,7 @@ func (m *Mover[T]) moves(i *table.Intent, id ID) bool {
 
 // forget is one round of what is left of a restore: the old life goes from the destination.
 func (m *Mover[T]) forget(ctx context.Context, id ID, _ eventual.Job) error {
-	there, err := m.to.Get(ctx, id)
+	there, err := m.get(ctx, id)
 	if err != nil || there == nil || there.Row == nil {
 		return err
 	}
@@ -214,6 +255,13 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 func (m *Mover[T]) stillThere(ctx context.Context, note *table.Row) (bool, error) {
 	v, _ := note.Get(restoredProperty)
 	rowKey, _ := v.(string)
-	there, err := m.to.Get(ctx, ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), restoredPrefix)})
+	id := ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), restoredPrefix)}
+	if id.Err() != nil {
+		return false, nil // no restore has left it
+	}
+	there, err := m.to.Get(ctx, id)
+	if errors.Is(err, ErrForeign) {
+		return true, nil
+	}
 	return there != nil && there.Row != nil, err
 }

@@ -28,6 +28,8 @@ var (
 	ErrRestored = errors.New("archive: it was restored before")
 	// ErrUnderway: its move is under way, so it cannot be restored yet.
 	ErrUnderway = errors.New("archive: its move is under way")
+	// ErrForeign: what the destination holds there is not of a move, or of another entity than was asked for.
+	ErrForeign = errors.New("archive: a row in the destination is none of a move's")
 	// ErrCannotList: the destination cannot list what it keeps. See Lister.
 	ErrCannotList = errors.New("archive: the destination cannot list")
 )
@@ -156,6 +158,9 @@ func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], ar
 // newest is the newest life that the destination has of a key, nil for none.
 func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *Kept, err error) {
 	for there, err := range m.to.Lives(ctx, k) {
+		if err == nil && (there.Key != k || there.Err() != nil) {
+			err = fmt.Errorf("%w: asked for %v", ErrForeign, k)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -176,11 +181,16 @@ func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*
 			return
 		}
 		for there, err := range l.List(ctx, partition) {
-			if err != nil {
+			switch {
+			case errors.Is(err, ErrForeign):
+				if !yield(nil, fmt.Errorf("archive: Archived: %w", err)) {
+					return
+				}
+				continue
+			case err != nil:
 				yield(nil, fmt.Errorf("archive: Archived: %w", err))
 				return
-			}
-			if there.Kind != m.kind {
+			case there.Kind != m.kind:
 				continue
 			}
 			e, err := m.from.Entity(there.Row)

@@ -47,8 +47,11 @@ func (m *Mover[T]) archived(ctx context.Context, k keys.Key) (*Kept, error) {
 	case !over:
 		return nil, ErrUnderway
 	}
+	id := there.ID
 	if there, err = m.to.Get(ctx, there.ID); err == nil && (there == nil || there.Row == nil) {
 		err = table.ErrNotFound
+	} else if err == nil && there.ID != id {
+		err = fmt.Errorf("%w: asked for %v, %s", ErrForeign, k, id.Life)
 	}
 	return there, err
 }

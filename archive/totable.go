@@ -58,8 +58,11 @@ func (id ID) stored() keys.Key {
 	return keys.Stored(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Life)
 }
 
-// Get reads what is kept of a life. 1 request.
+// Get reads what is kept of an incarnation. 1 request. Errors: ErrForeign; those of [ID.Err].
 func (d *Rows) Get(ctx context.Context, id ID) (*Kept, error) {
+	if err := id.Err(); err != nil {
+		return nil, fmt.Errorf("archive: Get: %w", err)
+	}
 	row, err := d.rows.GetRow(ctx, id.stored())
 	switch {
 	case errors.Is(err, table.ErrNotFound):
@@ -70,20 +73,18 @@ func (d *Rows) Get(ctx context.Context, id ID) (*Kept, error) {
 	return kept(row)
 }
 
-// errForeign is a row that no move has put.
-var errForeign = errors.New("archive: a row in the destination is none of a move's")
-
+// kept reads what a row keeps. As incarnations have one length, the row's key tells whose it is in one way only.
 func kept(row *table.Row) (*Kept, error) {
 	primary, is := row.Primary()
 	life, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
 	words := strings.Split(row.Form(), " ")
-	if !is || !ok || len(words) < 3 || words[0] != formRow && words[0] != formGone {
-		return nil, fmt.Errorf("%w: %v", errForeign, row.Key)
+	if !is || !ok || (ID{primary, life}).Err() != nil || len(words) < 3 || words[0] != formRow && words[0] != formGone {
+		return nil, fmt.Errorf("%w: %v", ErrForeign, row.Key)
 	}
 	kind, err := url.QueryUnescape(words[1])
 	at, terr := time.Parse(time.RFC3339Nano, words[2])
 	if err != nil || terr != nil {
-		return nil, fmt.Errorf("%w: %v", errForeign, row.Key)
+		return nil, fmt.Errorf("%w: %v", ErrForeign, row.Key)
 	}
 	k := &Kept{ID: ID{primary, life}, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
 	if words[0] == formRow {
@@ -116,8 +117,11 @@ func (d *Rows) Check(k *Kept) error {
 	return d.rows.InsertAtOp(row.Key, row).Err()
 }
 
-// Put keeps a row, or that it has gone. 1 request.
+// Put keeps a row, or that it has gone. 1 request. Errors: those of [ID.Err], beside those of Destination.
 func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
+	if err := k.Err(); err != nil {
+		return fmt.Errorf("archive: Put: %w", err)
+	}
 	row := k.stored()
 	var op table.Op
 	if version == "" {
@@ -150,8 +154,9 @@ func (d *Rows) Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error] {
 	return d.list(ctx, table.Query[table.Row]{Partition: k.Partition(), Rows: keys.StoredBetween(k.RowKey()+separator, k.RowKey()+separator+"\x7f")}, k.RowKey())
 }
 
-// last is behind every RowKey that others may have made.
-const last = "\U0010FFFF"
+// last is behind every RowKey that other programs may have made: the service orders keys by UTF-16 code units, of which U+FFFF is the
+// greatest, and what lies beyond it sorts below U+E000.
+var last = strings.Repeat("\uFFFF", 16)
 
 // List yields what is kept of a partition's entities, in the order of their RowKeys. 1 request for each 1000.
 func (d *Rows) List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error] {
@@ -196,7 +201,8 @@ func (d *Rows) Sweep(ctx context.Context, partition keys.Enc, before time.Time) 
 			}
 			gone, _ := note.Get(goneProperty)
 			name, _ := gone.(string)
-			if !note.Timestamp.Before(before) || name == "" {
+			primary, is := strings.CutSuffix(name, separator+strings.TrimPrefix(note.Key.RowKey(), gonePrefix))
+			if !note.Timestamp.Before(before) || !is || primary == "" || strings.HasPrefix(primary, separator) {
 				continue
 			}
 			// The note last: it is what tells of the other.

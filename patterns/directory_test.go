@@ -71,3 +71,32 @@ func TestDirectory(t *testing.T) {
 		t.Error(is, err)
 	}
 }
+
+// TestDirectoryContains: a text that is a path is not the name of a folder, and nothing is read or written outside.
+func TestDirectoryContains(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	outside := t.TempDir()
+	d := Directory(filepath.Join(outside, "inside"))
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k := keys.Stored("P", "R")
+	for _, life := range []string{"", ".", "..", "../x", "../../x", "../../../etc/cron.d", "/etc/cron.d", outside, "a/b", "a/../../../b", "../" + filepath.Base(d.folder(k)), "a/", "./a"} {
+		id := archive.ID{Key: k, Life: life}
+		if err := d.Put(ctx, &archive.Kept{ID: id, Kind: "k", Row: &table.Row{Key: k}}, ""); err == nil {
+			t.Errorf("Put %q: got no error", life)
+		}
+		if got, err := d.Get(ctx, id); err == nil || got != nil {
+			t.Errorf("Get %q: got %v, %v; want an error", life, got, err)
+		}
+	}
+	var files []string
+	err := filepath.WalkDir(outside, func(path string, f os.DirEntry, err error) error {
+		files = append(files, path)
+		return err
+	})
+	if err != nil || len(files) != 2 {
+		t.Errorf("got %v, %v; want two empty folders", files, err)
+	}
+}

@@ -36,9 +36,20 @@ func (d Directory) folder(k keys.Key) string {
 	return filepath.Join(string(d), hex.EncodeToString(sum[:]))
 }
 
+// incarnation is the folder of an incarnation. Its text comes from a row, and becomes a name here: so it must not be a path.
+func (d Directory) incarnation(id archive.ID) (string, error) {
+	if name := id.Life; name == "." || filepath.Base(name) != name || !filepath.IsLocal(name) {
+		return "", fmt.Errorf("%q is not the name of a folder", name)
+	}
+	return filepath.Join(d.folder(id.Key), id.Life), nil
+}
+
 // Get reads the last version.
 func (d Directory) Get(_ context.Context, id archive.ID) (*archive.Kept, error) {
-	folder := filepath.Join(d.folder(id.Key), id.Life)
+	folder, err := d.incarnation(id)
+	if err != nil {
+		return nil, err
+	}
 	files, err := os.ReadDir(folder)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -76,8 +87,10 @@ func (d Directory) Put(_ context.Context, k *archive.Kept, version string) error
 	if err != nil {
 		return err
 	}
-	key := d.folder(k.Key)
-	folder := filepath.Join(key, k.Life)
+	folder, err := d.incarnation(k.ID)
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
@@ -95,7 +108,7 @@ func (d Directory) Put(_ context.Context, k *archive.Kept, version string) error
 	if errors.Is(err, os.ErrExist) {
 		return table.ErrChanged
 	}
-	return errors.Join(err, durable(folder), durable(key), durable(string(d)))
+	return errors.Join(err, durable(folder), durable(filepath.Dir(folder)), durable(string(d)))
 }
 
 // durable waits until a folder's entries are stored.
@@ -116,10 +129,11 @@ func (d Directory) Lives(ctx context.Context, k keys.Key) iter.Seq2[*archive.Kep
 			return
 		}
 		for _, life := range lives {
+			id := archive.ID{Key: k, Life: life.Name()}
 			if !life.IsDir() {
 				continue
 			}
-			kept, err := d.Get(ctx, archive.ID{Key: k, Life: life.Name()})
+			kept, err := d.Get(ctx, id)
 			if (err != nil || kept != nil && kept.Row != nil) && !yield(kept, err) {
 				return
 			}

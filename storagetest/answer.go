@@ -68,7 +68,7 @@ func (s *Service) answer(r *http.Request, body []byte) *outcome {
 		o.err = errRefused
 	case lostRequest, late:
 		o.err = errReset
-	case refusal:
+	case refusal, mistaken:
 		say(refuse(f.failure()))
 	case refusalInside:
 		if req.Kind == "transaction" {
@@ -139,7 +139,7 @@ func (s *Service) admit(r *http.Request, c *call, unread bool) Request {
 	s.mu.Unlock()
 	s.arrive(number)
 	if plan != nil {
-		req.Fault = plan(req)
+		req.Fault = plan(req).hit()
 	}
 	return req
 }

@@ -54,6 +54,10 @@
 //
 //	s.SetFaults(storagetest.AtRequest(3, storagetest.LostReply()))
 //	s.SetFaults(storagetest.OfKind("transaction", storagetest.Refuse(503, "ServerBusy")))
+//	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostReply()))) // and the next attempt succeeds
+//
+// A fault hits all requests that its plan chooses, a client's repetitions included, unless [Once] or [Times] says how many. A plan for
+// a kind that no request has refuses every request.
 //
 // The faults are those of networks and of storage: a request that is not sent, that is lost, whose reply is lost, that
 // arrives twice, late, or once more; refusals before and after the work is done, and inside a transaction's reply; replies

@@ -196,6 +196,26 @@ func ExampleService_Messages() {
 	// 3 message-get hints [reply lost]: 200
 }
 
+// A response is lost once: the client's next attempt finds its own work.
+func ExampleOnce() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff := tables(s)
+	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostReply())))
+	for range 2 {
+		_, err := staff.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223"}`), nil)
+		fmt.Println("failed:", err != nil)
+	}
+	for _, r := range s.Requests()[1:] {
+		fmt.Println(r)
+	}
+	// Output:
+	// failed: true
+	// failed: true
+	// 2 insert staff('Sales','empid_000223') [reply lost]: 201
+	// 3 insert staff('Sales','empid_000223'): 409 EntityAlreadyExists
+}
+
 // What can go wrong.
 func ExampleFault() {
 	for _, f := range []storagetest.Fault{

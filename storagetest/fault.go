@@ -3,6 +3,9 @@ package storagetest
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,6 +15,28 @@ type Fault struct {
 	n     int
 	code  string
 	delay time.Duration
+	text  string        // the kind that is none, of a plan that is mistaken
+	left  *atomic.Int64 // how many requests it still hits; nil: all
+}
+
+// Times is a fault that hits the first n requests that a plan chooses for it. Those after them are answered as ever, as is a repetition
+// by the client. The count belongs to the Fault that is returned, wherever that is used; another call of Times begins anew.
+func Times(n int, f Fault) Fault {
+	f.left = &atomic.Int64{}
+	f.left.Store(int64(n))
+	return f
+}
+
+// Once is Times(1, f): a response that is lost once, so that the client's next attempt succeeds.
+func Once(f Fault) Fault { return Times(1, f) }
+
+// hit is the fault of one request that was chosen for it: none, if it has hit as many as it should.
+func (f Fault) hit() Fault {
+	if f.left != nil && f.left.Add(-1) < 0 {
+		return Fault{}
+	}
+	f.left = nil
+	return f
 }
 
 type kind int
@@ -33,6 +58,7 @@ const (
 	hangAfter
 	slow
 	short
+	mistaken
 )
 
 // NotSent: the connection cannot be made, so the client knows that nothing was sent.
@@ -91,7 +117,7 @@ func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 // for messages brings at most n. Other requests are answered as ever.
 func Short(n int) Fault { return Fault{kind: short, n: n} }
 
-var faultNames = [...]string{"none", "not sent", "request lost", "reply lost", "twice", "again", "late", "refused", "done, but refused", "refused inside", "reply cut", "reply cut cleanly", "hang", "done, then hang", "slow", "short page"}
+var faultNames = [...]string{"none", "not sent", "request lost", "reply lost", "twice", "again", "late", "refused", "done, but refused", "refused inside", "reply cut", "reply cut cleanly", "hang", "done, then hang", "slow", "short page", "mistaken plan"}
 
 // String describes the fault, as in "reply lost" or "done, but refused 503 ServerBusy".
 func (f Fault) String() string {
@@ -107,6 +133,8 @@ func (f Fault) String() string {
 		} else {
 			s += fmt.Sprintf(", after %d others", f.n)
 		}
+	case mistaken:
+		s += fmt.Sprintf(": kind %q", f.text)
 	case slow:
 		s += " " + f.delay.String()
 	case short:
@@ -118,7 +146,10 @@ func (f Fault) String() string {
 // failure is the answer of a service that does not do what it is asked.
 func (f Fault) failure() *failure {
 	text := map[string]string{"ServerBusy": "The server is busy.", "OperationTimedOut": "Operation could not be completed within the specified time."}[f.code]
-	if text == "" {
+	switch {
+	case f.kind == mistaken:
+		text = fmt.Sprintf("storagetest.OfKind: no request is of kind '%s'; the kinds are %s.", f.text, strings.Join(Kinds(), ", "))
+	case text == "":
 		text = http.StatusText(f.n) + "."
 	}
 	return &failure{status: f.n, code: f.code, text: text}
@@ -136,13 +167,30 @@ func (f Fault) inside(i, n int) *failure {
 // order of their numbers. It may look at the service, and must not send requests.
 type Plan func(Request) Fault
 
+// kinds are all kinds of requests.
+var kinds = []string{
+	"insert", "replace", "merge", "insert-or-replace", "insert-or-merge", "delete", "get", "query", "transaction",
+	"table-create", "table-delete", "table-query",
+	"message-put", "message-get", "message-peek", "message-update", "message-delete", "message-clear",
+	"queue-create", "queue-delete", "queue-list", "queue-get", "queue-set", "other",
+}
+
+// Kinds are the kinds of requests, as [Request].Kind has them and [OfKind] takes them.
+func Kinds() []string { return slices.Clone(kinds) }
+
 // AtRequest is a plan for the request with a number.
 func AtRequest(number int, f Fault) Plan {
 	return When(func(r Request) bool { return r.Number == number }, f)
 }
 
-// OfKind is a plan for all requests of a kind.
+// OfKind is a plan for all requests of a kind; see [Kinds]. A kind that no request has is a mistake of the test: every request is then
+// refused with 400 UnknownRequestKind, and a text that lists the kinds.
 func OfKind(kind string, f Fault) Plan {
+	if !slices.Contains(Kinds(), kind) {
+		return func(Request) Fault {
+			return Fault{kind: mistaken, n: http.StatusBadRequest, code: "UnknownRequestKind", text: kind}
+		}
+	}
 	return When(func(r Request) bool { return r.Kind == kind }, f)
 }
 
@@ -150,7 +198,7 @@ func OfKind(kind string, f Fault) Plan {
 func When(is func(Request) bool, f Fault) Plan {
 	return func(r Request) Fault {
 		if is(r) {
-			return f
+			return f.hit()
 		}
 		return Fault{}
 	}
@@ -160,7 +208,7 @@ func When(is func(Request) bool, f Fault) Plan {
 func First(plans ...Plan) Plan {
 	return func(r Request) Fault {
 		for _, p := range plans {
-			if f := p(r); f != (Fault{}) {
+			if f := p(r).hit(); f != (Fault{}) {
 				return f
 			}
 		}

@@ -379,3 +379,72 @@ func code(err error) string {
 	}
 	return re.ErrorCode
 }
+
+// TestTimes: a fault with a number hits as many requests as that, wherever it stands in a plan, and is recorded as the fault that it is.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	lost := storagetest.LostReply()
+	for name, plan := range map[string]func() storagetest.Plan{
+		"OfKind": func() storagetest.Plan { return storagetest.OfKind("insert", storagetest.Times(2, lost)) },
+		"When": func() storagetest.Plan {
+			return storagetest.When(func(r storagetest.Request) bool { return r.Kind == "insert" }, storagetest.Times(2, lost))
+		},
+		"First": func() storagetest.Plan {
+			return storagetest.First(storagetest.OfKind("get", lost), storagetest.OfKind("insert", storagetest.Once(lost)), storagetest.OfKind("insert", storagetest.Once(lost)))
+		},
+		"a plan of one's own": func() storagetest.Plan {
+			f := storagetest.Times(2, lost)
+			return func(storagetest.Request) storagetest.Fault { return f }
+		},
+		"a plan of one's own, joined": func() storagetest.Plan {
+			f, g := storagetest.Once(lost), storagetest.Once(lost)
+			return storagetest.First(func(storagetest.Request) storagetest.Fault { return f }, func(storagetest.Request) storagetest.Fault { return g })
+		},
+	} {
+		s := storagetest.New(nil)
+		tab := client(t, s)
+		s.SetFaults(plan())
+		got := ""
+		for i := range 4 {
+			_, err := tab.AddEntity(ctx, entity(fmt.Sprint(i)), nil)
+			got += fmt.Sprint(err == nil, " ")
+		}
+		if want := "false false true true "; got != want {
+			t.Errorf("%s: got %s; want %s", name, got, want)
+		}
+		for i, r := range s.Requests()[1:] {
+			if want := map[bool]storagetest.Fault{true: lost}[i < 2]; r.Fault != want {
+				t.Errorf("%s: request %d: got %v; want %v", name, i, r.Fault, want)
+			}
+		}
+	}
+}
+
+// TestUnknownKind: a plan for a kind that no request has refuses every request, and says why.
+func TestUnknownKind(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, kind := range []string{"insrt", "", "Insert", "upsert", "update", "message", "insert "} {
+		for _, plan := range []storagetest.Plan{storagetest.OfKind(kind, storagetest.LostReply()), storagetest.First(storagetest.OfKind("get", storagetest.LostReply()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostReply())))} {
+			s := storagetest.New(nil)
+			tab := client(t, s)
+			s.SetFaults(plan)
+			for range 2 {
+				_, err := tab.AddEntity(ctx, entity("a"), nil)
+				var re *azcore.ResponseError
+				if !errors.As(err, &re) || re.ErrorCode != "UnknownRequestKind" || !strings.Contains(err.Error(), fmt.Sprintf("no request is of kind '%s'", kind)) {
+					t.Errorf("%q: got %v; want 400 UnknownRequestKind, and why", kind, err)
+				}
+			}
+			if got := rows(s); got != "" {
+				t.Errorf("%q: stored: %q", kind, got)
+			}
+		}
+	}
+	for _, kind := range storagetest.Kinds() {
+		if f := storagetest.OfKind(kind, storagetest.LostReply())(storagetest.Request{Kind: kind}); f != storagetest.LostReply() {
+			t.Errorf("%s: got %v; want the fault", kind, f)
+		}
+	}
+}

@@ -227,6 +227,7 @@ func (w *write) rename(ctx context.Context) (err error) {
 func (w *write) done(ctx context.Context, out outcome) ([]azcore.ETag, error) {
 	w.core.shared.repaired.Add(int64(len(w.found)))
 	w.settled(out.etags)
+	w.announceAgain(ctx)
 	w.show(ctx)
 	return own(w, out.etags), nil
 }

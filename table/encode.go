@@ -35,8 +35,12 @@ func (t *Table[T]) create(k keys.Key, v *T, stored []byte) ([]byte, error) {
 	return t.encode(k, v, stored)
 }
 
-// encode writes the whole of a value under a key, and what the stored row holds besides.
-func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
+// keptProperties belong to one existence of a row: its incarnation and its maintainer state. Only a write that knows the stored row
+// writes them, by its ETag.
+var keptProperties = []string{lifeProperty, ixProperty, ixMoreProperty}
+
+// encode writes the whole of a value under a key, and what the stored row holds besides, except for some properties.
+func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]byte, error) {
 	if v == nil {
 		return nil, errNil
 	}
@@ -48,8 +52,9 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte) ([]byte, error) {
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	own := append(t.schema.put(w), opProperty)
+	own = append(own, except...)
 	if stored == nil {
-		own = append(own, lifeProperty, ixProperty, ixMoreProperty) // a new row has none of another's
+		own = append(own, keptProperties...) // a new row has none of another's
 		if !t.derivedRows {
 			own = append(own, sysProperty)
 		}

@@ -48,14 +48,8 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	fail := func(err error) (bool, error) {
 		return false, w.core.opError("Resolve", keys.Stored(e.Partition, intentPrefix+e.Op), err)
 	}
-	var state IntentState
-	if old := w.core.fresh(e.Op); old != nil {
-		i, gerr := w.core.intent(ctx, e.Partition, e.Op)
-		if gerr != nil || i == nil {
-			return fail(either(gerr, old))
-		}
-		state = i.State
-	} else if state, err = w.core.fence(ctx, e.Partition, e.Op); err != nil {
+	state, err := w.core.fence(ctx, e.Partition, e.Op)
+	if err != nil {
 		return fail(err)
 	}
 	if w.resolved, w.wasDone = true, state != IntentAborted; w.wasDone {
@@ -107,7 +101,7 @@ func (c *core) intent(ctx context.Context, partition, name string) (*Intent, err
 }
 
 // fence puts a marker in the place of an intent, so that its write can never be done any more, or finds that it was done. It
-// tries until the context is over, or the default WriteTimeout where it has no end.
+// tries until the context is over, or the default WriteTimeout where it has no end. Errors: those of fresh, if there is no intent.
 func (c *core) fence(ctx context.Context, partition, name string) (state IntentState, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -129,8 +123,16 @@ func (c *core) fence(ctx context.Context, partition, name string) (state IntentS
 	}
 }
 
-// fenceOnce is one try of fence. final tells that another one meets the same error.
+// fenceOnce is one try of fence. final tells that another one meets the same error. The age of the write is looked at before each
+// request, and again when the marker is stored: this machine may have been suspended in between, and the write's own intent swept.
 func (c *core) fenceOnce(ctx context.Context, partition, name string) (state IntentState, final bool, err error) {
+	if old := c.fresh(name); old != nil {
+		i, err := c.intent(ctx, partition, name)
+		if err != nil || i == nil {
+			return 0, err == nil, either(err, old)
+		}
+		return i.State, true, nil
+	}
 	op, err := c.intentOp(partition, name, IntentAborted, nil)
 	if err != nil {
 		return 0, true, err
@@ -142,6 +144,9 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Int
 	err = c.judged(&call, wire.Redact(err))
 	switch {
 	case verdict == wire.Done:
+		if old := c.fresh(name); old != nil {
+			return 0, true, old
+		}
 		return IntentAborted, true, nil
 	case verdict == wire.Refused && errors.Is(err, ErrExists):
 		i, err := c.intent(ctx, partition, name)

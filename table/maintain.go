@@ -156,6 +156,9 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 			return err
 		}
 	}
+	if c.kept.changed && !isID(c.kept.life) {
+		return errNewID
+	}
 	p.planned[op.key.RowKey()] = nil
 	if c.row == nil {
 		return nil
@@ -222,7 +225,10 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 		return nil, err
 	}
 	k.stored = [2]bool{one.Kind != edm.Absent, two.Kind != edm.Absent}
-	if k.life = life.S; strings.HasPrefix(mark.S, "/") {
+	if isID(life.S) {
+		k.life = life.S
+	}
+	if strings.HasPrefix(mark.S, "/") {
 		k.mark = mark.S
 	}
 	if text := one.S + two.S; text != "" {

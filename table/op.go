@@ -182,12 +182,12 @@ func (t *Table[T]) ReplaceOp(e *Entity[T]) Op {
 
 // ReplaceAnyOp is [Table.ReplaceAny] as part of a transaction.
 func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op {
-	op := t.replaceOp("ReplaceAny", e)
+	op := t.replaceOp("ReplaceAny", e, keptProperties...) // e may be older than the row
 	op.match = azcore.ETagAny
 	return t.maintained(op, false, nil)
 }
 
-func (t *Table[T]) replaceOp(verb string, e *Entity[T]) Op {
+func (t *Table[T]) replaceOp(verb string, e *Entity[T], except ...string) Op {
 	op := t.of(verb, aztables.TransactionTypeUpdateReplace, e, true)
 	if op.err != nil {
 		return op
@@ -196,7 +196,7 @@ func (t *Table[T]) replaceOp(verb string, e *Entity[T]) Op {
 		op.err = ErrKeyChanged
 		return op
 	}
-	op.body, op.err = t.encode(e.Key, &e.Value, e.raw)
+	op.body, op.err = t.encode(e.Key, &e.Value, e.raw, except...)
 	op.done = e.renew
 	return op
 }

@@ -23,11 +23,16 @@ const (
 // newOp names a write. Errors: *ValueError for a NewID that makes something else than it should.
 func (o *Common) newOp() (string, error) {
 	id := o.NewID()
-	if len(id) != opLength-opTime || strings.Trim(id, opDigits+"ILOU") != "" {
-		return "", &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+	if !isID(id) {
+		return "", errNewID
 	}
 	return opTimeText(o.Now()) + id, nil
 }
+
+var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+
+// isID reports whether a text has the form that Common.NewID makes, as every incarnation has.
+func isID(s string) bool { return len(s) == opLength-opTime && strings.Trim(s, opDigits+"ILOU") == "" }
 
 // opTimeText is a time as the names of writes begin with it.
 func opTimeText(t time.Time) string {

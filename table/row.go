@@ -137,11 +137,14 @@ func (r *Row) remembered() (was map[string][]string, err error) {
 	return was, err
 }
 
-// Life is the life of the row's entity, "" for none; see [Change.Life].
+// Life is the incarnation of the row's entity, "" for none; see [Change.Life]. A text of another form than 16 of the characters 0-9
+// and A-Z is no incarnation: the next write that needs one replaces it.
 func (r *Row) Life() string {
 	v, _ := r.Get(lifeProperty)
-	s, _ := v.(string)
-	return s
+	if s, _ := v.(string); isID(s) {
+		return s
+	}
+	return ""
 }
 
 // Type returns the EDM type of a property, such as "Edm.Int64", or "" if there is no such property.

@@ -25,6 +25,9 @@ func (w *write) send(ctx context.Context) outcome {
 	tries := attempts{retry: w.core.opt.Retry}
 	var last error
 	for {
+		if w.stale() {
+			return w.unsent()
+		}
 		etags, failed, verdict, err := w.once(ctx)
 		switch verdict {
 		case wire.Done:

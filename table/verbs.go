@@ -97,9 +97,10 @@ func (t *Table[T]) storing(ctx context.Context, op Op) (*Entity[T], error) {
 // before any request.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
 
-// ReplaceAny is Replace whatever version the row has: what others have written since e was read is lost. It reads the row first, as
-// Upsert does: 2 requests, or 1 with [Options].BlindWrites. Errors are those of Replace but for ErrChanged, ErrUnknownMaintainer, and
-// ErrContended.
+// ReplaceAny is an unconditional Replace: changes by other writers since e was read are lost. It reads the row first, as Upsert does: 2
+// requests, or 1 with [Options].BlindWrites. The row that was read keeps its incarnation (_life). Without reading, ReplaceAny leaves the
+// incarnation out, since e may be older than the row; a move that was requested before then leaves the entity where it is (package
+// archive). Errors are those of Replace but for ErrChanged, ErrUnknownMaintainer, and ErrContended.
 func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 	return t.ReplaceAnyOp(e).send(ctx)
 }

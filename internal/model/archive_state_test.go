@@ -4,7 +4,10 @@ import "fmt"
 
 const (
 	maxOps   = 6 // ops are numbered from 1
-	maxLives = 5 // lives, too; 0 is none
+	maxLives = 6 // lives, too; 0 is none
+
+	alike  = 4 // the incarnation of another entity, which is archived from the start
+	forged = 5 // a text that is no incarnation, and whose row of the destination would be that of alike
 )
 
 // Freshness stands for ETags: who reads a row holds a flag for it, and every write of the row takes all flags for it away. So an ETag
@@ -66,14 +69,17 @@ const (
 	reqClose   // intent by CAS
 	reqAbort   // insert the abort marker
 	reqIndex   // CAS on the index row
+	reqReplace // unconditional replace of a row that exists
+	reqRaw     // unconditional write of a row, by a program that knows nothing of incarnations
 )
 
 var requestNames = [...]string{"", "EGT of the ask", "update", "delete", "create", "EGT of the restore", "insert into the destination",
-	"put over the destination's row", "tombstone over the row", "tombstone where nothing was", "EGT of the move", "close", "abort marker", "index row"}
+	"put over the destination's row", "tombstone over the row", "tombstone where nothing was", "EGT of the move", "close", "abort marker", "index row",
+	"unconditional replace", "raw write"}
 
 // needs is what must be fresh for a request to have an effect.
 var needs = [...]uint8{reqAsk: freshCurrent, reqUpdate: freshCurrent, reqDelete: freshCurrent, reqPut: freshDest, reqBury: freshDest,
-	reqMove: freshCurrent | freshIntent, reqClose: freshIntent, reqIndex: freshIndex}
+	reqMove: freshCurrent | freshIntent, reqClose: freshIntent, reqIndex: freshIndex, reqRaw: 0}
 
 // hand is a worker with a message; the zero hand is idle.
 type hand struct{ pc, op, kind, todo, ver, fresh uint8 }
@@ -92,6 +98,7 @@ type state struct {
 	moving  uint8 // the op that the entity in Current says is moving it
 	index   uint8 // the life that the index row names; 0 is a tombstone
 	msgs    uint8 // hints, by op
+	poison  uint8 // copies in the poison queue, by op
 	users   [4]user
 	workers [2]hand
 	late    request // sent, and not arrived although its sender has gone on
@@ -139,7 +146,10 @@ func (s *state) String() string {
 }
 
 func (a *archive) slot(life uint8) uint8 {
-	if a.keyWithoutLife {
+	switch {
+	case life == forged:
+		return alike
+	case a.keyWithoutLife:
 		return 0
 	}
 	return life
@@ -245,9 +255,14 @@ func (a *archive) arrive(s *state, r request) bool {
 		s.intents[r.op].kind = aborted
 	case reqIndex:
 		s.index = r.ver
+	case reqReplace, reqRaw:
+		if s.current.life == 0 && r.kind == reqReplace {
+			return false
+		}
+		s.written(r.from)
 	}
 	switch r.kind {
-	case reqAsk, reqUpdate, reqDelete, reqCreate:
+	case reqAsk, reqUpdate, reqDelete, reqCreate, reqReplace, reqRaw:
 		a.wrote(s, freshCurrent, 0, 0)
 	case reqInsert, reqPut, reqBury, reqDig:
 		a.wrote(s, freshDest, 0, r.life)
@@ -257,6 +272,19 @@ func (a *archive) arrive(s *state, r request) bool {
 		a.wrote(s, freshIndex, 0, 0)
 	}
 	return true
+}
+
+// written makes a new content of what Current holds, if anything, and an incarnation of another: as the old one does not go on any more,
+// it counts as restored. A row without an incarnation is given one when it is first needed, and none names it before: so it has one
+// here that nobody else has.
+func (s *state) written(life uint8) {
+	ver := s.newest[s.current.life] + 1
+	if was := s.current.life; was == 0 {
+		ver = 1
+	} else {
+		s.status[was] = restored
+	}
+	s.current, s.status[life], s.newest[life], s.moving = row{life, ver}, alive, ver, 0
 }
 
 func (a *archive) mark(op uint8) uint8 {

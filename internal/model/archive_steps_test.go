@@ -5,10 +5,13 @@ type archive struct {
 	users    [][]action
 	index    bool // the table has an index elsewhere
 	archived bool // see workload
+	unread   bool // see workload
+	beside   bool // see workload
+	jumps    bool // see workload
 
 	// What the protocol must not do.
 	keyWithoutLife, keepLife, physicalDelete, insertOverTombstone, noLeft, deleteAny, blindClose, noOwn, noOthers, noWithdraw, splitMove,
-	dropAbsent, writeFirst bool
+	dropAbsent, writeFirst, staleLife, trustLife, dropExpired, putAnyway bool
 	emptyFinish  bool // the worker finishes where the destination is empty, and leaves no tombstone
 	unasked      bool // the restore takes any row that it finds, whether it is archived or not
 	firstContent bool // the restore asks, but takes the content that it read before it knew
@@ -28,6 +31,10 @@ const (
 	doDelete
 	doCreate
 	doRestore
+	doReplace // unconditionally, by an entity that was read before
+	doRaw     // a raw write: what the row keeps for the library is gone
+	doForge   // a raw write that brings a text in the place of an incarnation
+	doStale   // a raw write that brings the incarnation which was read before
 )
 
 // action is a line of a script. Its op and its life, if it needs any, are its own.
@@ -50,6 +57,7 @@ const (
 	wAbort
 	wDest
 	wCurrent
+	wMoved
 	wPut
 	wMove
 	wOwn
@@ -75,6 +83,11 @@ func (a *archive) next(s state, step stepper) {
 	}
 	for i := range s.workers {
 		a.worker(s, i, step)
+	}
+	if s.poison != 0 {
+		n := s
+		n.msgs, n.poison = s.msgs|s.poison, 0
+		step("operator", "replays the poison queue", n)
 	}
 	if r := s.late; r.kind != reqNone {
 		n := s
@@ -148,7 +161,12 @@ func (a *archive) worker(s state, i int, step stepper) {
 			set("reads Current: there, but buried", s, bare(wFinish, freshIntent))
 		case s.current.life == in.life:
 			n := at(wPut, freshIntent|freshDest)
-			n.ver, n.todo, n.fresh = s.current.ver, 0, n.fresh|freshCurrent
+			n.ver, n.fresh = s.current.ver, n.fresh|freshCurrent
+			if n.todo != 0 && !a.putAnyway {
+				n.pc = wMoved
+			} else {
+				n.todo = 0
+			}
 			set("reads Current: there", s, n)
 		case w.kind == absent && !a.emptyFinish:
 			set("reads Current: gone, nothing archived", s, at(wWithdraw, freshIntent))
@@ -163,6 +181,17 @@ func (a *archive) worker(s state, i int, step stepper) {
 		default:
 			set("reads Current: gone", s, at(wOwn, freshDest))
 		}
+	case wMoved: // what was moved once is not put again: somebody has brought its incarnation back
+		op := lowest(w.todo)
+		if other := s.intents[op]; other.kind != live || other.effects&effMove == 0 {
+			set("reads another op: over", s, bare(wDest, freshIntent))
+			return
+		}
+		n := w
+		if n.todo &^= 1 << op; n.todo == 0 {
+			n.pc = wPut
+		}
+		set("reads another op: not moved", s, n)
 	case wPut:
 		kind := uint8(reqInsert)
 		if w.kind == present {
@@ -253,6 +282,13 @@ func (a *archive) worker(s state, i int, step stepper) {
 // dispatch reads the intent and goes where it says.
 func (a *archive) dispatch(s state, w hand, set func(string, state, hand)) {
 	n := hand{op: w.op, fresh: freshIntent}
+	if a.jumps && s.intents[w.op].kind == absent { // the op seems to be older than the retention
+		n := s
+		if n.msgs &^= 1 << w.op; !a.dropExpired {
+			n.poison |= 1 << w.op
+		}
+		set("its clock has jumped: the message is poison", n, hand{})
+	}
 	switch in := s.intents[w.op]; {
 	case in.kind == absent && !a.dropAbsent:
 		set("reads the intent: nothing", s, hand{pc: wAbort, op: w.op})

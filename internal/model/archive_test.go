@@ -17,6 +17,13 @@ func (a *archive) model() Model[state] {
 		start.current, start.dest[a.slot(1)] = row{}, dest{present, 1, 1, 1 << 1}
 		start.intents[1], start.msgs, start.gone = intent{kind: done, life: 1}, 1<<1, 1<<1
 	}
+	if a.unread {
+		start.users[1] = user{pc: uSend, life: 1}
+	}
+	if a.beside {
+		start.dest[alike] = dest{kind: present, life: alike, ver: 1}
+		start.status[alike], start.newest[alike] = alive, 1
+	}
 	return Model[state]{
 		Start:   start,
 		Next:    func(s state, step func(who, what string, to state)) { a.next(s, step) },
@@ -46,7 +53,7 @@ func (a *archive) quiet(s state) bool {
 			return false
 		}
 	}
-	return s.msgs == 0 && s.late.kind == reqNone && s.workers == [2]hand{}
+	return s.msgs == 0 && s.poison == 0 && s.late.kind == reqNone && s.workers == [2]hand{}
 }
 
 func (a *archive) settled(s state) string {
@@ -77,6 +84,10 @@ var (
 	remove   = func(op uint8) action { return action{doDelete, op, 0} }
 	create   = func(op, life uint8) action { return action{doCreate, op, life} }
 	restore  = func(op, life uint8) action { return action{doRestore, op, life} }
+	replace  = func(life uint8) action { return action{doReplace, 0, life} }
+	raw      = func(life uint8) action { return action{doRaw, 0, life} }
+	stale    = action{kind: doStale}
+	forge    = action{doForge, 0, forged}
 	script   = func(lines ...action) []action { return lines }
 	together = func(scripts ...[]action) [][]action { return scripts }
 )
@@ -102,6 +113,16 @@ var workloads = []workload{
 	{name: "restore beside a new life that is moved", users: together(script(create(0, 2), ask(2)), script(update), script(restore(3, 3))),
 		archived: true, size: long},
 	{name: "two restorers", users: together(script(restore(2, 2), update, ask(3)), script(restore(4, 3))), archived: true, size: long},
+	{name: "move and unconditional replace", users: together(script(ask(1)), script(replace(2)))},
+	{name: "move, unconditional replace, move", users: together(script(ask(1)), script(replace(2), ask(2)))},
+	{name: "restore, unconditional replace, move again", users: together(script(restore(2, 2), ask(3)), script(replace(3))), unread: true},
+	{name: "restore, stale raw write, move again", users: together(script(restore(2, 2), ask(3)), script(stale)), unread: true, size: long},
+	{name: "move, restore, move, unconditional replace", users: together(script(ask(1)), script(restore(2, 2), ask(3)), script(replace(3))), size: long},
+	{name: "move and raw write", users: together(script(ask(1)), script(raw(2), ask(2))), beside: true},
+	{name: "restore and raw write", users: together(script(restore(2, 2), ask(3)), script(raw(3))), archived: true},
+	{name: "a forged incarnation is moved", users: together(script(forge, ask(1)), script(update)), beside: true},
+	{name: "move and update while clocks jump", users: together(script(ask(1)), script(update)), jumps: true},
+	{name: "move and restore while clocks jump", users: together(script(ask(1)), script(restore(2, 2))), jumps: true, size: long},
 	{name: "two moves, two restorers", users: together(script(ask(1)), script(ask(5)), script(restore(2, 2)), script(restore(4, 3))), size: huge},
 	{name: "move, create, move, update, restore", users: together(script(ask(1), create(0, 2), ask(2)), script(update), script(restore(3, 3))), size: huge},
 	{name: "move, two restorers", users: together(script(ask(1)), script(restore(2, 2), update, ask(3)), script(restore(4, 3))), size: huge},
@@ -112,6 +133,9 @@ type workload struct {
 	users    [][]action
 	index    bool
 	archived bool // the entity is archived at the start, and the message is still there
+	unread   bool // archived, and somebody holds an entity that was read before
+	beside   bool // another entity is archived, whose key begins alike
+	jumps    bool // clocks of workers jump by more than the retention, and back
 	size     int
 }
 
@@ -136,7 +160,8 @@ func named(t *testing.T, name string) workload {
 }
 
 func (a archive) explore(w workload) Result {
-	a.users, a.index, a.archived = w.users, w.index, w.archived
+	a.users, a.index, a.archived, a.beside, a.jumps = w.users, w.index, w.archived || w.unread, w.beside, w.jumps
+	a.unread = w.unread
 	m := a.model()
 	m.Rest = w.size == 0 // elsewhere the steps would take more memory than the states
 	return m.Explore()
@@ -206,7 +231,7 @@ func TestArchiveMutants(t *testing.T) {
 		wrong    string
 	}{
 		{"destination's key without the life", archive{keyWithoutLife: true}, "move, delete, create and move", lost},
-		{"restore keeps the life", archive{keepLife: true}, "two moves and restore", lost},
+		{"restore keeps the life", archive{keepLife: true, putAnyway: true}, "two moves and restore", lost},
 		{"physical delete instead of a tombstone, after a delete", archive{physicalDelete: true}, "move and delete", undead},
 		{"physical delete instead of a tombstone, after a restore", archive{physicalDelete: true}, "move and restore", twice},
 		{"insert that ignores tombstones, after a delete", archive{insertOverTombstone: true}, "move and delete", undead},
@@ -229,6 +254,10 @@ func TestArchiveMutants(t *testing.T) {
 		{"delete, then close: index", archive{splitMove: true}, "move with index", indexed},
 		{"message dropped, intent not fenced", archive{dropAbsent: true}, "move and update", orphan},
 		{"write, then enqueue", archive{writeFirst: true}, "move and update", orphan},
+		{"an unconditional replace writes the incarnation that was read", archive{staleLife: true, putAnyway: true}, "restore, unconditional replace, move again", lost},
+		{"what was moved before is put again", archive{putAnyway: true}, "restore, stale raw write, move again", lost},
+		{"a text in the place of an incarnation is trusted", archive{trustLife: true}, "a forged incarnation is moved", lost},
+		{"a message that seems too old is dropped", archive{dropExpired: true}, "move and update while clocks jump", orphan},
 		{"markers by op instead of tombstones, after a delete", archive{opMarkers: true}, "two moves and delete", undead},
 		{"markers by op instead of tombstones, after a restore", archive{opMarkers: true}, "two moves and restore", twice},
 	} {

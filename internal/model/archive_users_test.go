@@ -12,7 +12,7 @@ func (a *archive) user(s state, i int, step stepper) {
 	over := user{at: u.at + 1}
 	to("gives up, or is refused", over)
 	at := func(pc uint8) user { u := u; u.pc = pc; return u }
-	hinted := act.kind == doAsk || act.kind == doRestore || a.index && act.kind != doUpdate
+	hinted := act.kind == doAsk || act.kind == doRestore || a.index && (act.kind == doDelete || act.kind == doCreate)
 	send := at(uSend)
 	if hinted && !a.writeFirst {
 		send = at(uHint)
@@ -20,8 +20,8 @@ func (a *archive) user(s state, i int, step stepper) {
 	switch u.pc {
 	case uRead:
 		switch act.kind {
-		case doCreate:
-			to("wants to create", send)
+		case doCreate, doRaw, doForge:
+			to("wants to write", send)
 		case doRestore:
 			if !a.looks && !a.destFirst && !a.unasked { // whether Current holds something, its EGT tells
 				to("begins", at(uDest))
@@ -40,7 +40,7 @@ func (a *archive) user(s state, i int, step stepper) {
 				to("begins", at(uDest))
 			}
 		default:
-			if s.current.life == 0 || act.kind == doAsk && a.oneOp && s.moving != 0 {
+			if s.current.life == 0 || act.kind == doAsk && a.oneOp && s.moving != 0 || act.kind == doAsk && s.current.life == forged && !a.trustLife {
 				return
 			}
 			send.life, send.fresh = s.current.life, freshCurrent
@@ -55,14 +55,19 @@ func (a *archive) user(s state, i int, step stepper) {
 		}
 		step(who, "enqueues", n)
 	case uSend:
-		r := request{kind: [...]uint8{reqAsk, reqUpdate, reqDelete, reqCreate, reqRestore}[act.kind], op: act.op, life: u.life, ver: u.ver, fresh: u.fresh}
+		r := request{kind: [...]uint8{reqAsk, reqUpdate, reqDelete, reqCreate, reqRestore, reqReplace, reqRaw, reqRaw, reqReplace}[act.kind], op: act.op, life: u.life, ver: u.ver, fresh: u.fresh}
 		switch {
 		case act.kind == doCreate:
 			r.life = act.life
 		case act.kind == doRestore && a.keepLife:
 			r.from = u.life
-		case act.kind == doRestore:
+		case act.kind == doReplace && a.staleLife, act.kind == doStale:
+			r.from = u.life
+		case act.kind >= doRestore:
 			r.from = act.life
+		}
+		if act.kind > doRestore {
+			r.fresh, r.life = 0, 0
 		}
 		n := s
 		if !a.arrive(&n, r) {
@@ -79,8 +84,8 @@ func (a *archive) user(s state, i int, step stepper) {
 			step(who, requestNames[r.kind]+", which is late", n)
 		}
 	case uDest:
-		for _, d := range s.dest { // any row: nothing rests on which one it is
-			if d.kind != present {
+		for i, d := range s.dest { // any row of the key: nothing rests on which one it is
+			if d.kind != present || i == alike {
 				continue
 			}
 			n := at(uAsk)

@@ -17,6 +17,13 @@ type outbox struct {
 	writeFirst    bool
 	deleteFirst   bool // poison: delete, then copy
 	replayDeletes bool // replay: delete from the poison queue, then enqueue
+
+	sleeps      bool // writers and workers may be suspended for longer than the retention, and what is left is swept
+	jumps       bool // clocks may jump by more than the retention, and back
+	sleepyWrite bool // a writer sends its EGT however old its op is
+	sleepyFence bool // a worker sends its abort marker however old the op is
+	neverOld    bool // and also where it has looked before
+	dropsOld    bool // a message whose op is too old is deleted, and not poison
 }
 
 const (
@@ -36,9 +43,12 @@ type outboxState struct {
 	poison  uint8 // copies; 2 is two or more
 	replay  uint8
 	workers [2]outboxHand
+	old     bool // the retention is over since the op was named
 
 	committed bool
 	applied   uint8
+	told      bool // somebody was told that it was not committed
+	wrong     bool // and it was
 }
 
 const (
@@ -73,12 +83,38 @@ func (o *outbox) next(s outboxState, step func(who, what string, to outboxState)
 	for i := range s.workers {
 		o.worker(s, i, step)
 	}
+	n := s
+	switch {
+	case o.sleeps && !s.old:
+		n.old, n.late = true, false // what was sent arrives by then, or never
+		step("time", "the retention is over", n)
+	case s.old && (s.intent.kind == done || s.intent.kind == aborted):
+		n.intent = intent{}
+		n.forget()
+		step("sweep", "deletes the intent", n)
+	}
+}
+
+// looks calls f with what a clock may say of the age of the op.
+func (o *outbox) looks(s outboxState, f func(old bool)) {
+	f(s.old)
+	if o.jumps && !s.old {
+		f(true)
+	}
+}
+
+// forget takes the versions of the intent away from those who have read it.
+func (s *outboxState) forget() {
+	for i := range s.workers {
+		s.workers[i].fresh = 0
+	}
 }
 
 func (s *outboxState) commit() bool {
 	if s.intent.kind != absent {
 		return false
 	}
+	s.wrong = s.wrong || s.told
 	s.intent, s.committed = intent{kind: live, effects: allEffects}, true
 	return true
 }
@@ -103,14 +139,21 @@ func (o *outbox) writer(s outboxState, step func(who, what string, to outboxStat
 		if o.writeFirst {
 			refused, after = writerIsDone, writerWrites
 		}
-		if n.commit() {
-			to("EGT", n, after)
-		} else {
-			to("EGT: refused", n, refused)
-		}
-		n = s
-		n.late = true
-		to("EGT, which is late", n, writerIsDone)
+		o.looks(s, func(old bool) {
+			if old && !o.sleepyWrite {
+				to("its op is too old", s, refused)
+				return
+			}
+			n := s
+			if n.commit() {
+				to("EGT", n, after)
+			} else {
+				to("EGT: refused", n, refused)
+			}
+			n = s
+			n.late = true
+			to("EGT, which is late", n, writerIsDone)
+		})
 	case s.writer == writerWithdraws:
 		n.remove(0)
 		to("withdraws the hint", n, writerIsDone)
@@ -219,6 +262,10 @@ func (o *outbox) worker(s outboxState, i int, step func(who, what string, to out
 			last = oDelete
 		}
 	}
+	expired := uint8(oCopy)
+	if o.dropsOld {
+		expired = oDelete
+	}
 	switch w.pc {
 	case oRead:
 		w.fresh = 1
@@ -228,19 +275,32 @@ func (o *outbox) worker(s outboxState, i int, step func(who, what string, to out
 		case s.intent.kind == absent && o.dropAbsent:
 			to("reads the intent: nothing", s, oDelete)
 		case s.intent.kind == absent:
-			to("reads the intent: nothing", s, oAbort)
+			o.looks(s, func(old bool) {
+				if old && !o.neverOld {
+					to("reads the intent: nothing, and its op is too old", s, expired)
+				} else {
+					to("reads the intent: nothing", s, oAbort)
+				}
+			})
 		case s.intent.kind != live:
 			to("reads the intent: over", s, oDelete)
 		default:
 			to("reads the intent: live", s, oA)
 		}
 	case oAbort:
-		if s.intent.kind != absent {
-			to("abort marker: refused", s, oRead)
-			return
-		}
-		n.intent.kind = aborted
-		to("abort marker", n, oDelete)
+		o.looks(s, func(old bool) {
+			n := s
+			switch {
+			case old && !o.sleepyFence:
+				to("the op is too old", s, expired)
+			case s.intent.kind != absent:
+				to("abort marker: refused", s, oRead)
+			default:
+				n.intent.kind, n.told = aborted, true
+				n.wrong = n.wrong || n.committed
+				to("abort marker", n, oDelete)
+			}
+		})
 	case oA:
 		if n.applied |= 1; w.release == oldRelease {
 			to("does a", n, last)
@@ -291,6 +351,8 @@ func (o *outbox) model() Model[outboxState] {
 			switch {
 			case s.applied != 0 && !s.committed:
 				return "an effect of a write that was not committed"
+			case s.wrong:
+				return "a write was committed of which somebody was told that it was not"
 			case s.intent.kind == done && s.applied != allEffects:
 				return "closed before all effects were done"
 			}
@@ -315,10 +377,11 @@ func (o *outbox) model() Model[outboxState] {
 func TestIntents(t *testing.T) {
 	t.Parallel()
 	const (
-		fine  = ""
-		lost  = "an effect is lost"
-		ghost = "an effect of a write that was not committed"
-		early = "closed before all effects were done"
+		fine    = ""
+		lost    = "an effect is lost"
+		ghost   = "an effect of a write that was not committed"
+		early   = "closed before all effects were done"
+		twoEnds = "a write was committed of which somebody was told that it was not"
 	)
 	for _, m := range []struct {
 		name  string
@@ -326,6 +389,14 @@ func TestIntents(t *testing.T) {
 		wrong string
 	}{
 		{"the protocol", outbox{}, fine},
+		{"the protocol, suspended", outbox{sleeps: true}, fine},
+		{"the protocol, suspended, while clocks jump", outbox{sleeps: true, jumps: true}, fine},
+		{"the protocol, while clocks jump", outbox{jumps: true}, fine},
+		{"a write is sent however old it is", outbox{sleeps: true, sleepyWrite: true}, twoEnds},
+		{"a write is fenced however old it is", outbox{sleeps: true, sleepyFence: true, neverOld: true}, twoEnds},
+		{"a worker looks at the age before it sleeps", outbox{sleeps: true, sleepyFence: true}, twoEnds},
+		{"a worker looks at the age when it sends", outbox{sleeps: true, neverOld: true}, fine},
+		{"a message that is too old is deleted", outbox{sleeps: true, jumps: true, dropsOld: true}, lost},
 		{"giving back counts", outbox{countUnknown: true}, fine},
 		{"close without CAS", outbox{blindClose: true}, fine}, // since an intent here has one way to go: see the move, whose effects change
 		{"the old release closes", outbox{closeUnknown: true}, early},

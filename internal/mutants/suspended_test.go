@@ -1,0 +1,31 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestSuspended: what exact writes and incarnations rest on where machines are suspended, clocks are set, and rows are forged.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a write is sent however old its operation ID is", File: "table/send.go",
+			Old: "		if w.stale() {\n", New: "		if w.stale() && try < 0 {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},
+		{Name: "a write is sent whose operation ID is of a time to come", File: "table/stale.go",
+			Old: " || age < -most", New: "", Test: "TestSuspendedExact"},
+		{Name: "a write that was held up is not announced again", File: "table/commit.go",
+			Old: "	w.announceAgain(ctx)\n", New: "", Test: "TestHeldRequest"},
+		{Name: "an abort record says something however late it is stored", File: "table/exact.go",
+			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
+		{Name: "operation IDs of clocks that are a little ahead are refused as too old", File: "table/exact.go",
+			Old: "	case age > IntentRetention:\n", New: "	case age > IntentRetention, age < 0:\n", Test: "TestClocksAhead"},
+		{Name: "a row's text is an incarnation", File: "table/row.go",
+			Old: "	if s, _ := v.(string); isID(s) {\n", New: "	if s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
+		{Name: "a new incarnation may have any form", File: "table/maintain.go",
+			Old: "	if c.kept.changed && !isID(c.kept.life) {\n", New: "	if c.kept.changed && c.kept.life == \"\" {\n", Test: "TestNewIDLater"},
+	})
+}
