@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime/debug"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -163,10 +163,30 @@ func own(ctx context.Context, err error) verdict {
 	switch {
 	case context.Cause(ctx) == errStopped:
 		return verdict{kind: later, quiet: true, why: err}
-	case errors.As(err, &de), errors.As(err, &re) && !transient(err) && re.StatusCode != http.StatusUnauthorized && re.StatusCode != http.StatusForbidden && !errors.Is(err, table.ErrTableNotFound):
+	case !outage(err) && (errors.As(err, &de) || errors.As(err, &re)):
 		return verdict{kind: again, class: ClassAttempts, why: err}
 	}
 	return verdict{kind: later, own: true, why: err}
+}
+
+// outage reports whether an error is of storage that is down, cannot be reached or does not let the worker in, which is no fault of
+// the message.
+func outage(err error) bool {
+	for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound, table.ErrGivenUp} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	var le *table.LimitError
+	var de *table.DecodeError
+	var re *azcore.ResponseError
+	switch {
+	case errors.Is(err, table.ErrOutbox):
+		return !errors.As(err, &le) // of the writes of a handler, whose queue is down
+	case errors.As(err, &de):
+		return de.Field == "" // not the service's: it was cut, or something else has answered
+	}
+	return errors.As(err, &re) && wire.Unreached(context.Background(), err) // by a client of the handler's own
 }
 
 // effects carries out the effects of an intent. changed tells that it is not any more what it was.
@@ -224,7 +244,6 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 	var p *poison
 	var r *retry
 	var newer *table.VersionError
-	var re *azcore.ResponseError
 	v := verdict{kind: again, class: ClassAttempts, of: e.Kind, why: err}
 	switch {
 	case context.Cause(ctx) == errStopped:
@@ -235,8 +254,8 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 		v.kind, v.told, v.class, v.after = later, true, ClassUnknown, w.opt.Later
 	case errors.As(err, &r):
 		v.kind, v.asked, v.after = later, true, max(r.after, time.Second)
-	case errors.As(err, &re) && transient(err), errors.Is(err, table.ErrUnknownOutcome):
-		v.kind, v.own = later, true // storage is down
+	case outage(err):
+		v.kind, v.own = later, true
 	}
 	return v
 }

@@ -88,7 +88,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 		if known(err) == ErrNotFound {
 			return found{}, nil
 		}
-		return found{}, conditioned(err)
+		return found{}, conditioned(ctx, err)
 	}
 	body, err := call.Body()
 	if err != nil {
