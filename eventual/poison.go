@@ -18,6 +18,7 @@ const (
 	ClassExpired     = "expired"     // of a write that is too old and has left nothing
 	ClassUnknown     = "unknown"     // nobody knew its table, kind or version for WorkerOptions.Patience
 	ClassAttempts    = "attempts"    // it failed WorkerOptions.Attempts times
+	ClassDeaths      = "deaths"      // workers died of it: see WorkerOptions.Attempts
 	ClassHandler     = "handler"     // a handler said Poison
 )
 
@@ -34,7 +35,7 @@ type record struct {
 // buried is the text of the poison queue's copy: class and count, and nothing of the error's text, which may hold secrets. A
 // message that leaves no room for them is copied as it is.
 func (x *lease) buried(v verdict) string {
-	r := record{Version: version, Class: v.class, Kind: v.of, Attempts: x.attempt(), Time: x.w.opt.Now().UTC(), Message: noted(x.d.text, 0, nil)}
+	r := record{Version: version, Class: v.class, Kind: v.of, Attempts: x.attempt(), Time: x.w.opt.Now().UTC(), Message: noted(x.d.text, notes{})}
 	b, err := json.Marshal(r)
 	if s := ascii(string(b)); err == nil && xmlLength(s) <= maxMessage {
 		return s

@@ -56,7 +56,7 @@ func (v verdict) and(o verdict) verdict {
 
 // work carries out what a message announces.
 func (w *Worker) work(ctx context.Context, x *lease) (v verdict) {
-	m, err := parse(x.d.text)
+	m, err := x.m, x.err
 	defer func() { v.m = m }()
 	switch {
 	case errors.Is(err, errNewer):
@@ -70,49 +70,10 @@ func (w *Worker) work(ctx context.Context, x *lease) (v verdict) {
 	if t == nil {
 		return verdict{kind: later, told: true, class: ClassUnknown, why: "no handler is registered for its table"}
 	}
-	free, ok := w.enter(ctx, m, x.waits)
-	if !ok {
-		return verdict{kind: later, own: true, quiet: true, why: "its partition is busy"}
-	}
-	defer free()
 	if v = w.carry(ctx, t, m, x); v.kind == done || v.class == ClassExpired {
 		w.plan(context.WithoutCancel(ctx), t, m)
 	}
 	return v
-}
-
-// enter takes a slot of a partition, and may wait for it.
-func (w *Worker) enter(ctx context.Context, m message, waits bool) (leave func(), ok bool) {
-	name := folded(m.Table) + "/" + m.Partition
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for w.of[name] >= w.opt.PerPartition {
-		if !waits {
-			return nil, false
-		}
-		changed := w.changed
-		w.waiting++
-		w.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		w.mu.Lock()
-		if w.waiting--; ctx.Err() != nil {
-			return nil, false
-		}
-	}
-	w.of[name]++
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.of[name]--; w.of[name] == 0 {
-			delete(w.of, name)
-		}
-		if w.waiting > 0 {
-			w.wake()
-		}
-	}, true
 }
 
 // rounds is how often a worker begins anew in one attempt with an intent that others settle at the same time.
@@ -258,13 +219,4 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 		v.kind, v.own = later, true
 	}
 	return v
-}
-
-// attempt is how often somebody has begun with the message, this time included.
-func (x *lease) attempt() int { return int(max(x.d.gets-x.uncounted(), 1)) }
-
-// uncounted is how many of its deliveries do not count. The message is not trusted: this one always does.
-func (x *lease) uncounted() int64 {
-	m, _ := parse(x.d.text)
-	return max(min(m.Uncounted, x.d.gets-1), 0)
 }
