@@ -94,7 +94,7 @@ func TestBusyPartitionBesides(t *testing.T) {
 	}{
 		"for ever": {n: 1000, each: 24 * time.Hour, most: 2 * time.Second, returned: 2},
 		"slow":     {n: 300, each: 10 * time.Second, most: 2 * time.Second, returned: 12},
-		"fast":     {n: 2000, each: 300 * time.Millisecond, most: 40 * time.Second, returned: 3},
+		"fast":     {n: 2400, each: 200 * time.Millisecond, most: 40 * time.Second, returned: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

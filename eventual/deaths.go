@@ -56,7 +56,7 @@ func (x *lease) prepare() (v verdict, ready bool) {
 	case x.unnoted:
 		return v, true
 	}
-	x.end()
+	x.hold()
 	err := x.renew(x.begun(1))
 	x.begin()
 	var re *azcore.ResponseError

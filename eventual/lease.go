@@ -95,9 +95,14 @@ func (x *lease) renew(text string) error {
 	return err
 }
 
-// end ends the renewals. What is settled afterwards goes by the last receipt.
-func (x *lease) end() {
+// hold stops the renewals until begin: whatever changes the message needs the last receipt.
+func (x *lease) hold() {
 	close(x.stop)
 	x.ended.Wait()
+}
+
+// end ends the renewals. What is settled afterwards goes by the last receipt.
+func (x *lease) end() {
+	x.hold()
 	x.dead.Stop()
 }

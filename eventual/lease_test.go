@@ -275,7 +275,11 @@ func TestConcurrency(t *testing.T) {
 		var now, most atomic.Int64
 		opt := options()
 		opt.Concurrency = 4
-		w := workerOf(o, eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+		var w *eventual.Worker
+		w = workerOf(o, eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+			if got := w.Stats(); got.Received-got.Done > 4 {
+				t.Errorf("%+v: more are in hand than can be worked on", got)
+			}
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
 			time.Sleep(time.Second)
