@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,9 +108,12 @@ func TestBusyPartitionBesides(t *testing.T) {
 				}
 				_, err := o.staff.Insert(ctx, &clerk{"small", 1, "Jones"})
 				check(err)
-				done := false
+				var done atomic.Bool
 				h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, _ letter) error {
-					if done = done || j.Partition.String() == "small"; done {
+					if j.Partition.String() == "small" {
+						done.Store(true)
+					}
+					if done.Load() {
 						return nil
 					}
 					select {
@@ -121,7 +125,7 @@ func TestBusyPartitionBesides(t *testing.T) {
 				})
 				opt := eventual.WorkerOptions{Common: quick(), Timeout: -1, Stop: time.Second}
 				w := workerOf(o, h, opt)
-				took := running(t, w, time.Hour, func() bool { return done })
+				took := running(t, w, time.Hour, done.Load)
 				if took > c.most {
 					t.Errorf("it was kept waiting for %v", took)
 				}
@@ -188,9 +192,9 @@ func TestWaitingIsLost(t *testing.T) {
 			_, err := o.staff.Insert(ctx, &clerk{"S", i, "Jones"})
 			check(err)
 		}
-		calls := 0
+		var calls atomic.Int64
 		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
-			calls++
+			calls.Add(1)
 			<-ctx.Done()
 			time.Sleep(time.Minute) // it does not notice at once
 			return nil
@@ -199,11 +203,11 @@ func TestWaitingIsLost(t *testing.T) {
 		s.SetFaults(storagetest.OfKind("message-update", storagetest.Refuse(503, "ServerBusy")))
 		w := workerOf(o, h, opt)
 		s.SetFaults(storagetest.First(storagetest.OfKind("message-update", storagetest.Refuse(503, "ServerBusy")), storagetest.When(func(q storagetest.Request) bool {
-			return q.Kind == "message-get" && calls > 0
+			return q.Kind == "message-get" && calls.Load() > 0
 		}, storagetest.Refuse(503, "ServerBusy"))))
 		running(t, w, time.Hour, func() bool { return w.Stats().Lost == 2 })
-		if calls != 1 {
-			t.Errorf("%d handlers ran, want 1", calls)
+		if calls.Load() != 1 {
+			t.Errorf("%d handlers ran, want 1", calls.Load())
 		}
 	})
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // version is that of the form of messages.
@@ -100,14 +102,26 @@ func parse(text string) (m message, err error) {
 		_ = json.Unmarshal(b, &m.notes) // they are noted in any version
 		return m, errNewer
 	}
-	if json.Unmarshal(b, &m) != nil {
-		return m, errUndecodable
-	}
-	if m.Table == "" || !canBeKey(m.Partition) || (m.Op == "") == (m.Hour == "") {
-		return m, errUndecodable
+	if json.Unmarshal(b, &m) != nil || !m.valid() {
+		return message{}, errUndecodable // nothing of it is what it says
 	}
 	return m, nil
 }
+
+// valid reports whether a message names a write, or an hour, of a table and a partition that can be.
+func (m message) valid() bool {
+	if !tableName.MatchString(m.Table) || !canBeKey(m.Partition) {
+		return false
+	}
+	if m.Hour != "" {
+		_, err := time.Parse(time.RFC3339, m.Hour)
+		return m.Op == "" && err == nil
+	}
+	return (&table.Intent{Op: m.Op}).Time() != time.Time{}
+}
+
+// tableName is what the service takes for the name of a table ('Understanding the Table service data model').
+var tableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
 
 // canBeKey tells whether a row can have the text as PartitionKey ('Understanding the Table service data model'), also one that this
 // library would not make.
