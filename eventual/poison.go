@@ -141,8 +141,8 @@ func (q *PoisonQueue) Replay(ctx context.Context, hints Queue, match func(Poison
 	return n, err
 }
 
-// Drop deletes the messages that match, all where match is nil, and returns how many. Their effects are never carried out, and their
-// intents stay. 1 request for each, besides those of List. Errors are those of List.
+// Drop deletes the messages that match, all where match is nil, and returns how many. Their effects are not executed, and their
+// commit records stay pending: [Outbox.NotifyPending] brings them back. 1 request for each, besides those of List. Errors are those of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
 	return n, err
