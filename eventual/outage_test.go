@@ -90,3 +90,36 @@ func timed(f func(context.Context, *office) error) func(context.Context, *office
 		return f(ctx, o)
 	}
 }
+
+// TestCutAnswers: an answer that was cut by something that hides it, or that is somebody else's, is no fault of the message either, be
+// it to a handler or to the worker itself.
+func TestCutAnswers(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"staff", "sent"} {
+		synctest.Test(t, func(t *testing.T) {
+			o, s := opened(t, quick())
+			_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
+			check(err)
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == where && q.Kind == "get" }, storagetest.CutClean(20)))
+			h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+				if _, err := o.sent.Get(ctx, rawKey("x")); err != nil && !errors.Is(err, table.ErrNotFound) {
+					return err
+				}
+				return o.send(ctx, j, l)
+			})
+			check(o.sent.Ensure(context.Background()))
+			_, err = o.sent.Upsert(context.Background(), &table.Row{Key: rawKey("x")}, table.ReplaceExisting)
+			check(err)
+			w := workerOf(o, h, options())
+			rounds(w, s, 3*time.Hour)
+			if got := w.Stats(); got.Retried+got.Poisoned > 0 || got.Later < 30 {
+				t.Errorf("%s: %+v", where, got)
+			}
+			s.SetFaults(nil)
+			rounds(w, s, time.Hour)
+			if got := len(s.Rows("sent")); got != 2 || len(s.Messages("hints")) > 0 {
+				t.Errorf("%s: %d rows, want 2", where, got)
+			}
+		})
+	}
+}
