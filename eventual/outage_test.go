@@ -43,6 +43,7 @@ func TestOutage(t *testing.T) {
 		"write, hangs":  {handle: put, fault: storagetest.Hang()},
 		"write, away":   {handle: put, fault: storagetest.NotSent()},
 		"no table":      {handle: put, fault: storagetest.Refuse(404, "TableNotFound")},
+		"no answer":     {handle: func(context.Context, *office) error { return &table.DecodeError{Reason: "the entity has no keys"} }},
 		"bare SDK, 403": {handle: func(context.Context, *office) error { return status(403, "AuthorizationFailure") }},
 		"bare SDK, 429": {handle: func(context.Context, *office) error { return status(429, "TooManyRequests") }},
 		"queue is down": {handle: func(ctx context.Context, o *office) error {

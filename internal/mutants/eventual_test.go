@@ -73,7 +73,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a death is an attempt", File: "eventual/settle.go",
 			Old: "x.failures()+1 >= x.w.opt.Attempts", New: "x.attempt() >= x.w.opt.Attempts", Test: "TestDeadly$"},
 		{Name: "an unreadable answer is the message's fault", File: "eventual/work.go",
-			Old: "		return de.Field == \"\" //", New: "		return false //", Test: "TestCutAnswers"},
+			Old: "		return de.Field == \"\" //", New: "		return false //", Test: "TestOutage"},
 		{Name: "done commit records are notified", File: "table/pending.go",
 			Old: "stateProperty, IntentLive)", New: "stateProperty, IntentDone)", Test: "TestNotifyPending$"},
 		{Name: "a partition is begun anew", File: "eventual/pending.go",
