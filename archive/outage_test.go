@@ -175,4 +175,3 @@ func TestNetworkOutages(t *testing.T) {
 		})
 	}
 }
-

@@ -50,10 +50,10 @@ func TestBusyPartition(t *testing.T) {
 		if got := w.Stats(); took > time.Second || got != (eventual.Stats{Received: n, Done: n, Effects: n}) {
 			t.Errorf("after %v: %+v", took, got)
 		}
-		// Each has its commit record read and closed, its letter sent, and its message deleted; about 8 come with a request.
+		// Each has its commit record read and closed, its letter sent, and its message deleted; several come with a request.
 		counted := s.Count()
 		var got, gets int
-		if _, err := fmt.Sscanf(counted, "%d get, %d insert-or-replace, %d merge, %d message-delete, %d message-get", &got, &got, &got, &got, &gets); err != nil || gets > n/6 {
+		if _, err := fmt.Sscanf(counted, "%d get, %d insert-or-replace, %d merge, %d message-delete, %d message-get", &got, &got, &got, &got, &gets); err != nil || gets > n/4 {
 			t.Error(counted, err)
 		}
 		if want := fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete, %d message-get", n, gets); counted != want {
