@@ -95,7 +95,7 @@ func (g *grave) lives(t *testing.T, s *storagetest.Service, opt eventual.WorkerO
 }
 
 // TestDeadly: a message of which each worker dies becomes poison after 2 × Attempts deaths, and what dies with it does not: it
-// is carried out, also where it had no time to come to an end before, and where it fails itself now and then.
+// is executed, also where it had no time to come to an end before, and where it fails itself now and then.
 func TestDeadly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -153,7 +153,7 @@ func TestDeadly(t *testing.T) {
 					}
 				}
 				if len(poison) != c.killers || len(s.Rows("sent")) != innocents {
-					t.Errorf("%d are poison, want %d; %d of %d others are carried out", len(poison), c.killers, len(s.Rows("sent")), innocents)
+					t.Errorf("%d are poison, want %d; %d of %d others are executed", len(poison), c.killers, len(s.Rows("sent")), innocents)
 				}
 				for id := range c.killers {
 					if g.calls[id] > 2*c.attempts {
@@ -328,6 +328,6 @@ func TestDeadlyProcess(t *testing.T) {
 		t.Errorf("%d deaths, %+v", deaths, p)
 	}
 	if got := len(s.Rows("sent")); got != 11 {
-		t.Errorf("%d effects are carried out, want 11", got)
+		t.Errorf("%d effects are executed, want 11", got)
 	}
 }

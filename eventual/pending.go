@@ -21,7 +21,7 @@ type NotifyOptions struct {
 	// Grace is how old a write must be. A younger one may still be on its way to its own notification, which is hidden for
 	// twice the writers' WriteTimeout unless the writer shows it, and a worker may be about to execute its effects. A
 	// notification too many does no harm, so Grace only saves requests. Defaults to 10 min, or to 4 × WriteTimeout of the outbox if that is
-	// longer; negative means none.
+	// longer; negative means none: all pending commit records are notified.
 	Grace time.Duration
 
 	// Max is how many notifications are sent at most. Defaults to 10,000; negative means no bound.
@@ -68,7 +68,10 @@ func (o *Outbox) NotifyPending(ctx context.Context, of Source, opt *NotifyOption
 	if err != nil {
 		return fail(err)
 	}
-	n.of, n.before = of, o.opt.Now().Add(-max(n.opt.Grace, 0))
+	n.of, n.before = of, o.opt.Now().Add(-n.opt.Grace)
+	if n.opt.Grace < 0 {
+		n.before = o.opt.Now().Add(2 * table.IntentRetention) // also of writers whose clocks are ahead
+	}
 	for partition, err := range n.partitions(ctx, at) {
 		if err == nil {
 			err = n.notify(ctx, partition, at)
