@@ -107,13 +107,7 @@ func (l *lane) start(x *lease, v *verdict) {
 func (l *lane) handle(x *lease) {
 	v := verdict{kind: later, quiet: true, why: errStopped}
 	defer func() { // also where a handler ends the goroutine
-		if x.partition != "" {
-			l.w.signal(func() {
-				if l.w.of[x.partition]--; l.w.of[x.partition] == 0 {
-					delete(l.w.of, x.partition)
-				}
-			})
-		}
+		l.w.leave(x.partition)
 		l.settle(x, v)
 	}()
 	if l.ctx.Err() != nil {
@@ -124,6 +118,19 @@ func (l *lane) handle(x *lease) {
 		v = verdict{kind: again, class: ClassAttempts, why: errEnded}
 		v = l.work(x.ctx, x)
 	}
+}
+
+// leave makes room for the next message of a partition. What waits for the queue is not woken: that is for the settled message.
+func (w *Worker) leave(partition string) {
+	if partition == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of[partition]--; w.of[partition] == 0 {
+		delete(w.of, partition)
+	}
+	w.dispatch()
 }
 
 // settle ends the work on a message.
