@@ -110,3 +110,13 @@ func ExampleRows() {
 	// row ('Sales','empid_000456')
 	// gone: true
 }
+
+// A destination that makes paths of IDs asks first whether they are in order.
+func ExampleID_Err() {
+	key := keys.At(keys.Raw("Sales"), keys.Raw("empid_000456"))
+	fmt.Println(archive.ID{Key: key, Life: "7ZK3M9Q0W1E2R4T5"}.Err())
+	fmt.Println(archive.ID{Key: key, Life: "../../etc/cron.d"}.Err() != nil)
+	// Output:
+	// <nil>
+	// true
+}

@@ -82,7 +82,7 @@ func (n *hours) once(name string, f func() error) error {
 
 // cleanUp deletes what old writes have left in a partition. It goes by the age of things, not by what the message says.
 func (w *Worker) cleanUp(ctx context.Context, x *lease) (v verdict) {
-	m, err := parse(x.d.text)
+	m, err := x.m, x.err
 	defer func() { v.m = m }()
 	t := w.tables[folded(m.Table)]
 	switch {

@@ -27,7 +27,16 @@
 //
 // What is not: that an effect is carried out just once, or in the order of the writes, or soon. Handlers make the rest of the
 // world follow from how things are when they run, or go by the names of the write and its effect, which are always the same. Storage
-// can lose a queue, by its deletion or its failover: the intents then stay live.
+// can lose a queue, by its deletion or its failover: the commit records then stay pending until [Outbox.NotifyPending] notifies workers again.
+//
+// A message of which workers die becomes poison, and what they had in hand with it does not: after WorkerOptions.Attempts deliveries
+// that came to no end, a message is worked on alone, and after as many again it is poison. That is so for one worker in a process: a
+// second one in the same process dies with the first, and the message that it works on alone is not the only one.
+//
+// When writers and workers have no more trouble, a queue of messages that can be executed is empty after a while that has a bound:
+// the longest of WorkerOptions.MaxWait, Later and Visibility, and of twice the writers' WriteTimeout, and then the time of the handlers. Until
+// then a message may be hidden, since its write, its worker or its storage had failed. A handler's RetryAfter, effects of unknown kinds
+// (WorkerOptions.Patience) and failing handlers (WorkerOptions.Attempts) have bounds of their own.
 //
 // # What it costs
 //
@@ -42,7 +51,7 @@
 // whether the absence of an intent says anything. Others than writers can put what they want into the queue and make nobody carry out anything that
 // is not due; where they name a write of which there is no intent, a worker stores a marker that it was not done, a small row that is
 // cleaned up with the others. A message of an unknown table, kind or version is given back, for a worker of another release, up to an hour, and is poison
-// then; see [PoisonQueue]. While the tables themselves cannot be reached, messages are given back and never poison.
+// then; see [PoisonQueue]. While the tables that a message needs cannot be reached, the message is given back and never poison.
 //
 // # Clean-up
 //

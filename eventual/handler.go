@@ -20,8 +20,12 @@ type Source interface {
 // Handler carries out the effects of one kind of the writes of one table. What it returns settles the effect: nil says that it is
 // done, [Poison] that it never will be, [RetryAfter] that it is to be tried again then; any other error that it is to be tried
 // again after a while, and is poison after WorkerOptions.Attempts. One that has met a row of a newer version (*table.VersionError)
-// waits for a worker of another release, as effects of unknown kinds do; and one of storage that is down, an *azcore.ResponseError of
-// 408, 429 or 5xx or a table.ErrUnknownOutcome, does not count: it is tried again until storage is there.
+// waits for a worker of another release, as effects of unknown kinds do.
+//
+// An error of storage that is down, cannot be reached or does not let the handler in does not count as an attempt: the effect is tried
+// again until storage is there. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and
+// an *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler that works with another service says the same by an error that
+// wraps table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
 //
 // An effect is carried out at least once: again where a worker died before it could say that it was done, at the same time where
 // one was slow, in any order with others, and again whenever another effect of the same write has failed or waits, for they are

@@ -79,9 +79,9 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) *offic
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: tr}})
 	check(err)
 	o := &office{acc: acc}
-	o.plain, err = table.New(acc.Tables(), "staff", schema, &table.Options{Common: c})
+	o.plain, err = table.New(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
 	check(err)
-	o.sent, err = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c})
+	o.sent, err = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c, BlindWrites: true})
 	check(err)
 	o.out, err = eventual.NewOutbox(acc.Queue("hints"), &eventual.OutboxOptions{Common: c})
 	check(err)

@@ -275,7 +275,11 @@ func TestConcurrency(t *testing.T) {
 		var now, most atomic.Int64
 		opt := options()
 		opt.Concurrency = 4
-		w := workerOf(o, eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+		var w *eventual.Worker
+		w = workerOf(o, eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+			if got := w.Stats(); got.Received-got.Done > 4 {
+				t.Errorf("%+v: more are in hand than can be worked on", got)
+			}
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
 			time.Sleep(time.Second)
@@ -311,4 +315,48 @@ func TestIdle(t *testing.T) {
 		cancel()
 		<-ended
 	})
+}
+
+// TestSlowGet: the time of a message counts from before the queue was asked, for that is when the queue began to count: where its answer
+// takes long, the message is renewed at once, and nobody else gets it meanwhile.
+func TestSlowGet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := opened(t, quick())
+		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
+		check(err)
+		c := quick()
+		c.Retry.TryTimeout = time.Minute
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-get" && visible(s) }, storagetest.Slow(25*time.Second)))
+		opt := options()
+		opt.Common, opt.Visibility = c, 30*time.Second
+		w := workerOf(o, slow(o, 20*time.Second, func(cause error) { t.Error(cause) }), opt)
+		var looking sync.WaitGroup
+		defer looking.Wait()
+		looking.Go(func() {
+			theirs := o.worker(opt)
+			time.Sleep(time.Second)
+			for range 50 {
+				check(theirs.Drain(context.Background()))
+				time.Sleep(time.Second)
+			}
+			if got := theirs.Stats(); got.Received > 0 {
+				t.Errorf("somebody else gets it: %+v", got)
+			}
+		})
+		check(w.Drain(context.Background()))
+		if got := w.Stats(); got.Done != 1 || got.Lost > 0 || got.Renewed < 2 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// visible reports whether a message is to be seen.
+func visible(s *storagetest.Service) bool {
+	for _, m := range s.Messages("hints") {
+		if !m.Visible.After(s.Now()) {
+			return true
+		}
+	}
+	return false
 }

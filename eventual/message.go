@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // version is that of the form of messages.
@@ -27,11 +30,25 @@ type message struct {
 	notes
 }
 
-// notes are what workers note in a message when they give it back: how many of its deliveries are not to be counted, and since when
-// nobody has known what to do with it.
+// notes are what workers note in a message.
 type notes struct {
-	Uncounted int64      `json:"uncounted,omitempty"`
-	Since     *time.Time `json:"since,omitempty"`
+	Uncounted int64      `json:"uncounted,omitempty"` // deliveries that are not to be counted
+	Tried     int64      `json:"tried,omitempty"`     // attempts that have failed and ended
+	Alone     int64      `json:"alone,omitempty"`     // times that a worker began with it alone, and did not come to an end
+	Since     *time.Time `json:"since,omitempty"`     // nobody has known what to do with it
+}
+
+// believed returns what can be true of notes in a message that was delivered so many times. A message is not trusted: numbers
+// that cannot be are none, or a message could say of itself that it is always new.
+func (n notes) believed(gets int64) notes {
+	left := gets - 1 // this delivery is in none of the numbers
+	for _, p := range []*int64{&n.Uncounted, &n.Tried, &n.Alone} {
+		if *p < 0 || *p > left {
+			*p = 0
+		}
+		left -= *p
+	}
+	return n
 }
 
 // text is the message as it is stored: JSON in ASCII, which passes through XML and through services that cut texts between bytes.
@@ -85,14 +102,26 @@ func parse(text string) (m message, err error) {
 		_ = json.Unmarshal(b, &m.notes) // they are noted in any version
 		return m, errNewer
 	}
-	if json.Unmarshal(b, &m) != nil {
-		return m, errUndecodable
-	}
-	if m.Table == "" || !canBeKey(m.Partition) || (m.Op == "") == (m.Hour == "") {
-		return m, errUndecodable
+	if json.Unmarshal(b, &m) != nil || !m.valid() {
+		return message{}, errUndecodable // nothing of it is what it says
 	}
 	return m, nil
 }
+
+// valid reports whether a message names a write, or an hour, of a table and a partition that can be.
+func (m message) valid() bool {
+	if !tableName.MatchString(m.Table) || !canBeKey(m.Partition) {
+		return false
+	}
+	if m.Hour != "" {
+		_, err := time.Parse(time.RFC3339, m.Hour)
+		return m.Op == "" && err == nil
+	}
+	return (&table.Intent{Op: m.Op}).Time() != time.Time{}
+}
+
+// tableName is what the service takes for the name of a table ('Understanding the Table service data model').
+var tableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
 
 // canBeKey tells whether a row can have the text as PartitionKey ('Understanding the Table service data model'), also one that this
 // library would not make.
@@ -106,25 +135,27 @@ func canBeKey(s string) bool {
 func (m message) partition() keys.Enc { return keys.Stored(m.Partition, "").Partition() }
 
 // noted is the text of a message with what is to be noted in it. What else it holds stays, for it may be of a later version.
-func noted(text string, uncounted int64, since *time.Time) string {
+func noted(text string, n notes) string {
 	all := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(plain(text)), &all) != nil {
 		return text
 	}
 	was := len(all)
 	for name := range all { // which are read in any case
-		if strings.EqualFold(name, "uncounted") || strings.EqualFold(name, "since") {
+		if slices.ContainsFunc([]string{"uncounted", "tried", "alone", "since"}, func(s string) bool { return strings.EqualFold(name, s) }) {
 			delete(all, name)
 		}
 	}
-	if uncounted <= 0 && since == nil && was == len(all) {
+	if n == (notes{}) && was == len(all) {
 		return text
 	}
-	if uncounted > 0 {
-		all["uncounted"], _ = json.Marshal(uncounted)
+	for name, i := range map[string]int64{"uncounted": n.Uncounted, "tried": n.Tried, "alone": n.Alone} {
+		if i > 0 {
+			all[name], _ = json.Marshal(i)
+		}
 	}
-	if since != nil {
-		all["since"], _ = json.Marshal(since)
+	if n.Since != nil {
+		all["since"], _ = json.Marshal(n.Since)
 	}
 	b, err := json.Marshal(all)
 	if err != nil {

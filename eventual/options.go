@@ -20,8 +20,11 @@ type WorkerOptions struct {
 	// Concurrency is how many messages are worked on at a time. Defaults to 16.
 	Concurrency int
 
-	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. A message
-	// beyond goes back, for a second at first and up to Later. Defaults to half of Concurrency, and at least 1.
+	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. Messages
+	// beyond wait in the worker's hands, where they are renewed, Concurrency of them at most, and begin when their partition
+	// allows. When the worker looks behind a partition that is busy for long, what is in the way goes back, for a second at
+	// first and up to Later: at once where its handlers are slow (a 16th of Idle for several messages), else every Later. Drain
+	// gives none back. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
 	// Visibility is for how long a message is the worker's, in whole seconds; it is renewed at a third of that while its
@@ -31,7 +34,9 @@ type WorkerOptions struct {
 	// Timeout bounds a handler's run. Defaults to 5 min; negative means no bound.
 	Timeout time.Duration
 
-	// Attempts is how often a message is tried before it is poison. Defaults to 10.
+	// Attempts is how often a message is tried before it is poison. A delivery that comes to no end, because the worker dies or
+	// the message is lost, is no attempt. After as many of these as Attempts, the message is worked on while nothing else is, for 1
+	// request more, and after Attempts of that it is poison of ClassDeaths: at most 2 × Attempts deaths of workers. Defaults to 10.
 	Attempts int
 
 	// Wait is the pause before the second attempt, in whole seconds. It doubles up to MaxWait. Default to 1 s and 5 min.

@@ -18,6 +18,7 @@ const (
 	ClassExpired     = "expired"     // of a write that is too old and has left nothing
 	ClassUnknown     = "unknown"     // nobody knew its table, kind or version for WorkerOptions.Patience
 	ClassAttempts    = "attempts"    // it failed WorkerOptions.Attempts times
+	ClassDeaths      = "deaths"      // workers died of it: see WorkerOptions.Attempts
 	ClassHandler     = "handler"     // a handler said Poison
 )
 
@@ -34,7 +35,7 @@ type record struct {
 // buried is the text of the poison queue's copy: class and count, and nothing of the error's text, which may hold secrets. A
 // message that leaves no room for them is copied as it is.
 func (x *lease) buried(v verdict) string {
-	r := record{Version: version, Class: v.class, Kind: v.of, Attempts: x.attempt(), Time: x.w.opt.Now().UTC(), Message: noted(x.d.text, 0, nil)}
+	r := record{Version: version, Class: v.class, Kind: v.of, Attempts: x.attempt(), Time: x.w.opt.Now().UTC(), Message: noted(x.d.text, notes{})}
 	b, err := json.Marshal(r)
 	if s := ascii(string(b)); err == nil && xmlLength(s) <= maxMessage {
 		return s
@@ -140,8 +141,8 @@ func (q *PoisonQueue) Replay(ctx context.Context, hints Queue, match func(Poison
 	return n, err
 }
 
-// Drop deletes the messages that match, all where match is nil, and returns how many. Their effects are never carried out, and their
-// intents stay. 1 request for each, besides those of List. Errors are those of List.
+// Drop deletes the messages that match, all where match is nil, and returns how many. Their effects are not executed, and their
+// commit records stay pending: [Outbox.NotifyPending] brings them back. 1 request for each, besides those of List. Errors are those of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
 	return n, err

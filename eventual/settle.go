@@ -31,7 +31,7 @@ func (x *lease) settle(v verdict) {
 // patient turns what has been tried too often, or what nobody has known for too long, into poison.
 func (x *lease) patient(v verdict) verdict {
 	switch now := x.w.opt.Now(); {
-	case v.kind == again && x.attempt() >= x.w.opt.Attempts:
+	case v.kind == again && x.failures()+1 >= x.w.opt.Attempts:
 		if v.kind = never; v.asked || v.told && now.Sub(x.since(now)) < x.w.opt.Patience {
 			v.kind = later // something else is still to be done
 		}
@@ -44,9 +44,9 @@ func (x *lease) patient(v verdict) verdict {
 // since is when nobody knew first what to do with the message. What it says itself is not trusted, and where there is no room for it
 // to say so, it has been so from the first.
 func (x *lease) since(now time.Time) time.Time {
-	m, _ := parse(x.d.text)
+	m := x.m
 	switch {
-	case m.Since == nil && noted(x.d.text, 1, &now) == x.d.text, m.Since != nil && m.Since.Before(x.d.inserted):
+	case m.Since == nil && noted(x.d.text, notes{Uncounted: 1, Since: &now}) == x.d.text, m.Since != nil && m.Since.Before(x.d.inserted):
 		return x.d.inserted
 	case m.Since == nil || m.Since.After(now):
 		return now
@@ -56,33 +56,36 @@ func (x *lease) since(now time.Time) time.Time {
 
 // back gives a message back for a while.
 func (x *lease) back(ctx context.Context, v verdict) {
-	m, _ := parse(x.d.text)
-	was, since := x.uncounted(), m.Since
+	n := x.notes // without a note that it was begun with alone: this has come to an end
 	after, counter, level := v.after, func(s *Stats) { s.Retried++ }, slog.LevelWarn
 	switch {
 	case v.kind == again:
-		if after = x.pause(x.attempt(), x.w.opt.MaxWait); v.asked {
+		if after = x.pause(x.failures()+1, x.w.opt.MaxWait); v.asked {
 			after = max(after, v.after)
 		}
 		if !v.told {
-			since = nil // what it holds is known
+			n.Since = nil // what it holds is known
+		}
+		if n.Tried++; x.sole {
+			n.Uncounted, n.Alone = n.Uncounted+x.unended(), 0 // workers have died of something else
 		}
 	default:
-		was, counter = was+1, func(s *Stats) { s.Later++ }
+		n.Uncounted++
+		counter = func(s *Stats) { s.Later++ }
 		switch {
 		case v.told:
 			now := x.since(x.w.opt.Now().UTC())
-			since, after = &now, max(after, x.w.opt.Later)
+			n.Since, after = &now, max(after, x.w.opt.Later)
 		case v.own && v.quiet:
-			after = x.pause(int(was), x.w.opt.Later)
+			after = x.pause(int(n.Uncounted), x.w.opt.Later)
 		case v.own:
-			after = x.pause(int(was), x.w.opt.MaxWait)
+			after = x.pause(int(n.Uncounted), x.w.opt.MaxWait)
 		}
 	}
 	if v.quiet {
 		level = slog.LevelDebug
 	}
-	text := noted(x.d.text, was, since)
+	text := noted(x.d.text, n)
 	x.over(ctx, v, func() error {
 		_, err := x.box.update(ctx, x.d, text, after)
 		return err

@@ -149,6 +149,14 @@ func TestUntrusted(t *testing.T) {
 		"no operation":         {text: `{"v":1,"table":"staff","partition":"S"}`, poison: eventual.ClassUndecodable},
 		"of an hour":           {text: `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`}, // which asks for what is due
 		"bad operation":        {text: message("staff", "S", "' or 1 eq 1"), poison: eventual.ClassUndecodable},
+		"escape in a table":    {text: `{"v":1,"table":"staff\u001b[2J","partition":"S","op":"` + fresh + `"}`, poison: eventual.ClassUndecodable},
+		"no table's name":      {text: message("a-b", "S", fresh), poison: eventual.ClassUndecodable},
+		"a short table's name": {text: message("ab", "S", fresh), poison: eventual.ClassUndecodable},
+		"a long table's name":  {text: message(strings.Repeat("a", 64), "S", fresh), poison: eventual.ClassUndecodable},
+		"short operation":      {text: message("staff", "S", fresh[1:]), poison: eventual.ClassUndecodable},
+		"escape in operation":  {text: `{"v":1,"table":"payroll","partition":"S","op":"\u001b[2J` + fresh[4:] + `"}`, poison: eventual.ClassUndecodable},
+		"operation elsewhere":  {text: message("payroll", "S", "x"), poison: eventual.ClassUndecodable},
+		"no hour":              {text: `{"v":1,"table":"staff","partition":"S","hour":"\u001b[2J"}`, poison: eventual.ClassUndecodable},
 		"empty partition":      {text: message("staff", "", fresh), poison: eventual.ClassUndecodable},
 		"bad partition":        {text: `{"v":1,"table":"staff","partition":"a/b","op":"` + fresh + `"}`, poison: eventual.ClassUndecodable},
 		"foreign table":        {text: message("payroll", "S", fresh), later: true},
@@ -179,6 +187,9 @@ func TestUntrusted(t *testing.T) {
 			buried := poisonOf(t, o)
 			if c.poison != "" && (len(buried) != 1 || buried[0].Class != c.poison || strings.TrimSpace(buried[0].Text) != strings.TrimSpace(c.text)) || c.poison == "" && len(buried) > 0 {
 				t.Errorf("%+v", buried)
+			}
+			if c.poison == eventual.ClassUndecodable && what != "of a time to come" && buried[0].Table+buried[0].Partition+buried[0].Op != "" {
+				t.Errorf("it is read all the same: %+v", buried[0])
 			}
 			if n := len(s.Rows("staff")) - before; n > 1 || n == 1 && (c.poison != "" || c.later) {
 				t.Errorf("%d rows are written", n) // at most a marker

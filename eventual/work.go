@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime/debug"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -56,7 +56,7 @@ func (v verdict) and(o verdict) verdict {
 
 // work carries out what a message announces.
 func (w *Worker) work(ctx context.Context, x *lease) (v verdict) {
-	m, err := parse(x.d.text)
+	m, err := x.m, x.err
 	defer func() { v.m = m }()
 	switch {
 	case errors.Is(err, errNewer):
@@ -70,49 +70,10 @@ func (w *Worker) work(ctx context.Context, x *lease) (v verdict) {
 	if t == nil {
 		return verdict{kind: later, told: true, class: ClassUnknown, why: "no handler is registered for its table"}
 	}
-	free, ok := w.enter(ctx, m, x.waits)
-	if !ok {
-		return verdict{kind: later, own: true, quiet: true, why: "its partition is busy"}
-	}
-	defer free()
 	if v = w.carry(ctx, t, m, x); v.kind == done || v.class == ClassExpired {
 		w.plan(context.WithoutCancel(ctx), t, m)
 	}
 	return v
-}
-
-// enter takes a slot of a partition, and may wait for it.
-func (w *Worker) enter(ctx context.Context, m message, waits bool) (leave func(), ok bool) {
-	name := folded(m.Table) + "/" + m.Partition
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for w.of[name] >= w.opt.PerPartition {
-		if !waits {
-			return nil, false
-		}
-		changed := w.changed
-		w.waiting++
-		w.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		w.mu.Lock()
-		if w.waiting--; ctx.Err() != nil {
-			return nil, false
-		}
-	}
-	w.of[name]++
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.of[name]--; w.of[name] == 0 {
-			delete(w.of, name)
-		}
-		if w.waiting > 0 {
-			w.wake()
-		}
-	}, true
 }
 
 // rounds is how often a worker begins anew in one attempt with an intent that others settle at the same time.
@@ -163,10 +124,30 @@ func own(ctx context.Context, err error) verdict {
 	switch {
 	case context.Cause(ctx) == errStopped:
 		return verdict{kind: later, quiet: true, why: err}
-	case errors.As(err, &de), errors.As(err, &re) && !transient(err) && re.StatusCode != http.StatusUnauthorized && re.StatusCode != http.StatusForbidden && !errors.Is(err, table.ErrTableNotFound):
+	case !outage(err) && (errors.As(err, &de) || errors.As(err, &re)):
 		return verdict{kind: again, class: ClassAttempts, why: err}
 	}
 	return verdict{kind: later, own: true, why: err}
+}
+
+// outage reports whether an error is of storage that is down, cannot be reached or does not let the worker in, which is no fault of
+// the message.
+func outage(err error) bool {
+	for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound, table.ErrGivenUp} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	var le *table.LimitError
+	var de *table.DecodeError
+	var re *azcore.ResponseError
+	switch {
+	case errors.Is(err, table.ErrOutbox):
+		return !errors.As(err, &le) // of the writes of a handler, whose queue is down
+	case errors.As(err, &de):
+		return de.Field == "" // not the service's: it was cut, or something else has answered
+	}
+	return errors.As(err, &re) && wire.Unreached(context.Background(), err) // by a client of the handler's own
 }
 
 // effects carries out the effects of an intent. changed tells that it is not any more what it was.
@@ -224,7 +205,6 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 	var p *poison
 	var r *retry
 	var newer *table.VersionError
-	var re *azcore.ResponseError
 	v := verdict{kind: again, class: ClassAttempts, of: e.Kind, why: err}
 	switch {
 	case context.Cause(ctx) == errStopped:
@@ -235,17 +215,8 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 		v.kind, v.told, v.class, v.after = later, true, ClassUnknown, w.opt.Later
 	case errors.As(err, &r):
 		v.kind, v.asked, v.after = later, true, max(r.after, time.Second)
-	case errors.As(err, &re) && transient(err), errors.Is(err, table.ErrUnknownOutcome):
-		v.kind, v.own = later, true // storage is down
+	case outage(err):
+		v.kind, v.own = later, true
 	}
 	return v
-}
-
-// attempt is how often somebody has begun with the message, this time included.
-func (x *lease) attempt() int { return int(max(x.d.gets-x.uncounted(), 1)) }
-
-// uncounted is how many of its deliveries do not count. The message is not trusted: this one always does.
-func (x *lease) uncounted() int64 {
-	m, _ := parse(x.d.text)
-	return max(min(m.Uncounted, x.d.gets-1), 0)
 }

@@ -23,13 +23,15 @@ type Worker struct {
 	opt                     WorkerOptions
 	planned                 hours
 
-	mu      sync.Mutex
-	running bool
-	paused  bool
-	changed chan struct{} // closed and made anew when a slot becomes free, or Pause and Resume are called
-	of      map[string]int
-	waiting int // for a slot of their partition
-	stats   Stats
+	mu        sync.Mutex
+	runs      bool
+	paused    bool
+	changed   chan struct{} // closed and made anew when a message is settled, or Pause and Resume are called
+	lanes     []*lane
+	running   int            // messages that are worked on
+	exclusive bool           // one of them, alone
+	of        map[string]int // by partition
+	stats     Stats
 }
 
 // NewWorker makes a worker of a queue, of another one for poison messages, and of handlers, which bring the tables that it is
@@ -102,8 +104,8 @@ func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, once bool) error {
 	w.mu.Lock()
-	was := w.running
-	w.running = true
+	was := w.runs
+	w.runs = true
 	w.mu.Unlock()
 	if was {
 		return ErrRunning
@@ -111,7 +113,7 @@ func (w *Worker) run(ctx context.Context, once bool) error {
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.running = false
+		w.runs, w.lanes = false, nil
 	}()
 
 	parent := ctx
@@ -121,13 +123,15 @@ func (w *Worker) run(ctx context.Context, once bool) error {
 	defer end(nil)
 	var failed error
 	var both sync.WaitGroup
-	lanes := []*lane{{w: w, box: w.hints, jobs: jobs, once: once, idle: w.opt.Idle, most: w.opt.Concurrency, work: w.work}}
+	lanes := []*lane{{w: w, box: w.hints, ctx: ctx, jobs: jobs, once: once, idle: w.opt.Idle, most: w.opt.Concurrency, work: w.work}}
 	if w.cleanUps.q != nil {
-		lanes = append(lanes, &lane{w: w, box: w.cleanUps, jobs: jobs, once: once, idle: time.Minute, most: 1, work: w.cleanUp})
+		lanes = append(lanes, &lane{w: w, box: w.cleanUps, ctx: ctx, jobs: jobs, once: once, idle: time.Minute, most: 1, work: w.cleanUp})
 	}
+	w.signal(func() { w.lanes = lanes })
 	for _, l := range lanes {
+		l.seen = time.Now()
 		both.Go(func() {
-			if err := l.run(ctx); err != nil {
+			if err := l.run(); err != nil {
 				w.mu.Lock()
 				failed = errors.Join(failed, err)
 				w.mu.Unlock()
@@ -183,11 +187,7 @@ func (w *Worker) signal(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
-	w.wake()
-}
-
-// wake wakes who waits for a change; w.mu is held.
-func (w *Worker) wake() {
+	w.dispatch()
 	close(w.changed)
 	w.changed = make(chan struct{})
 }

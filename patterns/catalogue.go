@@ -28,4 +28,5 @@ var catalogue = []recipe{
 	archiving,
 	archiveDirectory,
 	searchIndex,
+	lostNotifications,
 }

@@ -77,3 +77,44 @@ func TestPoison(t *testing.T) {
 		t.Error(n)
 	}
 }
+
+// TestPoisonForged: whatever others have put into the queues, nothing of it reaches the terminal as it is.
+func TestPoisonForged(t *testing.T) {
+	ctx := context.Background()
+	server := storagetest.New(nil)
+	cs, err := server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
+	acc, err := account.FromConnectionString(cs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acc.Queue("poison").Create(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	const bad, op = `\u001b]0;owned\u0007\u001b[2J\u009b2J\u202e\r\n0 messages in poison\u2028`, `01K00000000000000000000000`
+	const good = `{\"v\":1,\"table\":\"staff\",\"partition\":\"S\u202e\",\"op\":\"` + op + `\"}`
+	double := strings.ReplaceAll(bad, `\`, `\\`)
+	for _, text := range []string{
+		"\x1b[2J\u009b2J", `{"v":1,"table":"` + bad + `","partition":"p","op":"` + op + `"}`, `{"v":1,"table":"staff","partition":"p\u202e","op":"` + op + `"}`, `{"v":1,"table":"staff","partition":"p","op":"` + bad + `"}`,
+		`{"v":1,"class":"` + bad + `","kind":"` + bad + `","attempts":-1,"time":"0001-01-01T00:00:00Z","message":"` + bad + `"}`,
+		`{"v":1,"class":"x y","kind":"` + bad + `","message":"` + good + `"}`,
+		`{"v":1,"class":"c","message":"{\"v\":1,\"table\":\"` + double + `\",\"partition\":\"` + double + `\",\"op\":\"` + double + `\"}"}`,
+	} {
+		if _, err := acc.Queue("poison").EnqueueMessage(ctx, text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, words := range [][]string{{"list", "poison"}, {"replay", "poison", "poison"}, {"drop", "poison", "\x1b"}, {"drop", "poison"}} {
+		got := string(run(t, append([]string{"-on", "env", "poison"}, words...)...))
+		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }); i >= 0 {
+			t.Errorf("%q reaches the terminal in %q", got[i], got)
+		}
+		if lines := strings.Count(got, "\n"); words[0] == "list" && lines != 8 || words[0] != "list" && lines != 1 {
+			t.Errorf("%q: %d lines", got, lines)
+		}
+	}
+}

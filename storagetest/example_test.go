@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"slices"
 	"syscall"
 	"time"
 
@@ -214,6 +215,29 @@ func ExampleOnce() {
 	// failed: true
 	// 2 insert staff('Sales','empid_000223') [reply lost]: 201
 	// 3 insert staff('Sales','empid_000223'): 409 EntityAlreadyExists
+}
+
+// A service that is busy for the first two requests of a kind.
+func ExampleTimes() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff := tables(s)
+	s.SetFaults(storagetest.OfKind("get", storagetest.Times(2, storagetest.Refuse(503, "ServerBusy"))))
+	for range 3 {
+		_, err := staff.GetEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), "Sales", "empid_000223", nil)
+		var re *azcore.ResponseError
+		fmt.Println(errors.As(err, &re), re.ErrorCode)
+	}
+	// Output:
+	// true ServerBusy
+	// true ServerBusy
+	// true ResourceNotFound
+}
+
+// The kinds that a plan can name.
+func ExampleKinds() {
+	fmt.Println(slices.Contains(storagetest.Kinds(), "insert"), slices.Contains(storagetest.Kinds(), "insrt"))
+	// Output: true false
 }
 
 // What can go wrong.

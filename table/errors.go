@@ -37,6 +37,11 @@ var (
 	// may have been done, may still be done, or may never be done. The entity cannot be used until it is read again; reading
 	// it at once proves nothing about a write that is still on its way. Of an exact write it is an UnknownError.
 	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
+	// ErrUnreachable: the service was not reached, did not answer, was not able to answer (429, 5xx), or did not let the caller in
+	// (401, 403). A read or a write that fails with it says nothing about the row, a write was not applied, and the same request may
+	// succeed later. It is not returned where the caller's own context has ended. A write whose request may have arrived is
+	// ErrUnknownOutcome instead.
+	ErrUnreachable = errors.New("the service could not be reached, or did not let the caller in")
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
 	ErrKeyChanged = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it")
 	// ErrPartial: the entity was not read whole, so replacing the row by it would lose the rest. Get it first, or merge.
@@ -110,7 +115,7 @@ type condition struct{ is, cause error }
 
 func (c *condition) Error() string {
 	switch c.is {
-	case ErrUnknownOutcome, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag:
+	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag:
 		return c.is.Error() + " (" + brief(c.cause) + ")"
 	case ErrContended:
 		for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
@@ -288,15 +293,23 @@ func (c *core) opError(op string, k keys.Key, err error) error {
 }
 
 // readError is the error of a request that reads.
-func (c *core) readError(op string, k keys.Key, err error) error {
-	return c.opError(op, k, conditioned(err))
+func (c *core) readError(ctx context.Context, op string, k keys.Key, err error) error {
+	return c.opError(op, k, conditioned(ctx, err))
 }
 
-// conditioned is an error of a request that reads, with the condition that it stands for.
-func conditioned(err error) error {
+// conditioned is an error of a request that reads, with the condition that it stands for. ctx is the context of the request, which
+// says who ended a request that ran out of time.
+func conditioned(ctx context.Context, err error) error {
+	switch err.(type) {
+	case *condition, *DecodeError:
+		return err // by this package, and not by a request
+	}
 	err = wire.Redact(err)
 	if is := known(err); is != nil {
 		return &condition{is, err}
+	}
+	if wire.Unreached(ctx, err) {
+		return &condition{ErrUnreachable, err}
 	}
 	return err
 }
@@ -312,6 +325,13 @@ func (c *core) judged(call *wire.Call, err error) error {
 	case wire.Refused:
 		if is := known(err); is != nil {
 			return &condition{is, err}
+		}
+		if call.Unreached(err) {
+			return &condition{ErrUnreachable, err}
+		}
+	case wire.NotSent:
+		if call.Unreached(err) {
+			return &condition{ErrUnreachable, err}
 		}
 	case wire.Unknown:
 		return &condition{ErrUnknownOutcome, err}

@@ -176,3 +176,21 @@ func ExampleIntents_Resolve() {
 	fmt.Println(errors.Is(err, table.ErrExpired)) // of last year: its absence says nothing
 	// Output: true
 }
+
+// The writes of a table whose effects are still to be done, whatever has become of their notifications.
+func ExampleIntents_Pending() {
+	ctx := context.Background()
+	b := &board{}
+	staff, err := newTable(staffSchema).With(b, welcomes{})
+	check(err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	for partition, err := range staff.Intents().PartitionsAfter(ctx, keys.Enc{}) {
+		check(err)
+		for op, err := range staff.Intents().Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
+			check(err)
+			fmt.Println(partition, op == b.notes[0].Op)
+		}
+	}
+	// Output: Sales true
+}

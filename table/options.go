@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
 // Common are the options that all packages of this library share. The zero value of each field is its default.
@@ -98,12 +100,12 @@ func (o Common) WithDefaults() Common {
 	return o
 }
 
-// bound gives a context a deadline; a negative d means none.
+// bound gives a context a deadline; a negative d means none. Its cause tells a request that got no answer from one that its caller ended.
 func bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, d)
+	return context.WithTimeoutCause(ctx, d, wire.ErrBound)
 }
 
 // Repeat calls f until it succeeds, says that it is not to be called again, Tries are over, or ctx ends; it waits between, and

@@ -30,7 +30,7 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 		for left := q.Limit; !p.at.done; {
 			var body []byte
 			if body, err = p.next(ctx, left); err != nil {
-				err = t.readError(op, keys.Key{}, err)
+				err = t.readError(ctx, op, keys.Key{}, err)
 				yield(none, err)
 				return
 			}
@@ -60,7 +60,7 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 				bad = t.opError(op, keys.Key{}, broken)
 			}
 			if p.spent {
-				bad = t.readError(op, keys.Key{}, errRows)
+				bad = t.readError(ctx, op, keys.Key{}, errRows)
 			}
 			switch {
 			case stopped:

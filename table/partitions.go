@@ -45,7 +45,7 @@ func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq
 			f.partitions(all, last)
 			p := &pager[T]{t: t, filter: f.b.String(), choice: edm.PartitionKey, stats: new(Stats), at: new(position)}
 			if last, err = p.first(ctx); err != nil {
-				err = t.readError("Partitions", keys.Key{}, err)
+				err = t.readError(ctx, "Partitions", keys.Key{}, err)
 				yield(keys.Enc{}, err)
 				return
 			}

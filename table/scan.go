@@ -57,7 +57,7 @@ func (c *core) each(ctx context.Context, filter string, f func(*Row) bool) error
 	for p := c.rows(filter, ""); !p.at.done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
-			return conditioned(err)
+			return conditioned(ctx, err)
 		}
 		stopped, bad := false, error(nil)
 		r := edm.NewReader(body)

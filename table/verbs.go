@@ -26,11 +26,11 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 	var call wire.Call
 	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err = call.Check(err); err != nil {
-		return nil, t.readError(op, k, err)
+		return nil, t.readError(ctx, op, k, err)
 	}
 	body, err := call.Body()
 	if err != nil {
-		return nil, t.readError(op, k, err)
+		return nil, t.readError(ctx, op, k, err)
 	}
 	r := edm.NewReader(body)
 	in, err := r.One()

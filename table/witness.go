@@ -93,9 +93,9 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	resp, err := c.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err = call.Check(err); err != nil {
 		if known(err) == ErrNotFound {
-			return found{gone: conditioned(err)}, nil
+			return found{gone: conditioned(ctx, err)}, nil
 		}
-		return found{}, conditioned(err)
+		return found{}, conditioned(ctx, err)
 	}
 	body, err := call.Body()
 	if err != nil {

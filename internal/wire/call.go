@@ -16,13 +16,14 @@ type Call struct {
 	// no limit. The error is a *BodyError.
 	MaxBody int64
 
+	ctx   context.Context // of the request
 	resp  *http.Response
 	probe probe
 }
 
 // Read prepares a call that may be repeated: the client's own retry options stay.
 func (c *Call) Read(ctx context.Context) context.Context {
-	c.probe.max = c.MaxBody
+	c.ctx, c.probe.max = ctx, c.MaxBody
 	ctx = context.WithValue(ctx, probeKey{}, &c.probe)
 	return policy.WithCaptureResponse(ctx, &c.resp)
 }
@@ -32,6 +33,9 @@ func (c *Call) Read(ctx context.Context) context.Context {
 func (c *Call) Write(ctx context.Context, try time.Duration) context.Context {
 	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: try})
 }
+
+// Unreached reports whether the call's error says that the service was not reached, or did not let the caller in; see [Unreached].
+func (c *Call) Unreached(err error) bool { return Unreached(c.ctx, err) }
 
 // Probed tells whether the client has the Probe policies.
 func (c *Call) Probed() bool { return c.probe.entered.Load() }

@@ -1,0 +1,43 @@
+package eventual_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// The queue was cleared, and the effects that it had announced are brought back: a job that goes on where it stopped.
+func ExampleOutbox_NotifyPending() {
+	ctx := context.Background()
+	acc := opening()
+	plain, err := table.New(acc.Tables(), "staff", employees, nil)
+	check(err)
+	check(plain.Ensure(ctx))
+	queue := acc.Queue("staff-hints")
+	out, err := eventual.NewOutbox(queue, nil)
+	check(err)
+	check(out.Ensure(ctx))
+	staff, err := plain.With(out, badges)
+	check(err)
+	for id := range 3 {
+		_, err = staff.Insert(ctx, &Employee{"Sales", id, "Jones"})
+		check(err)
+	}
+	_, err = queue.ClearMessages(ctx, nil)
+	check(err)
+
+	o := eventual.NotifyOptions{Max: 2, Grace: -1} // a program leaves Grace at its default
+	for {
+		r, err := out.NotifyPending(ctx, staff, &o)
+		check(err)
+		fmt.Println(r.Sent, "sent; done:", r.Resume == "")
+		if o.Resume = r.Resume; o.Resume == "" {
+			break
+		}
+	}
+	// Output:
+	// 2 sent; done: false
+	// 1 sent; done: true
+}
