@@ -23,6 +23,9 @@ type maintainer[T any] interface {
 	ranges() []keys.Range
 	// is tells whether it is this definition's.
 	is(Definition[T]) bool
+	// mine reports whether a row is its own: one that it has written, or holds something that it has written. All others are
+	// neither replaced nor deleted.
+	mine(row *table.Row) bool
 	// columns are those that it writes into entities of other types.
 	columns() []string
 }

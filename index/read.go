@@ -239,7 +239,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, about(ix.name, err))
 				return
 			}
-			if k, is := row.Primary(); is {
+			if k, is := row.Primary(); is && t.Mine(row) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}

@@ -258,7 +258,8 @@ func TestFullList(t *testing.T) {
 		}
 		check(list.Set(name, strings.Join(part, "/")))
 	}
-	_, err := rows.Insert(ctx, list)
+	list.Own("team:w_")
+	_, err := rows.Untyped(false).Insert(ctx, list)
 	check(err)
 	s.Count()
 	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})

@@ -95,8 +95,9 @@ func (s *Summary[T, K]) totalOf(row *table.Row) (t total, whole bool) {
 }
 
 // row is the row of a total.
-func (s *Summary[T, K]) row(k keys.Key, t total) (*table.Row, error) {
+func (s *summaries[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 	r := &table.Row{Key: k}
+	r.Own(s.owner.mark)
 	err := r.Set("Count", t.count)
 	for i, m := range s.measures {
 		st := &t.stats[i]
@@ -112,11 +113,11 @@ func (s *Summary[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 	return r, err
 }
 
-// loose are the measures whose extremes may be bounds: all of them for Verify.
-func (s *Summary[T, K]) loose(verifying bool) []bool {
+// loose are the measures whose extremes may be approximate bounds in a group of so many: all of them for Verify.
+func (s *Summary[T, K]) loose(count int64, verifying bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
-		all[i] = m.Loose || verifying
+		all[i] = m.Loose || verifying || count > exactUpTo && !m.Exact
 	}
 	return all
 }
@@ -138,7 +139,8 @@ func (t *total) change(less, more *share, loose []bool) (known bool) {
 		return sh.values[i]
 	}
 	for i := range t.stats {
-		known = t.stats[i].change(value(less, i), value(more, i), loose != nil && loose[i]) && known
+		may := loose != nil && loose[i]
+		known = t.stats[i].change(value(less, i), value(more, i), may) && known && (may || !t.stats[i].loose)
 	}
 	return known && t.count >= 0
 }

@@ -331,8 +331,9 @@ func (v *verifier[T]) alongside() (n int) {
 
 // repairing is what a write is told that makes rows of some definitions anew.
 func (v *verifier[T]) repairing(anew ...string) repairing {
-	r := repairing{anew: anew, owners: true}
+	r := repairing{anew: anew, owners: true, verified: map[string]bool{}}
 	for _, d := range v.defs {
+		r.verified[d.Name()] = true
 		if c, is := d.(counted[T]); is {
 			r.counts = append(r.counts, c.Name())
 		}

@@ -285,7 +285,9 @@ func TestEmptyList(t *testing.T) {
 	check(staff.MergeAny(ctx, at(1), last.Set("Smith")))
 	allRight(t, s)
 	// One that was left is found.
-	_, err := byHand(s).Insert(ctx, &table.Row{Key: rowAt("team_Nobody")})
+	left := &table.Row{Key: rowAt("team_Nobody")}
+	left.Own("team:w_")
+	_, err := byHand(s).Untyped(false).Insert(ctx, left)
 	check(err)
 	for _, repair := range []bool{false, true} {
 		if r, faults := verify(t, staff, index.VerifyOptions{Repair: repair}, teams, ages); r.Faults[index.Dangling] != 1 {

@@ -86,7 +86,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	resp, err := c.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err != nil {
 		if known(err) == ErrNotFound {
-			return found{}, nil
+			return found{hidden: hidden(&call, k)}, nil
 		}
 		return found{}, conditioned(err)
 	}
@@ -106,7 +106,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	return found{&Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}, in.Raw}, nil
+	return found{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}, raw: in.Raw}, nil
 }
 
 // sameRow tells whether a row that was read holds what was written, and nothing else.
