@@ -57,7 +57,10 @@ func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.
 func (m *summaries[T, K]) uncertain(ctx context.Context, p *table.Plan, entity keys.Key, was, want share) error {
 	r, _ := repairs(ctx)
 	counted := slices.Contains(r.counts, m.ix.name)
-	if counted && slices.Equal(m.texts(was), m.texts(want)) {
+	switch {
+	case counted && r.foreign[want.row]:
+		return foreignRow(m.ix.name, keys.Stored(entity.PartitionKey(), want.row))
+	case counted && slices.Equal(m.texts(was), m.texts(want)):
 		return nil
 	}
 	change := func(group string, less, more *share) error {
@@ -138,10 +141,14 @@ func (m *summaries[T, K]) count(rows iter.Seq2[*table.Row, error], group string,
 		if err != nil {
 			return nil, err
 		}
+		row = original(row)
+		if !m.table.Mine(row) {
+			continue
+		}
 		sh := m.shareOf(row.Remembered(m.ix.name))
 		remembered := sh.row != ""
 		if !remembered {
-			if e, err := m.table.Entity(original(row)); err == nil {
+			if e, err := m.table.Entity(row); err == nil {
 				if sh, err = m.share(&e.Value, e.Key); err != nil {
 					continue
 				}
