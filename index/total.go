@@ -140,12 +140,12 @@ func (t *total) change(less, more *share, loose []bool) (known bool) {
 	}
 	for i := range t.stats {
 		may := loose != nil && loose[i]
-		known = t.stats[i].change(value(less, i), value(more, i), may) && known && (may || !t.stats[i].loose)
+		known = t.stats[i].change(value(less, i), value(more, i)) && known && (may || !t.stats[i].loose)
 	}
 	return known && t.count >= 0
 }
 
-func (s *stat) change(less, more *int64, loose bool) (known bool) {
+func (s *stat) change(less, more *int64) (known bool) {
 	if less != nil && more != nil && *less == *more {
 		return true
 	}
@@ -153,7 +153,7 @@ func (s *stat) change(less, more *int64, loose bool) (known bool) {
 	if more != nil {
 		s.add(*more)
 	}
-	return less == nil || s.take(*less, loose)
+	return less == nil || s.take(*less)
 }
 
 func (s *stat) add(v int64) {
@@ -176,7 +176,8 @@ func (s *stat) add(v int64) {
 	}
 }
 
-func (s *stat) take(v int64, loose bool) (known bool) {
+// take is false where the row was wrong. Bounds that nobody may have any more make it loose.
+func (s *stat) take(v int64) (known bool) {
 	if s.count < 1 || v < s.least || v > s.most {
 		return false
 	}
@@ -200,7 +201,7 @@ func (s *stat) take(v int64, loose bool) (known bool) {
 	if v == s.least && !left(&s.atLeast) || v == s.most && !left(&s.atMost) {
 		s.loose = true
 	}
-	return !s.loose || loose
+	return true
 }
 
 // agrees tells whether a total is as it should be, but that extremes may be bounds, of the measures that may be loose.
