@@ -55,16 +55,9 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		return err
 	}
 	had, formWas := remembered(c.Remembered())
-	for _, rk := range had {
+	for i, rk := range slices.Concat(had, forgotten(c, had, m.rows)) {
 		if !slices.Contains(want, rk) {
-			if err := m.giveUp(ctx, p, c.Key, rk, len(had) > m.max); err != nil {
-				return err
-			}
-		}
-	}
-	for _, rk := range forgotten(c, had, m.rows) {
-		if !slices.Contains(want, rk) {
-			if err := m.giveUp(ctx, p, c.Key, rk, true); err != nil {
+			if err := m.giveUp(ctx, p, c.Key, rk, len(had) > m.max || i >= len(had)); err != nil {
 				return err
 			}
 		}

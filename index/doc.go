@@ -38,7 +38,16 @@
 // transactions and bulk work neither. Let all writers use handles with the definitions, or make those without any with
 // [table.Options].Guarded.
 //
-// Rows that were damaged by hand are put right with the next write of their entity, and by [Verify]. Where a unique row was deleted by
+// A row of another type, definition or program is neither replaced nor deleted, whatever its key: a write that would need its place
+// fails with [ErrForeignRow], or with [ErrTaken] for a unique value, and Verify reports the missing row and leaves the other. A row is an
+// index's if it says that it is a copy of an entity of the type, and a list's or a summary's if it contains the definition's name and
+// the type. One exception: an entity remembers its index rows, and a write replaces or deletes these without reading them. Another
+// program that deletes an index row and puts a row of its own there loses it with the next write of the entity; Verify does not do that.
+//
+// Rows that were damaged by hand are repaired with the next write of their entity, and by [Verify]. If another program has replaced an
+// entity, so that it remembers nothing, the next write takes the rows that follow from the entity as it was loaded for its own, checks
+// that they are, and counts its summaries anew; if that program has changed an indexed column, the rows of the former value stay until
+// Verify. Where a unique row was deleted by
 // hand and its value taken by another entity, both have it: the next write of either takes the row, until Verify tells of the
 // conflict. A partition takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows
 // must be elsewhere.
@@ -50,7 +59,8 @@
 // only where what they hold has changed. Lists, summaries and details are shared: a write that changes them reads each first, 1 request
 // more, and begins again where others were faster, up to Retry.Rounds times ([table.ErrContended]). A look-up in a full copy is 1
 // request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for each entity, 10 at a time. A value that is taken
-// costs 1 more, to say by whom.
+// costs 1 more, to say by whom. The first write of an entity that remembers nothing costs 1 request for each row that follows from it as
+// it is stored and is to go, and for a summary those of a recount; see [Summary].
 //
 // # Writing by what a look-up has found
 //

@@ -51,7 +51,7 @@ func TestVerify(t *testing.T) {
 		{Name: "takes copies of another type", File: "index/copies.go",
 			Old: "	return isCopy && m.table.Mine(row)\n", New: "	return isCopy\n", Test: "TestTwoTypesOneName|TestForeignAnything"},
 		{Name: "takes rows without a mark", File: "index/own.go",
-			Old: "	return mark == o.mark ||", New: "	return mark == \"\" || mark == o.mark ||", Test: "TestForeignAnything|TestSummaryOverEntities"},
+			Old: "return mark == o.mark ||", New: "return mark == \"\" || mark == o.mark ||", Test: "TestForeignAnything|TestSummaryOverEntities"},
 		{Name: "puts back what others have put in its place", File: "index/trial.go",
 			Old: "				r.foreign[c.row] = s.rows[i] != nil &&", New: "				r.foreign[c.row] = false &&", Test: "TestVerifyBeside"},
 		{Name: "an entity that remembers nothing is counted again", File: "index/suspects.go",
