@@ -20,7 +20,7 @@ var ErrNoTarget = errors.New("the entity that is to hold the copy does not exist
 // and one more, the prefix and RowKey, holds the RowKey of the entity that they come from. It must exist when details are written
 // to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. In one transaction it cannot
 // also be written by an operation of its own: insert it first. It holds the details of one entity: a second one is refused with
-// ErrTaken, until the first gives them up; in one transaction, put the operation that gives them up first. Two that are to change places need
+// ErrTaken, until the first gives them up, and those of another type under the same prefix with ErrForeignRow; in one transaction, put the operation that gives them up first. Two that are to change places need
 // two transactions. Where it is deleted,
 // or written whole by a value that lacks the details, they are gone until a copied field changes, or Verify repairs them.
 //

@@ -26,12 +26,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 		f.key(edm.PartitionKey, "eq", p.partition)
 		f.rows(rows)
 		stopped := false
-		var ranged error
 		err := p.core.each(ctx, f.b.String(), func(r *Row) bool {
-			if p.core.shared.rowsOnly.Load() {
-				ranged = ErrRanged
-				return false
-			}
 			rk := r.Key.RowKey()
 			_, planned := p.planned[rk]
 			if planned || rk == p.key.RowKey() || !rows.Contains(rk) {
@@ -41,9 +36,9 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 			return !stopped
 		})
 		if err == nil && !stopped && p.core.shared.rowsOnly.Load() {
-			ranged = ErrRanged // and of nothing
+			err = ErrRanged
 		}
-		if err = either(err, ranged); err != nil {
+		if err != nil {
 			p.unread = err
 			yield(nil, err)
 			return
