@@ -42,8 +42,15 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// Stored as PartitionKey Sales, RowKey empid_000223, LastName and Age.
-	jones, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Age: 44})
+	// A secondary index: each write by this handle keeps it in the same transaction. Attach it before the first write;
+	// index.Verify with Repair adds what a table holds already.
+	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
+	if staff, err = index.Attach(staff, nil, byName); err != nil {
+		log.Fatal(err)
+	}
+
+	// Stored as PartitionKey Sales, RowKey empid_000223, LastName and Age. Insert would refuse a row that exists.
+	jones, err := staff.Upsert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Age: 44}, table.ReplaceExisting)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -71,12 +78,8 @@ func Example() {
 		fmt.Println(e.Value.ID, e.Value.LastName, e.Value.Age)
 	}
 
-	// A secondary index, kept by every write from here on, in its one transaction; and one request to find by it.
-	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
-	if staff, err = index.Attach(staff, nil, byName); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 300, LastName: "Cao", Age: 38}); err != nil {
+	// One request finds an employee by the index.
+	if _, err := staff.Upsert(ctx, &Employee{Department: "Sales", ID: 300, LastName: "Cao", Age: 38}, table.ReplaceExisting); err != nil {
 		log.Fatal(err)
 	}
 	cao, err := byName.Get(ctx, staff, dept.Of("Sales"), "CAO")

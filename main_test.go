@@ -18,3 +18,6 @@ func TestMain(m *testing.M) {
 	os.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
 	os.Exit(m.Run())
 }
+
+// TestQuickStartTwice: the README's program runs twice on one account; the example is its second run.
+func TestQuickStartTwice(*testing.T) { Example() }

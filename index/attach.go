@@ -23,6 +23,9 @@ type maintainer[T any] interface {
 	ranges() []keys.Range
 	// is tells whether it is this definition's.
 	is(Definition[T]) bool
+	// mine reports whether a row is its own: one that it has written, or holds something that it has written. All others are
+	// neither replaced nor deleted.
+	mine(row *table.Row) bool
 	// columns are those that it writes into entities of other types.
 	columns() []string
 }
@@ -59,6 +62,10 @@ func absent(d any) bool {
 // Attach returns a handle of the same table whose every write keeps what is defined, besides what t keeps already: all verbs,
 // transactions and bulk work. A write from a loaded entity is 1 request as without; verbs that have only a key read the row
 // first; see [table.Table.With]. outbox may be nil where nothing is kept elsewhere. No requests.
+//
+// Attach does not look at the entities that are stored already: look-ups do not find them. [Verify] with Repair adds them, once, while
+// others write. Until then the first write of such an entity costs 1 request more for each row that would follow from it as it is
+// stored and must not stay, for another program may have replaced the entity, and a summary counts its group anew.
 //
 // Errors: *DefinitionError for what is wrong with a definition: its name, its layout, rows that would lie among those of the
 // table or of another definition, more rows for one write than a transaction holds, a projection that lacks a field of the key, a

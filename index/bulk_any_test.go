@@ -82,6 +82,8 @@ func newStreamed(t *testing.T, seed int) *streamed {
 	if x.staff, x.s = office(t, definitions...); x.rnd.IntN(3) == 0 {
 		x.staff = x.staff.Exact()
 	}
+	check(settleLoners(ctx, byHand(x.s)))
+	x.right = beside(x.right)
 	if shared {
 		_, err := openAs(x.s.ConnectionString(), x.s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(err)

@@ -12,10 +12,10 @@ import (
 func (m *copies[T, K]) wants(e *table.Entity[T]) ([]string, error) { return m.rows(&e.Value, e.Key) }
 
 func (m *copies[T, K]) claims(row *table.Row) []string {
-	if k, is := row.Primary(); is {
+	if k, is := row.Primary(); is && m.mine(row) {
 		return []string{k.RowKey()}
 	}
-	return nil // not the index's
+	return nil
 }
 
 func (m *copies[T, K]) part(row *table.Row) *table.Row { return row }
@@ -38,6 +38,9 @@ func (m *copies[T, K]) unique() bool  { return m.opt.Unique != NotUnique }
 func (m *lists[T, K]) wants(e *table.Entity[T]) ([]string, error) { return m.ix.rows(&e.Value, e.Key) }
 
 func (m *lists[T, K]) claims(row *table.Row) []string {
+	if !m.mine(row) {
+		return nil
+	}
 	all := m.members(row)
 	if len(all) == 0 && (len(m.chunks(row)) > 0 || empty(row)) {
 		return []string{nobody} // a list of nobody
@@ -66,16 +69,12 @@ func (m *lists[T, K]) released(row *table.Row, entities ...string) (*table.Row, 
 // What Verify asks of details.
 
 func (m *details[T]) wants(e *table.Entity[T]) ([]string, error) {
-	rk, err := m.to(&e.Value)
-	if rk == "" {
-		return nil, err
-	}
-	return []string{rk}, err
+	return m.targets(&e.Value, e.Key)
 }
 
 func (m *details[T]) claims(row *table.Row) []string {
-	if row.Marked(m.name) {
-		return []string{m.owner(row)} // nobody, where others have deleted who it was
+	if m.mine(row) {
+		return []string{m.holds(row)} // nobody, where others have deleted who it was
 	}
 	return nil
 }
@@ -83,7 +82,7 @@ func (m *details[T]) claims(row *table.Row) []string {
 // held is what entities meet that hold details: of whatever definition.
 func (m *details[T]) held() table.Cond[table.Row] {
 	marks := table.PropertyOf[string]("_sys")
-	return table.And(marks.Ge("/"), marks.Lt("0")) // which comes behind /
+	return table.And(marks.Ge("/0"), marks.Lt("0")) // behind the marks of lists and summaries, which begin with //
 }
 
 func (m *details[T]) part(row *table.Row) *table.Row {
@@ -99,7 +98,7 @@ func (m *details[T]) part(row *table.Row) *table.Row {
 func (m *details[T]) expected(entity *table.Row) *table.Row {
 	p := &table.Row{Key: entity.Key}
 	_ = m.fill(p, entity.Key.RowKey(), entity)
-	p.Mark(m.name, true) // whose details they are is what claims is for
+	m.owner.put(p, true) // whose details they are is what claims is for
 	return p
 }
 

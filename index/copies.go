@@ -40,6 +40,11 @@ func (m *copies[T, K]) MaxRows() int { return 2 * m.max }
 func (m *copies[T, K]) ranges() []keys.Range { return []keys.Range{m.All()} }
 func (m *copies[T, K]) columns() []string    { return nil }
 
+func (m *copies[T, K]) mine(row *table.Row) bool {
+	_, isCopy := row.Primary()
+	return isCopy && m.table.Mine(row)
+}
+
 func (m *copies[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Index) }
 
 // Maintain makes the rows of an entity what they should be: by the set of RowKeys that it has, as it remembers, and the set that
@@ -50,26 +55,27 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		return err
 	}
 	had, formWas := remembered(c.Remembered())
-	for _, rk := range had {
+	for i, rk := range slices.Concat(had, forgotten(c, had, m.rows)) {
 		if !slices.Contains(want, rk) {
-			if err := m.giveUp(ctx, p, c.Key, rk, len(had) <= m.max); err != nil {
+			if err := m.giveUp(ctx, p, c.Key, rk, len(had) > m.max || i >= len(had)); err != nil {
 				return err
 			}
 		}
 	}
-	r, _ := repairs(ctx)
+	r, verifying := repairs(ctx)
 	if r.yields == m.name {
 		want = slices.DeleteFunc(want, func(rk string) bool { return !slices.Contains(had, rk) })
 	}
 	if len(want) == 0 {
 		return nil
 	}
-	c.Remember(append(slices.Clone(want), m.formText()...)...)
 	row, same, err := m.contents(c)
 	if err != nil {
 		return err
 	}
-	same = same && slices.Equal(formWas, m.formText())
+	holds := m.holding(row)
+	c.Remember(slices.Concat(want, holds)...)
+	same = same && slices.Equal(formWas, holds)
 	var taken error
 	if m.opt.Unique != NotUnique {
 		taken = ErrTaken
@@ -84,8 +90,10 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		case !slices.Contains(had, rk):
 			err = p.Insert(copied, taken)
 		case same && !anew:
-		case taken != nil && (anew || r.owners):
-			err = m.putOwn(ctx, p, copied)
+		case r.foreign[rk]:
+			err = foreignRow(m.name, copied.Key)
+		case taken != nil && (anew || r.owners), verifying && !r.verified[m.name]:
+			err = m.putOwn(ctx, p, c, copied)
 		case anew && r.absent[rk]:
 			err = p.Insert(copied, nil)
 		default:
@@ -99,16 +107,17 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 }
 
 // giveUp removes a row of an entity, but not one that is another's: whose it is must be looked at where its name does not tell. Of
-// unique rows Verify looks, for somebody may have deleted one by hand, and another taken it; and whoever finds that more or other
-// rows are remembered than the index makes. sane tells that they are not more.
-func (m *copies[T, K]) giveUp(ctx context.Context, p *table.Plan, entity keys.Key, rk string, sane bool) error {
+// unique rows Verify looks, for somebody may have deleted one by hand, and another taken it; and of all rows where it has not seen them,
+// or has seen that they are others'. doubtful tells that the entity may not have the row.
+func (m *copies[T, K]) giveUp(ctx context.Context, p *table.Plan, entity keys.Key, rk string, doubtful bool) error {
 	k := keys.Stored(entity.PartitionKey(), rk)
-	_, looks := repairs(ctx)
+	r, looks := repairs(ctx)
+	unseen := looks && (!r.verified[m.name] || r.foreign[rk])
 	if m.opt.Unique == NotUnique {
 		_, of, err := m.many.Decode(strings.TrimPrefix(rk, m.place("")))
 		looks = err != nil || of != entity.RowKey()
 	}
-	if looks || !sane || !m.All().Contains(rk) {
+	if looks || unseen || doubtful || !m.All().Contains(rk) {
 		row, err := p.Entity(ctx, k.Row()) // also where it is an entity of this transaction's
 		if err != nil {
 			return err
@@ -129,13 +138,21 @@ func primary(row *table.Row) (k keys.Key, isCopy bool) {
 }
 
 // putOwn is Put for a row that may be another's by now, for somebody has deleted it by hand.
-func (m *copies[T, K]) putOwn(ctx context.Context, p *table.Plan, copied *table.Row) error {
+func (m *copies[T, K]) putOwn(ctx context.Context, p *table.Plan, c *table.Change[T], copied *table.Row) error {
 	is, err := p.Load(ctx, copied.Key.Row())
 	if err != nil {
 		return err
 	}
 	want, _ := copied.Primary()
-	if owner, isCopy := primary(is); isCopy && owner != want {
+	owner, isCopy := primary(is)
+	stored, err := c.OldRow()
+	switch {
+	case err != nil:
+		return err
+	case is != nil && !m.mine(is) && sameWrite(is, stored):
+	case is != nil && !m.mine(is):
+		return foreignRow(m.name, copied.Key)
+	case isCopy && owner != want:
 		return fmt.Errorf("%w: %v is of %v", ErrTaken, copied.Key, owner)
 	}
 	return p.Put(copied)
@@ -151,13 +168,16 @@ func form(only []string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// formText is what an entity remembers of the form of its rows, behind their RowKeys, of which it is none for its sign. Full copies,
-// which are always written, need none.
-func (m *copies[T, K]) formText() []string {
-	if m.full() {
+// holding is what an entity remembers of what its rows hold, behind their RowKeys, of which it is none for its sign. Full copies, which
+// are always written, need none, and pointers only the sign.
+func (m *copies[T, K]) holding(row *table.Row) []string {
+	switch {
+	case m.full():
 		return nil
+	case m.opt.Pointer:
+		return []string{"/"}
 	}
-	return []string{"/" + form(m.only)}
+	return []string{"/" + digestOf(form(m.only), row)}
 }
 
 // remembered are the RowKeys that an entity remembers, and the form of the rows. What no row can be called was written by others.

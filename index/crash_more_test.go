@@ -38,6 +38,9 @@ func othersRight(s *storagetest.Service) error {
 	got, want := map[string]string{}, map[string]string{}
 	lists, ages := map[string][]string{}, map[string][]int64{}
 	for _, r := range s.Rows("staff") {
+		if loner(r.RowKey) {
+			continue
+		}
 		whose, _ := r.Get("_sys").(string)
 		whose, _, _ = strings.Cut(whose, "/")
 		kind, _, _ := strings.Cut(r.RowKey, "_")
@@ -102,12 +105,14 @@ func harms(kind string) []func(context.Context, *table.Table[table.Row]) error {
 	}
 	set := func(rowKey, property string, v any) func(context.Context, *table.Table[table.Row]) error {
 		return func(ctx context.Context, rows *table.Table[table.Row]) error {
-			row := &table.Row{Key: keys.Stored("S", rowKey)}
-			if err := row.Set(property, v); err != nil {
+			set := table.PropertyOf[string](property).Set(fmt.Sprint(v))
+			if n, is := v.(int64); is {
+				set = table.PropertyOf[int64](property).Set(n)
+			}
+			if err := rows.MergeAny(ctx, keys.Stored("S", rowKey), set); !errors.Is(err, table.ErrNotFound) {
 				return err
 			}
-			_, err := rows.Upsert(ctx, row, table.MergeExisting)
-			return err
+			return nil // a row that this program made anew would be its own
 		}
 	}
 	return map[string][]func(context.Context, *table.Table[table.Row]) error{

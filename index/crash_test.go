@@ -41,12 +41,12 @@ type kind struct {
 // kinds are those of this package.
 func kinds() map[string]kind {
 	return map[string]kind{
-		"copies": {four(), copiesRight, nil},
-		"shared": {three(), sharedRight, func(ctx context.Context, p *crashtest.Process) error {
+		"copies": {four(), beside(copiesRight), nil},
+		"shared": {three(), beside(sharedRight), func(ctx context.Context, p *crashtest.Process) error {
 			_, err := openAs(p.ConnectionString(), p, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 			return err
 		}},
-		"others": {others(), othersRight, nil},
+		"others": {others(), beside(othersRight), nil},
 	}
 }
 
@@ -65,6 +65,9 @@ func (k kind) open(p *crashtest.Process) *table.Table[worker] {
 func (k kind) settled(ctx context.Context, p *crashtest.Process) error {
 	staff := k.open(p)
 	if err := staff.Ensure(ctx); err != nil {
+		return err
+	}
+	if err := settleLoners(ctx, openAs(p.ConnectionString(), p, table.Schema[table.Row]{})); err != nil {
 		return err
 	}
 	if k.before != nil {

@@ -20,7 +20,7 @@ var ErrNoTarget = errors.New("the entity that is to hold the copy does not exist
 // and one more, the prefix and RowKey, holds the RowKey of the entity that they come from. It must exist when details are written
 // to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. In one transaction it cannot
 // also be written by an operation of its own: insert it first. It holds the details of one entity: a second one is refused with
-// ErrTaken, until the first gives them up; in one transaction, put the operation that gives them up first. Two that are to change places need
+// ErrTaken, until the first gives them up, and those of another type under the same prefix with ErrForeignRow; in one transaction, put the operation that gives them up first. Two that are to change places need
 // two transactions. Where it is deleted,
 // or written whole by a value that lacks the details, they are gone until a copied field changes, or Verify repairs them.
 //
@@ -68,10 +68,11 @@ type details[T any] struct {
 	*Details[T]
 	table *table.Table[T]
 	names []string // of the properties that are copied
+	owner owner
 }
 
 func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &details[T]{Details: d, table: t}
+	m := &details[T]{Details: d, table: t, owner: ownerOf(d.name, t)}
 	if d.fault != nil {
 		return m, d.fault
 	}
@@ -94,6 +95,8 @@ func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 func (m *details[T]) MaxRows() int { return 2 }
 
 func (m *details[T]) ranges() []keys.Range { return nil }
+
+func (m *details[T]) mine(row *table.Row) bool { return m.owner.marks(row) }
 
 func (m *details[T]) columns() []string {
 	all := []string{m.prefix + "RowKey"}
@@ -129,6 +132,15 @@ func (m *details[T]) to(v *T) (string, error) {
 	return rk, nil
 }
 
+// targets is to as a set.
+func (m *details[T]) targets(v *T, _ keys.Key) ([]string, error) {
+	rk, err := m.to(v)
+	if rk == "" {
+		return nil, err
+	}
+	return []string{rk}, err
+}
+
 func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
 	want, err := m.to(c.New)
 	if err != nil {
@@ -138,7 +150,7 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 	if r, _ := repairs(ctx); r.yields == m.name && !slices.Contains(had, want) {
 		want = ""
 	}
-	for _, rk := range had {
+	for _, rk := range slices.Concat(had, forgotten(c, had, m.targets)) {
 		if rk != want {
 			if err := m.edit(ctx, p, c.Key, rk, nil); err != nil {
 				return err
@@ -148,23 +160,26 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 	if want == "" {
 		return nil
 	}
-	c.Remember(append([]string{want}, m.form()...)...)
 	row, err := c.Row()
 	if err != nil {
 		return err
 	}
+	holds := m.holding(row)
+	c.Remember(want, holds)
 	old, err := c.OldRow()
 	if err != nil {
 		return err
 	}
-	if slices.Contains(had, want) && slices.Equal(form, m.form()) && old != nil && old.Keep(m.names...).Same(row.Keep(m.names...)) && !forced(ctx, m.name) {
+	if slices.Contains(had, want) && slices.Equal(form, []string{holds}) && old != nil && old.Keep(m.names...).Same(row.Keep(m.names...)) && !forced(ctx, m.name) {
 		return nil
 	}
 	return m.edit(ctx, p, c.Key, want, row)
 }
 
-// form is which properties are copied, and what they are called; see copies.formText.
-func (m *details[T]) form() []string { return []string{"/" + m.prefix + "/" + form(m.names)} }
+// holding is what an entity remembers of its details; see copies.holding.
+func (m *details[T]) holding(row *table.Row) string {
+	return "/" + digestOf(m.prefix+" "+form(m.names), row.Keep(m.names...))
+}
 
 // edit puts an entity's details into another one, or takes them out where from is nil.
 func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, target string, from *table.Row) error {
@@ -178,12 +193,17 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 	case row == nil:
 		return fmt.Errorf("%w: %v", ErrNoTarget, k)
 	}
-	if _, isCopy := row.Primary(); isCopy {
-		return &table.ValueError{Field: "target", Reason: fmt.Sprintf("%v is a copy of another entity", k)}
+	if _, isCopy := row.Primary(); isCopy || row.Owner() != "" {
+		if from == nil {
+			return nil
+		}
+		return &table.ValueError{Field: "target", Reason: fmt.Sprintf("%v is no entity, but derived from others", k)}
 	}
-	switch owner := m.owner(row); {
-	case from == nil && owner != entity.RowKey() && (owner != nobody || !row.Marked(m.name)):
+	switch owner := m.holds(row); {
+	case from == nil && owner != entity.RowKey() && (owner != nobody || !m.mine(row)):
 		return nil // they are somebody else's by now
+	case from != nil && owner != nobody && !m.mine(row) && !m.table.Range().Contains(owner):
+		return foreignRow(m.name, k) // details of another type
 	case from != nil && owner != "" && owner != entity.RowKey():
 		// It may be a row that was written back as it was before, or that came to be called otherwise.
 		theirs, err := p.Entity(ctx, keys.Stored(entity.PartitionKey(), owner).Row())
@@ -203,8 +223,8 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 	return nil // the other entity has come to have derived rows; what it holds is for Verify to tell
 }
 
-// owner is the RowKey of the entity whose details a row holds.
-func (m *details[T]) owner(row *table.Row) string {
+// holds is the RowKey of the entity whose details a row holds.
+func (m *details[T]) holds(row *table.Row) string {
 	v, _ := row.Get(m.prefix + "RowKey")
 	owner, _ := v.(string)
 	return owner
@@ -221,7 +241,7 @@ func (m *details[T]) fill(row *table.Row, owner string, from *table.Row) error {
 			return err
 		}
 	}
-	if row.Mark(m.name, from == nil); from == nil {
+	if m.owner.put(row, from == nil); from == nil {
 		row.Delete(m.prefix + "RowKey")
 		return nil
 	}

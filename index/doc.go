@@ -33,12 +33,19 @@
 // table. All this has been tried with each fault at each request of each verb, and with racing writers in thousands of orders.
 //
 // What is not: a program that writes entities without this library, or with a handle that lacks a definition, leaves rows as they
-// are. A handle that lacks a definition refuses to change an entity which remembers it ([ErrUnknownIndex]); but without any
-// definitions, MergeAny, DeleteAny, ReplaceAny and Upsert do not look, nor do Merge and Delete of an entity that was not read, in
-// transactions and bulk work neither. Let all writers use handles with the definitions, or make those without any with
-// [table.Options].Guarded.
+// are. A handle that lacks a definition refuses to change an entity that is in its index ([ErrUnknownIndex]), unless it has no definition
+// at all and was made with [table.Options].BlindWrites.
 //
-// Rows that were damaged by hand are put right with the next write of their entity, and by [Verify]. Where a unique row was deleted by
+// A row of another type, definition or program is neither replaced nor deleted, whatever its key: a write that would need its place
+// fails with [ErrForeignRow], or with [ErrTaken] for a unique value, and Verify reports the missing row and leaves the other. A row is an
+// index's if it says that it is a copy of an entity of the type, and a list's or a summary's if it contains the definition's name and
+// the type. One exception: an entity remembers its index rows, and a write replaces or deletes these without reading them. Another
+// program that deletes an index row and puts a row of its own there loses it with the next write of the entity; Verify does not do that.
+//
+// Rows that were damaged by hand are repaired with the next write of their entity, and by [Verify]. If another program has replaced an
+// entity, so that it remembers nothing, the next write takes the rows that follow from the entity as it was loaded for its own, checks
+// that they are, and counts its summaries anew; if that program has changed an indexed column, the rows of the former value stay until
+// Verify. Where a unique row was deleted by
 // hand and its value taken by another entity, both have it: the next write of either takes the row, until Verify tells of the
 // conflict. A partition takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows
 // must be elsewhere.
@@ -50,7 +57,8 @@
 // only where what they hold has changed. Lists, summaries and details are shared: a write that changes them reads each first, 1 request
 // more, and begins again where others were faster, up to Retry.Rounds times ([table.ErrContended]). A look-up in a full copy is 1
 // request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for each entity, 10 at a time. A value that is taken
-// costs 1 more, to say by whom.
+// costs 1 more, to say by whom. The first write of an entity that remembers nothing costs 1 request for each row that follows from it as
+// it is stored and is to go, and for a summary those of a recount; see [Summary].
 //
 // # Writing by what a look-up has found
 //
@@ -75,6 +83,9 @@
 //
 // Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
 // RowKey behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in
-// short which fields it holds; the entity says in _ix which rows it has. Text stands in order only where nothing follows it: for ranges
+// short which fields it holds; the entity says in _ix which rows it has, in
+// a compact text that table/remembered.go describes byte by byte: for each definition its name, and of each RowKey what neither the name
+// nor the entity's own RowKey says. Lists, summaries and details say in _sys which definition and which type of entities they are of.
+// Text stands in order only where nothing follows it: for ranges
 // over values that are not unique use [keys.Ordered].
 package index

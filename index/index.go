@@ -19,12 +19,16 @@ var (
 	ErrSeveral = errors.New("several entities have the value")
 	// ErrWriteOnly: the index is being built and cannot be asked yet. See Options.WriteOnly.
 	ErrWriteOnly = errors.New("the index is being built (WriteOnly)")
-	// ErrRanged: Verify sees the table through a signature for a range of keys, and so only part of it.
-	ErrRanged = errors.New("the signature is for a range of keys, so that part of the table is not seen")
-	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. It is
-	// told by every write of a loaded entity, and on handles with definitions by all others. On a handle without any, MergeAny,
-	// DeleteAny, ReplaceAny and Upsert do not look at the entity, nor do Merge and Delete of one that was not read, and so leave its rows
-	// behind, unless table.Options.Guarded is set.
+	// ErrRanged: Verify sees the table through a signature for a range of keys, and so only part of it. A write fails with ErrRanged
+	// if it has to read the other entities of a partition, or to know that a row does not exist, and the signature is for a range of
+	// rows.
+	ErrRanged = table.ErrRanged
+	// ErrForeignRow: a row of another type, definition or program is in the place of an index row, list or summary. The row is
+	// neither replaced nor deleted, also not by Verify. The *table.DerivedError around it contains its key.
+	ErrForeignRow = table.ErrForeignRow
+	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. Every write returns
+	// it, but for writes by the key alone of a handle without definitions that was made with table.Options.BlindWrites: these leave the
+	// rows behind.
 	ErrUnknownIndex = table.ErrUnknownMaintainer
 )
 

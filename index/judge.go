@@ -293,6 +293,7 @@ func (in *inspection[T]) yield(ctx context.Context, d checked[T], e *table.Entit
 	if err := in.pace(ctx, 2+in.alongside()); err != nil {
 		return err
 	}
+	in.wrote.Store(true)
 	r := in.repairing()
 	r.yields = d.Name()
 	return in.table.Replace(r.context(ctx), e)

@@ -44,13 +44,15 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 	// The rows are under bare values, as those of a unique index are.
 	l := &Lists[T, K]{property: o.Property, ix: New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved})}
 	if l.property == "" {
-		l.property = "Members"
+		l.property = defaultProperty
 	}
 	if err := new(table.Row).Set(l.chunk(99), ""); err != nil { // as many as there ever are
 		l.ix.fail("Property", err.Error())
 	}
 	return l
 }
+
+const defaultProperty = "Members"
 
 // Name is the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.name }
@@ -70,10 +72,11 @@ func (e *FullError) Error() string {
 type lists[T, K any] struct {
 	*Lists[T, K]
 	table *table.Table[T]
+	owner owner
 }
 
 func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &lists[T, K]{l, t}
+	m := &lists[T, K]{l, t, ownerOf(l.ix.name, t)}
 	if l.ix.fault != nil {
 		return m, l.ix.fault
 	}
@@ -86,6 +89,8 @@ func (m *lists[T, K]) MaxRows() int { return 2 }
 func (m *lists[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
 func (m *lists[T, K]) columns() []string    { return nil }
 
+func (m *lists[T, K]) mine(row *table.Row) bool { return m.owner.is(row.Owner()) }
+
 func (m *lists[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Lists) }
 
 // Maintain takes the entity out of the list that it was in, as it remembers, and into the one where it should be.
@@ -96,7 +101,7 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	}
 	had, form := remembered(c.Remembered())
 	again := !slices.Equal(form, m.form()) || forced(ctx, m.ix.name)
-	for _, rk := range had {
+	for _, rk := range slices.Concat(had, forgotten(c, had, m.ix.rows)) {
 		if !slices.Contains(want, rk) {
 			if err := m.edit(ctx, p, c.Key, rk, false); err != nil {
 				return err
@@ -117,15 +122,26 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	return nil
 }
 
-// form is in which property the entity is listed; see copies.formText.
-func (m *lists[T, K]) form() []string { return []string{"/" + m.property} }
+// form is in which property the entity is listed, if that is not the default; see copies.formText.
+func (m *lists[T, K]) form() []string {
+	if m.property == defaultProperty {
+		return nil
+	}
+	return []string{"/" + m.property}
+}
 
 // edit makes the entity a member of a list, or none.
 func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, list string, member bool) error {
 	k := keys.Stored(entity.PartitionKey(), list)
 	row, err := p.Load(ctx, k.Row())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case row == nil || m.mine(row):
+	case member:
+		return foreignRow(m.ix.name, k)
+	default:
+		return nil // it cannot be in there
 	}
 	all := m.members(row)
 	i, is := slices.BinarySearchFunc(all, entity.RowKey(), keys.Compare)
@@ -207,11 +223,12 @@ const (
 )
 
 // row is the row of a list with these members, and with what else it held before.
-func (l *Lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
+func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
 	r := &table.Row{Key: k}
 	if before != nil {
 		r = before.At(k)
 	}
+	r.Own(l.owner.mark)
 	for _, name := range l.chunks(r) {
 		r.Delete(name)
 	}
@@ -260,6 +277,9 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 		return nil, at.RowKey(), nil
 	} else if err != nil {
 		return nil, "", err
+	}
+	if !ownerOf(l.ix.name, t).is(row.Owner()) {
+		return nil, at.RowKey(), nil // the row is somebody else's, and lists nobody
 	}
 	for _, member := range l.members(row) {
 		if k := keys.Stored(at.PartitionKey(), member); k.Err() == nil { // else nobody can be that

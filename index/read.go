@@ -11,12 +11,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// errNothing is the error of a look-up that finds nobody. It says what a program that has just attached the index may have missed.
+var errNothing = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after Verify with Repair)", table.ErrNotFound)
+
 // Get returns the entity that has the value k in a partition. A full copy is the entity as it was written last: its key, its
 // fields, its other columns; Replace, Merge and Delete read its row first, and find it changed if it is not as it was copied. An
 // entity of a projected copy has only those fields, and one of a pointer, or of a verified index, is the row itself.
 //
 // 1 request; 2 for a pointer and where Verified is set, and 1 more to be sure that nobody has the value where the row is wrong. Where
-// several have the value of an index that is not unique, up to 2 of them are read. Errors: table.ErrNotFound; ErrSeveral where an index
+// several have the value of an index that is not unique, up to 2 of them are read. Entities that were stored before the index was
+// attached, and by handles without it, are not found until they are written again or Verify with Repair has added them. Errors:
+// table.ErrNotFound; ErrSeveral where an index
 // that is not unique holds several; table.ErrChanged where a unique value went from one entity to another each time that it was looked
 // up, 8 times; ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that it is not attached to; those of table.Table.Get.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
@@ -39,7 +44,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 			found = e
 		}
 		if found == nil {
-			return nil, table.ErrNotFound
+			return nil, errNothing
 		}
 		return found, nil
 	}
@@ -54,11 +59,13 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	var before *table.Row
 	for range rounds {
 		row, err := t.GetRow(ctx, at)
-		if err != nil {
+		if errors.Is(err, table.ErrNotFound) {
+			return nil, fmt.Errorf("%w: %w", errNothing, err)
+		} else if err != nil {
 			return nil, err
 		}
 		if before != nil && before.ETag == row.ETag {
-			return nil, table.ErrNotFound // the row is wrong, and nobody has the value
+			return nil, errNothing // the row is wrong, and nobody has the value
 		}
 		e, err := ix.entity(ctx, t, row)
 		if err != nil || e != nil {
@@ -239,7 +246,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, about(ix.name, err))
 				return
 			}
-			if k, is := row.Primary(); is {
+			if k, is := row.Primary(); is && t.Mine(row) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}

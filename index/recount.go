@@ -24,8 +24,16 @@ type counted[T any] interface {
 	// nobody is the row of a group that counts nobody, and deserted tells whether a row is one.
 	nobody(group keys.Key) *table.Row
 	deserted(row *table.Row) bool
-	// sum makes the rows of all groups anew, of the rows of the entities, and says who is in each. Of some it cannot be made.
-	sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, bad map[string]error, err error)
+	// sum makes the rows of all groups anew, of the rows of the entities.
+	sum(pk string, entities iter.Seq2[*table.Row, error]) (sums, error)
+}
+
+// sums are the rows of the groups of a partition as they should be.
+type sums struct {
+	rows    map[string]*table.Row
+	noted   map[string]*table.Row // of the entities alone that remember to be in one; nil where all do
+	members map[string]string     // one of these, of each group
+	bad     map[string]error      // of which the row cannot be made
 }
 
 func (m *summaries[T, K]) shareNow(e *table.Entity[T]) ([]string, error) {
@@ -36,7 +44,7 @@ func (m *summaries[T, K]) shareNow(e *table.Entity[T]) ([]string, error) {
 func (m *summaries[T, K]) agrees(is, should *table.Row, all bool) bool {
 	a, whole := m.totalOf(is)
 	b, _ := m.totalOf(should)
-	return whole && a.agrees(&b, m.loose(all))
+	return whole && a.agrees(&b, m.loose(b.count, all))
 }
 
 func (m *summaries[T, K]) same(is, should *table.Row) bool {
@@ -45,58 +53,61 @@ func (m *summaries[T, K]) same(is, should *table.Row) bool {
 	return whole && reflect.DeepEqual(a, b)
 }
 
-func (m *summaries[T, K]) nobody(group keys.Key) *table.Row { return nobodys(group) }
-
-func nobodys(group keys.Key) *table.Row {
+func (m *summaries[T, K]) nobody(group keys.Key) *table.Row {
 	r := &table.Row{Key: group}
+	r.Own(m.owner.mark)
 	_ = r.Set("Count", int64(0)) // which is a name and a value that a row may have
 	return r
 }
 
-func (m *summaries[T, K]) deserted(row *table.Row) bool { return row.Same(nobodys(row.Key)) }
+func (m *summaries[T, K]) deserted(row *table.Row) bool {
+	return row.Bare().Same(m.nobody(row.Key).Bare())
+}
 
-func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (rows map[string]*table.Row, members map[string]string, bad map[string]error, err error) {
-	members, bad = map[string]string{}, map[string]error{}
-	totals, err := m.count(func(yield func(*table.Row, error) bool) {
-		for row, err := range entities {
-			if err == nil {
-				if group := m.shareOf(row.Remembered(m.ix.name)).row; group != "" {
-					members[group] = row.Key.RowKey()
-				}
-			}
-			if !yield(row, err) {
-				return
-			}
+func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (sums, error) {
+	is := sums{members: map[string]string{}, bad: map[string]error{}}
+	noted, all := map[string]*total{}, true
+	totals, err := m.count(entities, "", func(row *table.Row, sh share, remembered bool) {
+		if all = all && remembered; remembered {
+			is.members[sh.row] = row.Key.RowKey()
+			add(noted, sh, len(m.measures))
 		}
-	}, "")
+	})
 	if err != nil {
-		return nil, nil, nil, err
+		return is, err
 	}
-	rows = map[string]*table.Row{}
-	for rk, t := range totals {
-		if !m.ix.All().Contains(rk) {
-			continue // which its members are to forget
+	rows := func(totals map[string]*total, bad map[string]error) map[string]*table.Row {
+		rows := map[string]*table.Row{}
+		for rk, t := range totals {
+			if !m.ix.All().Contains(rk) {
+				continue // which its members are to forget
+			}
+			if row, err := m.row(keys.Stored(pk, rk), *t); err != nil {
+				bad[rk] = err
+			} else {
+				rows[rk] = row
+			}
 		}
-		if row, err := m.row(keys.Stored(pk, rk), *t); err != nil {
-			bad[rk] = err
-		} else {
-			rows[rk] = row
-		}
+		return rows
 	}
-	return rows, members, bad, nil
+	if is.rows = rows(totals, is.bad); !all {
+		is.noted = rows(noted, map[string]error{})
+	}
+	return is, nil
 }
 
 // recount looks at the summaries of the partition. Every write that adds to a group, or takes from it, writes the group's row: so
 // what all entities come to is what the row should hold, if the row was the same before and after they were read. A row that is not
-// there has no version to go by: it is made first, as one that counts nobody, which every writer counts anew.
-func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
+// there has no version to go by: it is made first, as one that counts nobody, which every writer counts anew. What the row lacks for
+// entities that remember nothing is their fault, of which Verify tells.
+func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) error {
 	var open map[string]FaultKind // what is looked at once more, and what is known to be wrong there; nil at first, for all
 	for round := range rounds {
-		before, err := in.totals(ctx, d, round == 0)
+		before, err := in.totals(ctx, d, first && round == 0)
 		if err != nil {
 			return err
 		}
-		want, members, bad, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
+		sums, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
 		if err != nil {
 			return err
 		}
@@ -105,15 +116,20 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 			return err
 		}
 		again := map[string]FaultKind{}
-		for _, rk := range slices.Sorted(maps.Keys(union(want, union(bad, union(after, open))))) {
+		for _, rk := range slices.Sorted(maps.Keys(union(sums.rows, union(sums.bad, union(after, open))))) {
 			kind, looked := open[rk]
 			if open != nil && !looked {
 				continue
 			}
-			is, should := after[rk], want[rk]
+			is, should := after[rk], sums.rows[rk]
 			f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk)}
-			if f.Err = bad[rk]; f.Err != nil {
+			if f.Err = sums.bad[rk]; f.Err != nil {
 				f.Kind = Stale
+				in.found(f)
+				continue
+			}
+			if should != nil && in.foreign[rk] {
+				f.Kind, f.Err = Missing, foreignRow(d.Name(), f.Row)
 				in.found(f)
 				continue
 			}
@@ -129,6 +145,9 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 			}
 			// Bounds are no fault, of measures that are loose; nor, for a repair that makes them exact, of others.
 			agrees := is != nil && should != nil && kind == 0 && d.agrees(is, should, in.opt.Repair)
+			if kind == 0 && told(d, sums, is, rk) && !in.opt.Repair {
+				continue
+			}
 			switch {
 			case f.Kind != 0:
 			case is == nil:
@@ -140,7 +159,7 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 			}
 			switch {
 			case is == nil && kind == 0:
-				missing, err := in.uncounted(ctx, d, rk, members[rk])
+				missing, err := in.uncounted(ctx, d, rk, sums.members[rk])
 				if err != nil {
 					return err
 				}
@@ -185,6 +204,55 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T]) error {
 		in.found(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Err: errBusy})
 	}
 	return ctx.Err()
+}
+
+// told reports whether a row lacks just the entities that remember nothing, of which Verify tells one by one.
+func told[T any](d counted[T], of sums, is *table.Row, rk string) bool {
+	noted := of.noted[rk]
+	return of.noted != nil && ((is == nil || d.deserted(is)) && noted == nil || is != nil && noted != nil && d.agrees(is, noted, true))
+}
+
+// precount adds to the summaries what they lack for entities that remember nothing: before these are written, which then changes
+// nothing. open reports whether something else may be wrong.
+func (in *inspection[T]) precount(ctx context.Context, d counted[T]) (open bool, err error) {
+	for round := range rounds {
+		before, err := in.totals(ctx, d, round == 0)
+		if err != nil {
+			return true, err
+		}
+		sums, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
+		if err != nil {
+			return true, err
+		}
+		after, err := in.totals(ctx, d, false)
+		if err != nil {
+			return true, err
+		}
+		again := false
+		for rk := range union(sums.rows, union(sums.bad, after)) {
+			is, should := after[rk], sums.rows[rk]
+			switch {
+			case is != nil && should != nil && d.same(is, should):
+			case should == nil || in.foreign[rk] || !told(d, sums, is, rk):
+				open = true
+			case !unchanged(before[rk], is):
+				again = true
+			case is == nil:
+				err = in.begin(ctx, d, keys.Stored(in.pk, rk))
+				again = true
+			default:
+				err = in.write(ctx, is, should)
+				again = again || lost(err)
+			}
+			if open = open || err != nil && !lost(err); ctx.Err() != nil {
+				return true, ctx.Err()
+			}
+		}
+		if !again {
+			return open, nil
+		}
+	}
+	return true, nil
 }
 
 // begin makes the row of a group, which nobody is counted in as yet.
@@ -287,6 +355,7 @@ func (in *inspection[T]) again(ctx context.Context, f Fault) error {
 		if err := in.pace(ctx, 3+in.alongside()); err != nil { // it, and the groups that it leaves and joins
 			return err
 		}
+		in.wrote.Store(true)
 		if f.Err = in.table.Replace(in.repairing().context(ctx), e); f.Err == nil || !lost(f.Err) {
 			break
 		}

@@ -13,6 +13,9 @@ type repairing struct {
 
 	yields string          // a definition that gives rows up, and takes none
 	absent map[string]bool // rows that the entity should have, and that were not there when both were seen
+
+	verified map[string]bool // definitions whose rows have been read
+	foreign  map[string]bool // rows that were there and belong to somebody else
 }
 
 type repairingKey struct{}

@@ -43,7 +43,11 @@ func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first boo
 	return func(yield func(*table.Row, error) bool) {
 		for _, r := range d.ranges() {
 			for row, err := range in.paced(ctx, r) {
-				if err == nil && first && strange(row) && ours(d, row) {
+				if err == nil && !d.mine(row) {
+					in.foreign[row.Key.RowKey()] = true
+					continue
+				}
+				if err == nil && first && strange(row) {
 					row, err = in.cleanse(ctx, d, row)
 				}
 				if err == nil && row == nil {
@@ -59,21 +63,6 @@ func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first boo
 
 func strange(row *table.Row) bool { return row.Type("_ix") != "" || row.Type("_ix2") != "" }
 
-// ours tells whether a row is a definition's, and not an entity of another type's among its rows, which names its write.
-func ours[T any](d maintainer[T], row *table.Row) bool {
-	_, isCopy := row.Primary()
-	if _, named := row.Get("_op"); named && !isCopy {
-		return false
-	}
-	switch d := d.(type) {
-	case checked[T]:
-		return len(d.claims(row)) > 0
-	case counted[T]:
-		return d.agrees(row, row, true)
-	}
-	return false
-}
-
 // cleanse takes from a derived row what entities alone have, and gives the row as it is without that.
 func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errBusy}
@@ -82,6 +71,8 @@ func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *tabl
 		if entity, is := row.Primary(); is {
 			clean = clean.At(entity).Copy(row.Key, row.Form())
 			clean.ETag = row.ETag
+		} else {
+			clean.Own(row.Owner())
 		}
 		if !in.opt.Repair {
 			f.Err = nil

@@ -17,18 +17,28 @@ type Measure[T any] struct {
 	Name string                      // of the properties: Age gives AgeCount, AgeSum, AgeMin, AgeMax, and how many have those, AgeMinCount and AgeMaxCount
 	Of   func(*T) (v int64, ok bool) // ok is false where the entity has none. It must be pure
 
-	// Loose lets Min and Max be as they are where the last entity that has one of them leaves: bounds that nobody reaches any
-	// more (Stat.Loose). No write then reads other entities; Verify with Repair makes them exact again. Count and Sum are always exact.
+	// Loose lets Min and Max be as they are where the last entity that has one of them leaves: approximate bounds, which no entity
+	// has any more, and which Stat.Loose reports. No write then reads other entities; Verify with Repair makes the bounds exact again.
+	// Count and Sum are always exact. Groups of more than 1,000 entities have approximate bounds also without Loose, unless Exact is set.
 	Loose bool
+
+	// Exact keeps Min and Max exact also in groups of more than 1,000 entities. If the last entity with one of them leaves such a
+	// group, the write reads all entities of the partition, and starts again whenever a concurrent writer has changed the group:
+	// in a group that changes all the time it fails with table.ErrContended.
+	Exact bool
 }
+
+// exactUpTo is how many entities a group has at most for its bounds to be exact, unless a measure says otherwise: as many as one page
+// of a list holds.
+const exactUpTo = 1000
 
 // Stat is what a summary says of a measure. Min and Max are 0 where Count is.
 type Stat struct {
 	Count, Sum, Min, Max int64
 
-	// Loose tells that Min and Max are bounds, and perhaps no entity's: all are between them. It is false but for measures that are
-	// Loose, and while Verify changes many entities of the group; if that is cut short, until one of them leaves it, or Verify is
-	// run again.
+	// Loose reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. That can be so
+	// in groups of more than 1,000 entities, of measures that are Loose, and while Verify changes many entities of the group; if Verify
+	// is cut short, until the group is changed or Verify runs again.
 	Loose bool
 }
 
@@ -43,10 +53,18 @@ type Group[K any] struct {
 // measures: so that an aggregate is one read. It is right at every instant.
 //
 // All writers of a group share its row: a write that changes a group, or a measure, reads the row first, 1 request more, and is
-// planned again where a rival was faster. Where the last that has the least or the greatest leaves, and others stay, all entities of
-// the partition are read, 1 request for each 1,000: in a large partition, or a group that changes all the time, such a write may not
-// come to its end, and Loose is the better choice. Sums are whole numbers, which do not drift: for money, count
-// cents. One that is more than 64 bits hold is refused with ErrOverflow, also after a part of a transaction only.
+// replanned if a concurrent writer has changed the row. If the last entity with the least or the greatest value leaves a group of up to
+// 1,000 entities, the write reads all entities of the partition, 1 request for each 1,000, and Min and Max stay exact. In a larger group
+// such a write reads no other entities: Min or Max stays as an approximate bound, which Stat.Loose reports, until Verify with Repair
+// makes it exact, or the group has shrunk to 1,000. Measure.Exact and Measure.Loose choose one of the two for groups of any size.
+//
+// The first write of an entity that was stored before the summary was attached, or that another program has replaced without its _ix,
+// counts its groups anew, once for each group and transaction: 1 request for each 1,000 entities of the partition. Run Verify with
+// Repair after attaching a summary to a table in use: Verify counts each group once. Sums are whole numbers, which do not drift: for
+// money, count cents. A sum of more than 64 bits is refused with ErrOverflow, also after a part of a transaction only.
+//
+// The group's row contains the name of the definition and the type of its entities. If a row of another type, definition or program has
+// the group's key, writes fail with ErrForeignRow, and reads find nobody in the group.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // its layout, and where its rows are
 	layout   keys.Compound[K]
@@ -76,7 +94,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 	if layout != nil {
 		s.layout = keys.NamedAs(layout, name)
 	}
-	seen, properties := map[string]bool{}, map[string]string{}
+	seen, properties := map[string]bool{}, map[string]string{} // by names, and by properties
 	if len(s.measures) > maxMeasures {
 		s.ix.fail("measures", fmt.Sprintf("are %d, and a row has room for %d", len(s.measures), maxMeasures))
 	}
@@ -88,6 +106,8 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 			s.ix.fail("measures", fmt.Sprintf("have two of the name %q", m.Name))
 		case m.Of == nil:
 			s.ix.fail("measures", fmt.Sprintf("have one without a function, %q", m.Name))
+		case m.Loose && m.Exact:
+			s.ix.fail("measures", fmt.Sprintf("have one that is both Loose and Exact, %q", m.Name))
 		}
 		for _, of := range []string{"Count", "Sum", "Min", "Max", "MinCount", "MaxCount", "Loose"} {
 			if err := new(table.Row).Set(m.Name+of, 0); err != nil {
@@ -123,6 +143,9 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	} else if err != nil {
 		return fail(err)
 	}
+	if !ownerOf(s.ix.name, t).is(row.Owner()) {
+		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil // the row is somebody else's
+	}
 	return s.group(row, k), nil
 }
 
@@ -135,9 +158,13 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 			fail(err)
 			return
 		}
+		mine := ownerOf(s.ix.name, t)
 		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
 			var k K
 			if err == nil {
+				if !mine.is(row.Owner()) {
+					continue
+				}
 				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.place("")))
 			}
 			if err != nil {
@@ -192,10 +219,11 @@ func (s *Summary[T, K]) share(v *T, k keys.Key) (share, error) {
 type summaries[T, K any] struct {
 	*Summary[T, K]
 	table *table.Table[T]
+	owner owner
 }
 
 func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &summaries[T, K]{s, t}
+	m := &summaries[T, K]{s, t, ownerOf(s.ix.name, t)}
 	if s.ix.fault != nil {
 		return m, s.ix.fault
 	}
@@ -211,100 +239,6 @@ func (m *summaries[T, K]) MaxRows() int { return 2 }
 func (m *summaries[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
 func (m *summaries[T, K]) columns() []string    { return nil }
 
+func (m *summaries[T, K]) mine(row *table.Row) bool { return m.owner.is(row.Owner()) }
+
 func (m *summaries[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Summary) }
-
-// Maintain takes away what the entity has added, as it remembers, and adds what it should. Every change of either writes the row,
-// whatever comes of it: so who counts anew from all entities meets all changes at the row.
-func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
-	had := m.shareOf(c.Remembered())
-	want, err := m.share(c.New, c.Key)
-	if err != nil {
-		return err
-	}
-	c.Remember(m.texts(want)...)
-	anew := forced(ctx, m.ix.name)
-	if slices.Equal(m.texts(had), m.texts(want)) && !(anew && want.row != "") {
-		return nil
-	}
-	if had.row != "" && had.row != want.row && !m.ix.All().Contains(had.row) {
-		// Of a former layout, or what others have written there: of a row that is none of a summary nothing is taken.
-		row, err := p.Entity(ctx, keys.Stored(c.Key.PartitionKey(), had.row).Row())
-		if err != nil {
-			return err
-		}
-		if _, whole := m.totalOf(row); !whole || row.Type("_op") != "" { // which entities have
-			had = share{}
-		}
-	}
-	if had.row != "" && had.row != want.row {
-		if err := m.change(ctx, p, c.Key, had.row, &had, nil, false); err != nil {
-			return err
-		}
-	}
-	switch {
-	case want.row == "":
-		return nil
-	case had.row == want.row:
-		return m.change(ctx, p, c.Key, want.row, &had, &want, anew)
-	}
-	return m.change(ctx, p, c.Key, want.row, nil, &want, anew)
-}
-
-// change takes a share away from a group and adds another; anew counts the group whatever its row says.
-func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys.Key, group string, less, more *share, anew bool) error {
-	k := keys.Stored(entity.PartitionKey(), group)
-	row, err := p.Load(ctx, k.Row())
-	if err != nil {
-		return err
-	}
-	t, whole := m.totalOf(row)
-	r, _ := repairs(ctx)
-	verifying := slices.Contains(r.counts, m.ix.name)
-	switch lost := row == nil && less != nil; {
-	case !verifying || anew:
-	case row != nil && !whole:
-		return p.Put(row) // Verify will count it, as everybody else does who finds it so
-	case lost:
-		return p.Put(nobodys(k))
-	}
-	// Of a group that has no row nobody remembers anything.
-	if known := whole || row == nil && less == nil; !t.change(less, more, m.loose(verifying)) || !known || anew {
-		totals, err := m.count(p.Scan(ctx, m.table.Range()), group)
-		if err != nil {
-			return err
-		}
-		if t = (total{stats: make([]stat, len(m.measures))}); totals[group] != nil {
-			t = *totals[group]
-		}
-		t.change(nil, more, nil)
-	}
-	if t.count == 0 {
-		if row == nil {
-			return nil
-		}
-		return p.Remove(k.Row())
-	}
-	if row, err = m.row(k, t); err != nil {
-		return err
-	}
-	return p.Put(row)
-}
-
-// count makes the totals of a group anew, or of all groups for "", of what their entities remember to have added.
-func (s *Summary[T, K]) count(rows iter.Seq2[*table.Row, error], group string) (map[string]*total, error) {
-	all := map[string]*total{}
-	for row, err := range rows {
-		if err != nil {
-			return nil, err
-		}
-		sh := s.shareOf(row.Remembered(s.ix.name))
-		if sh.row == "" || group != "" && sh.row != group {
-			continue
-		}
-		if all[sh.row] == nil {
-			all[sh.row] = &total{stats: make([]stat, len(s.measures))}
-		}
-		all[sh.row].change(nil, &sh, nil)
-	}
-	return all, nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -56,11 +57,20 @@ type inspection[T any] struct {
 	new      []newcomer[T]
 	wanted   map[claim]string // unique rows that are not there, by the first entity that should have each
 	empty    []claim          // rows that name nobody, and that somebody is missing from
+	foreign  map[string]bool  // rows among those of the definitions that belong to somebody else
+	wrote    atomic.Bool      // entities, so that summaries may have changed
+}
+
+// repairing is that of the verifier, with what is known of the partition.
+func (in *inspection[T]) repairing(anew ...string) repairing {
+	r := in.verifier.repairing(anew...)
+	r.foreign = in.foreign
+	return r
 }
 
 // partition looks at one partition.
 func (v *verifier[T]) partition(ctx context.Context, pk string) error {
-	in := &inspection[T]{verifier: v, pk: pk}
+	in := &inspection[T]{verifier: v, pk: pk, foreign: map[string]bool{}}
 	for _, d := range v.defs {
 		switch d := d.(type) {
 		case checked[T]:
@@ -72,6 +82,18 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 		case counted[T]:
 			in.sums = append(in.sums, d)
 		}
+	}
+	// An entity that remembers nothing is counted first, and not added when it is written.
+	open := !in.opt.Repair
+	for _, sum := range in.sums {
+		if !in.opt.Repair {
+			break
+		}
+		wrong, err := in.precount(ctx, sum)
+		if err != nil {
+			return err
+		}
+		open = open || wrong
 	}
 	in.suspects, in.bad, in.wanted = map[string][]claim{}, map[string]bool{}, map[claim]string{}
 	if err := in.entities(ctx); err != nil {
@@ -103,7 +125,10 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 		}
 	}
 	for _, sum := range in.sums {
-		if err := in.recount(ctx, sum); err != nil {
+		if !open && !in.wrote.Load() {
+			break
+		}
+		if err := in.recount(ctx, sum, !in.opt.Repair); err != nil {
 			return err
 		}
 	}
@@ -342,6 +367,7 @@ func (in *inspection[T]) together(ctx context.Context, all []newcomer[T], defini
 		if err = in.pace(ctx, rows); err != nil {
 			n = 0
 		} else {
+			in.wrote.Store(true)
 			var result table.BulkResult
 			result, err = table.Bulk(wctx, func(yield func(table.Op, error) bool) {
 				for _, n := range all[done : done+n] {

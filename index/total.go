@@ -95,8 +95,9 @@ func (s *Summary[T, K]) totalOf(row *table.Row) (t total, whole bool) {
 }
 
 // row is the row of a total.
-func (s *Summary[T, K]) row(k keys.Key, t total) (*table.Row, error) {
+func (s *summaries[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 	r := &table.Row{Key: k}
+	r.Own(s.owner.mark)
 	err := r.Set("Count", t.count)
 	for i, m := range s.measures {
 		st := &t.stats[i]
@@ -112,11 +113,11 @@ func (s *Summary[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 	return r, err
 }
 
-// loose are the measures whose extremes may be bounds: all of them for Verify.
-func (s *Summary[T, K]) loose(verifying bool) []bool {
+// loose are the measures whose extremes may be approximate bounds in a group of so many: all of them for Verify.
+func (s *Summary[T, K]) loose(count int64, verifying bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
-		all[i] = m.Loose || verifying
+		all[i] = m.Loose || verifying || count > exactUpTo && !m.Exact
 	}
 	return all
 }
@@ -138,12 +139,13 @@ func (t *total) change(less, more *share, loose []bool) (known bool) {
 		return sh.values[i]
 	}
 	for i := range t.stats {
-		known = t.stats[i].change(value(less, i), value(more, i), loose != nil && loose[i]) && known
+		may := loose != nil && loose[i]
+		known = t.stats[i].change(value(less, i), value(more, i)) && known && (may || !t.stats[i].loose)
 	}
 	return known && t.count >= 0
 }
 
-func (s *stat) change(less, more *int64, loose bool) (known bool) {
+func (s *stat) change(less, more *int64) (known bool) {
 	if less != nil && more != nil && *less == *more {
 		return true
 	}
@@ -151,7 +153,7 @@ func (s *stat) change(less, more *int64, loose bool) (known bool) {
 	if more != nil {
 		s.add(*more)
 	}
-	return less == nil || s.take(*less, loose)
+	return less == nil || s.take(*less)
 }
 
 func (s *stat) add(v int64) {
@@ -174,7 +176,8 @@ func (s *stat) add(v int64) {
 	}
 }
 
-func (s *stat) take(v int64, loose bool) (known bool) {
+// take is false where the row was wrong. Bounds that nobody may have any more make it loose.
+func (s *stat) take(v int64) (known bool) {
 	if s.count < 1 || v < s.least || v > s.most {
 		return false
 	}
@@ -198,7 +201,7 @@ func (s *stat) take(v int64, loose bool) (known bool) {
 	if v == s.least && !left(&s.atLeast) || v == s.most && !left(&s.atMost) {
 		s.loose = true
 	}
-	return !s.loose || loose
+	return true
 }
 
 // agrees tells whether a total is as it should be, but that extremes may be bounds, of the measures that may be loose.

@@ -110,10 +110,14 @@ func (t *trial[T]) write(ctx context.Context, s scene[T], definitions []string) 
 			return err
 		}
 		r := t.repairing(definitions...)
-		r.absent = map[string]bool{}
+		r.absent, r.foreign = map[string]bool{}, maps.Clone(t.foreign)
 		for i, c := range t.claims {
 			r.absent[c.row] = s.rows[i] == nil
+			if c.row != nobody {
+				r.foreign[c.row] = s.rows[i] != nil && !t.shots[c.def].def.mine(s.rows[i]) && !sameWrite(s.rows[i], s.stored)
+			}
 		}
+		t.wrote.Store(true)
 		err := t.table.Replace(r.context(ctx), s.entity)
 		var de *table.DerivedError
 		switch {

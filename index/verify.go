@@ -104,12 +104,12 @@ type VerifyOptions struct {
 // The table must be a handle that the definitions are attached to; without any, all that are attached to it are verified. Of each
 // partition first the derived rows are read, of which it keeps about 150 bytes each in memory, and then the entities, once more for
 // each summary. It can be ended and taken up again between partitions; one that was not finished is begun again, and what was repaired
-// stays repaired. The rows of a definition must be those of one type: what another type keeps in the same range under the same name is
-// taken for dangling, and deleted by Repair.
+// stays repaired. Rows of other types, definitions and programs among those of a definition are left as they are. If one of them has the
+// key of a row that is missing, that fault cannot be repaired, and its Err is ErrForeignRow.
 //
 // Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more where Rate is below 1,000, and those of
 // table.Table.Partitions; for details the whole partition is searched, and a summary takes twice its rows and once the entities more,
-// and again, 8 times at most, where something is wrong with it. Being sure of the faults of an entity takes 2 and 1 for each row, of
+// with Repair once more where something was written, and again, 8 times at most, where something is wrong with it. Being sure of the faults of an entity takes 2 and 1 for each row, of
 // rows whose entity is gone 2 for each, and repairing them 1 to 3, and 1 more for each unique row of the entity. Where the table has a
 // unique index of full copies that is not verified with the others, each entity that is written costs 1 more. Entities that a new
 // definition has never seen need no second look, nor those that remember rows which a changed one does not make; they, and those that
@@ -331,8 +331,9 @@ func (v *verifier[T]) alongside() (n int) {
 
 // repairing is what a write is told that makes rows of some definitions anew.
 func (v *verifier[T]) repairing(anew ...string) repairing {
-	r := repairing{anew: anew, owners: true}
+	r := repairing{anew: anew, owners: true, verified: map[string]bool{}}
 	for _, d := range v.defs {
+		r.verified[d.Name()] = true
 		if c, is := d.(counted[T]); is {
 			r.counts = append(r.counts, c.Name())
 		}

@@ -93,7 +93,7 @@ func TestRememberedOfOthers(t *testing.T) {
 				t.Parallel()
 				staff, s := office(t, c.d)
 				hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
-				tamper(t, s, at(1), func(m map[string]any) { m["_ix"] = c.ix })
+				tamper(t, s, at(1), func(m map[string]any) { m["_ix"] = memory("w_000001", c.ix) })
 				if write {
 					_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Last, w.Email = "Smith", "q"; return nil })
 					check(err)
@@ -134,7 +134,7 @@ func TestGroupElsewhere(t *testing.T) {
 	staff, s := office(t, ages)
 	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
 	tamper(t, s, at(2), func(m map[string]any) {
-		m["_ix"], m["Age"] = `{"ages":["w_000009","/Age=30"]}`, "old"
+		m["_ix"], m["Age"] = memory("w_000002", `{"ages":["w_000009","/Age=30"]}`), "old"
 		delete(m, "Age@odata.type")
 	})
 	r, f := verify(t, staff, index.VerifyOptions{Repair: true}, ages)
@@ -153,7 +153,7 @@ func TestMemoryOfRows(t *testing.T) {
 			_, err := openAs(s.ConnectionString(), s, depts).Insert(context.Background(), &department{Name: "S", Budget: 7})
 			check(err)
 			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 30, nil})
-			tamper(t, s, rowAt(row), func(m map[string]any) { m["_ix"] = ix })
+			tamper(t, s, rowAt(row), func(m map[string]any) { m["_ix"] = memory(row, ix) })
 			for _, repair := range []bool{false, true} {
 				r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, all...)
 				if r.Faults[index.Stale] != 1 || len(f) != 1 || r.Sound() != repair {

@@ -235,21 +235,25 @@ func TestVerifyBeside(t *testing.T) {
 	}
 	expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
 
-	// A row without an owner where a unique one should be is nobody's.
-	staff, s = office(t, byEmail)
-	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
-	row := &table.Row{Key: keys.At(sales, keys.Raw("email_a"))}
-	check(row.Set("X", 1))
-	_, err = byHand(s).Upsert(ctx, row, table.ReplaceExisting)
-	check(err)
-	if r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail); !r.Sound() || r.Repaired != 1 {
-		t.Error(r)
-	}
-	if err := copiesRightOf("email")(s); err != nil {
-		t.Error(err)
+	// A row without a mark where a unique one should be belongs to another program.
+	for rk, d := range map[string]index.Definition[worker]{"email_a": byEmail, "last_Jones!_w_000001": byLast, "age_030_w_000001": byAge} {
+		staff, s := office(t, d)
+		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+		row := &table.Row{Key: rowAt(rk)}
+		check(row.Set("X", 1))
+		_, err = byHand(s).Upsert(ctx, row, table.ReplaceExisting)
+		check(err)
+		before := fmt.Sprint(s.Rows("staff"))
+		for _, repair := range []bool{false, true} {
+			if r, _ := verify(t, staff, index.VerifyOptions{Repair: repair}, d); r.Sound() || r.Faults[index.Missing] != 1 || r.Repaired != 0 {
+				t.Error(rk, r)
+			}
+		}
+		expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
 	}
 
 	// Another definition of the name is not the one that is attached.
+	staff, _ = office(t, byEmail)
 	other := index.New("email", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
 	var de *index.DefinitionError
 	if _, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, other); !errors.As(err, &de) {

@@ -44,6 +44,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	set := func(r *table.Row, name string, v any) *table.Row { check(r.Set(name, v)); return r }
+	owned := func(r *table.Row, owner string) *table.Row { r.Own(owner); return r }
 	for what, c := range map[string]struct {
 		definitions []index.Definition[worker]
 		harm        func(rows *table.Table[table.Row])
@@ -90,7 +91,7 @@ func TestVerify(t *testing.T) {
 			check(rows.MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001/w_000002/w_000003/w_000009")))
 		}, []string{"team dangling team_Jones w_000003", "team dangling team_Jones w_000009"}},
 		"an empty list": {three(), func(rows *table.Table[table.Row]) {
-			_, err := rows.Insert(ctx, set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""))
+			_, err := rows.Untyped(false).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""), "team:w_"))
 			check(err)
 		}, []string{"team dangling team_Nobody "}},
 		"a summary deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("ages_Jones"))) },
@@ -99,7 +100,7 @@ func TestVerify(t *testing.T) {
 			check(rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		}, []string{"ages stale ages_Jones "}},
 		"a summary of nobody": {three(), func(rows *table.Table[table.Row]) {
-			_, err := rows.Insert(ctx, set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3))
+			_, err := rows.Untyped(true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "ages:w_"))
 			check(err)
 		}, []string{"ages dangling ages_Nobody "}},
 		"details changed": {three(), func(rows *table.Table[table.Row]) {

@@ -39,12 +39,17 @@ func (r *Row) Mark(maintainer string, off bool) {
 	r.put(sysProperty, edm.Value{Kind: edm.String, S: "/" + strings.Join(names, "/")})
 }
 
-// Marked tells whether a row bears the mark of a maintainer.
-func (r *Row) Marked(maintainer string) bool { return slices.Contains(r.marks(), maintainer) }
+// Marked reports whether a row bears the mark of a maintainer: the mark itself or, for a name alone, the name with : and a scope behind.
+func (r *Row) Marked(maintainer string) bool {
+	return slices.ContainsFunc(r.marks(), func(mark string) bool {
+		name, _, _ := strings.Cut(mark, ":")
+		return mark == maintainer || name == maintainer
+	})
+}
 
 func (r *Row) marks() []string {
 	v, _ := r.Get(sysProperty)
-	if s, _ := v.(string); strings.HasPrefix(s, "/") { // of no copy
+	if s, _ := v.(string); strings.HasPrefix(s, "/") && !strings.HasPrefix(s, ownMark) { // of no copy
 		return strings.Split(s[1:], "/")
 	}
 	return nil

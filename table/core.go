@@ -33,6 +33,7 @@ type shared struct {
 	repaired atomic.Int64 // derived rows
 	probed   atomic.Bool  // the client has the library's policies
 	ranged   atomic.Bool  // the client's signature is for a range of keys
+	rowsOnly atomic.Bool  // and for a range of rows in their partition
 }
 
 // plain is the same table for the library's own rows.

@@ -127,3 +127,55 @@ func ExamplePlan_Load() {
 	}
 	// Output: 3
 }
+
+// roll notes once for each transaction that employees have changed, in a row that belongs to it alone.
+type roll struct{ scope string }
+
+func (roll) Name() string { return "roll" }
+func (roll) MaxRows() int { return 1 }
+
+func (r roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
+	if !p.First("roll") {
+		return nil // another employee of this transaction has seen to it
+	}
+	k := keys.At(c.Key.Partition(), keys.Raw("roll"))
+	row, err := p.Load(ctx, k.Row())
+	if err != nil {
+		return err
+	}
+	if row == nil {
+		row = &table.Row{Key: k}
+		row.Own("roll:" + r.scope)
+	} else if row.Owner() != "roll:"+r.scope {
+		return table.ErrForeignRow
+	}
+	n, _ := row.Get("Changes")
+	changes, _ := n.(int64)
+	if err := row.Set("Changes", changes+1); err != nil {
+		return err
+	}
+	return p.Put(row)
+}
+
+// A row that several entities share says whose it is, so that it is not taken for a row of another type or program.
+func ExampleRow_Own() {
+	ctx := context.Background()
+	plain := newTable(staffSchema)
+	staff, err := plain.With(nil, roll{plain.Scope()})
+	check(err)
+	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 7}), staff.InsertOp(&employee{"Sales", 2, "Smith", 8}))
+	check(err)
+	for _, row := range memory.Rows(staff.Name()) {
+		fmt.Println(row.RowKey, row.Get("Changes"), row.Get("_sys"))
+	}
+	// What can be a row of an employee, and what cannot.
+	of := func(rowKey string) *table.Row {
+		return &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw(rowKey))}
+	}
+	fmt.Println(plain.Mine(of("empid_000001")), plain.Mine(of("team_Jones")))
+	// Output:
+	// empid_000001 <nil> <nil>
+	// empid_000002 <nil> <nil>
+	// roll 1 //roll:empid_
+	// true false
+}

@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,7 +22,7 @@ import (
 const (
 	lifeProperty   = "_life"
 	sysProperty    = "_sys" // of a copy: the RowKey of what was copied
-	ixProperty     = "_ix"  // what maintainers remember, as JSON
+	ixProperty     = "_ix"  // what maintainers remember; see rememberedText
 	ixMoreProperty = "_ix2" // and the rest of it
 )
 
@@ -211,7 +210,8 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 		return k, nil
 	}
 	r := edm.NewReader(old)
-	if _, err := r.One(); err != nil {
+	in, err := r.One()
+	if err != nil {
 		return nil, err
 	}
 	life, err1 := r.Find(lifeProperty)
@@ -231,13 +231,12 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	if strings.HasPrefix(mark.S, "/") {
 		k.mark = mark.S
 	}
-	if text := one.S + two.S; text != "" {
-		if err := json.Unmarshal([]byte(text), &k.was); err != nil {
-			clear(k.was)
-			k.damaged = true
-			return k, &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
-		}
+	was, err := parseRemembered(one.S+two.S, in.RowKey)
+	if err != nil {
+		k.damaged = true
+		return k, err
 	}
+	k.was = was
 	return k, nil
 }
 
@@ -270,7 +269,7 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 		w.Put(lifeProperty, edm.Value{Kind: edm.String, S: k.life})
 	}
 	if !merge || !same {
-		if err := k.remember(w, merge); err != nil {
+		if err := k.remember(w, key.RowKey(), merge); err != nil {
 			return nil, err
 		}
 	}
@@ -281,16 +280,10 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 }
 
 // remember writes what maintainers remember. A merge cannot delete a property, so it empties one that is there.
-func (k *kept) remember(w *edm.Writer, merge bool) error {
-	var text string
-	if len(k.is) > 0 {
-		b, err := json.Marshal(k.is)
-		if err != nil {
-			return err
-		}
-		if text = string(b); len(text) > maxRemembered {
-			return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(text), Max: maxRemembered}
-		}
+func (k *kept) remember(w *edm.Writer, rowKey string, merge bool) error {
+	text := rememberedText(k.is, rowKey)
+	if len(text) > maxRemembered {
+		return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(text), Max: maxRemembered}
 	}
 	for i, part := range append(parts(text, maxRememberedPart), "")[:2] {
 		if part != "" || merge && k.stored[i] {

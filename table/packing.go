@@ -17,7 +17,7 @@ func (w *write) derive(ctx context.Context) (effects []Effect, failed int, err e
 	if w.found == nil {
 		w.found, w.seen = map[string]found{}, map[string]azcore.ETag{}
 	}
-	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, planned: map[string][]byte{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, blamed: -1}
+	p := &Plan{core: w.core, partition: w.partition(), own: map[string]bool{}, planned: map[string][]byte{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, asked: map[string]bool{}, blamed: -1}
 	for _, op := range w.steps {
 		p.own[op.key.RowKey()] = true
 	}
@@ -125,7 +125,7 @@ var errNothing = errors.New("all operations were passed over")
 // copy is the plan as it is now.
 func (p *Plan) copy() *Plan {
 	c := *p
-	c.planned, c.order, c.effects = maps.Clone(p.planned), slices.Clone(p.order), slices.Clone(p.effects)
+	c.planned, c.order, c.effects, c.asked = maps.Clone(p.planned), slices.Clone(p.order), slices.Clone(p.effects), maps.Clone(p.asked)
 	c.rows = make(map[string]*derivedRow, len(p.rows))
 	for rk, d := range p.rows {
 		row := *d

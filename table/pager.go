@@ -215,6 +215,9 @@ func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
 	if call.Ranged() {
 		p.t.shared.ranged.Store(true)
 	}
+	if _, _, rows := call.Rows(); rows {
+		p.t.shared.rowsOnly.Store(true)
+	}
 	p.passed, p.turned, p.nextPK, p.nextRK = false, false, set(resp.NextPartitionKey), set(resp.NextRowKey)
 	if p.more() && same(p.nextPK, p.at.pk) && same(p.nextRK, p.at.rk) {
 		return nil, errRepeated

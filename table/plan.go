@@ -34,8 +34,9 @@ type Plan struct {
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
-	blamed  int   // the operation to be refused where it is another than the one whose turn it is, else -1
-	unread  error // a row could not be read, which is no fault of any operation
+	asked   map[string]bool // by First
+	blamed  int             // the operation to be refused where it is another than the one whose turn it is, else -1
+	unread  error           // a row could not be read, which is no fault of any operation
 
 	// Whose turn it is, and what for.
 	op      int // index of the caller's operation
@@ -62,20 +63,25 @@ type derivedRow struct {
 
 // found is a row as it was read, nil where there is none.
 type found struct {
-	row  *Row
-	raw  []byte
-	gone error // what the service answered, where there is none
+	row    *Row
+	raw    []byte
+	gone   error // what the service answered, where there is none
+	hidden bool  // there may be one, which the client's signature does not show
 }
 
 // Insert adds a row, whose ETag means nothing, that does not exist, unless an entity in this transaction gives it up. Where
-// it exists, the write fails with taken; where taken is nil, the row is nobody else's, and is overwritten.
+// it exists, the write fails with taken. Where taken is nil, the row is nobody else's, and is overwritten; but a copy ([Row.Copy])
+// overwrites only a copy of the same entity, and else fails with ErrForeignRow.
 func (p *Plan) Insert(r *Row, taken error) error {
 	d, err := p.touch(r)
 	if err != nil {
 		return err
 	}
-	if d.after != nil {
+	switch {
+	case d.after != nil:
 		return p.refuse(d.key, either(taken, ErrDuplicateRow))
+	case taken == nil && !d.held && p.foreign(d, r):
+		return p.refuse(d.key, ErrForeignRow)
 	}
 	p.make(d, r, taken)
 	return nil
@@ -100,9 +106,17 @@ func (p *Plan) Put(r *Row) error {
 		p.refusal = &DerivedError{Maintainer: d.by, Key: d.key, Err: d.taken}
 		return p.refusal
 	}
+	if !d.shared && p.foreign(d, r) {
+		return p.refuse(d.key, ErrForeignRow)
+	}
 	d.held = true
 	p.make(d, r, nil)
 	return nil
+}
+
+// foreign reports whether a copy would replace a row that was read meanwhile, and that is not a copy of the same entity.
+func (p *Plan) foreign(d *derivedRow, r *Row) bool {
+	return r.isCopy() && d.read != nil && d.read.row != nil && !sameOwner(d.read.row, r) && !p.deletes(d.read.row)
 }
 
 // Remove gives a row up that the entity had before. It stays where another entity of this transaction takes it.
@@ -151,8 +165,11 @@ func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	}
 	if d.read == nil {
 		f, err := p.find(ctx, d.key)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case f.hidden:
+			return nil, p.refuse(d.key, ErrRanged)
 		}
 		d.read = &f
 	}
@@ -248,6 +265,16 @@ func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
 // 256 KiB as they are stored, which is about 190 KiB of payload. Without an outbox the write ends with ErrNoOutbox.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.effects = append(p.effects, Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
+}
+
+// First reports whether it is called with a text for the first time while this transaction is planned: for what is to be done once for
+// all entities of a transaction. It is planned from the beginning after a conflict.
+func (p *Plan) First(text string) bool {
+	if p.asked[text] {
+		return false
+	}
+	p.asked[text] = true
+	return true
 }
 
 // turn says whose turn it is.

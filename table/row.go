@@ -1,7 +1,6 @@
 package table
 
 import (
-	"encoding/json"
 	"iter"
 	"reflect"
 	"slices"
@@ -131,10 +130,7 @@ func (r *Row) remembered() (was map[string][]string, err error) {
 		part, _ := s.(string)
 		text += part
 	}
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &was)
-	}
-	return was, err
+	return parseRemembered(text, r.Key.RowKey())
 }
 
 // Life is the incarnation of the row's entity, "" for none; see [Change.Life]. A text of another form than 16 of the characters 0-9

@@ -14,7 +14,8 @@ import (
 // Scan yields the rows of a range of the partition as they will be after this transaction, as far as it is planned, without the row
 // of the entity whose change is being maintained: for shared rows that are made anew, such as the least of a group when the least
 // has gone. The order is not specified. What is read is not protected: also Load and Put a row that every writer of the range
-// writes. 1 request for each 1,000 rows; an error ends it, and the write.
+// writes. 1 request for each 1,000 rows; an error ends it, and the write. Where the client's signature is for a range of rows, the list
+// would lack the others without an error: then it ends with ErrRanged.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if err := rows.Err(); err != nil {
@@ -34,6 +35,9 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 			stopped = !yield(r, nil)
 			return !stopped
 		})
+		if err == nil && !stopped && p.core.shared.rowsOnly.Load() {
+			err = ErrRanged
+		}
 		if err != nil {
 			p.unread = err
 			yield(nil, err)

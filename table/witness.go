@@ -93,7 +93,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	resp, err := c.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err = call.Check(err); err != nil {
 		if known(err) == ErrNotFound {
-			return found{gone: conditioned(ctx, err)}, nil
+			return found{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
 		}
 		return found{}, conditioned(ctx, err)
 	}

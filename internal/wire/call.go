@@ -66,6 +66,16 @@ func (c *Call) Ranged() bool {
 	return q.Has("sig") && (q.Get("spk") != "" || q.Get("epk") != "")
 }
 
+// Rows are the first and the last RowKey that the request was signed for, "" for no bound; ranged reports whether there is one.
+func (c *Call) Rows() (first, last string, ranged bool) {
+	if c.resp == nil || c.resp.Request == nil {
+		return "", "", false
+	}
+	q := c.resp.Request.URL.Query()
+	first, last = q.Get("srk"), q.Get("erk")
+	return first, last, q.Has("sig") && (first != "" || last != "")
+}
+
 // Part is the reply to one part of the request, without its body.
 func (c *Call) Part(status int) *http.Response {
 	return &http.Response{

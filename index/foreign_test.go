@@ -1,0 +1,310 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// squad is an entity of another type in the partition of its workers, whose RowKeys are those of a list or a summary of the name team.
+type squad struct{ Dept, Name, Motto string }
+
+var squads = table.Schema[squad]{
+	Partition: keys.Bind1(dept, func(s *squad) *string { return &s.Dept }),
+	Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("team"), func(s *squad) *string { return &s.Name }),
+}
+
+// refusedFor reports whether a write was refused for somebody else's row.
+func refusedFor(err error, k keys.Key) bool {
+	var de *table.DerivedError
+	return errors.Is(err, index.ErrForeignRow) && errors.As(err, &de) && de.Key == k
+}
+
+// TestSummaryOverEntities: a summary called after the rows of another type counts nobody in them: it neither replaces nor deletes them.
+func TestSummaryOverEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	of := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
+	for what, d := range map[string]index.Definition[worker]{
+		"a summary": index.NewSummary("team", keys.Tuple1(keys.Text()), of, nil),
+		"lists":     index.NewLists("team", keys.Tuple1(keys.Text()), of, nil),
+		"a unique index of pointers": index.New("team", keys.Tuple1(keys.Text()), of,
+			&index.Options[worker]{Unique: index.InPartition, Pointer: true}),
+	} {
+		staff, s := office(t, d)
+		teams := openAs(s.ConnectionString(), s, squads)
+		for _, name := range []string{"Jones", "Nobody"} {
+			_, err := teams.Insert(ctx, &squad{"S", name, "we"})
+			check(err)
+		}
+		before := fmt.Sprint(s.Rows("staff"))
+		_, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
+		if !refusedFor(err, rowAt("team_Jones")) && !errors.Is(err, index.ErrTaken) {
+			t.Error(what, err)
+		}
+		expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+		// A worker that another program has stored.
+		_, err = openAs(s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
+		check(err)
+		before = fmt.Sprint(s.Rows("staff"))
+		for _, repair := range []bool{false, true} {
+			if r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Undecided > 0 {
+				t.Error(what, r, f)
+			}
+			expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+		}
+		check(staff.DeleteAny(ctx, at(2))) // which is in no row of the definition
+		if sum, is := d.(*index.Summary[worker, string]); is {
+			g, err := sum.Get(ctx, staff, sales, "Jones")
+			check(err)
+			expect(t, "nobody is counted", g.Count, int64(0))
+			for g, err := range sum.All(ctx, staff, sales) {
+				t.Error(g, err)
+			}
+		}
+		for _, name := range []string{"Jones", "Nobody"} {
+			if e, err := teams.Get(ctx, keys.At(sales, keys.Raw("team_"+name))); err != nil || e.Value.Motto != "we" {
+				t.Error(what, e, err)
+			}
+		}
+	}
+}
+
+// temp is a worker of another type.
+type temp struct {
+	Dept, Last, Email string
+	ID, Age           int
+}
+
+func tempSchema(typ string, row string) table.Schema[temp] {
+	return table.Schema[temp]{
+		Type:      typ,
+		Partition: keys.Bind1(dept, func(s *temp) *string { return &s.Dept }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named(row), func(s *temp) *int { return &s.ID }),
+	}
+}
+
+// tempDefinitions are called as those of workers, in the same places.
+func tempDefinitions() []index.Definition[temp] {
+	last := table.FieldOf(func(w *temp) *string { return &w.Last })
+	name := func(w *temp) (string, bool) { return w.Last, w.Last != "" }
+	text := keys.Tuple1(keys.Text())
+	return []index.Definition[temp]{
+		index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(w *temp) (string, bool) { return w.Email, w.Email != "" }, &index.Options[temp]{Unique: index.InPartition}),
+		index.NewLists("team", text, name, &index.ListOptions{Property: "EmployeeIDs"}),
+		index.NewSummary("ages", text, name, &index.SummaryOptions[temp]{Measures: []index.Measure[temp]{{Name: "Age", Of: func(w *temp) (int64, bool) { return int64(w.Age), true }}}}),
+		index.NewDetails("head", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "z" }, last),
+	}
+}
+
+// TestTwoTypesOneName: two types with definitions of one name keep their rows apart, and Verify of either leaves those of the other.
+func TestTwoTypesOneName(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct{ typ, row string }{"another range": {"", "t"}, "another type": {"temp", "w"}} {
+		s := storagetest.New(nil)
+		ours := schema
+		if c.typ != "" {
+			ours.Type = "worker"
+		}
+		plain := openAs(s.ConnectionString(), s, ours)
+		check(plain.Ensure(ctx))
+		staff, err := index.Attach(plain, nil, byEmail, teams, ages, head)
+		check(err)
+		temps, err := index.Attach(openAs(s.ConnectionString(), s, tempSchema(c.typ, c.row)), nil, tempDefinitions()...)
+		check(err)
+		_, err = openAs(s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+		check(err)
+		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
+		for i, w := range []temp{{"S", "Jones", "", 11, 1}, {"S", "Cao", "a", 12, 1}, {"S", "Cao", "z", 13, 1}} {
+			if _, err := temps.Insert(ctx, &w); !errors.Is(err, index.ErrForeignRow) && !errors.Is(err, index.ErrTaken) {
+				t.Error(what, i, err)
+			}
+		}
+		_, err = temps.Insert(ctx, &temp{"S", "Li", "b", 14, 50})
+		check(err)
+		before := fmt.Sprint(s.Rows("staff"))
+		for _, repair := range []bool{false, true} {
+			r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail, teams, ages, head)
+			r2, err := index.Verify(ctx, temps, &index.VerifyOptions{Repair: repair})
+			if err != nil || !r.Sound() || !r2.Sound() || len(r.Faults)+len(r2.Faults) > 0 {
+				t.Error(what, r, f, r2, err)
+			}
+			expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+		}
+		for k, err := range byEmail.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
+			if check(err); k != at(1) {
+				t.Error(what, "a look-up of workers finds", k)
+			}
+		}
+		check(staff.DeleteAny(ctx, at(1)))
+		check(staff.DeleteAny(ctx, at(2)))
+		if r, err := index.Verify(ctx, temps, &index.VerifyOptions{Repair: true}); err != nil || len(r.Faults) > 0 {
+			t.Error(what, r, err)
+		}
+	}
+}
+
+// strangers puts rows of others where rows of the definitions would be.
+type strangers struct {
+	*streamed
+	rows map[string]string // by their RowKeys, as they are stored
+}
+
+// plant inserts a row of another type or program, unless there is one.
+func (x *strangers) plant() {
+	id := x.rnd.IntN(6)
+	name := x.one("Jones", "Smith", "Cao")
+	rk := x.one("team_"+name, "ages_"+name, "email_"+x.one("a", "b", "c"), fmt.Sprintf("last_%s!_w_%06d", name, id), fmt.Sprintf("age_%03d_w_%06d", x.rnd.IntN(8), id),
+		fmt.Sprintf("~x|tag_%s_w_%06d", x.one("x", "y"), id), "team_Alone", "ages_Alone", "email_alone", "last_Alone!_w_000001")
+	row := &table.Row{Key: keys.Stored("S", rk)}
+	check(errors.Join(row.Set("Count", int64(3)), row.Set("EmployeeIDs", "w_000001"), row.Set("Last", "Jones")))
+	switch x.rnd.IntN(5) {
+	case 0: // of a raw writer
+	case 1:
+		row.Own("team:t_")
+	case 2:
+		row.Own("ages:w_?temp")
+	case 3:
+		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key, "")
+	case 4:
+		row.Mark("head:t_", false)
+	}
+	if _, err := byHand(x.s).Untyped(x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
+		return
+	}
+	for _, row := range x.s.Rows("staff") {
+		if row.RowKey == rk {
+			x.rows[rk] = fmt.Sprint(row)
+		}
+	}
+}
+
+func (x *strangers) untouched() error {
+	left := len(x.rows)
+	for _, row := range x.s.Rows("staff") {
+		if was, is := x.rows[row.RowKey]; is {
+			if left--; fmt.Sprint(row) != was {
+				return fmt.Errorf("%v, not %s", row, was)
+			}
+		}
+	}
+	if left > 0 {
+		return fmt.Errorf("%d rows of others are gone", left)
+	}
+	return nil
+}
+
+// TestForeignAnything: whatever rows of other types and programs are in the partition, under whatever names: no write, no bulk work and
+// no Verify touches them, and what is derived is right beside them.
+func TestForeignAnything(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	n := *streams
+	if testing.Short() {
+		n = min(n, 20)
+	}
+	refused := 0
+	for seed := range n {
+		x := &strangers{&streamed{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 9)), places: []string{"S"}, ids: 6, model: map[keys.Key]worker{}}, map[string]string{}}
+		definitions, right := four(), copiesRight
+		if seed%2 == 0 {
+			definitions, right = three(), sharedRight
+		}
+		x.staff, x.s = office(t, definitions...)
+		_, err := openAs(x.s.ConnectionString(), x.s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+		check(err)
+		var did []string
+		for range 40 {
+			switch x.rnd.IntN(8) {
+			case 0, 1:
+				x.plant()
+			case 2:
+				r, f := verify(t, x.staff, index.VerifyOptions{Repair: x.rnd.IntN(2) == 0}, definitions...)
+				if did = append(did, "verify"); !r.Sound() {
+					t.Error("nothing was wrong", r, f)
+				}
+			case 3:
+				_, _ = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+					for range 5 {
+						if st := x.step(); !yield(st.op, nil) {
+							return
+						}
+					}
+				}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
+				did = append(did, "bulk")
+			default:
+				st := x.step()
+				_, err := table.Transact(ctx, st.op)
+				if did = append(did, fmt.Sprint(st.does, st.key, err)); errors.Is(err, index.ErrForeignRow) {
+					refused++
+				}
+			}
+			if err := x.untouched(); err != nil {
+				t.Fatal("seed", seed, did, err)
+			}
+		}
+		for rk := range x.rows {
+			check(byHand(x.s).DeleteAny(ctx, keys.Stored("S", rk)))
+		}
+		if right := withoutDepartmentIf(definitions, right); right(x.s) != nil {
+			t.Error("seed", seed, right(x.s), strings.Join(did, "\n"))
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing was refused")
+	}
+}
+
+// withoutDepartmentIf is an oracle, without the department where it knows of none.
+func withoutDepartmentIf(definitions []index.Definition[worker], right func(*storagetest.Service) error) func(*storagetest.Service) error {
+	if len(definitions) == 3 {
+		return right
+	}
+	return func(s *storagetest.Service) error {
+		_ = openAs(s.ConnectionString(), s, depts).DeleteAny(context.Background(), rowAt("department"))
+		return right(s)
+	}
+}
+
+// TestDetailsOfOthers: details go into no row that is derived itself, nor over the details of another type under the same prefix.
+func TestDetailsOfOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	into := index.NewDetails("into", "Into", func(w *worker) (keys.Enc, bool) { return keys.Raw("team_" + w.Last), w.Age == 1 }, email)
+	staff, s := office(t, teams, into)
+	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	before := fmt.Sprint(s.Rows("staff"))
+	var ve *table.ValueError
+	if _, err := staff.Insert(ctx, &worker{"S", 2, "Jones", "", 1, nil}); !errors.As(err, &ve) && !errors.Is(err, table.ErrDuplicateRow) {
+		t.Error(err)
+	}
+	if err := staff.MergeAny(ctx, at(1), age.Set(1)); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
+
+	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
+	staff, d, s := campus(t)
+	temps, err := index.Attach(openAs(s.ConnectionString(), s, tempSchema("", "t")), nil, boss)
+	check(err)
+	_, err = temps.Insert(ctx, &temp{"S", "Cao", "", 1, 1})
+	check(err)
+	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) {
+		t.Error(err)
+	}
+	if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); !r.Sound() || len(f) > 0 {
+		t.Error(r, f)
+	}
+	if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "Cao" {
+		t.Error(e, err)
+	}
+}

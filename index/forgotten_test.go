@@ -1,0 +1,253 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// replaced writes an entity anew as another program does: without what the library keeps with it.
+func replaced(t *testing.T, s *storagetest.Service, id int, change func(map[string]any)) {
+	t.Helper()
+	tamper(t, s, at(id), func(m map[string]any) {
+		for name := range m {
+			if strings.HasPrefix(name, "_") {
+				delete(m, name)
+			}
+		}
+		if change != nil {
+			change(m)
+		}
+	})
+}
+
+// crew has four workers of two names.
+func crew(t *testing.T, definitions []index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
+	t.Helper()
+	staff, s := office(t, definitions...)
+	if len(definitions) == 3 {
+		_, err := openAs(s.ConnectionString(), s, depts).Insert(context.Background(), &department{Name: "S", Budget: 7})
+		check(err)
+	}
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, []string{"y"}},
+		worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 20, nil})
+	return staff, s
+}
+
+// TestReplacedByOthers: after another program has replaced entities, so that they remember nothing, each verb leaves what is derived as
+// it should be, and a look-up finds nothing that was deleted.
+func TestReplacedByOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, k := range map[string]kind{"copies": {four(), copiesRight, nil}, "shared": {three(), sharedRight, nil}} {
+		for verb, write := range map[string]func(*table.Table[worker]) error{
+			"Update": func(staff *table.Table[worker]) error {
+				_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age = 31; return nil })
+				return err
+			},
+			"Update of the key": func(staff *table.Table[worker]) error {
+				_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Last, w.Email, w.Age, w.Tags = "Cao", "q", 60, nil; return nil })
+				return err
+			},
+			"Update to nothing": func(staff *table.Table[worker]) error {
+				_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Email, w.Tags = "", nil; return nil })
+				return err
+			},
+			"Get and Delete": func(staff *table.Table[worker]) error {
+				e, err := staff.Get(ctx, at(1))
+				check(err)
+				return staff.Delete(ctx, e)
+			},
+			"DeleteAny": func(staff *table.Table[worker]) error { return staff.DeleteAny(ctx, at(1)) },
+			"MergeAny":  func(staff *table.Table[worker]) error { return staff.MergeAny(ctx, at(1), last.Set("Li")) },
+			"Upsert": func(staff *table.Table[worker]) error {
+				_, err := staff.Upsert(ctx, &worker{"S", 1, "Cao", "a", 1, nil}, table.ReplaceExisting)
+				return err
+			},
+			"Rekey": func(staff *table.Table[worker]) error {
+				e, err := staff.Get(ctx, at(1))
+				check(err)
+				e.Value.ID = 9
+				return staff.Rekey(ctx, e)
+			},
+			"Transact": func(staff *table.Table[worker]) error {
+				_, err := table.Transact(ctx, staff.DeleteAnyOp(at(1)), staff.MergeAnyOp(at(2), age.Set(41)), staff.MergeAnyOp(at(3), last.Set("Cao")))
+				return err
+			},
+		} {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				t.Parallel()
+				staff, s := crew(t, k.definitions)
+				replaced(t, s, 1, nil)
+				replaced(t, s, 2, nil)
+				check(write(staff))
+				// A full copy says which write it is from; the other one's says it when that is written.
+				check(staff.MergeAny(ctx, at(2), age.Set(42)))
+				if err := k.right(s); err != nil {
+					t.Error(err)
+				}
+				if r, f := verify(t, staff, index.VerifyOptions{}, k.definitions...); !r.Sound() {
+					t.Error(r, f)
+				}
+				check(staff.DeleteAny(ctx, at(2)))
+				if err := k.right(s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	staff, s := crew(t, four())
+	replaced(t, s, 1, nil)
+	e, err := staff.Get(ctx, at(1))
+	check(err)
+	check(staff.Delete(ctx, e))
+	if e, err := byEmail.Get(ctx, staff, sales, "a"); !errors.Is(err, table.ErrNotFound) {
+		t.Error("what was deleted is found:", e, err)
+	}
+}
+
+// TestStoredBefore: entities from before the definitions were attached are written without an error, and what is derived of those that
+// were written, and of all that a summary counts, is right.
+func TestStoredBefore(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	both := append(four(), three()...)
+	for _, verb := range []string{"update", "rename", "delete", "bulk"} {
+		plain, s := office(t)
+		_, err := openAs(s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+		check(err)
+		hire(t, plain, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, nil}, worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 1, nil})
+		staff, err := index.Attach(plain, nil, both...)
+		check(err)
+		count := func(name string) (n int64) {
+			g, err := ages.Get(ctx, staff, sales, name)
+			check(err)
+			return g.Count
+		}
+		switch verb {
+		case "update":
+			_, err = staff.Update(ctx, at(1), func(w *worker) error { w.Age = 31; return nil })
+			check(err)
+			expect(t, verb, s.Count(), "5 get, 1 query, 1 transaction") // it, its groups, and the department; and all entities once
+			expect(t, verb, count("Jones"), int64(3))
+			_, err = staff.Update(ctx, at(2), func(w *worker) error { w.Age = 41; return nil })
+			check(err)
+			expect(t, verb, count("Jones"), int64(3))
+		case "rename":
+			check(staff.MergeAny(ctx, at(1), last.Set("Cao")))
+			expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 2") // nobody has counted the Joneses
+			check(staff.MergeAny(ctx, at(2), last.Set("Cao")))
+			expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 3")
+			check(staff.MergeAny(ctx, at(3), age.Set(51)))
+			expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "1 3")
+		case "delete":
+			check(staff.DeleteAny(ctx, at(1)))
+			check(staff.MergeAny(ctx, at(2), age.Set(41)))
+			expect(t, verb, count("Jones"), int64(2))
+			check(staff.DeleteAny(ctx, at(3)))
+			expect(t, verb, count("Jones"), int64(1))
+		case "bulk":
+			s.Count()
+			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				for id := 1; id <= 3; id++ {
+					if !yield(staff.MergeAnyOp(at(id), email.Set(fmt.Sprint("q", id))), nil) {
+						return
+					}
+				}
+			}, nil)
+			check(err)
+			if counts := s.Count(); did(counts, "query") != 1 { // once for the transaction
+				t.Error(counts)
+			}
+			expect(t, verb, count("Jones"), int64(3))
+		}
+		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, both...); !r.Sound() {
+			t.Error(verb, r, f)
+		}
+		if err := sharedRight2(s); err != nil {
+			t.Error(verb, err)
+		}
+	}
+}
+
+// sharedRight2 is sharedRight beside copies.
+func sharedRight2(s *storagetest.Service) error {
+	for _, row := range s.Rows("staff") {
+		if kind, _, _ := strings.Cut(row.RowKey, "_"); strings.Contains("email last age ~x|tag", kind) {
+			check(byHand(s).DeleteAny(context.Background(), rowAt(row.RowKey)))
+		}
+	}
+	return sharedRight(s)
+}
+
+// TestVerifyCountsReplaced: Verify calls a summary right that counts an entity which another program has replaced, and writes no other
+// value to it at any of its requests.
+func TestVerifyCountsReplaced(t *testing.T) {
+	t.Parallel()
+	_, s := crew(t, three())
+	replaced(t, s, 1, nil)
+	replaced(t, s, 4, nil) // who is alone
+	want := map[string]string{}
+	for _, row := range s.Rows("staff") {
+		if strings.HasPrefix(row.RowKey, "ages_") {
+			want[row.RowKey] = fmt.Sprint(row.Get("Count"), row.Get("AgeSum"), row.Get("AgeMin"), row.Get("AgeMax"))
+		}
+	}
+	same := func() {
+		for _, row := range s.Rows("staff") {
+			if is, ok := want[row.RowKey]; ok && is != fmt.Sprint(row.Get("Count"), row.Get("AgeSum"), row.Get("AgeMin"), row.Get("AgeMax")) {
+				t.Error(row)
+			}
+		}
+	}
+	slow, err := index.Attach(openAs(s.ConnectionString(), &before{Service: s, do: func(*http.Request) { same() }}, schema), nil, three()...)
+	check(err)
+	for _, repair := range []bool{false, true} {
+		r, f := verify(t, slow, index.VerifyOptions{Repair: repair}, three()...)
+		if r.Faults[index.Stale]+r.Faults[index.Missing]+r.Faults[index.Dangling] > 0 || r.Sound() != repair {
+			t.Error(r, f)
+		}
+		same()
+	}
+	allRight(t, s)
+	if r, f := verify(t, slow, index.VerifyOptions{}, three()...); len(f) > 0 {
+		t.Error(r, f)
+	}
+}
+
+// TestMergedByOthers: after another program has changed columns of an entity that remembers its rows, the next write repairs them all.
+func TestMergedByOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, k := range map[string]kind{"copies": {four(), copiesRight, nil}, "shared": {three(), sharedRight, nil}, "others": {others(), othersRight, nil}} {
+		for _, column := range []string{"Last", "Email", "Age"} {
+			for _, write := range []bool{false, true} {
+				staff, s := crew(t, k.definitions)
+				if name == "others" {
+					_ = openAs(s.ConnectionString(), s, depts).DeleteAny(ctx, rowAt("department"))
+				}
+				tamper(t, s, at(1), func(m map[string]any) {
+					if m[column] = "z"; column == "Age" {
+						m[column], m[column+"@odata.type"] = "77", "Edm.Int64"
+					}
+				})
+				if write {
+					check(staff.MergeAny(ctx, at(1), table.FieldOf(func(w *worker) *int { return &w.Age }).Set(31)))
+				} else {
+					_, err := staff.Update(ctx, at(1), func(w *worker) error { return nil })
+					check(err)
+				}
+				if err := k.right(s); err != nil {
+					t.Error(name, column, write, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package index
+
+import (
+	"strings"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// owner is the mark of a definition on rows that several entities share: its name and the type of its entities, so that rows of another
+// type's definition of the same name are told apart.
+type owner struct{ mark, untyped string }
+
+func ownerOf[T any](definition string, t *table.Table[T]) owner {
+	o := owner{mark: definition + ":" + t.Scope()}
+	o.untyped, _, _ = strings.Cut(o.mark, "?") // of rows from before the schema had a type; no RowKey contains a ?
+	return o
+}
+
+// is reports whether a mark is this one. A row without a mark is somebody else's.
+func (o owner) is(mark string) bool { return mark == o.mark || mark == o.untyped }
+
+// marks reports whether the details of a row are this definition's.
+func (o owner) marks(row *table.Row) bool { return row.Marked(o.mark) || row.Marked(o.untyped) }
+
+// put marks a row that holds details, or takes the mark off.
+func (o owner) put(row *table.Row, off bool) {
+	row.Mark(o.untyped, true)
+	row.Mark(o.mark, off)
+}
+
+// sameWrite reports whether a row and an entity that remembers it are from one write. It made the row a full copy of the entity,
+// whatever another program has made of the row's mark.
+func sameWrite(row, entity *table.Row) bool {
+	if row == nil || entity == nil {
+		return false
+	}
+	a, named := row.Get("_op")
+	b, _ := entity.Get("_op")
+	return named && a == b
+}
+
+// foreignRow refuses to write a row that belongs to somebody else.
+func foreignRow(definition string, k keys.Key) error {
+	return &table.DerivedError{Maintainer: definition, Key: k, Err: ErrForeignRow}
+}

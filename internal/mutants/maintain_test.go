@@ -1,0 +1,23 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestMaintain: a bug in what maintainers rest on is found.
+func TestMaintain(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes half a minute")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a stale entity is accepted at any version", File: "table/maintain.go",
+			Old: "	case !op.rival && op.match != f.row.ETag:\n", New: "	case false && op.match != f.row.ETag:\n", Test: "TestStaleVersions"},
+		{Name: "what is remembered is not checked", File: "table/remembered.go",
+			Old: "text[:rememberedSum] != sumRemembered(text[rememberedSum:], rowKey)", New: "text == rowKey", Test: "TestRememberedText"},
+		{Name: "signs are not escaped", File: "table/remembered.go",
+			Old: "		if strings.IndexByte(rememberedSign, s[i]) >= 0 {\n", New: "		if false {\n", Test: "FuzzRemembered"},
+	})
+}

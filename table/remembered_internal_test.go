@@ -1,0 +1,94 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRememberedText: the example of the documentation is what is stored, and nothing else is taken for it.
+func TestRememberedText(t *testing.T) {
+	t.Parallel()
+	all := map[string][]string{
+		"email": {"email_jonesj@contoso.com"}, "last": {"last_Jones!_empid_000223", "/"}, "team": {"team_Jones"},
+	}
+	text := rememberedText(all, "empid_000223")
+	if want := "13N1Qemail/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
+		t.Fatalf("%s, not %s", text, want)
+	}
+	if is, err := parseRemembered(text, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
+		t.Errorf("%q %v", is, err)
+	}
+	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", "13N1Q", text + "x", "2" + text[1:], strings.ToUpper(text)}
+	for i := 1; i < len(text); i++ {
+		damaged = append(damaged, text[:i], text[i:], text[:i]+"#"+text[i+1:], text[:i]+text[i+1:])
+	}
+	for _, s := range damaged {
+		var de *DecodeError
+		if is, err := parseRemembered(s, "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
+			t.Errorf("%q was taken: %q %v", s, is, err)
+		}
+	}
+	if _, err := parseRemembered(text, "empid_000224"); err == nil {
+		t.Error("another row's was taken")
+	}
+	// What has the right checksum and makes no sense.
+	for _, s := range []string{"a", "a/b#", "/b", "a/b#a/c", "a/b\\", "^/b", "#a/b", "a#b/c"} {
+		if is, err := parseRemembered("1"+sumRemembered(s, "r")+s, "r"); err == nil {
+			t.Errorf("%q was taken: %q", s, is)
+		}
+	}
+}
+
+// FuzzRemembered: what is remembered is read as it was, whatever it holds, in as much room as it needs.
+func FuzzRemembered(f *testing.F) {
+	f.Add("last", "last_Jones!_w_1", "/", "team", "~x|team_x", "w_1")
+	f.Add("a", "a_", "_r", "b", "", "r")
+	f.Add("a^", `\/?#^*`, "~x|a^_", "/", "//", "*")
+	f.Add("last", "last_w_1", "w_1", "w", "w_w_1", "w_1")
+	f.Fuzz(func(t *testing.T, name, a, b, other, c, rowKey string) {
+		if name == "" || other == "" || name == other {
+			t.Skip()
+		}
+		all := map[string][]string{name: {a, b}, other: {c}}
+		text := rememberedText(all, rowKey)
+		is, err := parseRemembered(text, rowKey)
+		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
+			t.Errorf("%q is read as %q: %v", all, is, err)
+		}
+		if n := 2*len(name+a+b+other+c) + 10; len(text) > n {
+			t.Errorf("%d bytes, more than %d: %q", len(text), n, text)
+		}
+		_, _ = parseRemembered(a, rowKey)
+	})
+}
+
+// TestRememberedRoom: what an entity with three indexes and a list remembers takes a fraction of what it took as JSON.
+func TestRememberedRoom(t *testing.T) {
+	t.Parallel()
+	const city = "city_0005128581"
+	all := map[string][]string{
+		"byname": {"byname_new=20york=20city!_" + city, "/"},
+		"bypop":  {"bypop_0008804190_" + city, "/K1x3Zw"},
+		"byzone": {"byzone_America=2FNew=5FYork_" + city},
+		"admin":  {"admin_US.NY"},
+	}
+	b, err := json.Marshal(map[string][]string{
+		"byname": {"byname_new=20york=20city!_" + city, "/"},
+		"bypop":  {"bypop_0008804190_" + city, "/0a1b2c3d"},
+		"byzone": {"byzone_America=2FNew=5FYork_" + city},
+		"admin":  {"admin_US.NY", "/Members"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := rememberedText(all, city)
+	t.Logf("%d bytes as JSON, %d now: %s", len(b), len(text), text)
+	if len(text) > 110 || len(text) > len(b)/2 {
+		t.Error(fmt.Sprint("too much: ", len(text), " of ", len(b)))
+	}
+}
