@@ -86,7 +86,7 @@ func newPlan(t testing.TB, v any, boundPaths ...[]int) *Plan {
 
 func encode[T any](p *Plan, v T) (string, error) {
 	w := NewWriter(nil, "p", "r")
-	p.Encode(w, reflect.ValueOf(&v).Elem())
+	p.Encode(w, reflect.ValueOf(&v).Elem(), nil)
 	b, err := w.Finish()
 	return string(b), err
 }

@@ -29,6 +29,7 @@ type Writer struct {
 	b     []byte
 	count int
 	size  int
+	keep  map[string]Kind // types of numbers that stay as they are stored
 	err   error
 }
 
@@ -70,6 +71,9 @@ func (w *Writer) Fail(err error) {
 func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
+	}
+	if k, ok := w.keep[name]; ok {
+		v = v.as(k)
 	}
 	if err := CheckValue(name, v); err != nil {
 		w.Fail(err)
