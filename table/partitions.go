@@ -65,14 +65,7 @@ func (f *filter[T]) partitions(all keys.Range, last *string) {
 	case from != "":
 		f.key(edm.PartitionKey, "ge", from)
 	}
-	if to == "" {
-		to = belowLibrary
-	}
-	if closed {
-		f.key(edm.PartitionKey, "le", to)
-	} else {
-		f.key(edm.PartitionKey, "lt", to)
-	}
+	f.below(edm.PartitionKey, all, to, closed)
 }
 
 // first returns the PartitionKey of the first row that comes, nil if none does. Empty pages are followed by the next.

@@ -65,19 +65,28 @@ type Options struct {
 //	[16]byte                           Edm.Guid
 //	[]byte                             Edm.Binary; nil is absent, empty is not
 //	*X                                 as X; nil is absent
+//	aztables.EDMInt64, EDMDateTime,    as the SDK stores them: Edm.Int64, Edm.DateTime, Edm.Guid and
+//	EDMGUID, EDMBinary                 Edm.Binary; the zero time, the empty GUID and nil are absent
 //	encoding.TextMarshaler and -Unmarshaler, on the pointer or the value: Edm.String
 //	Composite                          several properties
 //
-// and types over these. Where several rows fit, the order is: the options of the tag; Composite; time.Time, [16]byte and
-// []byte; TextMarshaler; the kind of the type. Options stand behind the name:
+// and types over these. Where several rows fit, the order is: the options of the tag; Composite; time.Time, [16]byte,
+// []byte and the SDK's types; TextMarshaler; the kind of the type. Options stand behind the name:
 //
 //	omitempty   the zero value is absent
+//	int32       an integer of any type, as Edm.Int32; a larger value is an error
 //	json        any type, as JSON in an Edm.String
 //	each        a slice, each element in a property of its own: m000, m001, … up to m251; each=24 means h00 to h23.
 //	            An empty list comes back as nil, and the last element must not be absent
 //	extra       one map[string]any that takes the columns that no other field does
 //
 // Two fields of one name are an error of New, also where one is in an embedded struct and Go would hide it.
+//
+// A column may hold numbers of another type, since other programs wrote them or the field was widened. An integer field
+// reads Edm.Int32 and Edm.Int64, a floating-point field these and Edm.Double, if the value fits the field. What a field reads
+// is also what a condition finds ([Field.Eq]). Replace, Update, Merge and Rekey of an entity that was read leave a number in
+// the type in which it is stored, as long as the new value fits, because other readers may rely on that type; Insert,
+// Upsert and MergeAny do not see the row and write the types above. To keep a column Edm.Int32, use the option int32.
 //
 // Columns that T does not know survive reading, changing and replacing an entity even without such a map.
 type Table[T any] struct {
