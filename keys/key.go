@@ -1,8 +1,10 @@
 package keys
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,6 +55,18 @@ func (e Enc) String() string {
 	}
 }
 
+// LogValue is the key as String has it, for slog.
+func (e Enc) LogValue() slog.Value { return slog.StringValue(e.String()) }
+
+// MarshalJSON writes the encoded key as a JSON string. The error of Result is one of MarshalJSON.
+func (e Enc) MarshalJSON() ([]byte, error) {
+	s, err := e.Result()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(s)
+}
+
 // Raw takes a key as it is, for tables whose keys follow no layout. What the service or the library cannot address is an
 // error: an empty key, / \ # ?, control characters, text that is not UTF-8, more than 512 UTF-16 units, and ~ as the first
 // character, with which rows of the library begin. Every other character is allowed, also ' and % and those above ~.
@@ -98,7 +112,7 @@ func legal(s string) error {
 		}
 	}
 	if units > MaxUnits {
-		return &KeyError{Value: s, Reason: "is too long", Length: units, Limit: MaxUnits}
+		return &KeyError{Value: s, Reason: "has too many UTF-16 units", Length: units, Limit: MaxUnits}
 	}
 	return nil
 }
@@ -154,6 +168,27 @@ func addressable(s string) error {
 		return &KeyError{Reason: "is empty, and the SDK cannot address it"}
 	}
 	return legal(s)
+}
+
+// LogValue is the key as String has it, for slog.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalJSON writes the key as {"PartitionKey":"Sales","RowKey":"empid_000223"}. A key that could not be encoded is an error.
+func (k Key) MarshalJSON() ([]byte, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	return json.Marshal(struct{ PartitionKey, RowKey string }{k.pk, k.rk})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. The key is checked when it is used, as that of [Stored] is.
+func (k *Key) UnmarshalJSON(b []byte) error {
+	var v struct{ PartitionKey, RowKey string }
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	*k = Stored(v.PartitionKey, v.RowKey)
+	return nil
 }
 
 // String returns the key in the form ('Sales','empid_000223').

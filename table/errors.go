@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -131,10 +132,10 @@ func brief(err error) string {
 
 func (c *condition) Unwrap() []error { return []error{c.is, c.cause} }
 
-// LimitError is a limit of the service that a property, an entity or a query exceeds. No request was sent.
+// LimitError is a limit of the service that a property, an entity or a query exceeds, or falls short of. No request was sent.
 type LimitError struct {
-	Field string // the property, or "" for the entity or query as a whole
-	Limit string // what is limited, with its unit
+	Field string // the property, option or argument, or "" for the entity or query as a whole
+	Limit string // what is counted: a plural
 	Got   int
 	Max   int
 }
@@ -258,6 +259,18 @@ func conditioned(err error) error {
 		return &condition{is, err}
 	}
 	return err
+}
+
+// unreadable is the error of a request that reads: a *DecodeError where a reply of status 200 came whole and the SDK could not
+// read it.
+func unreadable(call *wire.Call, err error) error {
+	if call.Status() != http.StatusOK {
+		return err
+	}
+	if body, berr := call.Body(); berr != nil || len(body) == 0 {
+		return err
+	}
+	return &DecodeError{Reason: "it is neither an entity nor a page", Err: err}
 }
 
 // writeError is the error of a request that writes: refused, not sent, or unknown.

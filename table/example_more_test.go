@@ -134,7 +134,7 @@ func ExampleLimitError() {
 	_, err := staff.Insert(context.Background(), &employee{Department: "Sales", ID: 5, Last: string(make([]byte, 40_000))})
 	var limit *table.LimitError
 	fmt.Println(errors.As(err, &limit), limit)
-	// Output: true property LastName: length of a string in UTF-16 units: 40000, at most 32768
+	// Output: true property LastName has 40000 UTF-16 units; at most 32768 are allowed
 }
 
 // All six comparisons. A row that lacks the property meets none of them.

@@ -138,7 +138,7 @@ func (t *Table[T]) explain(q Query[T], own bool) (_ Query[T], ex Explanation, er
 	}
 	ex.Filter, ex.Comparisons = f.b.String(), f.n
 	if f.n > maxComparisons {
-		return q, ex, &LimitError{Field: "Query.Where", Limit: "comparisons of a filter, those of the keys included", Got: f.n, Max: maxComparisons}
+		return q, ex, &LimitError{Field: "Query.Where", Limit: "comparisons, those of the keys included", Got: f.n, Max: maxComparisons}
 	}
 	return q, ex, nil
 }
@@ -146,13 +146,13 @@ func (t *Table[T]) explain(q Query[T], own bool) (_ Query[T], ex Explanation, er
 // completed checks a query's keys and numbers, and fills in what the schema knows: the only partition, the range of rows.
 func (t *Table[T]) completed(q Query[T], own bool) (Query[T], Class, error) {
 	if q.Limit < 0 {
-		return q, 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("%d is negative", q.Limit)}
+		return q, 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("is %d; it must be 0, which is no limit, or more", q.Limit)}
 	}
 	if b := q.Budget; b.Requests < 0 || b.Rows < 0 || b.Time < 0 {
-		return q, 0, &ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("%+v holds a negative bound", b)}
+		return q, 0, &ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("is %+v; no bound may be negative, and 0 is none", b)}
 	}
 	if q.PageSize < 0 || q.PageSize > maxPage {
-		return q, 0, &LimitError{Field: "Query.PageSize", Limit: "rows of a page, at least 0", Got: q.PageSize, Max: maxPage}
+		return q, 0, &LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: maxPage}
 	}
 	if only := t.schema.Partition.Range(); !q.Partition.IsSet() && only.IsPoint() {
 		q.Partition = only.Point()
@@ -259,10 +259,10 @@ func (f *filter[T]) cond(p *edm.Plan, c Cond[T]) error {
 func (f *filter[T]) tree(p *edm.Plan, c Cond[T]) error {
 	switch c.op {
 	case "":
-		return &ValueError{Field: "Query.Where", Reason: "a zero condition stands inside And, Or or Not"}
+		return &ValueError{Field: "Query.Where", Reason: "holds a zero condition inside And, Or or Not; leave it out"}
 	case "and", "or", "not":
 		if len(c.parts) == 0 {
-			return &ValueError{Field: "Query.Where", Reason: "And and Or need at least one condition"}
+			return &ValueError{Field: "Query.Where", Reason: "holds an And or Or without conditions; leave it out, or give it one"}
 		}
 		for i, part := range c.parts {
 			switch {

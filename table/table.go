@@ -117,7 +117,7 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}
 	if service == nil {
-		return nil, fmt.Errorf("table: New %s: %w", name, &ValueError{Field: "service", Reason: "is nil"})
+		return nil, fmt.Errorf("table: New %s: %w", name, &ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
 	if err := schema.sound(); err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
@@ -173,19 +173,21 @@ func (t *Table[T]) boundFields() (paths [][]int, err error) {
 
 func checkTableName(name string) error {
 	if n := len(name); n < 3 || n > 63 {
-		return &LimitError{Field: name, Limit: "length of a table's name, which is at least 3", Got: n, Max: 63}
+		return &LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
 	}
 	if strings.EqualFold(name, "tables") {
-		return &ValueError{Field: name, Reason: "the name belongs to the service"}
+		return &ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
 	}
 	for i := range len(name) {
 		c := name[i] | 0x20
 		if (c < 'a' || c > 'z') && (i == 0 || name[i] < '0' || name[i] > '9') {
-			return &ValueError{Field: name, Reason: fmt.Sprintf("a table's name may hold letters and digits, a letter first; %q is at byte %d", name[i], i)}
+			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("holds %q at byte %d; the service requires letters and digits, a letter first", name[i], i)}
 		}
 	}
 	return nil
 }
+
+func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }
 
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.name }

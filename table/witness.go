@@ -88,7 +88,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 		if known(err) == ErrNotFound {
 			return found{}, nil
 		}
-		return found{}, conditioned(err)
+		return found{}, conditioned(unreadable(&call, err))
 	}
 	body, err := call.Body()
 	if err != nil {
@@ -96,6 +96,9 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	}
 	r := edm.NewReader(body)
 	in, err := r.One()
+	if err == nil {
+		err = asked(k, in)
+	}
 	if err != nil {
 		return found{}, err
 	}

@@ -144,7 +144,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		w.Put(f.name, x)
 	case elements:
 		if v.Len() > len(f.names) {
-			w.Fail(&LimitError{Field: f.name, Limit: "elements of a list", Got: v.Len(), Max: len(f.names)})
+			w.Fail(&LimitError{Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
 			return
 		}
 		for i := range v.Len() {
