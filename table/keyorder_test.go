@@ -86,6 +86,9 @@ func TestKeysAroundTheLibrary(t *testing.T) {
 		if to != "" && byUnits(from, to) > 0 {
 			from, to = to, from
 		}
+		if from == to {
+			to = "" // a range without keys may be refused
+		}
 		r := keys.RawBetween(from, to)
 		check(r.Err())
 		for _, p := range rows {
