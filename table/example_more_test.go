@@ -182,3 +182,18 @@ func ExampleCounts() {
 	fmt.Println(n, n.Total(), n[table.KindReplace])
 	// Output: 1 get, 1 replace 2 1
 }
+
+// An entity is printed and logged by its key, its value and its ETag.
+func ExampleEntity_LogValue() {
+	staff := sales(nil)
+	e, err := staff.Get(context.Background(), at("Sales", 3))
+	check(err)
+	fmt.Println(e)
+	for _, a := range e.LogValue().Group()[:2] {
+		fmt.Println(a.Key, a.Value)
+	}
+	// Output:
+	// ('Sales','empid_000003') {Department:Sales ID:3 Last:O'Brien Age:40}
+	// key ('Sales','empid_000003')
+	// value {Sales 3 O'Brien 40}
+}

@@ -86,7 +86,7 @@ func TestKeysAroundTheLibrary(t *testing.T) {
 		if to != "" && byUnits(from, to) > 0 {
 			from, to = to, from
 		}
-		if from == to {
+		if from == to || from == "~" && to == keys.Behind {
 			to = "" // a range without keys may be refused
 		}
 		r := keys.RawBetween(from, to)
