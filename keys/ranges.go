@@ -388,7 +388,7 @@ func oneSide(whole Range, lower bool, at Enc) Range {
 	return whole
 }
 
-// Meets tells whether two ranges may have a key in common. It looks at their bounds alone, and at the library's rows, which
+// Meets reports whether two ranges may have a key in common. It looks at their bounds alone, and at the library's rows, which
 // a range of [RawBetween] leaves out.
 func (r Range) Meets(other Range) bool {
 	if !r.set || !other.set {
