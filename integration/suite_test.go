@@ -72,6 +72,7 @@ var suite = map[string]func(*env){
 	"counts":                  counts,
 	"get or insert":           getOrInsert,
 	"partitions":              partitions,
+	"keys beyond ~":           beyondTheLibrary,
 	"budgets":                 budgets,
 	"dispatch":                dispatch,
 	"versions":                versions,

@@ -1,6 +1,9 @@
 package keys
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Bind ties one key of an entity to the fields of its Go type T, both ways: the key is built from the fields when the
 // entity is written, and the fields are set from the key when it is read. So key data is stored once. A table's schema
@@ -68,14 +71,21 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 	}
 }
 
-// BindRaw ties a key to a text field as it is, for existing tables; see [Raw].
+// BindRaw ties a key to a text field as it is, for existing tables; see [Raw]. A key that begins with ~ is a row of the
+// library, and a *KeyError of Decode.
 func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
 	return Bind[T]{
 		err:    twoWay(at == nil),
-		all:    name{}.all(),
+		all:    RawBetween("", ""),
 		encode: func(t *T) Enc { return Raw(string(*at(t))) },
 		fields: func(t *T) []any { return []any{at(t)} },
-		decode: func(t *T, s string) error { *at(t) = S(s); return nil },
+		decode: func(t *T, s string) error {
+			if strings.HasPrefix(s, string(reserved)) {
+				return &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows"}
+			}
+			*at(t) = S(s)
+			return nil
+		},
 	}
 }
 
@@ -95,9 +105,16 @@ func Const[T any](s string) Bind[T] {
 
 // BindFunc computes the key from the entity and never reads it back, for keys that lose information, such as a hash of an
 // id ([Spread]) or folded text. What key needs must be stored in other properties: when an entity is read, its key is
-// computed again and a difference is a *KeyError. all says where the keys are, as a layout's All does.
+// computed again and a difference is a *KeyError. all says where the keys are, as a layout's All does: a key outside it, which
+// no query would find, is a *KeyError, both written and read.
 func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
-	return Bind[T]{err: twoWay(key == nil), all: all, encode: key}
+	return Bind[T]{err: twoWay(key == nil), all: all, encode: func(t *T) Enc {
+		e := key(t)
+		if s, err := e.Result(); err == nil && all.IsSet() && !all.Contains(s) {
+			return Enc{err: &KeyError{Value: s, Reason: fmt.Sprintf("is outside %v, where this binding's keys are", all)}}
+		}
+		return e
+	}}
 }
 
 func twoWay(unset bool, lossy ...string) error {

@@ -277,7 +277,7 @@ func (l Followed[K]) Between(lo, hi K) Range {
 	switch err := errors.Join(whole.err, first.err, last.err); {
 	case err != nil:
 		return Range{err: err}
-	case first.from > last.from:
+	case Compare(first.from, last.from) > 0:
 		return Range{err: &KeyError{Value: first.from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", last.from)}}
 	}
 	return Range{from: first.from, to: last.to, set: true}

@@ -3,6 +3,7 @@ package keys_test
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,5 +143,45 @@ func TestCompoundFaults(t *testing.T) {
 	}
 	if _, _, err := keys.Follow(keys.Tuple1(keys.Text()), "x").Decode("x_a_"); err == nil {
 		t.Error("it ends behind its value")
+	}
+}
+
+// TestMixedOrder: of a compound with one inverted part, lo is the value that sorts first, and AtLeast is what sorts behind it.
+func TestMixedOrder(t *testing.T) {
+	t.Parallel()
+	type pair struct{ A, B int }
+	two := keys.Struct2(keys.Tuple2(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2)), func(p *pair) (*int, *int) { return &p.A, &p.B })
+	between := two.Between(pair{5, 1}, pair{3, 9})
+	if between.Err() != nil {
+		t.Fatal(between.Err())
+	}
+	for _, c := range []struct {
+		p                       pair
+		within, atLeast, atMost bool // of pair{5, 1} and pair{3, 9}, of pair{5, 1}, of pair{5, 1}
+	}{{pair{6, 0}, false, false, true}, {pair{5, 0}, false, false, true}, {pair{5, 1}, true, true, true}, {pair{5, 2}, true, true, false}, {pair{3, 9}, true, true, false}, {pair{3, 10}, false, true, false}, {pair{2, 0}, false, true, false}} {
+		k := two.Of(c.p).String()
+		if got := [3]bool{between.Contains(k), two.AtLeast(pair{5, 1}).Contains(k), two.AtMost(pair{5, 1}).Contains(k)}; got != [3]bool{c.within, c.atLeast, c.atMost} {
+			t.Errorf("%v: %v, want %v", c.p, got, c)
+		}
+	}
+	type triple struct{ A, B, C int }
+	for what, l := range map[string]keys.Layout3[int, int, int]{
+		"first":  keys.Tuple3(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2), keys.Digits[int](2)),
+		"second": keys.Tuple3(keys.Digits[int](2), keys.Desc(keys.Digits[int](2)), keys.Digits[int](2)),
+		"third":  keys.Tuple3(keys.Digits[int](2), keys.Digits[int](2), keys.Desc(keys.Digits[int](2))),
+	} {
+		three := keys.Struct3(l, func(p *triple) (*int, *int, *int) { return &p.A, &p.B, &p.C })
+		all := []triple{{1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}}
+		slices.SortFunc(all, func(a, b triple) int { return strings.Compare(three.Of(a).String(), three.Of(b).String()) })
+		for i, lo := range all {
+			for j, at := range all {
+				if got, want := three.AtLeast(lo).Contains(three.Of(at).String()), j >= i; got != want {
+					t.Errorf("%s part inverted, at least %v: %v: %v, want %v", what, lo, at, got, want)
+				}
+			}
+		}
+		if r := three.Between(all[0], all[3]); r.Err() != nil {
+			t.Errorf("%s part inverted: %v", what, r.Err())
+		}
 	}
 }

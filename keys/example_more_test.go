@@ -2,6 +2,8 @@ package keys_test
 
 import (
 	"fmt"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -171,7 +173,11 @@ func ExampleConst() {
 func ExampleRawBetween() {
 	r := keys.RawBetween("a", "c")
 	fmt.Println(r, r.Contains("bcd"), r.Contains("c"))
-	// Output: [a, c) true false
+	open := keys.RawBetween("a", "") // without the library's rows in its middle
+	fmt.Println(open.Contains("Öblarn"), open.Contains("~i|"), open.Split())
+	// Output:
+	// [a, c) true false
+	// true false true
 }
 
 // Ticks are .NET's: 100 ns since year 1.
@@ -308,4 +314,20 @@ func ExampleStruct3() {
 func ExampleStoredBetween() {
 	fmt.Println(keys.StoredBetween("~i|", "~i}"))
 	// Output: [~i|, ~i})
+}
+
+// Logs show keys as they are stored.
+func ExampleKey_LogValue() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	row := keys.Tuple1(keys.Digits[int](6)).Named("empid").Of(223)
+	logger.Info("stored", "key", keys.At(keys.Raw("Sales"), row), "row", row)
+	fmt.Println(keys.At(keys.Raw("Sales"), row).LogValue(), row.LogValue())
+	// Output:
+	// level=INFO msg=stored key=('Sales','empid_000223') row=empid_000223
+	// ('Sales','empid_000223') empid_000223
 }

@@ -1,8 +1,10 @@
 package keys
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,8 +12,16 @@ import (
 // MaxUnits is the length limit of a key in UTF-16 code units: the safe reading of the service's '1 KiB'.
 const MaxUnits = 512
 
-// reserved is the first character of the rows that the library keeps beside the user's. Scans end below it.
+// reserved is the first character of the rows that the library keeps beside the user's. Scans leave them out.
 const reserved = '~'
+
+// Behind is the first key behind the library's rows: every key that sorts after them sorts after Behind, or is equal. The
+// characters between ~ and U+00A0 are control characters, which no key may hold, so Behind is the first text that is itself
+// a key and can stand in a filter and a URL like any other.
+const Behind = "\u00a0"
+
+// greatest is the last of all characters in the service's order, U+FFFF.
+const greatest = "\uffff"
 
 // Enc is one encoded key, a PartitionKey or a RowKey, or the reason why there is none. Its zero value is an unset key,
 // which is not the same as an empty one.
@@ -45,9 +55,21 @@ func (e Enc) String() string {
 	}
 }
 
+// LogValue is the key as String has it, for slog.
+func (e Enc) LogValue() slog.Value { return slog.StringValue(e.String()) }
+
+// MarshalJSON writes the encoded key as a JSON string. The error of Result is one of MarshalJSON.
+func (e Enc) MarshalJSON() ([]byte, error) {
+	s, err := e.Result()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(s)
+}
+
 // Raw takes a key as it is, for tables whose keys follow no layout. What the service or the library cannot address is an
-// error: an empty key, / \ # ?, control characters, text that is not UTF-8, more than 512 UTF-16 units, and a first
-// character of ~ or above, where rows of the library begin. ' and % are allowed.
+// error: an empty key, / \ # ?, control characters, text that is not UTF-8, more than 512 UTF-16 units, and ~ as the first
+// character, with which rows of the library begin. Every other character is allowed, also ' and % and those above ~.
 func Raw(s string) Enc {
 	if err := check(s); err != nil {
 		return Enc{err: err}
@@ -66,8 +88,6 @@ func check(s string) error {
 		return fail("is empty")
 	case s[0] == reserved:
 		return fail("begins with ~, which is reserved for the library's rows")
-	case s[0] > reserved:
-		return fail("begins with a character above ~, where scans end")
 	}
 	return legal(s)
 }
@@ -92,7 +112,7 @@ func legal(s string) error {
 		}
 	}
 	if units > MaxUnits {
-		return &KeyError{Value: s, Reason: "is too long", Length: units, Limit: MaxUnits}
+		return &KeyError{Value: s, Reason: "has too many UTF-16 units", Length: units, Limit: MaxUnits}
 	}
 	return nil
 }
@@ -148,6 +168,27 @@ func addressable(s string) error {
 		return &KeyError{Reason: "is empty, and the SDK cannot address it"}
 	}
 	return legal(s)
+}
+
+// LogValue is the key as String has it, for slog.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalJSON writes the key as {"PartitionKey":"Sales","RowKey":"empid_000223"}. A key that could not be encoded is an error.
+func (k Key) MarshalJSON() ([]byte, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	return json.Marshal(struct{ PartitionKey, RowKey string }{k.pk, k.rk})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. The key is checked when it is used, as that of [Stored] is.
+func (k *Key) UnmarshalJSON(b []byte) error {
+	var v struct{ PartitionKey, RowKey string }
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	*k = Stored(v.PartitionKey, v.RowKey)
+	return nil
 }
 
 // String returns the key in the form ('Sales','empid_000223').

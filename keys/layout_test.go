@@ -159,7 +159,8 @@ func TestRefused(t *testing.T) {
 		"swapped":             keys.Tuple1(keys.Uint(3)).Between(2, 1),
 		"swapped, descending": keys.Tuple1(keys.Desc(keys.Uint(3))).Between(2, 1),
 		"swapped, raw":        keys.RawBetween("b", "a"),
-		"raw above ~":         keys.RawBetween("~i", ""),
+		"raw from inside ~":   keys.RawBetween("~i", ""),
+		"raw to inside ~":     keys.RawBetween("", "~i"),
 		"raw, broken":         keys.RawBetween("", "a\xff"),
 		"raw, control":        keys.RawBetween("a\n", ""),
 		"prefix, mapped text": keys.Tuple1(keys.Map(keys.Text(), func(i int) string { return fmt.Sprint(i) }, strconv.Atoi)).Starting(1),
@@ -262,18 +263,23 @@ func TestRanges(t *testing.T) {
 		{keys.RawBetween("a/", "~"), "a0 z", "a. ~"},
 		{keys.RawBetween("a", "c"), "a b bzz", "c A"},
 		{keys.RawBetween("", "c"), "a 0", "c"},
-		{keys.RawBetween("b", ""), "b z", "a"},
+		{keys.RawBetween("b", ""), "b z } Ö \u00a0 \uffff 😀", "a ~ ~i ~\uffff"},
+		{keys.RawBetween("", ""), "! } Ö \u00a0 \uffff 😀", "~ ~i ~\uffff"},
+		{keys.RawBetween("", "~"), "! } }\uffff", "~ ~i \u00a0 Ö 😀"},
+		{keys.RawBetween("~", ""), "\u00a0 Ö 😀 \uffff", "} ~ ~i"},
+		{keys.RawBetween("b", "Ö"), "b } \u00a0 Õ", "~ ~i Ö 😀 a"},
+		{keys.RawBetween("Ö", "\ue000"), "Ö Ü 😀", "Õ \ue000 ~x b"},
 	} {
 		if c.r.Err() != nil || !c.r.IsSet() {
 			t.Errorf("%v: %v", c.r, c.r.Err())
 			continue
 		}
-		for s := range strings.FieldsSeq(c.in) {
+		for s := range strings.SplitSeq(c.in, " ") { // U+00A0 is a space, too
 			if !c.r.Contains(s) {
 				t.Errorf("%v lacks %q", c.r, s)
 			}
 		}
-		for s := range strings.FieldsSeq(c.out) {
+		for s := range strings.SplitSeq(c.out, " ") {
 			if c.r.Contains(s) {
 				t.Errorf("%v holds %q", c.r, s)
 			}
@@ -295,19 +301,27 @@ func TestInclusive(t *testing.T) {
 		{empid.All(), "empid_", "empid_~"},
 		{empid.Between(100, 199), "empid_000100", "empid_000199"},
 		{keys.Point(empid.Of(7)), "empid_000007", "empid_000007"},
-		{keys.RawBetween("ann", "ano"), "ann", "ann~"},
-		{keys.RawBetween("a", "b0"), "a", "b.~"}, // below 0 comes /, which no key holds
+		{keys.RawBetween("ann", "ano"), "ann", "ann\uffff"},
+		{keys.RawBetween("a", "b0"), "a", "b.\uffff"}, // below 0 comes /, which no key holds
 		{keys.RawBetween("a", "b "), "a", "b"},
-		{keys.RawBetween("a", "annä"), "a", "ann~"},
-		{keys.RawBetween("a", ""), "a", "}~"},
-		{keys.RawBetween("", ""), "", "}~"},
+		{keys.RawBetween("a", "annä"), "a", "annã\uffff"},
+		{keys.RawBetween("a", "ann\u00a0"), "a", "ann~\uffff"}, // between them are control characters
+		{keys.RawBetween("a", "b\ue000"), "a", "b\U0010ffff\uffff"},
+		{keys.RawBetween("a", "b😀"), "a", "b\U0001f5ff\uffff"},
+		{keys.RawBetween("a", "b\U00010000"), "a", "b\ud7ff\uffff"},
+		{keys.RawBetween("a", "~"), "a", "}\uffff"},
+		{keys.RawBetween("a", "\u00a0"), "a", "}\uffff"},
+		{keys.RawBetween("~", ""), "\u00a0", ""},
+		{keys.RawBetween("Ö", ""), "Ö", ""},
+		{keys.RawBetween("Ö", "Ü"), "Ö", "Û\uffff"},
 	} {
 		first, last, err := c.r.Inclusive()
 		if first != c.first || last != c.last || err != nil {
 			t.Errorf("%v: %q to %q, %v", c.r, first, last, err)
 		}
 	}
-	for what, r := range map[string]keys.Range{"unset": {}, "broken": empid.Between(2, 1), "a family": keys.Family(empid.Of(1)), "nothing": keys.RawBetween("", " ")} {
+	for what, r := range map[string]keys.Range{"unset": {}, "broken": empid.Between(2, 1), "a family": keys.Family(empid.Of(1)), "nothing": keys.RawBetween("", " "),
+		"split": keys.RawBetween("a", ""), "split, open": keys.RawBetween("", ""), "split, bounded": keys.RawBetween("a", "Ö")} {
 		var ke *keys.KeyError
 		if first, last, err := r.Inclusive(); !errors.As(err, &ke) {
 			t.Errorf("%s: %q to %q, %v", what, first, last, err)

@@ -14,6 +14,7 @@ type Range struct {
 	closed   bool   // to belongs to the range
 	family   string // only this key and those that begin with below
 	below    string
+	raw      bool // of keys of any characters, but for those of the library's rows
 	set      bool
 	err      error
 }
@@ -21,16 +22,24 @@ type Range struct {
 // Bounds returns the first key ("" = none), the end ("" = none), and whether the end belongs to the range.
 func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
 
-// Inclusive returns the first key ("" = none) and the last one that belongs to the range, for services that know no other
-// bounds, such as shared access signatures. Where the range ends before a key that is not part of it, last lies above
-// every key of a layout in the range and below that end; of raw keys, those that differ from last first by a character
-// above ~, and those that begin with last, are then left out. Errors are a *KeyError for a family, for keys of others lie
-// between its own; for a range that holds no key; and for the empty key as last, which would read as no bound at all.
+// Split reports whether keys of the range lie on both sides of the library's rows, whose keys begin with ~. Such a range
+// holds none of those rows, although they lie between its bounds.
+func (r Range) Split() bool {
+	return r.raw && r.from < string(reserved) && (r.to == "" || r.to > string(reserved))
+}
+
+// Inclusive returns the first key ("" = none) and the last one that belongs to the range ("" = none), for services that
+// know no other bounds, such as shared access signatures. Where the range ends before a key that is not part of it, last
+// lies below that end and above every key in the range but those that begin with last itself. Errors are a *KeyError for
+// a family, since keys of others lie between its own; for a range that is split by the library's rows ([Range.Split]); for
+// a range that holds no key; and for the empty key as last, which would read as no bound at all.
 func (r Range) Inclusive() (first, last string, err error) {
 	first, last, err = r.inclusive()
 	switch {
 	case err != nil:
 		return "", "", err
+	case last == "" && r.raw && r.to == "":
+		return first, "", nil
 	case last == "":
 		return "", "", &KeyError{Reason: "the empty key cannot be named as a bound"}
 	case Compare(first, last) > 0:
@@ -47,25 +56,43 @@ func (r Range) inclusive() (first, last string, err error) {
 		return "", "", &KeyError{Value: r.family, Reason: "a family is not an interval: keys of others lie between its own"}
 	case r.closed:
 		return r.from, r.to, nil
+	case r.Split():
+		return "", "", &KeyError{Value: r.from, Reason: "begins a range that the library's rows split, so it is no interval; end it before them (keys.RawBetween(from, \"~\")), or begin it behind them"}
+	case r.to == "" && r.raw:
+		return r.from, "", nil
 	}
-	to := r.to
+	// Keys of layouts are ASCII below ~. Others may hold any character.
+	to, highest := r.to, string(reserved)
+	if r.raw {
+		highest = greatest
+	}
 	if to == "" {
 		to = string(reserved)
 	}
 	end, size := utf8.DecodeLastRuneInString(to)
 	stem := to[:len(to)-size]
-	if end >= utf8.RuneSelf {
-		return r.from, stem + string(reserved), nil
-	}
-	for c := end - 1; c >= ' '; c-- { // the next character below the end; whatever follows it is below the bound too
-		if !strings.ContainsRune(forbidden, c) {
-			return r.from, stem + string(c) + string(reserved), nil
+	for c, ok := preceding(end); ok; c, ok = preceding(c) { // whatever follows it is below the bound too
+		if !control(c) && !strings.ContainsRune(forbidden, c) {
+			return r.from, stem + string(c) + highest, nil
 		}
 	}
 	if stem != "" {
 		return r.from, stem, nil
 	}
 	return "", "", &KeyError{Value: to, Reason: "no last key can be named below this bound"}
+}
+
+// preceding is the character that sorts directly before c, by UTF-16 code units. ok is false for the first that a key may hold.
+func preceding(c rune) (before rune, ok bool) {
+	switch {
+	case c <= ' ':
+		return 0, false
+	case c == 0x10000:
+		return 0xd7ff, true
+	case c == 0xe000:
+		return 0x10ffff, true
+	}
+	return c - 1, true
 }
 
 // IsSet tells whether r was made by a layout or by a function of this package.
@@ -111,6 +138,8 @@ func (r Range) Contains(s string) bool {
 	switch {
 	case !r.set || Compare(s, r.from) < 0:
 		return false
+	case r.raw && strings.HasPrefix(s, string(reserved)):
+		return false
 	case r.to != "" && (Compare(s, r.to) > 0 || s == r.to && !r.closed):
 		return false
 	}
@@ -151,22 +180,30 @@ func Family(e Enc) Range {
 	return Range{from: s, to: s + after, family: s, below: s + e.end + separator, set: true}
 }
 
-// RawBetween is the half-open range of keys from ≤ key < to, for keys without a layout. An empty from or to leaves that
-// side open. A bound need not be a key itself, but must be valid UTF-8 without control characters and not be above ~,
-// where the library's rows begin.
+// RawBetween is the half-open range of keys from ≤ key < to, for keys without a layout, in the service's order ([Compare]).
+// An empty from or to leaves that side open. The library's rows, whose keys begin with ~, are never part of it, also where
+// they lie between the bounds: keys that begin with a character above ~, such as Öblarn, are behind them. A bound need
+// not be a key itself, but must be valid UTF-8 without control characters and not begin with ~ and something behind it.
 func RawBetween(from, to string) Range {
 	for _, s := range []string{from, to} {
 		switch {
-		case s > string(reserved):
-			return Range{err: &KeyError{Value: s, Reason: "is above ~, where the library's rows begin"}}
 		case !utf8.ValidString(s) || strings.ContainsFunc(s, control):
 			return Range{err: &KeyError{Value: s, Reason: "holds control characters or is not valid UTF-8"}}
+		case strings.HasPrefix(s, string(reserved)) && s != string(reserved):
+			return Range{err: &KeyError{Value: s, Reason: "begins with ~, as the library's rows do, and is no bound of others"}}
 		}
 	}
 	if to != "" && Compare(from, to) > 0 {
 		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
 	}
-	return Range{from: from, to: to, set: true}
+	// The library's rows are at no end of it.
+	if from == string(reserved) && to != from {
+		from = Behind
+	}
+	if to == Behind && from != to {
+		to = string(reserved)
+	}
+	return Range{from: from, to: to, set: true, raw: true}
 }
 
 // All is the range of every key of the layout.
@@ -329,7 +366,7 @@ func between(whole Range, desc bool, lo, hi Enc) Range {
 		return Range{err: err1}
 	case err2 != nil:
 		return Range{err: err2}
-	case from > to:
+	case Compare(from, to) > 0:
 		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
 	}
 	return Range{from: from, to: to, closed: true, set: true}
@@ -351,10 +388,31 @@ func oneSide(whole Range, lower bool, at Enc) Range {
 	return whole
 }
 
-// Meets tells whether two ranges may have a key in common. It looks at their bounds alone.
+// Meets reports whether two ranges may have a key in common. It looks at their bounds alone, and at the library's rows, which
+// a range of [RawBetween] leaves out.
 func (r Range) Meets(other Range) bool {
+	if !r.set || !other.set {
+		return false
+	}
 	before := func(a, b Range) bool { // all of a sorts before all of b
 		return a.to != "" && (Compare(a.to, b.from) < 0 || a.to == b.from && !a.closed)
 	}
-	return r.set && other.set && !before(r, other) && !before(other, r)
+	for _, a := range r.pieces() {
+		for _, b := range other.pieces() {
+			if !before(a, b) && !before(b, a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pieces are the intervals of a range that the library's rows split.
+func (r Range) pieces() []Range {
+	if !r.Split() {
+		return []Range{r}
+	}
+	below, behind := r, r
+	below.to, behind.from = string(reserved), Behind
+	return []Range{below, behind}
 }

@@ -33,7 +33,7 @@ func TestBadKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := table.FieldOf(func(r *row) *int32 { return &r.V })
-	bad := []string{"", "~i|x", "Ärger", "a\xed\xa0\x80", "a\xff", strings.Repeat("x", 513), strings.Repeat("é", 513), strings.Repeat("😀", 257)}
+	bad := []string{"", "~i|x", "a\xed\xa0\x80", "a\xff", strings.Repeat("x", 513), strings.Repeat("é", 513), strings.Repeat("😀", 257)}
 	for _, c := range `/\#?` {
 		bad = append(bad, "a"+string(c))
 	}
@@ -59,7 +59,7 @@ func TestBadKeys(t *testing.T) {
 		}
 	}
 	// A key that was read may be one that nobody should write, but no new row gets it.
-	for _, k := range []keys.Key{keys.Stored("p", "Ärger"), keys.Stored("~p", "r")} {
+	for _, k := range []keys.Key{keys.Stored("p", "~r"), keys.Stored("~p", "r")} {
 		_, insert := tab.InsertAt(ctx, k, &row{})
 		_, upsert := tab.UpsertAt(ctx, k, &row{}, table.MergeExisting)
 		var ke *keys.KeyError

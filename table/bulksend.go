@@ -321,7 +321,7 @@ func (s *bulkSender) rows(batch []bulkOp, kind aztables.TransactionType, few boo
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
-	p := batch[0].op.core.rows(filter, edm.RowKey)
+	p := batch[0].op.core.rows(filter, edm.PartitionKey+","+edm.RowKey)
 	body, err := p.page(s.ctx, maxPage)
 	if err != nil {
 		return nil, nothing // they will tell themselves

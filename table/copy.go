@@ -205,7 +205,7 @@ func (t *Table[T]) Range() keys.Range {
 	if r := t.schema.Row.Range(); r.IsSet() {
 		return r
 	}
-	return keys.RawBetween("", belowLibrary)
+	return everyRow
 }
 
 // PartitionRange is where the PartitionKeys of the table's entities are, by its schema; unset, if that binds none.
@@ -253,7 +253,7 @@ func (t *Table[T]) Projected(v T, properties ...string) (p T, err error) {
 	if row, ok := any(&v).(*Row); ok {
 		row.write(w, opProperty)
 	} else {
-		t.plan.Encode(w, reflect.ValueOf(&v).Elem())
+		t.plan.Encode(w, reflect.ValueOf(&v).Elem(), nil)
 	}
 	body, err := w.Finish()
 	if err != nil {

@@ -66,7 +66,7 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]
 	} else if ok {
 		row.write(w, own...)
 	} else {
-		t.plan.Encode(w, reflect.ValueOf(v).Elem())
+		t.plan.Encode(w, reflect.ValueOf(v).Elem(), stored)
 		t.plan.PutUnknown(w, stored, own...)
 	}
 	if !t.opt.NoOp {
@@ -77,8 +77,8 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]
 
 var errNil = &ValueError{Field: "value", Reason: "is nil"}
 
-// encodeSets writes the properties that a merge sets.
-func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T]) ([]byte, error) {
+// encodeSets writes the properties that a merge sets. stored is the row as it was read, or nil.
+func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T], stored []byte) ([]byte, error) {
 	if err := k.Err(); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T]) ([]byte, error) {
 			}
 		}
 		if s.name == "" {
-			t.plan.EncodeField(w, s.path, s.value)
+			t.plan.EncodeField(w, s.path, s.value, stored)
 		} else if err := putNamed(w, s.name, s.value); err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body []byte, err error) 
 	case e.raw == nil && t.schema.Version > 0:
 		return nil, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
-	if body, err = t.encodeSets(e.Key, sets); err != nil {
+	if body, err = t.encodeSets(e.Key, sets, e.raw); err != nil {
 		return nil, err
 	}
 	if t.oneWay() {

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"fmt"
+	"log/slog"
 	"net/url"
 	"reflect"
 	"strings"
@@ -38,6 +40,27 @@ type Entity[T any] struct {
 	edited   bool // it was made of a row that was changed since it was read, so raw is not what is stored
 }
 
+// String returns the key and the value, for programs that print an entity.
+func (e Entity[T]) String() string { return fmt.Sprintf("%v %s", e.Key, printed(e.Value)) }
+
+// LogValue is the key, the value and the ETag, for slog.
+func (e Entity[T]) LogValue() slog.Value {
+	return slog.GroupValue(slog.Any("key", e.Key), slog.Any("value", e.Value), slog.String("etag", string(e.ETag)))
+}
+
+// printed is a value with the names of its fields; a Row is its properties.
+func printed(v any) string {
+	row, ok := v.(Row)
+	if !ok {
+		return fmt.Sprintf("%+v", v)
+	}
+	var all []string
+	for name, v := range row.All() {
+		all = append(all, fmt.Sprintf("%s:%v", name, v))
+	}
+	return "{" + strings.Join(all, " ") + "}"
+}
+
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
 // is nil where the whole row is not known, as after an Upsert that merged.
 func (e *Entity[T]) Row() (*Row, error) {
@@ -61,6 +84,14 @@ type Composite interface {
 	PropertySuffixes() []string
 	PropertyValues() ([]any, error)
 	SetPropertyValues([]any) error
+}
+
+// asked is the error of a reply to a request for one row that brings another: of a proxy, for instance.
+func asked(k keys.Key, in edm.Entity) error {
+	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
+		return nil
+	}
+	return &DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
 }
 
 // decode turns the entity that the reader has just read into a typed one. mine is false for a row that belongs to another

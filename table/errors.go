@@ -177,10 +177,10 @@ type hinted struct {
 func (h *hinted) Error() string { return brief(h.err) + " (" + h.hint + ")" }
 func (h *hinted) Unwrap() error { return h.err }
 
-// LimitError is a limit of the service that a property, an entity or a query exceeds. No request was sent.
+// LimitError is a limit of the service that a property, an entity or a query exceeds, or falls short of. No request was sent.
 type LimitError struct {
-	Field string // the property, or "" for the entity or query as a whole
-	Limit string // what is limited, with its unit
+	Field string // the property, option or argument, or "" for the entity or query as a whole
+	Limit string // what is counted: a plural
 	Got   int
 	Max   int
 }
@@ -301,8 +301,8 @@ func (c *core) readError(ctx context.Context, op string, k keys.Key, err error) 
 // says who ended a request that ran out of time.
 func conditioned(ctx context.Context, err error) error {
 	switch err.(type) {
-	case *condition, *DecodeError:
-		return err // by this package, and not by a request
+	case *condition, *DecodeError, *edm.DecodeError:
+		return public(err) // of what has been read
 	}
 	err = wire.Redact(err)
 	if is := known(err); is != nil {
@@ -312,6 +312,18 @@ func conditioned(ctx context.Context, err error) error {
 		return &condition{ErrUnreachable, err}
 	}
 	return err
+}
+
+// unreadable is the error of a request that reads: a *DecodeError where a reply of status 200 came whole and the SDK could not
+// read it.
+func unreadable(call *wire.Call, err error) error {
+	if call.Status() != http.StatusOK {
+		return err
+	}
+	if body, berr := call.Body(); berr != nil || len(body) == 0 {
+		return err
+	}
+	return &DecodeError{Reason: "it is neither an entity nor a page", Err: err}
 }
 
 // writeError is the error of a request that writes: refused, not sent, or unknown.

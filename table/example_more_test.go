@@ -134,7 +134,7 @@ func ExampleLimitError() {
 	_, err := staff.Insert(context.Background(), &employee{Department: "Sales", ID: 5, Last: string(make([]byte, 40_000))})
 	var limit *table.LimitError
 	fmt.Println(errors.As(err, &limit), limit)
-	// Output: true property LastName: length of a string in UTF-16 units: 40000, at most 32768
+	// Output: true property LastName has 40000 UTF-16 units; at most 32768 are allowed
 }
 
 // All six comparisons. A row that lacks the property meets none of them.
@@ -181,4 +181,19 @@ func ExampleCounts() {
 	n := requests.Take()
 	fmt.Println(n, n.Total(), n[table.KindReplace])
 	// Output: 1 get, 1 replace 2 1
+}
+
+// An entity is printed and logged by its key, its value and its ETag.
+func ExampleEntity_LogValue() {
+	staff := sales(nil)
+	e, err := staff.Get(context.Background(), at("Sales", 3))
+	check(err)
+	fmt.Println(e)
+	for _, a := range e.LogValue().Group()[:2] {
+		fmt.Println(a.Key, a.Value)
+	}
+	// Output:
+	// ('Sales','empid_000003') {Department:Sales ID:3 Last:O'Brien Age:40}
+	// key ('Sales','empid_000003')
+	// value {Sales 3 O'Brien 40}
 }

@@ -72,6 +72,10 @@ func (f Field[T, V]) compare(op string, v V) Cond[T] {
 }
 
 // Eq is met by rows whose property equals v. A row without the property meets no comparison.
+//
+// The service compares a number only with a literal of the property's type, so numbers are compared with one literal for each
+// type that the field reads. All count towards the 15 of a filter ([Explanation]): an int, int64, uint, uint32 or uint64
+// takes 2 comparisons, 4 with Ne; a float32 or float64 2, 3 with Ne, and up to 8 beyond 32 bits; every other type 1.
 func (f Field[T, V]) Eq(v V) Cond[T] { return f.compare("eq", v) }
 
 // Ne is met by rows whose property differs from v.

@@ -97,7 +97,7 @@ func (g Grant) values() (v aztables.SASSignatureValues, bounds map[string]string
 	case v.Permissions == "" && g.Policy == "":
 		return fail("Read", "nothing is allowed: set Read, Add, Update or Delete, or name a Policy")
 	case g.Expiry.IsZero() && g.Policy == "":
-		return fail("Expiry", "is not set")
+		return fail("Expiry", "is not set; give it, or name a Policy that has one")
 	case !g.Expiry.IsZero() && !v.StartTime.Before(v.ExpiryTime):
 		return fail("Expiry", "is not a second after Start")
 	}
@@ -118,7 +118,7 @@ func (g Grant) bound(v *aztables.SASSignatureValues) (err error) {
 		return nil
 	}
 	if !g.Partitions.IsPoint() {
-		return &ValueError{Field: "Grant.Rows", Reason: "a range of rows needs a single partition: keys.Point(partition)"}
+		return &ValueError{Field: "Grant.Rows", Reason: "is a range of rows, which needs a single partition; set Partitions to keys.Point(partition)"}
 	}
 	v.StartRowKey, v.EndRowKey, err = g.Rows.Inclusive()
 	return inKey(edm.RowKey, err)

@@ -123,15 +123,17 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	empid := keys.Tuple1(keys.Digits[int](3)).Named("empid")
-	g := &gate{now: year2030, rows: []string{"ann/a", "ann/z", "ano/a", "bob/empid_100", "bob/empid_199", "bob/empid_200", "bob/note", "cid/x", "~i/x"}}
+	g := &gate{now: year2030, rows: []string{"ann/a", "ann/z", "ano/a", "bob/empid_100", "bob/empid_199", "bob/empid_200", "bob/note", "cid/x", "~i/x", "Öst/x"}}
 	for what, c := range map[string]struct {
 		partitions, rows keys.Range
 		sees             string
 	}{
-		"everything":              {keys.Range{}, keys.Range{}, "ann/a ann/z ano/a bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x ~i/x"},
+		"everything":              {keys.Range{}, keys.Range{}, "ann/a ann/z ano/a bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x ~i/x Öst/x"},
 		"a partition":             {keys.Point(keys.Raw("bob")), keys.Range{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note"},
 		"partitions up to one":    {keys.RawBetween("ann", "ano"), keys.Range{}, "ann/a ann/z"},
-		"partitions from one":     {keys.RawBetween("b", ""), keys.Range{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x"},
+		"partitions from one":     {keys.RawBetween("b", "~"), keys.Range{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x"},
+		"partitions behind ~":     {keys.RawBetween(keys.Behind, ""), keys.Range{}, "Öst/x"},
+		"partitions up to Ü":      {keys.RawBetween("Ö", "Ü"), keys.Range{}, "Öst/x"},
 		"rows by number":          {keys.Point(keys.Raw("bob")), empid.Between(100, 199), "bob/empid_100 bob/empid_199"},
 		"rows of a layout":        {keys.Point(keys.Raw("bob")), empid.All(), "bob/empid_100 bob/empid_199 bob/empid_200"},
 		"one row":                 {keys.Point(keys.Raw("bob")), keys.Point(keys.Raw("note")), "bob/note"},
@@ -251,8 +253,10 @@ func TestGrantsRefused(t *testing.T) {
 		"the empty partition":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Stored("", "x").Partition())},
 		"the empty row":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.Point(keys.Stored("a", "").Row())},
 		"no partition at all":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("a", "a")},
-		"nothing between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("ab~x", "ac")},
-		"no rows between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.RawBetween("abé", "ac")},
+		"nothing between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("ab\uffff!", "ac")},
+		"no rows between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.RawBetween("a!", "a!")},
+		"around ~":               {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("b", "")},
+		"rows around ~":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.RawBetween("b", "Ü")},
 		"within a second":        {Table: "staff", Read: true, Start: later.Add(3e8), Expiry: later.Add(6e8)},
 		"a key that was not set": {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Enc{})},
 	} {

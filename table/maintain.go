@@ -37,7 +37,8 @@ var errCopy = errors.New("it was read from a copy of its row: write it by the ha
 // maintained makes a write one that goes through the table's maintainers. known tells that old is the row as it is stored, nil
 // for none; otherwise it is read.
 func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
-	if len(t.maintainers) == 0 && !t.guarded || op.err != nil {
+	known = known && op.copied == nil && !op.edited
+	if len(t.maintainers) == 0 && (known || !t.guarded) || op.err != nil {
 		switch {
 		case op.err != nil:
 		case op.copied != nil:
@@ -47,14 +48,13 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 		}
 		return op
 	}
-	known = known && op.copied == nil && !op.edited
 	op.reads, op.adds = !known, len(t.maintainers) > 0
 	op.maintain = func(ctx context.Context, p *Plan, op *Op) error {
 		old := old
 		if !known {
 			f, err := p.find(ctx, op.key)
 			if err != nil {
-				p.unread = unreadable(err, len(t.maintainers) > 0)
+				p.unread = mayNotRead(err, len(t.maintainers) > 0)
 				return p.unread
 			}
 			// What was found of its derived rows is of the version that was there then.

@@ -157,7 +157,7 @@ func TestEachPartitionWidth(t *testing.T) {
 			if n++; n%21 == 0 {
 				return reply(200, `{"value":[]}`), nil
 			}
-			return reply(200, fmt.Sprintf(`{"value":[{"PartitionKey":"p%02d"}]}`, n%21)), nil
+			return reply(200, fmt.Sprintf(`{"value":[{"PartitionKey":"p%02d","RowKey":"r"}]}`, n%21)), nil
 		}}
 		staff := newStaff(t, bare(w))
 		for width, want := range map[int]int64{0: 10, 1: 1, 3: 3} {
@@ -192,9 +192,9 @@ func TestPartitionsWithEmptyKey(t *testing.T) {
 		case strings.Contains(f, "gt 'a'"):
 			return reply(200, `{"value":[]}`), nil
 		case strings.Contains(f, "gt ''"):
-			return reply(200, `{"value":[{"PartitionKey":"a"}]}`), nil
+			return reply(200, `{"value":[{"PartitionKey":"a","RowKey":"r"}]}`), nil
 		}
-		return reply(200, `{"value":[{"PartitionKey":""}]}`), nil
+		return reply(200, `{"value":[{"PartitionKey":"","RowKey":"r"}]}`), nil
 	}}
 	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, once())
 	if err != nil {
@@ -250,9 +250,9 @@ func TestPartitionsFollowEmptyPages(t *testing.T) {
 		case strings.Contains(q.Get("$filter"), "gt 'b'"):
 			return reply(200, `{"value":[]}`), nil
 		case strings.Contains(q.Get("$filter"), "gt 'a'"):
-			return reply(200, `{"value":[{"PartitionKey":"b"}]}`), nil
+			return reply(200, `{"value":[{"PartitionKey":"b","RowKey":"r"}]}`), nil
 		}
-		return reply(200, `{"value":[{"PartitionKey":"a"}]}`), nil
+		return reply(200, `{"value":[{"PartitionKey":"a","RowKey":"r"}]}`), nil
 	}}
 	var got []string
 	for pk, err := range newStaff(t, bare(w)).Partitions(context.Background()) {

@@ -236,7 +236,7 @@ func ifRead(old, left []byte) []byte {
 func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
 	op := t.op("MergeAny", aztables.TransactionTypeUpdateMerge, k)
 	op.match, op.left = azcore.ETagAny, nil
-	switch op.body, op.err = t.encodeSets(k, sets); {
+	switch op.body, op.err = t.encodeSets(k, sets, nil); {
 	case op.err != nil:
 	case t.oneWay():
 		op.err = &ValueError{Field: "sets", Reason: "a key of this table is computed from fields and not read back, so a merge must see the entity: Get it and use Merge"}

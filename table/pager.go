@@ -37,6 +37,9 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 			stopped, bad := false, error(nil)
 			r := edm.NewReader(body)
 			broken := r.Page(func(in edm.Entity) bool {
+				if bad = t.opError(op, keys.Key{}, p.strange(in)); bad != nil {
+					return false
+				}
 				if !p.wants(in) {
 					return !p.spent
 				}
@@ -116,6 +119,18 @@ func newPager[T any](t *Table[T], q Query[T], choice string, own bool) (*pager[T
 // rows asks for the rows of a filter, of whatever type, the library's own included.
 func (c *core) rows(filter, choice string) *pager[Row] {
 	return &pager[Row]{t: &Table[Row]{core: *c.plain()}, filter: filter, choice: choice, stats: new(Stats), at: new(position)}
+}
+
+// strange is the error of a page with a row that cannot be of the query: of another partition, or not the only row.
+func (p *pager[T]) strange(in edm.Entity) error {
+	pk, rk := in.PartitionKey, in.RowKey
+	if p.q.Partition.IsSet() {
+		pk = p.q.Partition.String()
+	}
+	if p.q.Rows.IsPoint() {
+		rk, _, _ = p.q.Rows.Bounds()
+	}
+	return asked(keys.Stored(pk, rk), in)
 }
 
 // wants tells whether a row of a page is to be looked at: not one that was delivered before the list was taken up again, nor
@@ -210,7 +225,7 @@ func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
 	var call wire.Call
 	resp, err := p.t.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
 	if err = call.Check(err); err != nil {
-		return nil, err
+		return nil, unreadable(&call, err)
 	}
 	if call.Ranged() {
 		p.t.shared.ranged.Store(true)

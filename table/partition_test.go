@@ -22,7 +22,8 @@ func contested(outcome string) *wire {
 		case strings.Contains(r.URL.Path, "()"):
 			return reply(200, `{"value":[`+row+`]}`), nil
 		}
-		return reply(200, row, "ETag", etag), nil
+		_, id, _ := strings.Cut(r.URL.Path, "empid_")
+		return reply(200, strings.Replace(row, "empid_000223", "empid_"+id[:6], 1), "ETag", etag), nil
 	}}
 }
 

@@ -43,8 +43,12 @@ func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq
 		for {
 			var f filter[T]
 			f.partitions(all, last)
-			p := &pager[T]{t: t, filter: f.b.String(), choice: edm.PartitionKey, stats: new(Stats), at: new(position)}
-			if last, err = p.first(ctx); err != nil {
+			p := &pager[T]{t: t, filter: f.b.String(), choice: edm.PartitionKey + "," + edm.RowKey, stats: new(Stats), at: new(position)}
+			before := last
+			if last, err = p.first(ctx); err == nil && last != nil && before != nil && keys.Compare(*last, *before) <= 0 {
+				err = errBackwards
+			}
+			if err != nil {
 				err = t.readError(ctx, "Partitions", keys.Key{}, err)
 				yield(keys.Enc{}, err)
 				return
@@ -65,15 +69,10 @@ func (f *filter[T]) partitions(all keys.Range, last *string) {
 	case from != "":
 		f.key(edm.PartitionKey, "ge", from)
 	}
-	if to == "" {
-		to = belowLibrary
-	}
-	if closed {
-		f.key(edm.PartitionKey, "le", to)
-	} else {
-		f.key(edm.PartitionKey, "lt", to)
-	}
+	f.below(edm.PartitionKey, all, to, closed)
 }
+
+var errBackwards = &DecodeError{Field: edm.PartitionKey, Reason: "is not behind the one that the request begins behind, so the list would never end"}
 
 // first returns the PartitionKey of the first row that comes, nil if none does. Empty pages are followed by the next.
 func (p *pager[T]) first(ctx context.Context) (pk *string, err error) {

@@ -205,8 +205,8 @@ func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
 	return p.Load(ctx, row)
 }
 
-// unreadable is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
-func unreadable(err error, must bool) error {
+// mayNotRead is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
+func mayNotRead(err error, must bool) error {
 	var re *azcore.ResponseError
 	if must || !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
 		return err

@@ -22,7 +22,8 @@ type Query[T any] struct {
 	Partition keys.Enc
 
 	// Rows is the range of RowKeys. Unset means the range of the schema's layout, so that rows of other types and of the
-	// library are not read.
+	// library are not read. A range without a layout that is open or ends above ~ takes 1 comparison more, because the
+	// library's rows lie in its middle.
 	Rows keys.Range
 
 	// Where filters on properties. The service reads and pays for rows that it then filters out.
@@ -129,15 +130,15 @@ func (t *Table[T]) explain(q Query[T], own bool) (_ Query[T], ex Explanation, er
 	if q.Partition.IsSet() {
 		f.key(edm.PartitionKey, "eq", q.Partition.String())
 	} else {
-		f.key(edm.PartitionKey, "lt", belowLibrary)
+		f.keys(edm.PartitionKey, everyRow)
 	}
-	f.rows(q.Rows)
+	f.keys(edm.RowKey, q.Rows)
 	if err := f.cond(t.plan, q.Where); err != nil {
 		return q, ex, err
 	}
 	ex.Filter, ex.Comparisons = f.b.String(), f.n
 	if f.n > maxComparisons {
-		return q, ex, &LimitError{Field: "Query.Where", Limit: "comparisons of a filter, those of the keys included", Got: f.n, Max: maxComparisons}
+		return q, ex, &LimitError{Field: "Query.Where", Limit: "comparisons, those of the keys included", Got: f.n, Max: maxComparisons}
 	}
 	return q, ex, nil
 }
@@ -145,13 +146,13 @@ func (t *Table[T]) explain(q Query[T], own bool) (_ Query[T], ex Explanation, er
 // completed checks a query's keys and numbers, and fills in what the schema knows: the only partition, the range of rows.
 func (t *Table[T]) completed(q Query[T], own bool) (Query[T], Class, error) {
 	if q.Limit < 0 {
-		return q, 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("%d is negative", q.Limit)}
+		return q, 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("is %d; it must be 0, which is no limit, or more", q.Limit)}
 	}
 	if b := q.Budget; b.Requests < 0 || b.Rows < 0 || b.Time < 0 {
-		return q, 0, &ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("%+v holds a negative bound", b)}
+		return q, 0, &ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("is %+v; no bound may be negative, and 0 is none", b)}
 	}
 	if q.PageSize < 0 || q.PageSize > maxPage {
-		return q, 0, &LimitError{Field: "Query.PageSize", Limit: "rows of a page, at least 0", Got: q.PageSize, Max: maxPage}
+		return q, 0, &LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: maxPage}
 	}
 	if only := t.schema.Partition.Range(); !q.Partition.IsSet() && only.IsPoint() {
 		q.Partition = only.Point()
@@ -163,10 +164,10 @@ func (t *Table[T]) completed(q Query[T], own bool) (Query[T], Class, error) {
 	if q.Partition.IsSet() && q.Partition.Err() != nil {
 		return q, class, q.Partition.Err()
 	}
-	all := everyRow
+	all, mine := everyRow, keys.Range{}
 	if own {
-		if r := t.schema.Row.Range(); r.IsSet() {
-			all = r
+		if mine = t.schema.Row.Range(); mine.IsSet() {
+			all = mine
 		}
 		if pk := t.schema.Partition.Range(); q.Partition.IsSet() && pk.IsSet() && !pk.Contains(q.Partition.String()) {
 			return q, class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partition.String(), Reason: "is no partition of this table's layout, " + pk.String()}
@@ -177,7 +178,7 @@ func (t *Table[T]) completed(q Query[T], own bool) (Query[T], Class, error) {
 		return q, class, q.Rows.Err()
 	case !q.Rows.IsSet():
 		q.Rows = all
-	case !q.Rows.Meets(all):
+	case mine.IsSet() && !q.Rows.Meets(mine):
 		return q, class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + all.String()}
 	}
 	return q, class, nil
@@ -197,29 +198,46 @@ func (f *filter[T]) and() {
 
 func (f *filter[T]) key(name, op, value string) {
 	f.and()
-	f.b.WriteString(name + " " + op + " " + edm.Quote(value))
+	f.compare(name, op, edm.Quote(value))
+}
+
+func (f *filter[T]) compare(name, op, literal string) {
+	f.b.WriteString(name + " " + op + " " + literal)
 	f.n++
 }
 
-// belowLibrary ends every range that has no end: behind it begin the library's rows.
+// belowLibrary is where the library's rows begin. They end at keys.Behind.
 const belowLibrary = "~"
 
-func (f *filter[T]) rows(r keys.Range) {
+// keys asks for the keys of a range, with as many comparisons as it needs.
+func (f *filter[T]) keys(name string, r keys.Range) {
 	from, to, closed := r.Bounds()
 	if r.IsPoint() {
-		f.key(edm.RowKey, "eq", from)
+		f.key(name, "eq", from)
 		return
 	}
-	if to == "" {
-		to = belowLibrary
-	}
 	if from != "" {
-		f.key(edm.RowKey, "ge", from)
+		f.key(name, "ge", from)
 	}
-	if closed {
-		f.key(edm.RowKey, "le", to)
-	} else {
-		f.key(edm.RowKey, "lt", to)
+	f.below(name, r, to, closed)
+}
+
+// below writes what a range leaves out above its first key: its end, and the library's rows.
+func (f *filter[T]) below(name string, r keys.Range, to string, closed bool) {
+	if r.Split() {
+		f.and()
+		f.b.WriteString("(")
+		f.compare(name, "lt", edm.Quote(belowLibrary))
+		f.b.WriteString(" or ")
+		f.compare(name, "ge", edm.Quote(keys.Behind))
+		f.b.WriteString(")")
+	}
+	switch {
+	case to == "":
+	case closed:
+		f.key(name, "le", to)
+	default:
+		f.key(name, "lt", to)
 	}
 }
 
@@ -241,10 +259,10 @@ func (f *filter[T]) cond(p *edm.Plan, c Cond[T]) error {
 func (f *filter[T]) tree(p *edm.Plan, c Cond[T]) error {
 	switch c.op {
 	case "":
-		return &ValueError{Field: "Query.Where", Reason: "a zero condition stands inside And, Or or Not"}
+		return &ValueError{Field: "Query.Where", Reason: "holds a zero condition inside And, Or or Not; leave it out"}
 	case "and", "or", "not":
 		if len(c.parts) == 0 {
-			return &ValueError{Field: "Query.Where", Reason: "And and Or need at least one condition"}
+			return &ValueError{Field: "Query.Where", Reason: "holds an And or Or without conditions; leave it out, or give it one"}
 		}
 		for i, part := range c.parts {
 			switch {
@@ -277,11 +295,8 @@ func (f *filter[T]) tree(p *edm.Plan, c Cond[T]) error {
 	if err != nil {
 		return err
 	}
-	literal, err := edm.Literal(name, value)
-	if err != nil {
-		return err
-	}
-	f.b.WriteString(name + " " + c.op + " " + literal)
-	f.n++
-	return nil
+	text, n, err := edm.Compare(name, c.op, value)
+	f.b.WriteString(text)
+	f.n += n
+	return err
 }

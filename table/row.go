@@ -2,6 +2,7 @@ package table
 
 import (
 	"iter"
+	"log/slog"
 	"reflect"
 	"slices"
 	"time"
@@ -28,6 +29,18 @@ var (
 	rowType   = reflect.TypeFor[Row]()
 	emptyType = reflect.TypeFor[struct{}]() // whose plan is Row's, for its properties are in no fields
 )
+
+// String returns the key and the properties, for programs that print a row.
+func (r Row) String() string { return r.Key.String() + " " + printed(r) }
+
+// LogValue is the key and the properties, for slog.
+func (r Row) LogValue() slog.Value {
+	values := []slog.Attr{slog.Any("key", r.Key)}
+	for name, v := range r.All() {
+		values = append(values, slog.Any(name, v))
+	}
+	return slog.GroupValue(values...)
+}
 
 // Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
 func (r *Row) Get(name string) (value any, ok bool) {

@@ -24,7 +24,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 		}
 		var f filter[Row]
 		f.key(edm.PartitionKey, "eq", p.partition)
-		f.rows(rows)
+		f.keys(edm.RowKey, rows)
 		stopped := false
 		err := p.core.each(ctx, f.b.String(), func(r *Row) bool {
 			rk := r.Key.RowKey()

@@ -65,19 +65,28 @@ type Options struct {
 //	[16]byte                           Edm.Guid
 //	[]byte                             Edm.Binary; nil is absent, empty is not
 //	*X                                 as X; nil is absent
+//	aztables.EDMInt64, EDMDateTime,    as the SDK stores them: Edm.Int64, Edm.DateTime, Edm.Guid and
+//	EDMGUID, EDMBinary                 Edm.Binary; the zero time, the empty GUID and nil are absent
 //	encoding.TextMarshaler and -Unmarshaler, on the pointer or the value: Edm.String
 //	Composite                          several properties
 //
-// and types over these. Where several rows fit, the order is: the options of the tag; Composite; time.Time, [16]byte and
-// []byte; TextMarshaler; the kind of the type. Options stand behind the name:
+// and types over these. Where several rows fit, the order is: the options of the tag; Composite; time.Time, [16]byte,
+// []byte and the SDK's types; TextMarshaler; the kind of the type. Options stand behind the name:
 //
 //	omitempty   the zero value is absent
+//	int32       an integer of any type, as Edm.Int32; a larger value is an error
 //	json        any type, as JSON in an Edm.String
 //	each        a slice, each element in a property of its own: m000, m001, … up to m251; each=24 means h00 to h23.
 //	            An empty list comes back as nil, and the last element must not be absent
 //	extra       one map[string]any that takes the columns that no other field does
 //
 // Two fields of one name are an error of New, also where one is in an embedded struct and Go would hide it.
+//
+// A column may hold numbers of another type, since other programs wrote them or the field was widened. An integer field
+// reads Edm.Int32 and Edm.Int64, a floating-point field these and Edm.Double, if the value fits the field. What a field reads
+// is also what a condition finds ([Field.Eq]). Replace, Update, Merge and Rekey of an entity that was read leave a number in
+// the type in which it is stored, as long as the new value fits, because other readers may rely on that type; Insert,
+// Upsert and MergeAny do not see the row and write the types above. To keep a column Edm.Int32, use the option int32.
 //
 // Columns that T does not know survive reading, changing and replacing an entity even without such a map.
 type Table[T any] struct {
@@ -108,7 +117,7 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}
 	if service == nil {
-		return nil, fmt.Errorf("table: New %s: %w", name, &ValueError{Field: "service", Reason: "is nil"})
+		return nil, fmt.Errorf("table: New %s: %w", name, &ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
 	if err := schema.sound(); err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
@@ -164,19 +173,21 @@ func (t *Table[T]) boundFields() (paths [][]int, err error) {
 
 func checkTableName(name string) error {
 	if n := len(name); n < 3 || n > 63 {
-		return &LimitError{Field: name, Limit: "length of a table's name, which is at least 3", Got: n, Max: 63}
+		return &LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
 	}
 	if strings.EqualFold(name, "tables") {
-		return &ValueError{Field: name, Reason: "the name belongs to the service"}
+		return &ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
 	}
 	for i := range len(name) {
 		c := name[i] | 0x20
 		if (c < 'a' || c > 'z') && (i == 0 || name[i] < '0' || name[i] > '9') {
-			return &ValueError{Field: name, Reason: fmt.Sprintf("a table's name may hold letters and digits, a letter first; %q is at byte %d", name[i], i)}
+			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("holds %q at byte %d; the service requires letters and digits, a letter first", name[i], i)}
 		}
 	}
 	return nil
 }
+
+func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }
 
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.name }

@@ -79,7 +79,7 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 // is sent; on others the few transactions that pass the check by their entities alone are refused by the service.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	if len(ops) == 0 || len(ops) > maxOperations {
-		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction, which has at least 1", Got: len(ops), Max: maxOperations}}
+		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
 	}
 	c := ops[0].core
 	if err := together(ops); err != nil {
@@ -141,7 +141,7 @@ func sized(steps []Op) error {
 	}
 	switch {
 	case len(steps) > maxOperations:
-		return &LimitError{Limit: "operations of a transaction, with those of maintainers and the intent", Got: len(steps), Max: maxOperations}
+		return &LimitError{Limit: "operations of a transaction, those of maintainers and the intent included", Got: len(steps), Max: maxOperations}
 	case size > maxTransaction:
 		return tooLarge(size)
 	}
@@ -160,7 +160,7 @@ func escaped(body []byte) int {
 }
 
 func tooLarge(size int) error {
-	return &LimitError{Limit: "size of a transaction's request in bytes", Got: size, Max: maxTransaction}
+	return &LimitError{Limit: "bytes of a transaction's request", Got: size, Max: maxTransaction}
 }
 
 // readable is a key for an error, or none if the error is about the key.

@@ -20,7 +20,7 @@ func (s *Schema[T]) typed() bool { return s.Type != "" || s.Version != 0 }
 // sound is the error of a schema whose versions make no sense.
 func (s *Schema[T]) sound() error {
 	if s.Version < 0 || s.Version > 1<<30 {
-		return &ValueError{Field: "Schema.Version", Reason: fmt.Sprintf("%d is not between 0 and 2^30", s.Version)}
+		return &ValueError{Field: "Schema.Version", Reason: fmt.Sprintf("is %d; it must be 0 to 2^30", s.Version)}
 	}
 	for v, f := range s.Upgrade {
 		if v < 0 || v >= s.Version || f == nil {

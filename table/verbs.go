@@ -26,7 +26,7 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 	var call wire.Call
 	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	if err = call.Check(err); err != nil {
-		return nil, t.readError(ctx, op, k, err)
+		return nil, t.readError(ctx, op, k, unreadable(&call, err))
 	}
 	body, err := call.Body()
 	if err != nil {
@@ -34,6 +34,9 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 	}
 	r := edm.NewReader(body)
 	in, err := r.One()
+	if err == nil {
+		err = asked(k, in)
+	}
 	if err != nil {
 		return nil, t.opError(op, k, err)
 	}

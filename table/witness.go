@@ -95,7 +95,7 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 		if known(err) == ErrNotFound {
 			return found{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
 		}
-		return found{}, conditioned(ctx, err)
+		return found{}, conditioned(ctx, unreadable(&call, err))
 	}
 	body, err := call.Body()
 	if err != nil {
@@ -103,6 +103,9 @@ func (c *core) find(ctx context.Context, k keys.Key) (found, error) {
 	}
 	r := edm.NewReader(body)
 	in, err := r.One()
+	if err == nil {
+		err = asked(k, in)
+	}
 	if err != nil {
 		return found{}, err
 	}

@@ -7,8 +7,12 @@ import (
 	"slices"
 )
 
-// Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing.
-func (p *Plan) Encode(w *Writer, v reflect.Value) {
+// Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing. stored is the entity as
+// it was read, or nil: a number keeps the type that its property has there, if the value fits.
+func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
+	if w.keep = p.numbers(w, stored); w.keep != nil {
+		defer func() { w.keep = nil }()
+	}
 	for i := range p.fields {
 		f := &p.fields[i]
 		f.encode(w, v.FieldByIndex(f.path))
@@ -19,8 +23,11 @@ func (p *Plan) Encode(w *Writer, v reflect.Value) {
 }
 
 // EncodeField writes the one field at path, with the value v: what a merge sends. Setting a field to an absent value is an
-// error, for a merge leaves absent properties as they are.
-func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value) {
+// error, for a merge leaves absent properties as they are. stored is as in Encode.
+func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored []byte) {
+	if w.keep = p.numbers(w, stored); w.keep != nil {
+		defer func() { w.keep = nil }()
+	}
 	f, err := p.field(path)
 	if err != nil {
 		w.Fail(err)
@@ -60,6 +67,33 @@ func fieldByPath(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
 	return t.FieldByIndex(path), true
 }
 
+// numbers returns the types of numbers in a stored entity that are not those in which their fields are stored, nil for none.
+func (p *Plan) numbers(w *Writer, stored []byte) (types map[string]Kind) {
+	if stored == nil {
+		return nil
+	}
+	r := NewReader(stored)
+	if _, err := r.One(); err != nil {
+		w.Fail(err)
+		return nil
+	}
+	for _, m := range r.members {
+		t, known := p.byName[string(m.name)]
+		if !known || m.tok.kind != '0' && string(m.typ) != "Edm.Int64" {
+			continue
+		}
+		x, err := r.value(m)
+		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil) || x.Kind == p.fields[t.field].kind() {
+			continue // an emulator writes a large whole double as digits alone
+		}
+		if types == nil {
+			types = map[string]Kind{}
+		}
+		types[string(m.name)] = x.Kind
+	}
+	return types
+}
+
 // Comparable returns the property and the value with which a filter compares the field at path.
 func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, err error) {
 	f, err := p.field(path)
@@ -71,6 +105,9 @@ func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, er
 	}
 	if x, err = f.scalar.get(v); err != nil {
 		err = f.refused(f.name, err)
+	}
+	if f.narrow && x.Kind == Int64 && x.I == int64(int32(x.I)) {
+		x.Kind = Int32
 	}
 	return f.name, x, err
 }
@@ -99,7 +136,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		if f.omit && v.IsZero() {
 			return
 		}
-		x, err := f.scalar.get(v)
+		x, err := f.value(v)
 		if err != nil {
 			w.Fail(f.refused(f.name, err))
 			return
@@ -107,11 +144,11 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		w.Put(f.name, x)
 	case elements:
 		if v.Len() > len(f.names) {
-			w.Fail(&LimitError{Field: f.name, Limit: "elements of a list", Got: v.Len(), Max: len(f.names)})
+			w.Fail(&LimitError{Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
 			return
 		}
 		for i := range v.Len() {
-			x, err := f.scalar.get(v.Index(i))
+			x, err := f.value(v.Index(i))
 			if err != nil {
 				w.Fail(f.refused(f.names[i], err))
 				return
@@ -136,6 +173,18 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			w.PutAny(f.names[i], value)
 		}
 	}
+}
+
+// value is what is stored of a field, or of an element.
+func (f *field) value(v reflect.Value) (Value, error) {
+	x, err := f.scalar.get(v)
+	if err != nil || !f.narrow || x.Kind != Int64 {
+		return x, err
+	}
+	if x.Kind = Int32; x.I != int64(int32(x.I)) {
+		return x, fmt.Errorf("the number %d does not fit an Int32, as which the field's tag stores it", x.I)
+	}
+	return x, nil
 }
 
 // refused is the error of a value that its Go type does not give away. What the type of a user says may hold the data.

@@ -3,22 +3,38 @@ package edm
 import (
 	"fmt"
 	"reflect"
+	"strings"
 )
 
-// LimitError is a limit of the service that a property, an entity or a filter exceeds.
+// LimitError is a limit of the service that a property, an entity or a filter exceeds, or falls short of.
 type LimitError struct {
-	Field string // the property, or "" for the entity as a whole
-	Limit string // what is limited, with its unit
+	Field string // the property, option or argument, or "" for the entity as a whole
+	Limit string // what is counted: a plural
 	Got   int
 	Max   int
 }
 
 func (e *LimitError) Error() string {
-	s := fmt.Sprintf("%s: %d, at most %d", e.Limit, e.Got, e.Max)
+	s := fmt.Sprintf("%d %s", e.Got, e.Limit)
+	if !strings.Contains(s, ";") { // which tells the rule
+		s += fmt.Sprintf("; at most %d are allowed", e.Max)
+	}
 	if e.Field != "" {
-		s = "property " + e.Field + ": " + s
+		s = subject(e.Field) + " has " + s
 	}
 	return s
+}
+
+// subject is what an error is about, as the caller wrote it: an option (Query.Limit), an argument, a table's name, or a property.
+func subject(field string) string {
+	switch field {
+	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "Intent", "UnknownError", "UpsertMode", "Settling":
+		return field
+	}
+	if !strings.HasPrefix(field, `"`) && strings.ContainsAny(field, ". ") { // which no property's name holds
+		return field
+	}
+	return "property " + field
 }
 
 // ValueError is a value or a name that the service cannot store.
@@ -28,7 +44,14 @@ type ValueError struct {
 	Err    error // what the field's own type says; it may hold data, so the text leaves it out
 }
 
-func (e *ValueError) Error() string { return "property " + e.Field + ": " + e.Reason }
+func (e *ValueError) Error() string {
+	verb, _, _ := strings.Cut(e.Reason, " ")
+	switch verb {
+	case "is", "was", "has", "must", "belongs", "begins", "cannot", "holds", "follows", "stands":
+		return subject(e.Field) + " " + e.Reason
+	}
+	return subject(e.Field) + ": " + e.Reason
+}
 
 // Unwrap returns Err.
 func (e *ValueError) Unwrap() error { return e.Err }

@@ -46,7 +46,7 @@ func CheckName(name string) error {
 		}
 	}
 	if n := units(name); n > maxName {
-		return &LimitError{Field: name[:40] + "…", Limit: "length of a property's name in UTF-16 units", Got: n, Max: maxName}
+		return &LimitError{Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
 	}
 	return nil
 }

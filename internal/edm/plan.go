@@ -42,6 +42,7 @@ type field struct {
 	name   string // the property's, or the common beginning of several
 	form   form
 	omit   bool     // omitempty
+	narrow bool     // an integer that is stored as an Int32
 	names  []string // of the properties
 	scalar scalar   // of the field, or of an element
 }
@@ -118,7 +119,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	fail := func(format string, args ...any) error {
 		return &TypeError{Type: p.Type, Field: f.goName, Reason: fmt.Sprintf(format, args...)}
 	}
-	asJSON, each := false, 0
+	asJSON, narrow, each := false, false, 0
 	words := strings.FieldsFunc(options, func(r rune) bool { return r == ',' })
 	alone := func(word string) error {
 		if len(words) > 1 {
@@ -133,6 +134,8 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			f.omit = true
 		case "json":
 			asJSON = true
+		case "int32":
+			narrow = true
 		case "extra":
 			if t != reflect.TypeFor[map[string]any]() || p.extra != nil {
 				return fail("the field for unknown columns must be one map[string]any")
@@ -152,7 +155,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 				each = n
 			}
 		default:
-			return fail("unknown option %q in the table tag: omitempty, json, extra, each and each=n are known", word)
+			return fail("unknown option %q in the table tag: omitempty, int32, json, extra, each and each=n are known", word)
 		}
 	}
 	var ok bool
@@ -189,6 +192,9 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	}
 	if f.form == single {
 		f.names = []string{f.name}
+	}
+	if f.narrow = narrow; narrow && !f.scalar.int && f.scalar.kind != Int32 {
+		return fail("the option int32 is for whole numbers")
 	}
 	for i, name := range f.names {
 		if err := CheckName(name); err != nil {
@@ -233,9 +239,16 @@ func (p *Plan) HasExtra() bool { return p.extra != nil }
 // composite fields, whose properties choose their own types.
 func (p *Plan) KindOf(name string) Kind {
 	if t, ok := p.byName[name]; ok {
-		return p.fields[t.field].scalar.kind
+		return p.fields[t.field].kind()
 	}
 	return Absent
+}
+
+func (f *field) kind() Kind {
+	if f.narrow {
+		return Int32
+	}
+	return f.scalar.kind
 }
 
 // Has tells whether a property belongs to a field.

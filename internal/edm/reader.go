@@ -206,17 +206,20 @@ func (r *Reader) unquoted(t token) ([]byte, error) {
 	return text[n:len(text):len(text)], nil
 }
 
-// takeKeys moves what is not a property of the entity's own out of the members.
+// takeKeys moves what is not a property of the entity's own out of the members. What has no keys is no entity, such as an error
+// or the answer of a proxy: every query asks for both.
 func (r *Reader) takeKeys() (err error) {
-	own := r.members[:0]
+	own, pk, rk := r.members[:0], false, false
 	for _, m := range r.members {
 		switch string(m.name) {
 		case PartitionKey:
 			if r.entity.PartitionKey, err = r.key(m, r.lastPK); err == nil {
 				r.lastPK = r.entity.PartitionKey
 			}
+			pk = m.tok.kind == '"'
 		case RowKey:
 			r.entity.RowKey, err = r.key(m, "")
+			rk = m.tok.kind == '"'
 		case "odata.etag":
 			r.entity.ETag, err = r.key(m, "")
 		case Timestamp:
@@ -237,6 +240,12 @@ func (r *Reader) takeKeys() (err error) {
 		}
 	}
 	r.members = own
+	switch {
+	case !pk:
+		return &DecodeError{Field: PartitionKey, Reason: "is missing, so this is no entity"}
+	case !rk:
+		return &DecodeError{Field: RowKey, Reason: "is missing, so this is no entity"}
+	}
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 // scalar is how one Go type is stored in one property.
 type scalar struct {
 	kind Kind
+	int  bool                                     // an integer of more than 32 bits
 	get  func(v reflect.Value) (Value, error)     // v is addressable
 	set  func(v reflect.Value, x Value) (ok bool) // false: the value does not fit the Go type
 	fail func(v reflect.Value, x Value) error     // the Go type's own reason not to take x; nil: it has none
@@ -24,12 +25,18 @@ var (
 	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// scalarOf finds how t is stored. The order of precedence is documented with table.Schema: time, UUID and binary before
-// TextMarshaler before the kind.
+// scalarOf finds how t is stored. The order of precedence is documented with table.Table: time, UUID, binary and the SDK's
+// types, all of which marshal themselves as text for the SDK, before TextMarshaler before the kind.
 func scalarOf(t reflect.Type) (scalar, bool) {
 	switch {
 	case t == timeType:
 		return timeScalar, true
+	case t == sdkDateTime:
+		return sdkTimeScalar, true
+	case t == sdkGUID:
+		return sdkGUIDScalar, true
+	case t == sdkInt64:
+		return intScalar(Int64), true
 	case t.Kind() == reflect.Array && t.Len() == 16 && t.Elem() == byteType:
 		return guidScalar, true
 	case t.Kind() == reflect.Slice && t.Elem() == byteType:
@@ -129,8 +136,8 @@ var floatScalar = scalar{
 
 func intScalar(k Kind) scalar {
 	return scalar{
-		kind: k,
-		get:  func(v reflect.Value) (Value, error) { return Value{Kind: k, I: v.Int()}, nil },
+		kind: k, int: k == Int64,
+		get: func(v reflect.Value) (Value, error) { return Value{Kind: k, I: v.Int()}, nil },
 		set: func(v reflect.Value, x Value) bool {
 			if x.Kind != Int32 && x.Kind != Int64 || v.OverflowInt(x.I) {
 				return false
@@ -143,7 +150,7 @@ func intScalar(k Kind) scalar {
 
 func uintScalar(k Kind) scalar {
 	return scalar{
-		kind: k,
+		kind: k, int: k == Int64,
 		get: func(v reflect.Value) (Value, error) {
 			if v.Uint() > math.MaxInt64 {
 				return Value{}, fmt.Errorf("the number %d is over %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
@@ -205,7 +212,7 @@ var jsonScalar = scalar{
 // pointerTo is a type whose nil is an absent property.
 func pointerTo(t reflect.Type, s scalar) scalar {
 	return scalar{
-		kind: s.kind,
+		kind: s.kind, int: s.int,
 		get: func(v reflect.Value) (Value, error) {
 			if v.IsNil() {
 				return Value{}, nil

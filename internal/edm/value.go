@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
 // Kind is an EDM type.
@@ -60,7 +62,26 @@ func (v Value) Any() any {
 	return nil
 }
 
-// Of is the inverse of Any. It also takes an int, as an Int64, for that is what a literal in code is.
+// as is a number as an Int32 or an Int64, or as it is where it does not fit.
+func (v Value) as(k Kind) Value {
+	n := v.I
+	switch v.Kind {
+	case Int32, Int64:
+	case Double:
+		if v.F < math.MinInt64 || v.F >= math.MaxInt64 || v.F != math.Trunc(v.F) { // as a float64, MaxInt64 is one more
+			return v
+		}
+		n = int64(v.F)
+	default:
+		return v
+	}
+	if k == Int32 && n != int64(int32(n)) {
+		return v
+	}
+	return Value{Kind: k, I: n}
+}
+
+// Of is the inverse of Any. It also takes an int, as an Int64, for that is what a literal in code is, and the SDK's types.
 func Of(x any) (Value, error) {
 	switch x := x.(type) {
 	case nil:
@@ -82,6 +103,14 @@ func Of(x any) (Value, error) {
 	case [16]byte:
 		return Value{Kind: Guid, G: x}, nil
 	case []byte:
+		return binary(x), nil
+	case aztables.EDMInt64:
+		return Value{Kind: Int64, I: int64(x)}, nil
+	case aztables.EDMDateTime:
+		return moment(time.Time(x)), nil
+	case aztables.EDMGUID:
+		return guidOf(string(x))
+	case aztables.EDMBinary:
 		return binary(x), nil
 	}
 	return Value{}, fmt.Errorf("a %T cannot be stored: string, int32, int64, int, float64, bool, time.Time, [16]byte and []byte can", x)

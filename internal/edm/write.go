@@ -29,6 +29,7 @@ type Writer struct {
 	b     []byte
 	count int
 	size  int
+	keep  map[string]Kind // types of numbers that stay as they are stored
 	err   error
 }
 
@@ -52,9 +53,9 @@ func (w *Writer) Finish() ([]byte, error) {
 	case w.err != nil:
 		return nil, w.err
 	case w.count > maxProperties:
-		return nil, &LimitError{Limit: "properties of an entity, with those of the library", Got: w.count, Max: maxProperties}
+		return nil, &LimitError{Limit: "properties of an entity, those of the library included", Got: w.count, Max: maxProperties}
 	case w.size > maxEntity:
-		return nil, &LimitError{Limit: "size of an entity in bytes, by the service's formula", Got: w.size, Max: maxEntity}
+		return nil, &LimitError{Limit: "bytes of an entity, by the service's formula", Got: w.size, Max: maxEntity}
 	}
 	return append(w.b, '}'), nil
 }
@@ -70,6 +71,9 @@ func (w *Writer) Fail(err error) {
 func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
+	}
+	if k, ok := w.keep[name]; ok {
+		v = v.as(k)
 	}
 	if err := CheckValue(name, v); err != nil {
 		w.Fail(err)
@@ -96,12 +100,12 @@ func CheckValue(name string, v Value) error {
 		}
 		if len(v.S) > maxStringUnits { // a character has no more units than bytes
 			if n := units(v.S); n > maxStringUnits {
-				return &LimitError{Field: name, Limit: "length of a string in UTF-16 units", Got: n, Max: maxStringUnits}
+				return &LimitError{Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
 			}
 		}
 	case Binary:
 		if n := len(v.B); n > maxBinary {
-			return &LimitError{Field: name, Limit: "length of a binary value in bytes", Got: n, Max: maxBinary}
+			return &LimitError{Field: name, Limit: "bytes", Got: n, Max: maxBinary}
 		}
 	case DateTime:
 		if v.T.Before(minTime) || v.T.After(maxTime) {

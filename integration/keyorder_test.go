@@ -1,0 +1,82 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// place is an entity under keys that follow no layout: towns of a country.
+type place struct {
+	Country, Town string
+	People        int
+}
+
+// beyondTheLibrary: rows whose keys begin with a character above ~, as other programs write them, are rows like all others.
+func beyondTheLibrary(e *env) {
+	ctx := context.Background()
+	places := open(e, table.Schema[place]{
+		Partition: keys.BindRaw(func(p *place) *string { return &p.Country }),
+		Row:       keys.BindRaw(func(p *place) *string { return &p.Town }),
+	}, nil)
+	raw := e.acc.Tables().NewClient(places.Name())
+	for _, k := range [][2]string{{"Österreich", "Öblarn"}, {"Österreich", "Graz"}, {"Schweiz", "Ägeri"}, {"Österreich", "~library"}, {"~library", "Öblarn"}} {
+		_, err := raw.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":%q,"People@odata.type":"Edm.Int64","People":"5"}`, k[0], k[1]), nil)
+		e.must(err)
+	}
+	for _, town := range []string{"Ⴀ", "😀", "\uffff", "Überlingen", "\u00a0"} {
+		_, err := places.Insert(ctx, &place{"Deutschland", town, 5})
+		e.must(err)
+	}
+	e.counter.Take()
+	towns := func(q table.Query[place]) string {
+		var all []string
+		for p, err := range places.List(ctx, q) {
+			e.must(err)
+			all = append(all, p.Value.Town)
+		}
+		return strings.Join(all, " ")
+	}
+	for what, c := range map[string]struct {
+		q    table.Query[place]
+		want string
+	}{
+		"a partition":     {table.Query[place]{Partition: keys.Raw("Österreich")}, "Graz Öblarn"},
+		"every partition": {table.Query[place]{TableScan: true}, "\u00a0 Überlingen Ⴀ 😀 \uffff Ägeri Graz Öblarn"},
+		"from one on":     {table.Query[place]{Partition: keys.Raw("Deutschland"), Rows: keys.RawBetween("Ü", "")}, "Überlingen Ⴀ 😀 \uffff"},
+		"around ~":        {table.Query[place]{Partition: keys.Raw("Österreich"), Rows: keys.RawBetween("H", "Ö~")}, "Öblarn"},
+		"below ~":         {table.Query[place]{Partition: keys.Raw("Österreich"), Rows: keys.RawBetween("", "~")}, "Graz"},
+	} {
+		if got := towns(c.q); got != c.want {
+			e.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+		e.did("1 query")
+	}
+	var countries []string
+	for pk, err := range places.Partitions(ctx) {
+		e.must(err)
+		countries = append(countries, pk.String())
+	}
+	if lines(countries) != "Deutschland Schweiz Österreich" {
+		e.Errorf("partitions: %q", countries)
+	}
+	e.did("4 query")
+
+	// Rows that are derived from them are found sound, and stay.
+	all, err := index.Attach(places, nil, index.New("people", keys.Tuple1(keys.Digits[int](3)), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))
+	e.must(err)
+	for i, want := range []int{8, 0} {
+		r, err := index.Verify(ctx, all, &index.VerifyOptions{Repair: true})
+		if e.must(err); r.Repaired != want || r.Entities != 8 {
+			e.Errorf("verified, %d: %+v, want %d repaired of 8", i, r, want)
+		}
+	}
+	result, err := all.DeleteQuery(ctx, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
+	if e.must(err); result.Done != 1 {
+		e.Errorf("%d deleted, want 1", result.Done)
+	}
+}

@@ -1,0 +1,142 @@
+package edm
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// comparison is a condition on one property: one comparison with a literal, or several where numbers of other EDM types are to
+// be found, too.
+type comparison struct {
+	b     strings.Builder
+	count int
+}
+
+// Compare writes the condition that a property stands to a value as op says: eq, ne, lt, le, gt or ge. n is how many
+// comparisons it takes.
+//
+// The service compares a property with a literal of its own type. What a field reads must also be found, so a number is
+// compared with a literal of each type that the field reads. A literal of digits alone is an Int32 and also stands for an
+// Int64 or a Double property; 5L is an Int64 and nothing else, 5.0 a Double and nothing else.
+func Compare(name, op string, v Value) (text string, n int, err error) {
+	literal, err := Literal(name, v)
+	if err != nil {
+		return "", 0, err
+	}
+	var c comparison
+	switch v.Kind {
+	case Int64:
+		c.integer(name, op, v.I)
+	case Double:
+		c.double(name, op, literal, v.F)
+	default:
+		c.or(name, op, literal)
+	}
+	return c.b.String(), c.count, nil
+}
+
+// or adds a comparison.
+func (c *comparison) or(name, op, literal string) {
+	if c.count > 0 {
+		c.b.WriteString(" or ")
+	}
+	c.b.WriteString(name + " " + op + " " + literal)
+	c.count++
+}
+
+const (
+	least32 = "-2147483648"
+	most32  = "2147483647"
+)
+
+// integer finds Int32 and Int64 properties.
+func (c *comparison) integer(name, op string, n int64) {
+	digits := strconv.FormatInt(n, 10)
+	less := op == "lt" || op == "le" || op == "ne"
+	more := op == "gt" || op == "ge" || op == "ne"
+	switch {
+	case n > math.MaxInt32 && less: // every Int32 is less
+		c.or(name, "le", most32)
+	case n < math.MinInt32 && more:
+		c.or(name, "ge", least32)
+	case n == int64(int32(n)) && op != "ne":
+		c.or(name, op, digits)
+	case n == int64(int32(n)):
+		c.unequal(name, digits)
+	}
+	if op == "ne" {
+		c.unequal(name, digits+"L")
+	} else {
+		c.or(name, op, digits+"L")
+	}
+}
+
+// unequal is ne for properties of the literal's type alone: what the service makes of ne for another type is not known.
+func (c *comparison) unequal(name, literal string) {
+	c.or(name, "lt", literal)
+	c.or(name, "gt", literal)
+}
+
+// double finds Double properties, and the Int32 and Int64 ones that a floating-point field reads: other clients store whole
+// numbers so.
+func (c *comparison) double(name, op, literal string, f float64) {
+	c.or(name, op, literal)
+	whole := f == math.Trunc(f)
+	switch op {
+	case "eq":
+		if whole {
+			c.whole(name, op, f)
+		}
+	case "ne":
+		if whole {
+			c.whole(name, "lt", f)
+			c.whole(name, "gt", f)
+		} else {
+			c.whole(name, "le", math.Floor(f))
+			c.whole(name, "ge", math.Ceil(f))
+		}
+	case "lt", "le":
+		if !whole {
+			op = "le"
+		}
+		c.whole(name, op, math.Floor(f))
+	case "gt", "ge":
+		if !whole {
+			op = "ge"
+		}
+		c.whole(name, op, math.Ceil(f))
+	}
+}
+
+// whole finds Int32 and Int64 properties by a whole number f.
+func (c *comparison) whole(name, op string, f float64) {
+	less, more := op == "lt" || op == "le", op == "gt" || op == "ge"
+	if f >= math.MinInt32 && f <= math.MaxInt32 {
+		c.or(name, op, strconv.FormatInt(int64(f), 10)) // also for an Int64
+		return
+	}
+	all := false // every number is meant
+	switch {
+	case f > 0 && less:
+		c.or(name, "le", most32)
+		all = f >= math.MaxInt64
+	case f < 0 && more:
+		c.or(name, "ge", least32)
+		all = f < math.MinInt64
+	}
+	long := ""
+	switch {
+	case all && less:
+		op, long = "le", strconv.FormatInt(math.MaxInt64, 10)
+	case all:
+		op, long = "ge", strconv.FormatInt(math.MinInt64, 10)
+	case f >= math.MaxInt64 || f < math.MinInt64: // as a float64, MaxInt64 is one more
+		return
+	default:
+		long = strconv.FormatInt(int64(f), 10)
+	}
+	// Emulators fail at a literal such as 5L beside a property of another type, so it is kept from Double properties.
+	c.b.WriteString(" or (not (" + name + " le 0.0 or " + name + " gt 0.0)) and (" + name + " " + op + " " + long + "L)")
+	c.count += 3
+}

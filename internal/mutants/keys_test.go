@@ -1,0 +1,69 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestKeys: a bug in the order or the range of keys is found.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles the package anew")
+	}
+	mutants.Run(t, "./keys", []mutants.Mutant{
+		{Name: "a compound of two is inverted if one of its parts is", File: "keys/compound.go",
+			Old: "		desc:    l.a.desc && l.b.desc,\n", New: "		desc:    l.a.desc || l.b.desc,\n", Test: "TestMixedOrder"},
+		{Name: "a compound of three is inverted if one of its parts is", File: "keys/compound.go",
+			Old: "l.a.desc && l.b.desc && l.c.desc", New: "l.a.desc || l.b.desc || l.c.desc", Test: "TestMixedOrder"},
+		{Name: "the smallest number of a width has no key", File: "keys/number.go",
+			Old: "abs > nines {", New: "abs >= nines {", Test: "TestSignedExtremes"},
+		{Name: "an open range holds the library's rows", File: "keys/ranges.go",
+			Old: "	case r.raw && strings.HasPrefix(s, string(reserved)):\n		return false\n", New: "", Test: "TestRanges"},
+		{Name: "an interval may be split", File: "keys/ranges.go",
+			Old: "	case r.Split():\n		return", New: "	case r.Split() && false:\n		return", Test: "TestInclusive"},
+		{Name: "the last keys below a bound are left out", File: "keys/ranges.go",
+			Old: "	if r.raw {\n		highest = greatest\n	}\n", New: "", Test: "TestInclusive"},
+	})
+}
+
+// TestEDM: a bug in what is read and written is found.
+func TestEDM(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles the package anew")
+	}
+	mutants.Run(t, "./internal/edm", []mutants.Mutant{
+		{Name: "31 April is read as 1 May", File: "internal/edm/parse.go",
+			Old: "return t, t.Day() == day", New: "return t, true", Test: "TestDaysThatAreNone"},
+		{Name: "a merge that changes a property's type keeps the old value too", File: "internal/edm/decode.go",
+			Old: "return s.Name == c.Name })", New: "return s.Name == c.Name && s.Value.Kind == c.Value.Kind })", Test: "TestOverlayTypes"},
+		{Name: "numbers that do not fit keep their type", File: "internal/edm/value.go",
+			Old: "	if k == Int32 && n != int64(int32(n)) {\n", New: "	if k == String {\n", Test: "TestKeptNumbers"},
+		{Name: "the whole doubles of an emulator become Int64", File: "internal/edm/encode.go",
+			Old: "(x.Kind != Int64 || m.typ == nil)", New: "x.Kind != Int64", Test: "TestKeptNumbers"},
+		{Name: "what has no RowKey is an entity", File: "internal/edm/reader.go",
+			Old: "	case !rk:\n", New: "	case !rk && false:\n", Test: "TestKeysAreThere"},
+	})
+}
+
+// TestNumbers: a bug in what finds rows is found.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles the package anew")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "an int finds no Int32", File: "internal/edm/compare.go",
+			Old: "	case n == int64(int32(n)) && op != \"ne\":\n		c.or(name, op, digits)\n", New: "	case n == int64(int32(n)) && op != \"ne\":\n", Test: "TestWhereFindsWhatIsRead"},
+		{Name: "a number beyond 32 bits finds no Int32", File: "internal/edm/compare.go",
+			Old: "	case n > math.MaxInt32 && less: // every Int32 is less\n		c.or(name, \"le\", most32)\n", New: "	case n > math.MaxInt32 && less:\n", Test: "TestWhereFindsWhatIsRead"},
+		{Name: "a fraction finds its whole part by less", File: "internal/edm/compare.go",
+			Old: "		if !whole {\n			op = \"le\"\n		}\n", New: "", Test: "TestWhereFindsWhatIsRead"},
+		{Name: "lists end below the library's rows", File: "table/query.go",
+			Old: "		f.compare(name, \"ge\", edm.Quote(keys.Behind))\n", New: "		f.compare(name, \"lt\", edm.Quote(belowLibrary))\n", Test: "TestKeysAroundTheLibrary"},
+		{Name: "a row that was not asked for is taken", File: "table/entity.go",
+			Old: "	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {\n", New: "	if in.PartitionKey != \"\" {\n", Test: "TestNoEntity"},
+	})
+}

@@ -1,0 +1,260 @@
+package table_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"pgregory.net/rapid"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// leaf is an entity under keys that follow no layout.
+type leaf struct {
+	Book, Page string
+	V          int32
+}
+
+var noteSchema = table.Schema[leaf]{
+	Partition: keys.BindRaw(func(n *leaf) *string { return &n.Book }),
+	Row:       keys.BindRaw(func(n *leaf) *string { return &n.Page }),
+}
+
+// edge are characters on both sides of the library's rows, and where the orders of UTF-8 and UTF-16 differ.
+var edge = []rune{' ', '0', 'a', '}', '~', '\u00a0', 'Ö', '\ud7ff', '\ue000', '\uffff', '\U00010000', '😀', '\U0010ffff'}
+
+// byUnits is the service's order, told in another way than package keys does.
+func byUnits(a, b string) int {
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+// pair is a row's keys, as the test thinks of them.
+type pair struct{ pk, rk string }
+
+func (p pair) library() bool { return strings.HasPrefix(p.pk, "~") || strings.HasPrefix(p.rk, "~") }
+
+// TestKeysAroundTheLibrary: rows with any keys, written by others. Whatever reads, counts, deletes or grants agrees with a model
+// that knows the rows, the service's order, and that keys which begin with ~ are the library's.
+func TestKeysAroundTheLibrary(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := storagetest.New(nil)
+		acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+		check(err)
+		notes, err := table.New(acc.Tables(), "notes", noteSchema, nil)
+		check(err)
+		check(notes.Ensure(ctx))
+		text := rapid.Custom(func(rt *rapid.T) string {
+			return string(rapid.SliceOfN(rapid.SampledFrom(edge), 1, 2).Draw(rt, "runes"))
+		})
+		raw := acc.Tables().NewClient("notes")
+		var rows []pair
+		for range rapid.IntRange(0, 12).Draw(rt, "n") {
+			p := pair{text.Draw(rt, "pk"), text.Draw(rt, "rk")}
+			if slices.Contains(rows, p) {
+				continue
+			}
+			rows = append(rows, p)
+			if !p.library() && rapid.Bool().Draw(rt, "ours") {
+				_, err := notes.Insert(ctx, &leaf{p.pk, p.rk, 1})
+				check(err)
+				continue
+			}
+			_, err := raw.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":"%s","RowKey":"%s","V":1}`, p.pk, p.rk), nil)
+			check(err)
+		}
+		slices.SortFunc(rows, func(a, b pair) int {
+			if n := byUnits(a.pk, b.pk); n != 0 {
+				return n
+			}
+			return byUnits(a.rk, b.rk)
+		})
+		m := around{rt, notes, rows}
+		m.reads(ctx, table.Query[leaf]{TableScan: true}, "", "")
+		m.partitions(ctx, text.Draw(rt, "after"))
+		from, to := bound(rt, text, "from"), bound(rt, text, "to")
+		if to != "" && byUnits(from, to) > 0 {
+			from, to = to, from
+		}
+		if from == to || from == "~" && to == keys.Behind {
+			to = "" // a range without keys may be refused
+		}
+		r := keys.RawBetween(from, to)
+		check(r.Err())
+		for _, p := range rows {
+			if in := r.Contains(p.rk); in != between(p.rk, from, to) {
+				rt.Fatalf("%v holds %q: %v", r, p.rk, in)
+			}
+		}
+		m.reads(ctx, table.Query[leaf]{TableScan: true, Rows: r}, from, to)
+		for _, p := range rows {
+			if strings.HasPrefix(p.pk, "~") {
+				continue
+			}
+			m.reads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk)}, "", "")
+			m.reads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk), Rows: r}, from, to)
+			if there, err := notes.Exists(ctx, keys.Stored(p.pk, p.rk)); err != nil || !there {
+				rt.Fatalf("%q: %v, %v", p, there, err)
+			}
+			if _, err := notes.Get(ctx, keys.Stored(p.pk, p.rk)); (err == nil) == p.library() {
+				rt.Fatalf("get of %q: %v", p, err)
+			}
+		}
+		m.granted(ctx, acc, s, r, from, to)
+		m.deleted(ctx, r, from, to)
+	})
+}
+
+// bound is a text that may bound a range, or none.
+func bound(rt *rapid.T, text *rapid.Generator[string], what string) string {
+	s := text.Draw(rt, what)
+	if strings.HasPrefix(s, "~") {
+		s = rapid.SampledFrom([]string{"", "~"}).Draw(rt, what+" of ~")
+	}
+	return s
+}
+
+// between reports whether a range without a layout holds a key.
+func between(s, from, to string) bool {
+	return !strings.HasPrefix(s, "~") && byUnits(s, from) >= 0 && (to == "" || byUnits(s, to) < 0)
+}
+
+// around compares a table with what it should hold.
+type around struct {
+	*rapid.T
+	notes *table.Table[leaf]
+	rows  []pair // in order
+}
+
+// want are the rows of a query.
+func (m around) want(q table.Query[leaf], from, to string) (want []pair) {
+	for _, p := range m.rows {
+		if (!q.Partition.IsSet() || q.Partition.String() == p.pk) && !p.library() && between(p.rk, from, to) {
+			want = append(want, p)
+		}
+	}
+	return want
+}
+
+// reads asks every function that lists or counts.
+func (m around) reads(ctx context.Context, q table.Query[leaf], from, to string) {
+	want := m.want(q, from, to)
+	var listed, seen, paged, resumed []pair
+	for e, err := range m.notes.List(ctx, q) {
+		check(err)
+		listed = append(listed, pair{e.Value.Book, e.Value.Page})
+	}
+	for r, err := range m.notes.Rows(ctx, q) {
+		check(err)
+		seen = append(seen, pair{r.Key.PartitionKey(), r.Key.RowKey()})
+	}
+	some := q
+	some.Limit = 2
+	for token := ""; ; {
+		page, err := m.notes.Page(ctx, some, token)
+		check(err)
+		for _, e := range page.Entities {
+			paged = append(paged, pair{e.Value.Book, e.Value.Page})
+		}
+		if token = page.Token; token == "" {
+			break
+		}
+	}
+	q.Cursor = table.NewCursor("")
+	for !q.Cursor.Done() { // left after each row, and taken up by another process
+		q.Cursor = table.NewCursor(q.Cursor.Token())
+		for e, err := range m.notes.List(ctx, q) {
+			check(err)
+			resumed = append(resumed, pair{e.Value.Book, e.Value.Page})
+			break
+		}
+	}
+	q.Cursor = nil
+	n, err := m.notes.Count(ctx, q)
+	check(err)
+	for what, got := range map[string][]pair{"List": listed, "Rows": seen, "Page": paged, "Cursor": resumed} {
+		if !slices.Equal(got, want) {
+			m.Fatalf("%s of %v: %q, want %q", what, q.Rows, got, want)
+		}
+	}
+	if n != len(want) {
+		m.Fatalf("Count of %v: %d, want %d", q.Rows, n, len(want))
+	}
+	ex, err := m.notes.Explain(q)
+	if got := strings.Count(ex.Filter, "RowKey ") + strings.Count(ex.Filter, "PartitionKey "); err != nil || got != ex.Comparisons {
+		m.Fatalf("%+v has %d comparisons, %v", ex, got, err)
+	}
+}
+
+// partitions asks for them from the beginning and from behind a key.
+func (m around) partitions(ctx context.Context, after string) {
+	var want, behind, got, rest, each []string
+	for _, p := range m.rows {
+		if !strings.HasPrefix(p.pk, "~") && !slices.Contains(want, p.pk) {
+			want = append(want, p.pk)
+			if byUnits(p.pk, after) > 0 {
+				behind = append(behind, p.pk)
+			}
+		}
+	}
+	for pk, err := range m.notes.Partitions(ctx) {
+		check(err)
+		got = append(got, pk.String())
+	}
+	for pk, err := range m.notes.PartitionsAfter(ctx, keys.Stored(after, "").Partition()) {
+		check(err)
+		rest = append(rest, pk.String())
+	}
+	check(m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.Enc) error { each = append(each, pk.String()); return nil }))
+	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
+		m.Fatalf("%q, %q, want %q; behind %q %q, want %q", got, each, want, after, rest, behind)
+	}
+}
+
+// granted asks by a signature for a range of partitions, which is refused or is for that very range.
+func (m around) granted(ctx context.Context, acc *account.Account, s *storagetest.Service, r keys.Range, from, to string) {
+	first, last, err := r.Inclusive()
+	if err != nil {
+		if !r.Split() && slices.ContainsFunc(m.rows, func(p pair) bool { return between(p.pk, from, to) }) {
+			m.Fatalf("%v: %v", r, err)
+		}
+		return
+	}
+	for _, p := range m.rows {
+		in := byUnits(p.pk, first) >= 0 && (last == "" || byUnits(p.pk, last) <= 0 || strings.HasPrefix(p.pk, last))
+		if in != between(p.pk, from, to) {
+			m.Fatalf("%v from %q to %q holds %q: %v", r, first, last, p.pk, in)
+		}
+	}
+	cred, err := aztables.NewSharedKeyCredential(s.Account(), s.Key())
+	check(err)
+	_, err = table.Grant{Table: "notes", Read: true, Partitions: r, Expiry: s.Now().Add(1e12)}.Sign(cred)
+	check(err)
+}
+
+// deleted deletes by the query, which leaves all other rows.
+func (m around) deleted(ctx context.Context, r keys.Range, from, to string) {
+	q := table.Query[leaf]{TableScan: true, Rows: r}
+	want := m.want(q, from, to)
+	result, err := m.notes.DeleteQuery(ctx, q, nil)
+	check(err)
+	if result.Done != len(want) {
+		m.Fatalf("%d deleted, want %d", result.Done, len(want))
+	}
+	for _, p := range m.rows {
+		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))
+		if check(err); there == slices.Contains(want, p) {
+			m.Fatalf("%q is there: %v", p, there)
+		}
+	}
+}

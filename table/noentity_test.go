@@ -1,0 +1,99 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestNoEntity: a reply of status 200 that is no entity, or another one, or no page, is a *DecodeError of whatever reads: never a row
+// that is not there, and never one that is.
+func TestNoEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := &wire{}
+	staff := newStaff(t, bare(w))
+	view, err := table.As[struct {
+		Last string `table:"LastName"`
+	}](staff)
+	check(err)
+	types, err := table.NewTypes(staff)
+	check(err)
+	k := at("Sales", 223)
+	one := table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.Point(empid.Of(223))}
+	readers := map[string]func() error{
+		"Get":         func() error { _, err := staff.Get(ctx, k); return err },
+		"GetRow":      func() error { _, err := staff.GetRow(ctx, k); return err },
+		"Update":      func() error { _, err := staff.Update(ctx, k, func(*employee) error { return nil }); return err },
+		"GetOrInsert": func() error { _, _, err := staff.GetOrInsert(ctx, &employee{"Sales", 223, "x", 1}); return err },
+		"Exists":      func() error { _, err := staff.Exists(ctx, k); return err },
+		"Count":       func() error { _, err := staff.Count(ctx, one); return err },
+		"Page":        func() error { _, err := staff.Page(ctx, one, ""); return err },
+		"View.Get":    func() error { _, err := view.Get(ctx, k); return err },
+		"Types.Get":   func() error { _, err := types.Get(ctx, k); return err },
+		"DeleteQuery": func() error { _, err := staff.DeleteQuery(ctx, one, nil); return err },
+		"GetMany": func() (err error) {
+			for _, err = range staff.GetMany(ctx, k) {
+			}
+			return err
+		},
+		"List": func() (err error) {
+			for _, err = range staff.List(ctx, one) {
+			}
+			return err
+		},
+		"Rows": func() (err error) {
+			for _, err = range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+			}
+			return err
+		},
+		"Partitions": func() (err error) {
+			for _, err = range staff.Partitions(ctx) {
+			}
+			return err
+		},
+		"Intents": func() error { _, err := staff.Intents().Sweep(ctx, dept.Of("Sales")); return err },
+	}
+	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions Intents"
+	for what, body := range map[string]string{
+		"nothing":           ``,
+		"an empty object":   `{}`,
+		"an error":          `{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"x"}}}`,
+		"a proxy's":         `{"message":"ok"}`,
+		"a list":            `[]`,
+		"null":              `null`,
+		"no PartitionKey":   strings.Replace(row, `"PartitionKey"`, `"X"`, 1),
+		"no RowKey":         strings.Replace(row, `"RowKey"`, `"X"`, 1),
+		"null PartitionKey": strings.Replace(row, `"PartitionKey":"Sales"`, `"PartitionKey":null`, 1),
+		"null RowKey":       strings.Replace(row, `"RowKey":"empid_000223"`, `"RowKey":null`, 1),
+		"another row":       strings.Replace(row, "000223", "000224", 1),
+		"another partition": strings.Replace(row, "Sales", "Law", 1),
+	} {
+		for name, read := range readers {
+			bodies := []string{body}
+			if strings.Contains(pages, name) {
+				bodies = append(bodies, `{"value":[`+body+`]}`, `{"value":`+body+`}`)
+				if strings.Contains("Count Page List Rows", name) { // which read on
+					bodies = append(bodies, `{"value":[`+row+","+body+`]}`)
+				}
+			} else {
+				bodies = append(bodies, `{"value":[]}`, `{"value":[`+row+`]}`)
+			}
+			for _, body := range bodies {
+				if body == `{"value":[]}` && strings.Contains(pages, name) || strings.Contains(what, "another") && (name == "Rows" && what == "another row" || strings.Contains("Partitions Intents", name)) && strings.HasPrefix(body, `{"value":[`) {
+					continue // which these may be told
+				}
+				w.answer = func(*http.Request, string) (*http.Response, error) { return reply(200, body, "ETag", etag), nil }
+				var de *table.DecodeError
+				if err := read(); !errors.As(err, &de) || errors.Is(err, table.ErrNotFound) {
+					t.Errorf("%s of %s, %s: %v, want a *DecodeError", name, what, body, err)
+				}
+			}
+		}
+	}
+}

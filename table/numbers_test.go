@@ -1,0 +1,279 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+// counted is an entity with a number.
+type counted[N number] struct {
+	ID string
+	N  N
+}
+
+// numberColumns are columns as others write them, by row.
+func numberColumns() map[string]string {
+	all := map[string]string{}
+	for i, n := range []int64{0, 1, 2, 5, 6, 127, 128, 255, 256, 32767, 65535, 1<<31 - 2, 1<<31 - 1, 1 << 31, 5e9, 1<<53 + 1, math.MaxInt64} {
+		for _, n := range []int64{n, -n - 1} {
+			if n == int64(int32(n)) {
+				all[fmt.Sprintf("int32_%02d_%v", i, n < 0)] = fmt.Sprintf(`"N":%d`, n)
+			}
+			all[fmt.Sprintf("int64_%02d_%v", i, n < 0)] = fmt.Sprintf(`"N@odata.type":"Edm.Int64","N":"%d"`, n)
+		}
+	}
+	for i, f := range []string{"0.0", "5.0", "5.5", "-5.5", "2147483647.0", "2147483647.5", "2147483648.0", "-2147483648.5", "5000000000.0", "5000000000.5", "9223372036854775807.0", "1E+300", "-1E+300"} {
+		all[fmt.Sprintf("double_%02d", i)] = `"N@odata.type":"Edm.Double","N":` + f
+	}
+	all["double_NaN"] = `"N@odata.type":"Edm.Double","N":"NaN"`
+	all["absent"] = `"M":5`
+	return all
+}
+
+// TestWhereFindsWhatIsRead: of every numeric type of Go over every column of numbers, a condition finds the rows whose values the
+// field reads and Go's operator takes, and the number of comparisons is the one that is sent.
+func TestWhereFindsWhatIsRead(t *testing.T) {
+	t.Parallel()
+	t.Run("int", whereFinds[int])
+	t.Run("int8", whereFinds[int8])
+	t.Run("int16", whereFinds[int16])
+	t.Run("int32", whereFinds[int32])
+	t.Run("int64", whereFinds[int64])
+	t.Run("uint", whereFinds[uint])
+	t.Run("uint8", whereFinds[uint8])
+	t.Run("uint16", whereFinds[uint16])
+	t.Run("uint32", whereFinds[uint32])
+	t.Run("uint64", whereFinds[uint64])
+	t.Run("float32", whereFinds[float32])
+	t.Run("float64", whereFinds[float64])
+	t.Run("EDMInt64", whereFinds[aztables.EDMInt64])
+}
+
+func whereFinds[N number](t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	type entity = counted[N]
+	tab, err := table.New(acc.Tables(), "numbers", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
+	check(err)
+	check(tab.Ensure(ctx))
+	raw := acc.Tables().NewClient("numbers")
+	read := map[string]N{}
+	literals := map[N]bool{}
+	for id, column := range numberColumns() {
+		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`",`+column+`}`), nil)
+		check(err)
+		e, err := tab.Get(ctx, keys.Stored("p", id))
+		if err != nil { // what the field does not read ends a list
+			var de *table.DecodeError
+			if !errors.As(err, &de) {
+				t.Fatal(err)
+			}
+			_, err := raw.DeleteEntity(ctx, "p", id, nil)
+			check(err)
+			continue
+		}
+		if id == "absent" {
+			literals[0] = true
+			continue
+		}
+		read[id] = e.Value.N
+		if v := e.Value.N; v == v && !math.IsInf(float64(v), 0) {
+			literals[v], literals[v+1], literals[v-1] = true, true, true
+		}
+	}
+	n := table.FieldOf(func(e *entity) *N { return &e.N })
+	for v := range literals {
+		if float64(v) >= 1<<63 && strings.HasPrefix(fmt.Sprintf("%T", v), "uint") {
+			continue // which is an error, for it is no Int64
+		}
+		for op, c := range map[string]struct {
+			cond  table.Cond[entity]
+			takes func(N) bool
+		}{
+			"eq": {n.Eq(v), func(x N) bool { return x == v }},
+			"ne": {n.Ne(v), func(x N) bool { return x != v }},
+			"lt": {n.Lt(v), func(x N) bool { return x < v }},
+			"le": {n.Le(v), func(x N) bool { return x <= v }},
+			"gt": {n.Gt(v), func(x N) bool { return x > v }},
+			"ge": {n.Ge(v), func(x N) bool { return x >= v }},
+		} {
+			q := table.Query[entity]{Where: c.cond}
+			ex, err := tab.Explain(q)
+			if err != nil {
+				t.Fatalf("%v %s: %v", v, op, err)
+			}
+			if sent := strings.Count(ex.Filter, "N ") + strings.Count(ex.Filter, "Key "); sent != ex.Comparisons {
+				t.Errorf("%s: %d comparisons, want %d", ex.Filter, ex.Comparisons, sent)
+			}
+			var want, none []string
+			for id, x := range read {
+				if c.takes(x) {
+					want = append(want, id)
+				} else {
+					none = append(none, id)
+				}
+			}
+			slices.Sort(want)
+			if got := idsOf(t, tab, q); !slices.Equal(got, want) {
+				t.Errorf("%s finds %q, want %q", ex.Filter, got, want)
+			}
+			q.Where = table.Not(c.cond)
+			slices.Sort(none)
+			if got := slices.DeleteFunc(idsOf(t, tab, q), func(id string) bool { return id == "absent" }); !slices.Equal(got, none) {
+				t.Errorf("not %s finds %q, want %q", ex.Filter, got, none)
+			}
+		}
+	}
+}
+
+func idsOf[N number](t *testing.T, tab *table.Table[counted[N]], q table.Query[counted[N]]) (ids []string) {
+	for e, err := range tab.List(context.Background(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, e.Value.ID)
+	}
+	return ids
+}
+
+// typesOf says of which type each property of a row is stored.
+func typesOf(tab *table.Table[tally], id string) string {
+	row, err := tab.GetRow(context.Background(), keys.Stored("p", id))
+	check(err)
+	var all []string
+	for name, v := range row.All() {
+		if !strings.HasPrefix(name, "_") {
+			all = append(all, fmt.Sprintf("%s %s %v", name, strings.TrimPrefix(row.Type(name), "Edm."), v))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// tally has numbers in every form that a field has.
+type tally struct {
+	ID     string
+	A      int
+	B      *int64
+	C      int32
+	D      float64
+	E      []int `table:",each=2"`
+	Both   span
+	Narrow int64 `table:",int32"`
+}
+
+// span is a Composite of two numbers.
+type span struct{ From, To int64 }
+
+func (*span) PropertySuffixes() []string { return []string{"From", "To"} }
+func (s *span) PropertyValues() ([]any, error) {
+	return []any{s.From, s.To}, nil
+}
+func (s *span) SetPropertyValues(values []any) error {
+	for i, to := range []*int64{&s.From, &s.To} {
+		switch v := values[i].(type) {
+		case int32:
+			*to = int64(v)
+		case int64:
+			*to = v
+		}
+	}
+	return nil
+}
+
+// TestStoredTypesStay: numbers of an entity that was read keep the types of their columns as long as they fit; new entities have
+// those of their fields.
+func TestStoredTypesStay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	tab, err := table.New(acc.Tables(), "tallies", table.Schema[tally]{Partition: keys.Const[tally]("p"), Row: keys.BindRaw(func(e *tally) *string { return &e.ID })}, nil)
+	check(err)
+	check(tab.Ensure(ctx))
+	raw := acc.Tables().NewClient("tallies")
+	const theirs = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
+	for _, id := range []string{"replaced", "merged", "updated", "grown", "any"} {
+		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`","A":5,"B":5,"C@odata.type":"Edm.Int64","C":"5","D":5,"E0":5,"E1@odata.type":"Edm.Int64","E1":"5","BothFrom":5,"BothTo@odata.type":"Edm.Int64","BothTo":"5","Narrow@odata.type":"Edm.Int64","Narrow":"5"}`), nil)
+		check(err)
+	}
+	get := func(id string) *table.Entity[tally] {
+		e, err := tab.Get(ctx, keys.Stored("p", id))
+		check(err)
+		return e
+	}
+	is := func(id, want string) {
+		t.Helper()
+		if got := typesOf(tab, id); got != want {
+			t.Errorf("%s: %s, want %s", id, got, want)
+		}
+	}
+	check(tab.Replace(ctx, get("replaced")))
+	is("replaced", theirs)
+	_, err = tab.Update(ctx, keys.Stored("p", "updated"), func(v *tally) error { v.A, v.D = 6, 6; return nil })
+	check(err)
+	is("updated", strings.Replace(strings.Replace(theirs, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
+	a, d := table.FieldOf(func(v *tally) *int { return &v.A }), table.FieldOf(func(v *tally) *float64 { return &v.D })
+	both := table.FieldOf(func(v *tally) *span { return &v.Both })
+	check(tab.Merge(ctx, get("merged"), a.Set(7), d.Set(7.5), both.Set(span{7, 7})))
+	is("merged", "A Int32 7, B Int32 5, BothFrom Int32 7, BothTo Int64 7, C Int64 5, D Double 7.5, E0 Int32 5, E1 Int64 5, Narrow Int64 5")
+	e := get("grown")
+	big := int64(1 << 40)
+	e.Value.A, e.Value.B, e.Value.D, e.Value.Both.From = math.MaxInt32+1, &big, math.NaN(), math.MinInt32-1
+	check(tab.Replace(ctx, e))
+	is("grown", "A Int64 2147483648, B Int64 1099511627776, BothFrom Int64 -2147483649, BothTo Int64 5, C Int64 5, D Double NaN, E0 Int32 5, E1 Int64 5, Narrow Int64 5")
+	check(tab.MergeAny(ctx, keys.Stored("p", "any"), a.Set(8))) // which does not see the row
+	is("any", strings.Replace(theirs, "A Int32 5", "A Int64 8", 1))
+	five := int64(5)
+	_, err = tab.Insert(ctx, &tally{"new", 5, &five, 5, 5, []int{5, 5}, span{5, 5}, 5})
+	check(err)
+	is("new", "A Int64 5, B Int64 5, BothFrom Int64 5, BothTo Int64 5, C Int32 5, D Double 5, E0 Int64 5, E1 Int64 5, Narrow Int32 5")
+
+	// What is found is what is deleted.
+	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
+	result, err := tab.DeleteQuery(ctx, table.Query[tally]{Where: where}, nil)
+	if check(err); result.Done != 5 {
+		t.Errorf("%d deleted, want 5", result.Done)
+	}
+}
+
+// TestNarrowOption: a tag stores an integer of 64 bits as an Int32, and a value that does not fit is an error.
+func TestNarrowOption(t *testing.T) {
+	t.Parallel()
+	w := paged(nil)
+	tab, err := table.New(bare(w), "ttt", table.Schema[tally]{}, once())
+	check(err)
+	_, err = tab.InsertAt(context.Background(), keys.Stored("p", "r"), &tally{Narrow: 1 << 31})
+	var ve *table.ValueError
+	if !errors.As(err, &ve) || ve.Field != "Narrow" || w.requests() != "" {
+		t.Errorf("%v after %q", err, w.requests())
+	}
+	type text struct {
+		N string `table:",int32"`
+	}
+	var te *table.TypeError
+	if _, err := table.New(bare(w), "ttt", table.Schema[text]{}, once()); !errors.As(err, &te) {
+		t.Error(err)
+	}
+}
