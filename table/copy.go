@@ -193,7 +193,7 @@ func (t *Table[T]) partial(r *edm.Reader, in edm.Entity) (*Entity[T], error) {
 	if _, err := t.current(r); err != nil {
 		return nil, err
 	}
-	e := &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp}
+	e := &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, part: true}
 	if err := errors.Join(t.schema.Row.Decode(&e.Value, in.RowKey), t.schema.Partition.Decode(&e.Value, in.PartitionKey)); err != nil {
 		return nil, err
 	}

@@ -175,6 +175,8 @@ func keysAlone(k keys.Key) []byte {
 	return body
 }
 
+var errPart = errors.New("it was read from a copy that holds some of its properties, and the others are zero: Get it by its Key")
+
 var errDoubt = &condition{ErrUnknownOutcome, errors.New("of an earlier write to this entity; Get it again")}
 
 // usable tells whether an entity may be written by its ETag; entire asks that the whole row is known.
@@ -186,6 +188,8 @@ func (e *Entity[T]) usable(entire bool) error {
 		return e.Key.Err()
 	case e.doubtful:
 		return errDoubt
+	case !versioned(e.ETag) && e.part:
+		return &condition{ErrNoETag, errPart}
 	case !versioned(e.ETag) && e.copied == nil:
 		return ErrNoETag
 	case entire && e.raw == nil:

@@ -37,6 +37,7 @@ type Entity[T any] struct {
 	doubtful bool // the outcome of a write is unknown
 	upgraded bool // the stored row is of an older version than raw and Value
 	copied   *Row // the copy that it was read from
+	part     bool // it was read from a copy of some of its properties
 	edited   bool // it was made of a row that was changed since it was read, so raw is not what is stored
 }
 

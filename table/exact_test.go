@@ -97,7 +97,7 @@ func TestExactLate(t *testing.T) {
 				first = false
 				return storagetest.Late(1000)
 			}
-			return storagetest.Refuse(503, "ServerBusy")
+			return storagetest.LostRequest()
 		})
 		err := staff.Merge(context.Background(), e, age.Set(50))
 		s.Deliver()

@@ -49,7 +49,13 @@ func list[T, E any](t *Table[T], ctx context.Context, op string, q Query[T], cho
 					return true
 				}
 				if rerr != nil {
-					bad = t.opError(op, keys.Stored(in.PartitionKey, in.RowKey), rerr)
+					k := keys.Stored(in.PartitionKey, in.RowKey)
+					if bad = t.opError(op, k, rerr); q.Skip != nil && q.Skip(k, bad) {
+						bad = nil
+						p.stats.Skipped++
+						p.at.deliver(in)
+						return true
+					}
 					return false
 				}
 				left--

@@ -47,6 +47,11 @@ type Query[T any] struct {
 	// Budget ends the list with ErrBudget when it costs too much. With a Cursor it can be taken up again.
 	Budget Budget
 
+	// Skip, if set, is asked about each row that is T's and cannot be read as T, such as one of another shape that another program has
+	// written, with its key and the *OpError that would end the list: true leaves the row out and counts it in Stats.Skipped, false ends
+	// the list. By default such a row ends the list.
+	Skip func(k keys.Key, err error) bool
+
 	onePage bool // without a limit, one request
 }
 
@@ -62,6 +67,7 @@ type Stats struct {
 	Requests int // pages, and of a query by an index entities, each of which is a request, not counting repeated tries
 	Rows     int // rows that came with them
 	Foreign  int // rows of other types among them, which were skipped
+	Skipped  int // rows that could not be read, and that Query.Skip left out
 }
 
 // Class is how the service finds the rows of a query: what decides its cost.
