@@ -44,7 +44,7 @@ func TestBulkMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes half a minute of all processors")
 	}
-	staff, err := table.New(bare(discarding{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, nil)
+	staff, err := table.New(bare(discarding{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blind())
 	check(err)
 	const early, late = 100_000, 999_999               // employees have six digits
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // so little in use would be collected all the time
