@@ -116,7 +116,7 @@ func ExampleStats() {
 		check(err)
 	}
 	fmt.Printf("%+v\n", *stats)
-	// Output: {Requests:2 Rows:4 Foreign:0}
+	// Output: {Requests:2 Rows:4 Foreign:0 Skipped:0}
 }
 
 // The error says what was to be done, on which row, and why it was not; errors.Is and errors.As find the rest.
