@@ -77,7 +77,7 @@ func strike(t *testing.T, x hostile) (s *storagetest.Service, was map[string]str
 	check(err)
 	check(h.mover.Archive(ctx, e))
 	if op := newestIntent(s); !put("current", op, map[string]any{"_v": 1, "State": "live", "Effects": string(effects)}) {
-		t.Skip("the service does not store it")
+		return s, snapshot(s), 0 // the service refuses to store it, so nothing is to be done
 	}
 	was = snapshot(s)
 	opt := h.options()
