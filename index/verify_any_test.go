@@ -76,7 +76,7 @@ func (d *damaged) harm() {
 		}
 		switch {
 		case m["_ix"] != nil && d.rnd.Intn(3) == 0:
-			set("_ix", d.one("garbage", "", "{}", memory(r.RowKey, `{"last":["w_000001"],"ages":["w_000002"]}`)))
+			set("_ix", memory(r.RowKey, d.one("garbage", "", "{}", `{"last":["w_000001"],"ages":["w_000002"]}`)))
 		case r.RowKey == "department":
 			set("HeadRowKey", d.one("", "w_000001", "w_000009"))
 		case strings.HasPrefix(r.RowKey, "team_"):

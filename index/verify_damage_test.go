@@ -41,6 +41,11 @@ func tamperRow(s *storagetest.Service, row storagetest.Row, f func(columns map[s
 		}
 	}
 	f(columns)
+	for name, v := range columns {
+		if _, is := v.([]byte); is {
+			columns[name+"@odata.type"] = "Edm.Binary"
+		}
+	}
 	body, err := json.Marshal(columns)
 	check(err)
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -184,7 +185,11 @@ func (r *Run) properties(row *table.Row) []string {
 			continue // see the catalogue's first line
 		}
 		s := r.plain(fmt.Sprint(value))
-		if n := len(s); n > most {
+		n := len(s)
+		if b, is := value.([]byte); is {
+			s, n = r.plain(strconv.Quote(string(b))), len(b)
+		}
+		if len(s) > most {
 			s = fmt.Sprintf("%s… (%d bytes)", s[:most], n)
 		}
 		out = append(out, name+"="+s)

@@ -101,7 +101,7 @@ func (r *Row) Keep(properties ...string) *Row {
 // Bare is the row without what the library keeps with an entity (_life, _ix, marks): what a full copy of it holds.
 func (r *Row) Bare() *Row {
 	c := *r
-	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, ixMoreProperty, sysProperty)
+	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, sysProperty)
 	return &c
 }
 

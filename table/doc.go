@@ -117,7 +117,7 @@
 //
 // # The row space
 //
-// RowKeys and PartitionKeys that begin with ~ belong to the library, as do the properties _op, _life, _ix, _ix2, _type,
+// RowKeys and PartitionKeys that begin with ~ belong to the library, as do the properties _op, _life, _ix, _type,
 // _v and _sys. Rows below ~i| are intents. Lists never show those rows. A program that reads the table
 // without this library finds rows as shown above.
 //

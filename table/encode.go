@@ -37,7 +37,7 @@ func (t *Table[T]) create(k keys.Key, v *T, stored []byte) ([]byte, error) {
 
 // keptProperties belong to one existence of a row: its incarnation and its maintainer state. Only a write that knows the stored row
 // writes them, by its ETag.
-var keptProperties = []string{lifeProperty, ixProperty, ixMoreProperty}
+var keptProperties = []string{lifeProperty, ixProperty}
 
 // encode writes the whole of a value under a key, and what the stored row holds besides, except for some properties.
 func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]byte, error) {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -20,16 +19,9 @@ import (
 
 // The properties that a primary row has besides its type's.
 const (
-	lifeProperty   = "_life"
-	sysProperty    = "_sys" // of a copy: the RowKey of what was copied
-	ixProperty     = "_ix"  // what maintainers remember; see rememberedText
-	ixMoreProperty = "_ix2" // and the rest of it
-)
-
-// maxRemembered is the most that maintainers remember of an entity, in bytes: two properties.
-const (
-	maxRemembered     = 60 << 10
-	maxRememberedPart = maxRemembered/2 + utf8.UTFMax // for it is cut between characters
+	lifeProperty = "_life"
+	sysProperty  = "_sys" // of a copy: the RowKey of what was copied
+	ixProperty   = "_ix"  // what maintainers remember; see encodeRemembered
 )
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
@@ -195,10 +187,10 @@ func (t *Table[T]) valueOf(raw []byte) (*T, error) {
 // kept is what a primary row keeps for its maintainers.
 type kept struct {
 	life    string
-	mark    string  // what others keep in it; see Row.Mark
-	changed bool    // the life is new
-	damaged bool    // what was remembered cannot be read
-	stored  [2]bool // whether the row has each of the properties for what maintainers remember
+	mark    string // what others keep in it; see Row.Mark
+	changed bool   // the life is new
+	damaged bool   // what was remembered cannot be read
+	stored  bool   // the row has a property for it
 	was, is map[string][]string
 	newID   func() string
 }
@@ -215,23 +207,22 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 		return nil, err
 	}
 	life, err1 := r.Find(lifeProperty)
-	one, err2 := r.Find(ixProperty)
-	two, err3 := r.Find(ixMoreProperty)
-	if err := either(err1, either(err2, err3)); err != nil {
+	ix, err2 := r.Find(ixProperty)
+	if err := either(err1, err2); err != nil {
 		return nil, err
 	}
 	mark, err := r.Find(sysProperty)
 	if err != nil {
 		return nil, err
 	}
-	k.stored = [2]bool{one.Kind != edm.Absent, two.Kind != edm.Absent}
+	k.stored = ix.Kind != edm.Absent
 	if isID(life.S) {
 		k.life = life.S
 	}
 	if strings.HasPrefix(mark.S, "/") {
 		k.mark = mark.S
 	}
-	was, err := parseRemembered(one.S+two.S, in.RowKey)
+	was, err := rememberedIn(ix, in.RowKey)
 	if err != nil {
 		k.damaged = true
 		return k, err
@@ -261,7 +252,7 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 		return nil, err
 	}
 	w := edm.NewWriter(nil, key.PartitionKey(), key.RowKey())
-	(&Row{columns: columns}).write(w, opProperty, lifeProperty, ixProperty, ixMoreProperty, sysProperty)
+	(&Row{columns: columns}).write(w, opProperty, lifeProperty, ixProperty, sysProperty)
 	if k.mark != "" {
 		w.Put(sysProperty, edm.Value{Kind: edm.String, S: k.mark})
 	}
@@ -281,14 +272,12 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 
 // remember writes what maintainers remember. A merge cannot delete a property, so it empties one that is there.
 func (k *kept) remember(w *edm.Writer, rowKey string, merge bool) error {
-	text := rememberedText(k.is, rowKey)
-	if len(text) > maxRemembered {
-		return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(text), Max: maxRemembered}
+	b := encodeRemembered(k.is, rowKey)
+	if len(b) > maxRemembered {
+		return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(b), Max: maxRemembered}
 	}
-	for i, part := range append(parts(text, maxRememberedPart), "")[:2] {
-		if part != "" || merge && k.stored[i] {
-			w.Put([...]string{ixProperty, ixMoreProperty}[i], edm.Value{Kind: edm.String, S: part})
-		}
+	if len(k.is) > 0 || merge && k.stored {
+		w.Put(ixProperty, edm.Value{Kind: edm.Binary, B: b})
 	}
 	return nil
 }

@@ -1,120 +1,143 @@
 package table
 
 import (
-	"encoding/base64"
 	"hash/crc32"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
-// What maintainers remember of an entity is stored with it in _ix, and behind 30 KiB in _ix2, as one text:
+// What maintainers remember of an entity is stored with it in the property _ix, an Edm.Binary, in which a character takes one byte
+// instead of the two of an Edm.String. It is a header and a text:
 //
-//	13N1Q email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones      (without the space)
+//	1\xdc\xdd\x50 email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones      (without the space)
 //
-//	1       the version of the form
-//	3N1Q    a checksum: the lowest 24 bits of the CRC-32 (IEEE) of the RowKey, a line feed and all that follows, big-endian, in base64url
-//	#       between maintainers, which stand in the order of their names
-//	email   the name of a maintainer
-//	/       begins a text that it remembers
-//	?       begins a text that begins with /, which is left out
-//	^       in a text: the maintainer's name and _
-//	*       in a text: _ and the entity's RowKey
-//	\       before one of \ / ? # ^ * that stands for itself
+//	1             the version of the form
+//	\xdc\xdd\x50  a checksum: the lowest 24 bits of the CRC-32 (IEEE) of the RowKey, a line feed and the text, big-endian
+//	#             between maintainers, which stand in the order of their names
+//	email         the name of a maintainer
+//	/             begins an item that it remembers
+//	?             begins an item that begins with /, which is left out
+//	^             in an item: the maintainer's name and _
+//	*             in an item: _ and the entity's RowKey
+//	\             before one of \ / ? # ^ * that stands for itself
 //
 // Here empid_000223 remembers email_jonesj@contoso.com of email, last_Jones!_empid_000223 and / of last, and team_Jones of team. What is
 // left out is rebuilt from the row itself, whatever the maintainer's functions are by now. Values are not left out, although the row
 // may hold them in a property: another program may change that. The RowKey is part of the checksum, so that a row which somebody has
-// copied under another key remembers nothing of the first one's rows.
+// copied under another key remembers nothing of the first one's rows. A row of which nothing is remembered has no _ix, or an empty one,
+// or a header alone.
 const (
-	rememberedForm = "1"
-	rememberedSum  = 4 // characters of the checksum
-	rememberedSign = `\/?#^*`
+	rememberedForm   = '1'
+	rememberedHeader = 4 // bytes: the version and the checksum
+	rememberedSign   = `\/?#^*`
 )
+
+// maxRemembered is the most that maintainers remember of an entity, in bytes.
+const maxRemembered = 60 << 10
 
 var errRemembered = &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
 
-// rememberedText is the text of what maintainers remember of an entity, by their names; "" for nothing.
-func rememberedText(all map[string][]string, rowKey string) string {
-	var b strings.Builder
+// encodeRemembered is the value of _ix for what maintainers remember of an entity, by their names.
+func encodeRemembered(all map[string][]string, rowKey string) []byte {
+	b := make([]byte, rememberedHeader)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if len(all[name]) == 0 {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteByte('#')
+		if len(b) > rememberedHeader {
+			b = append(b, '#')
 		}
-		escapeRemembered(&b, name)
-		for _, text := range all[name] {
-			if rest, is := strings.CutPrefix(text, "/"); is {
-				b.WriteByte('?')
-				escapeRemembered(&b, rest)
+		b = escapeRemembered(b, name)
+		for _, item := range all[name] {
+			if rest, is := strings.CutPrefix(item, "/"); is {
+				b = escapeRemembered(append(b, '?'), rest)
 				continue
 			}
-			b.WriteByte('/')
-			text, suffixed := strings.CutSuffix(text, "_"+rowKey)
+			b = append(b, '/')
+			item, suffixed := strings.CutSuffix(item, "_"+rowKey)
 			for _, place := range []string{"", "~x|"} { // where derived rows are
-				if rest, is := strings.CutPrefix(text, place+name+"_"); is {
-					b.WriteString(place + "^")
-					text = rest
+				if rest, is := strings.CutPrefix(item, place+name+"_"); is {
+					b = append(append(b, place...), '^')
+					item = rest
 					break
 				}
 			}
-			if escapeRemembered(&b, text); suffixed {
-				b.WriteByte('*')
+			if b = escapeRemembered(b, item); suffixed {
+				b = append(b, '*')
 			}
 		}
 	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return rememberedForm + sumRemembered(b.String(), rowKey) + b.String()
+	h := headRemembered(b[rememberedHeader:], rowKey)
+	copy(b, h[:])
+	return b
 }
 
-func escapeRemembered(b *strings.Builder, s string) {
+func escapeRemembered(b []byte, s string) []byte {
 	for i := range len(s) {
 		if strings.IndexByte(rememberedSign, s[i]) >= 0 {
-			b.WriteByte('\\')
+			b = append(b, '\\')
 		}
-		b.WriteByte(s[i])
+		b = append(b, s[i])
 	}
+	return b
 }
 
-func sumRemembered(text, rowKey string) string {
-	sum := crc32.ChecksumIEEE([]byte(rowKey + "\n" + text))
-	return base64.RawURLEncoding.EncodeToString([]byte{byte(sum >> 16), byte(sum >> 8), byte(sum)})
+// headRemembered is the header of a text.
+func headRemembered(text []byte, rowKey string) [rememberedHeader]byte {
+	sum := crc32.ChecksumIEEE(append([]byte(rowKey+"\n"), text...))
+	return [...]byte{rememberedForm, byte(sum >> 16), byte(sum >> 8), byte(sum)}
 }
 
-// parseRemembered reads what rememberedText has written.
-func parseRemembered(text, rowKey string) (map[string][]string, error) {
+// rememberedIn reads what maintainers remember from the value of _ix in a row with this RowKey.
+func rememberedIn(v edm.Value, rowKey string) (map[string][]string, error) {
+	switch v.Kind {
+	case edm.Binary:
+		return parseRemembered(v.B, rowKey)
+	case edm.Absent:
+		return parseRemembered(nil, rowKey)
+	case edm.String: // as a program stores it that knows no types
+		if v.S == "" {
+			return parseRemembered(nil, rowKey)
+		}
+	}
+	return nil, errRemembered
+}
+
+// parseRemembered reads what encodeRemembered has written.
+func parseRemembered(b []byte, rowKey string) (map[string][]string, error) {
 	all := map[string][]string{}
-	if text == "" {
+	if len(b) == 0 {
 		return all, nil
 	}
-	text, is := strings.CutPrefix(text, rememberedForm)
-	if !is || len(text) <= rememberedSum || text[:rememberedSum] != sumRemembered(text[rememberedSum:], rowKey) {
+	if len(b) < rememberedHeader || [rememberedHeader]byte(b) != headRemembered(b[rememberedHeader:], rowKey) {
 		return nil, errRemembered
 	}
+	text := b[rememberedHeader:]
+	if len(text) == 0 {
+		return all, nil
+	}
 	var name, item strings.Builder
-	now := &name // or a text
-	var texts []string
-	end := func() bool { // of a name or a text
+	now := &name // or an item
+	var items []string
+	end := func() bool { // of a name or an item
 		if now == &item {
-			texts = append(texts, item.String())
+			items = append(items, item.String())
 			item.Reset()
 		}
 		return name.Len() > 0
 	}
 	group := func() bool {
 		_, twice := all[name.String()]
-		if !end() || len(texts) == 0 || twice {
+		if !end() || len(items) == 0 || twice {
 			return false
 		}
-		all[name.String()], texts, now = texts, nil, &name
+		all[name.String()], items, now = items, nil, &name
 		name.Reset()
 		return true
 	}
-	text = text[rememberedSum:]
 	for i := 0; i < len(text); i++ {
 		sound := true
 		switch c := text[i]; c {

@@ -3,11 +3,12 @@ package table
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
 // TestRememberedText: the example of the documentation is what is stored, and nothing else is taken for it.
@@ -16,30 +17,42 @@ func TestRememberedText(t *testing.T) {
 	all := map[string][]string{
 		"email": {"email_jonesj@contoso.com"}, "last": {"last_Jones!_empid_000223", "/"}, "team": {"team_Jones"},
 	}
-	text := rememberedText(all, "empid_000223")
-	if want := "13N1Qemail/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
-		t.Fatalf("%s, not %s", text, want)
+	text := string(encodeRemembered(all, "empid_000223"))
+	if want := "1\xdc\xdd\x50email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
+		t.Fatalf("%q, not %q", text, want)
 	}
-	if is, err := parseRemembered(text, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
+	if is, err := parseRemembered([]byte(text), "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 		t.Errorf("%q %v", is, err)
 	}
-	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", "13N1Q", text + "x", "2" + text[1:], strings.ToUpper(text)}
+	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", text[:4], text + "x", "2" + text[1:], strings.ToUpper(text)}
 	for i := 1; i < len(text); i++ {
 		damaged = append(damaged, text[:i], text[i:], text[:i]+"#"+text[i+1:], text[:i]+text[i+1:])
 	}
 	for _, s := range damaged {
 		var de *DecodeError
-		if is, err := parseRemembered(s, "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
+		if is, err := parseRemembered([]byte(s), "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
 			t.Errorf("%q was taken: %q %v", s, is, err)
 		}
 	}
-	if _, err := parseRemembered(text, "empid_000224"); err == nil {
+	if _, err := parseRemembered([]byte(text), "empid_000224"); err == nil {
 		t.Error("another row's was taken")
 	}
 	// What has the right checksum and makes no sense.
 	for _, s := range []string{"a", "a/b#", "/b", "a/b#a/c", "a/b\\", "^/b", "#a/b", "a#b/c"} {
-		if is, err := parseRemembered("1"+sumRemembered(s, "r")+s, "r"); err == nil {
+		h := headRemembered([]byte(s), "r")
+		if is, err := parseRemembered(append(h[:], s...), "r"); err == nil {
 			t.Errorf("%q was taken: %q", s, is)
+		}
+	}
+	nothing := encodeRemembered(map[string][]string{"a": nil}, "r")
+	for _, v := range []edm.Value{{}, {Kind: edm.String}, {Kind: edm.Binary}, {Kind: edm.Binary, B: nothing}} {
+		if is, err := rememberedIn(v, "r"); err != nil || len(is) > 0 {
+			t.Errorf("%v: %q %v, not nothing", v, is, err)
+		}
+	}
+	for _, v := range []edm.Value{{Kind: edm.String, S: text}, {Kind: edm.Int32}, {Kind: edm.Binary, B: nothing}} {
+		if is, err := rememberedIn(v, "empid_000223"); err == nil {
+			t.Errorf("%v was taken: %q", v, is)
 		}
 	}
 }
@@ -55,7 +68,7 @@ func FuzzRemembered(f *testing.F) {
 			t.Skip()
 		}
 		all := map[string][]string{name: {a, b}, other: {c}}
-		text := rememberedText(all, rowKey)
+		text := encodeRemembered(all, rowKey)
 		is, err := parseRemembered(text, rowKey)
 		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 			t.Errorf("%q is read as %q: %v", all, is, err)
@@ -63,7 +76,7 @@ func FuzzRemembered(f *testing.F) {
 		if n := 2*len(name+a+b+other+c) + 10; len(text) > n {
 			t.Errorf("%d bytes, more than %d: %q", len(text), n, text)
 		}
-		_, _ = parseRemembered(a, rowKey)
+		_, _ = parseRemembered([]byte(a), rowKey)
 	})
 }
 
@@ -86,9 +99,12 @@ func TestRememberedRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := rememberedText(all, city)
-	t.Logf("%d bytes as JSON, %d now: %s", len(b), len(text), text)
-	if len(text) > 110 || len(text) > len(b)/2 {
-		t.Error(fmt.Sprint("too much: ", len(text), " of ", len(b)))
+	// By the service's formula a property takes 8 bytes, 2 for each character of its name, and its value: 4 and 2 for each character of
+	// a String, or 4 and the bytes of a Binary.
+	now := encodeRemembered(all, city)
+	before, after := 8+2*len("_ix")+4+2*len(b), 8+2*len("_ix")+4+len(now)
+	t.Logf("%d bytes as JSON, %d now: %q", before, after, now)
+	if after > 120 {
+		t.Errorf("%d bytes, more than 120, beside %d as JSON", after, before)
 	}
 }

@@ -137,13 +137,13 @@ func (r *Row) Damaged() bool {
 
 // remembered is what maintainers remember, by their names.
 func (r *Row) remembered() (was map[string][]string, err error) {
-	var text string
-	for _, name := range []string{ixProperty, ixMoreProperty} {
-		s, _ := r.Get(name)
-		part, _ := s.(string)
-		text += part
+	var ix edm.Value
+	for _, c := range r.columns {
+		if c.Name == ixProperty {
+			ix = c.Value
+		}
 	}
-	return parseRemembered(text, r.Key.RowKey())
+	return rememberedIn(ix, r.Key.RowKey())
 }
 
 // Life is the incarnation of the row's entity, "" for none; see [Change.Life]. A text of another form than 16 of the characters 0-9
@@ -185,9 +185,9 @@ func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 // named and lives tell that it keeps a name and a life of its own.
 func (r *Row) encode(k keys.Key, named, lives bool) (body []byte, room bool, err error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	theirs := []string{opProperty, ixProperty, ixMoreProperty, lifeProperty} // which are the primary's
+	theirs := []string{opProperty, ixProperty, lifeProperty} // which are the primary's
 	if lives {
-		theirs = theirs[:3]
+		theirs = theirs[:2]
 	}
 	r.write(w, theirs...)
 	if name, ok := r.Get(opProperty); ok && name == unnamed || named {

@@ -17,7 +17,7 @@ const (
 const (
 	annotation  = "@odata.type"
 	maxName     = 255
-	underscores = "_op _life _ix _ix2 _type _v _sys"
+	underscores = "_op _life _ix _type _v _sys"
 )
 
 // System tells whether a property belongs to the library: it travels with an entity, hidden from its Go type.
