@@ -206,6 +206,8 @@ func TestHelpfulRefusals(t *testing.T) {
 		"":    "is empty",
 		" \n": "is empty",
 		`"DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0"`: "quotation mark",
+		`DefaultEndpointsProtocol=https;AccountName="a";AccountKey=c2VjcmV0`: "quotation mark",
+		`“AccountName=a;AccountKey=c2VjcmV0”`:                                "quotation mark",
 		`'UseDevelopmentStorage=true'`:                                       "quotation mark",
 	} {
 		if _, err := account.FromConnectionString(cs, nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -29,7 +29,7 @@ func parse(cs string) (connection, error) {
 	switch {
 	case cs == "":
 		return connection{}, errors.New("account: the connection string is empty; is the environment variable set that it comes from?")
-	case strings.Trim(cs, "\"'`") != cs:
+	case strings.Trim(cs, "\"'`“”‘’") != cs:
 		return connection{}, errors.New("account: the connection string begins or ends with a quotation mark; remove it")
 	}
 	settings := map[string]string{}
@@ -44,6 +44,9 @@ func parse(cs string) (connection, error) {
 		name = strings.ToLower(name)
 		if _, twice := settings[name]; twice {
 			return connection{}, errors.New("account: the connection string has a setting twice") // a misplaced ; makes names of secrets
+		}
+		if strings.Trim(value, "\"'`") != value {
+			return connection{}, errors.New("account: a setting of the connection string begins or ends with a quotation mark; remove it")
 		}
 		settings[name] = value
 	}

@@ -35,6 +35,12 @@ func (a *attempts) again(ctx context.Context, err error) bool {
 	return sleep(ctx, max(wait, backOff(a.busy, least, most))) == nil
 }
 
+// busyAgain is again for a failure that was a throttled request; after another one, or none, there is no next attempt.
+func (a *attempts) busyAgain(ctx context.Context, err error) bool {
+	_, busy := throttled(err)
+	return busy && a.again(ctx, err)
+}
+
 // throttled reports whether the service refused a request because it is busy, and for how long it asks not to be called.
 func throttled(err error) (wait time.Duration, busy bool) {
 	var re *azcore.ResponseError

@@ -147,7 +147,12 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 	var lost outcome // the last that a concurrent writer was to blame for
 	for {
 		sent := w.planned
-		if failed, err := w.plan(ctx); err != nil || w.intent && w.sentPlain {
+		failed, err := w.plan(ctx)
+		for tries := (attempts{retry: w.core.opt.Retry}); tries.busyAgain(ctx, err); {
+			w.planned = sent
+			failed, err = w.plan(ctx) // what it reads may be throttled as the write itself may be
+		}
+		if err != nil || w.intent && w.sentPlain {
 			// What is known of it rests on what was sent.
 			w.planned = sent
 			switch {
@@ -343,7 +348,7 @@ func (w *write) again(ctx context.Context, out outcome) (mended, again bool) {
 	case d.shared:
 		return false, true
 	}
-	f, err := w.core.find(ctx, d.key)
+	f, err := w.find(ctx, d.key)
 	if err != nil {
 		return false, false
 	}
@@ -363,7 +368,7 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 	if _, is := d.after.Primary(); !is {
 		return false, false
 	}
-	f, err := w.core.find(ctx, d.key)
+	f, err := w.find(ctx, d.key)
 	switch {
 	case err != nil:
 		return false, false

@@ -26,13 +26,13 @@ func (t *Table[T]) keyOf(v *T) keys.Key {
 
 // create is encode for a row that may not exist yet: its key must be one that lists show, which that of a row that was
 // read ([keys.Stored]) need not be.
-func (t *Table[T]) create(k keys.Key, v *T, stored []byte) ([]byte, error) {
+func (t *Table[T]) create(k keys.Key, v *T, stored []byte, except ...string) ([]byte, error) {
 	if k.Err() == nil && !t.derivedRows {
 		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
 			return nil, err
 		}
 	}
-	return t.encode(k, v, stored)
+	return t.encode(k, v, stored, except...)
 }
 
 // keptProperties belong to one existence of a row: its incarnation and its maintainer state. Only a write that knows the stored row

@@ -270,9 +270,13 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 	return w.Finish()
 }
 
-// remember writes what maintainers remember. A merge cannot delete a property, so it empties one that is there.
+// remember writes what maintainers remember. A merge cannot delete a property, so it empties one that is there: of no bytes, since a
+// header is of one RowKey alone, and other programs may copy the row under another key.
 func (k *kept) remember(w *edm.Writer, rowKey string, merge bool) error {
-	b := encodeRemembered(k.is, rowKey)
+	b := []byte{}
+	if len(k.is) > 0 {
+		b = encodeRemembered(k.is, rowKey)
+	}
 	if len(b) > maxRemembered {
 		return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(b), Max: maxRemembered}
 	}

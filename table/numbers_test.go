@@ -277,3 +277,45 @@ func TestNarrowOption(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// anything is stored as it is: its type is part of it.
+type anything struct{ v any }
+
+func (anything) PropertySuffixes() []string               { return []string{"Value"} }
+func (a anything) PropertyValues() ([]any, error)         { return []any{a.v}, nil }
+func (a *anything) SetPropertyValues(v []any) (err error) { a.v = v[0]; return nil }
+
+// TestCompositesChooseTypes: a composite field whose values have types of their own keeps them, whatever is stored.
+func TestCompositesChooseTypes(t *testing.T) {
+	t.Parallel()
+	type entity struct {
+		ID string `table:"-"`
+		A  anything
+	}
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	tab, err := table.New(acc.Tables(), "anything", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
+	check(err)
+	check(tab.Ensure(ctx))
+	values := []any{int32(5), int64(6), float64(7), "8"}
+	field := table.FieldOf(func(e *entity) *anything { return &e.A })
+	for _, was := range values {
+		for _, is := range values {
+			for verb, write := range map[string]func(*table.Entity[entity]) error{
+				"Replace": func(e *table.Entity[entity]) error { e.Value.A.v = is; return tab.Replace(ctx, e) },
+				"Merge":   func(e *table.Entity[entity]) error { return tab.Merge(ctx, e, field.Set(anything{is})) },
+			} {
+				e, err := tab.Insert(ctx, &entity{fmt.Sprintf("%T-%T-%s", was, is, verb), anything{was}})
+				check(err)
+				check(write(e))
+				got, err := tab.Get(ctx, e.Key)
+				check(err)
+				if got.Value.A.v != is {
+					t.Errorf("%s of %T %v over %T: read as %T %v", verb, is, is, was, got.Value.A.v, got.Value.A.v)
+				}
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/base64"
 	"hash/crc32"
 	"maps"
 	"slices"
@@ -26,9 +27,9 @@ import (
 //
 // Here empid_000223 remembers email_jonesj@contoso.com of email, last_Jones!_empid_000223 and / of last, and team_Jones of team. What is
 // left out is rebuilt from the row itself, whatever the maintainer's functions are by now. Values are not left out, although the row
-// may hold them in a property: another program may change that. The RowKey is part of the checksum, so that a row which somebody has
-// copied under another key remembers nothing of the first one's rows. A row of which nothing is remembered has no _ix, or an empty one,
-// or a header alone.
+// may hold them in a property: another program may change that. The RowKey is part of the checksum: if another
+// program copies the row under another key, the _ix of the copy counts as damaged, and is never taken for the copy's own. A row of
+// which nothing is remembered has no _ix, or an empty one, or a header alone.
 const (
 	rememberedForm   = '1'
 	rememberedHeader = 4 // bytes: the version and the checksum
@@ -98,9 +99,9 @@ func rememberedIn(v edm.Value, rowKey string) (map[string][]string, error) {
 		return parseRemembered(v.B, rowKey)
 	case edm.Absent:
 		return parseRemembered(nil, rowKey)
-	case edm.String: // as a program stores it that knows no types
-		if v.S == "" {
-			return parseRemembered(nil, rowKey)
+	case edm.String: // base64, as a program stores it that reads JSON and does not keep the types
+		if b, err := base64.StdEncoding.DecodeString(v.S); err == nil {
+			return parseRemembered(b, rowKey)
 		}
 	}
 	return nil, errRemembered

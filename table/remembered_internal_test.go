@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -45,6 +46,10 @@ func TestRememberedText(t *testing.T) {
 		}
 	}
 	nothing := encodeRemembered(map[string][]string{"a": nil}, "r")
+	stringly := edm.Value{Kind: edm.String, S: base64.StdEncoding.EncodeToString([]byte(text))}
+	if is, err := rememberedIn(stringly, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
+		t.Errorf("as base64: %q %v", is, err)
+	}
 	for _, v := range []edm.Value{{}, {Kind: edm.String}, {Kind: edm.Binary}, {Kind: edm.Binary, B: nothing}} {
 		if is, err := rememberedIn(v, "r"); err != nil || len(is) > 0 {
 			t.Errorf("%v: %q %v, not nothing", v, is, err)

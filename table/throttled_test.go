@@ -181,3 +181,53 @@ func TestContention(t *testing.T) {
 		t.Log("took", time.Since(began))
 	})
 }
+
+// TestThrottledReads: a write that reads first waits for a busy service as long as one that does not.
+func TestThrottledReads(t *testing.T) {
+	t.Parallel()
+	writes := map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
+		"Upsert": throttledWrites["Upsert"],
+		"MergeAny": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) error {
+			return staff.MergeAny(ctx, e.Key, age.Set(50))
+		},
+		"DeleteAny": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) error {
+			return staff.DeleteAny(ctx, e.Key)
+		},
+		"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
+			r, err := table.Bulk(ctx, stream(300, func(i int) table.Op {
+				return staff.UpsertOp(&employee{"Sales", i + 10, "New", 50}, table.ReplaceExisting)
+			}), nil)
+			if err == nil && r.Done != 300 {
+				err = fmt.Errorf("%d of 300 were done", r.Done)
+			}
+			return err
+		},
+	}
+	for name, write := range writes {
+		for _, exact := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/exact=%v", name, exact), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					staff, e, s := inMemory(t, &table.Options{})
+					if exact {
+						staff = staff.Exact()
+					}
+					began := time.Now()
+					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(began) < 20*time.Second }, storagetest.Refuse(503, "ServerBusy")))
+					if err := write(context.Background(), staff, e); err != nil {
+						t.Errorf("after %v: got %v, want none", time.Since(began), err)
+					}
+				})
+				synctest.Test(t, func(t *testing.T) {
+					staff, e, s := inMemory(t, &table.Options{})
+					began := time.Now()
+					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.Refuse(503, "ServerBusy")))
+					err := write(context.Background(), staff, e)
+					if took := time.Since(began); !errors.Is(err, table.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
+						t.Errorf("after %v: got %v, want ErrUnreachable when the write's time is over", took, err)
+					}
+				})
+			})
+		}
+	}
+}

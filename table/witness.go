@@ -68,7 +68,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 // ETag must not overwrite content that nobody has shown to the caller. If the stored content is not known, as after a merge into a
 // row that was not read, the operation ID decides, with the columns that the write sent.
 func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool, err error) {
-	f, err := w.core.find(ctx, op.key)
+	f, err := w.find(ctx, op.key)
 	if err != nil || f.row == nil {
 		return "", false, err
 	}
@@ -83,6 +83,15 @@ func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool
 		return superseded, ours, nil
 	}
 	return f.row.ETag, ours, nil
+}
+
+// find is core.find for a write, whose time a throttled read may take.
+func (w *write) find(ctx context.Context, k keys.Key) (f found, err error) {
+	f, err = w.core.find(ctx, k)
+	for tries := (attempts{retry: w.core.opt.Retry}); tries.busyAgain(ctx, err); {
+		f, err = w.core.find(ctx, k)
+	}
+	return f, err
 }
 
 // find reads a row of any type by its key. 1 request. A row that is not there is no error.

@@ -77,6 +77,7 @@ func (p *Plan) numbers(w *Writer, stored []byte) (types map[string]Kind) {
 		w.Fail(err)
 		return nil
 	}
+	composites := false
 	for _, m := range r.members {
 		t, known := p.byName[string(m.name)]
 		if !known || m.tok.kind != '0' && string(m.typ) != "Edm.Int64" {
@@ -90,8 +91,36 @@ func (p *Plan) numbers(w *Writer, stored []byte) (types map[string]Kind) {
 			types = map[string]Kind{}
 		}
 		types[string(m.name)] = x.Kind
+		composites = composites || p.fields[t.field].form == composite
+	}
+	if composites {
+		p.chosen(r, types)
 	}
 	return types
+}
+
+// chosen takes out the types that a composite field has chosen itself: which it gives again for what is stored. Such a type is part of
+// the field's value, and not another program's.
+func (p *Plan) chosen(r *Reader, types map[string]Kind) {
+	stored := reflect.New(p.Type).Elem()
+	if p.decodeComposites(r, stored) != nil {
+		return
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.form != composite {
+			continue
+		}
+		values, err := stored.FieldByIndex(f.path).Addr().Interface().(Composite).PropertyValues()
+		if err != nil || len(values) != len(f.names) {
+			continue
+		}
+		for j, name := range f.names {
+			if x, err := Of(values[j]); err == nil && x.Kind == types[name] {
+				delete(types, name)
+			}
+		}
+	}
 }
 
 // Comparable returns the property and the value with which a filter compares the field at path.

@@ -27,6 +27,8 @@ func Unreached(ctx context.Context, err error) bool {
 // service sends an error code with every refusal.
 func away(re *azcore.ResponseError) bool {
 	switch s := re.StatusCode; {
+	case s == http.StatusRequestEntityTooLarge: // of a proxy; it will be as large the next time
+		return false
 	case s >= 500, s >= 300 && s < 400 && s != http.StatusNotModified, re.ErrorCode == "":
 		return true
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired, s == http.StatusRequestTimeout, s == http.StatusTooManyRequests:

@@ -1,0 +1,68 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestEmptiedState: a merge that leaves nothing to be remembered leaves a row that other handles and programs may move to another key,
+// where every handle can still write it.
+func TestEmptiedState(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := town(t, nil)
+	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	check(people.Merge(ctx, e, eMail.Set("")))
+	plain := peopleOf(s.ConnectionString(), s, &table.Options{})
+	e, err := plain.Get(ctx, residentAt(1))
+	check(err)
+	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || row.Damaged() {
+		t.Fatalf("%v %v", row, err)
+	}
+	e.Value.ID = 2
+	if err := plain.Rekey(ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Rows("people") {
+		if r.RowKey == "p_000002" && (r.Get("_ix") != nil || r.Get("_life") != nil) {
+			t.Errorf("what belongs to the old key was moved: %v", r)
+		}
+	}
+	e, err = plain.Get(ctx, residentAt(2))
+	check(err)
+	if err := plain.Replace(ctx, e); err != nil {
+		t.Errorf("without maintainers: %v", err)
+	}
+	if err := people.MergeAny(ctx, e.Key, eMail.Set("b")); err != nil {
+		t.Errorf("with maintainers: %v", err)
+	}
+	e, err = people.Get(ctx, e.Key)
+	check(err)
+	if row, err := e.Row(); err != nil || !slices.Equal(row.Remembered("email"), []string{"email_b"}) {
+		t.Errorf("%v %v", row, err)
+	}
+	if err := plain.Replace(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
+		t.Errorf("a row with derived rows: %v", err)
+	}
+}
+
+// TestEmptiedCopied: what a merge has emptied says nothing about the key, so another program's copy of the row is sound.
+func TestEmptiedCopied(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := town(t, nil)
+	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	check(people.Merge(ctx, e, eMail.Set("")))
+	row, err := e.Row()
+	check(err)
+	if v, _ := row.Get("_ix"); v == nil || len(v.([]byte)) > 0 {
+		t.Errorf("%v", v)
+	}
+	if row.At(residentAt(7)).Damaged() {
+		t.Error("under another key it is damaged")
+	}
+}
