@@ -229,6 +229,7 @@ func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 		r = before.At(k)
 	}
 	r.Own(l.owner.mark)
+	keepType(before, r)
 	for _, name := range l.chunks(r) {
 		r.Delete(name)
 	}
