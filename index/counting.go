@@ -127,10 +127,12 @@ func (m *summaries[T, K]) change(ctx context.Context, p *table.Plan, entity keys
 		}
 		return p.Remove(k.Row())
 	}
-	if row, err = m.row(k, t); err != nil {
+	total, err := m.row(k, t)
+	if err != nil {
 		return err
 	}
-	return p.Put(row)
+	keepType(row, total)
+	return p.Put(total)
 }
 
 // count makes the totals of a group anew, or of all groups for "": of what their entities remember to have added, and of what follows

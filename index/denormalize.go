@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -210,6 +211,8 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 		switch {
 		case err != nil:
 			return err
+		case theirs != nil && !m.mine(row) && (!m.table.Mine(theirs) || held(row, theirs)):
+			return foreignRow(m.name, k) // of another type in the same range, or of another definition
 		case theirs != nil && slices.Contains(theirs.Remembered(m.name), target):
 			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
@@ -221,6 +224,14 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 		return err
 	}
 	return nil // the other entity has come to have derived rows; what it holds is for Verify to tell
+}
+
+// held reports whether the entity that a row names remembers, for one of the row's marks, that its details are there.
+func held(row, entity *table.Row) bool {
+	return slices.ContainsFunc(row.Marks(), func(mark string) bool {
+		name, _, _ := strings.Cut(mark, ":")
+		return slices.Contains(entity.Remembered(name), row.Key.RowKey())
+	})
 }
 
 // holds is the RowKey of the entity whose details a row holds.

@@ -332,6 +332,7 @@ func (in *inspection[T]) write(ctx context.Context, is, want *table.Row) error {
 	if want == nil {
 		return rows.Delete(ctx, e)
 	}
+	keepType(is, want)
 	e.Value = *want
 	return rows.Replace(ctx, e)
 }

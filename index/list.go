@@ -122,7 +122,7 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	return nil
 }
 
-// form is in which property the entity is listed, if that is not the default; see copies.formText.
+// form is in which property the entity is listed, if that is not the default; see copies.holding.
 func (m *lists[T, K]) form() []string {
 	if m.property == defaultProperty {
 		return nil
@@ -229,6 +229,7 @@ func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 		r = before.At(k)
 	}
 	r.Own(l.owner.mark)
+	keepType(before, r)
 	for _, name := range l.chunks(r) {
 		r.Delete(name)
 	}

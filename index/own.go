@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -17,16 +18,32 @@ func ownerOf[T any](definition string, t *table.Table[T]) owner {
 	return o
 }
 
-// is reports whether a mark is this one. A row without a mark is somebody else's.
-func (o owner) is(mark string) bool { return mark == o.mark || mark == o.untyped }
+// is reports whether a mark is this one. A row without a mark is somebody else's. A schema without a type takes entities of its range for
+// its own whatever their type, and so their marks: writers of the release before the type was added.
+func (o owner) is(mark string) bool {
+	return mark == o.mark || mark == o.untyped || o.mark == o.untyped && strings.HasPrefix(mark, o.mark+"?")
+}
 
 // marks reports whether the details of a row are this definition's.
-func (o owner) marks(row *table.Row) bool { return row.Marked(o.mark) || row.Marked(o.untyped) }
+func (o owner) marks(row *table.Row) bool { return slices.ContainsFunc(row.Marks(), o.is) }
 
-// put marks a row that holds details, or takes the mark off.
+// put marks a row that holds details, or takes the mark off. A type in the mark stays.
 func (o owner) put(row *table.Row, off bool) {
-	row.Mark(o.untyped, true)
-	row.Mark(o.mark, off)
+	mark := o.mark
+	for _, m := range row.Marks() {
+		if o.is(m) {
+			row.Mark(m, true)
+			mark = max(mark, m)
+		}
+	}
+	row.Mark(mark, off)
+}
+
+// keepType keeps the type in the mark of a row that a schema without a type writes anew.
+func keepType(before, after *table.Row) {
+	if before != nil && after.Owner() != "" && strings.HasPrefix(before.Owner(), after.Owner()+"?") {
+		after.Own(before.Owner())
+	}
 }
 
 // sameWrite reports whether a row and an entity that remembers it are from one write. It made the row a full copy of the entity,

@@ -28,7 +28,7 @@ func (r *Row) Copy(k keys.Key, form string) *Row {
 // Mark notes on a row that it holds something of a maintainer's, which it says by Marked; off takes that back. The mark stays with
 // the row when its own writers change it, as long as they do not write it anew without having read it.
 func (r *Row) Mark(maintainer string, off bool) {
-	names := slices.DeleteFunc(r.marks(), func(s string) bool { return s == maintainer })
+	names := slices.DeleteFunc(r.Marks(), func(s string) bool { return s == maintainer })
 	if !off {
 		names = append(names, maintainer)
 	}
@@ -41,13 +41,14 @@ func (r *Row) Mark(maintainer string, off bool) {
 
 // Marked reports whether a row bears the mark of a maintainer: the mark itself or, for a name alone, the name with : and a scope behind.
 func (r *Row) Marked(maintainer string) bool {
-	return slices.ContainsFunc(r.marks(), func(mark string) bool {
+	return slices.ContainsFunc(r.Marks(), func(mark string) bool {
 		name, _, _ := strings.Cut(mark, ":")
 		return mark == maintainer || name == maintainer
 	})
 }
 
-func (r *Row) marks() []string {
+// Marks returns the marks of a row; see Mark.
+func (r *Row) Marks() []string {
 	v, _ := r.Get(sysProperty)
 	if s, _ := v.(string); strings.HasPrefix(s, "/") && !strings.HasPrefix(s, ownMark) { // of no copy
 		return strings.Split(s[1:], "/")
