@@ -68,7 +68,7 @@ func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserte
 		return nil, false, t.opError("GetOrInsert", insert.key, insert.err)
 	}
 	for round := 1; ; round++ {
-		e, err := t.get(ctx, "GetOrInsert", insert.key)
+		e, err := t.getToWrite(ctx, "GetOrInsert", insert.key)
 		if !errors.Is(err, ErrNotFound) {
 			return e, false, err
 		}

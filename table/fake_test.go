@@ -65,7 +65,7 @@ func (w *wire) last() sent {
 
 // reply makes an answer as the service does: no x-ms-error-code on JSON.
 func reply(status int, body string, header ...string) *http.Response {
-	h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata;streaming=true;charset=utf-8"}}
+	h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata;streaming=true;charset=utf-8"}, "X-Ms-Version": {"2019-02-02"}}
 	for i := 0; i < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
 	}

@@ -145,7 +145,7 @@ func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Tim
 		}
 		filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, intentPrefix, edm.RowKey, intentPrefix+opTimeText(before))
 		stopped := false
-		broken := in.core.each(ctx, filter, func(r *Row) bool {
+		broken := in.core.each(ctx, filter, "", func(r *Row) bool {
 			i, err := intentOf(r)
 			stopped = !yield(i, in.core.opError("ListIntents", r.Key, err))
 			return !stopped

@@ -44,7 +44,7 @@ func (in *Intents) Pending(ctx context.Context, partition keys.Enc, after string
 		filter := fmt.Sprintf("%s eq %s and %s %s and %s lt '%s' and %s eq '%s'", edm.PartitionKey, edm.Quote(pk),
 			edm.RowKey, from, edm.RowKey, intentPrefix+opTimeText(before), stateProperty, IntentLive)
 		stopped := false
-		broken := in.core.each(ctx, filter, func(r *Row) bool {
+		broken := in.core.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *Row) bool {
 			op := strings.TrimPrefix(r.Key.RowKey(), intentPrefix)
 			if _, err := opTimeOf(op); err != nil {
 				return true // no write has made it

@@ -102,7 +102,11 @@ func TestForeignResponses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	html := func(status int) func(*http.Request, string) (*http.Response, error) {
-		return func(*http.Request, string) (*http.Response, error) { return reply(status, "<html>who are you?"), nil }
+		return func(*http.Request, string) (*http.Response, error) {
+			re := reply(status, "<html>who are you?")
+			re.Header.Del("X-Ms-Version")
+			return re, nil
+		}
 	}
 	for what, answer := range map[string]func(*http.Request, string) (*http.Response, error){
 		"400": html(400), "403": html(403), "404": html(404), "405": html(405), "407": html(407), "409": html(409), "412": html(412),
@@ -111,9 +115,6 @@ func TestForeignResponses(t *testing.T) {
 		w := &wire{answer: answer}
 		staff := newStaff(t, bare(w))
 		for verb := range verbs(staff, &table.Entity[employee]{}) {
-			if what == "204 without an ETag" && (strings.HasPrefix(verb, "Delete") || verb == "Ensure") || verb == "Ensure" && what == "201" {
-				continue // which is all that the service sends
-			}
 			e := stored(t, staff, w)
 			w.answer = answer
 			if err := verbs(staff, e)[verb](ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {

@@ -26,7 +26,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 		f.key(edm.PartitionKey, "eq", p.partition)
 		f.keys(edm.RowKey, rows)
 		stopped := false
-		err := p.core.each(ctx, f.b.String(), func(r *Row) bool {
+		err := p.core.each(ctx, f.b.String(), "", func(r *Row) bool {
 			rk := r.Key.RowKey()
 			_, planned := p.planned[rk]
 			if planned || rk == p.key.RowKey() || !rows.Contains(rk) {
@@ -55,10 +55,10 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 	}
 }
 
-// each calls f for the rows of a filter, of whatever type, the library's own included, until it returns false. 1 request for each
-// 1,000.
-func (c *core) each(ctx context.Context, filter string, f func(*Row) bool) error {
-	for p := c.rows(filter, ""); !p.at.done; {
+// each calls f for the rows of a filter, of whatever type, the library's own included, until it returns false. The rows have the
+// properties of choice, all if it is "". 1 request for each 1,000.
+func (c *core) each(ctx context.Context, filter, choice string, f func(*Row) bool) error {
+	for p := c.rows(filter, choice); !p.at.done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
 			return conditioned(ctx, err)

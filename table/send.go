@@ -84,7 +84,7 @@ func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verd
 	op := w.steps[0]
 	etag, err := op.request(call.Write(ctx, w.core.tryTimeout()))
 	if op.kind == aztables.TransactionTypeDelete {
-		err = call.Check(err)
+		err = call.CheckBare(err)
 	} else {
 		err = call.CheckWrite(string(etag), err)
 	}

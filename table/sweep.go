@@ -29,7 +29,7 @@ func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, 
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, sweepPrefix, edm.RowKey, intentPrefix+opTimeText(before))
 	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
-		err := core.each(ctx, filter, func(r *Row) bool {
+		err := core.each(ctx, filter, "", func(r *Row) bool {
 			if !swept(r, before) {
 				return true
 			}
