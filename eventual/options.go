@@ -87,24 +87,34 @@ func def[T comparable](v *T, d T) {
 
 // check is what is wrong with the options.
 func (o *WorkerOptions) check() error {
+	wrong := func(field string, is any, least string) error {
+		return &table.ValueError{Field: "WorkerOptions." + field, Reason: fmt.Sprintf("is %v; it must be %s or more", is, least)}
+	}
 	for _, c := range []struct {
 		field string
-		bad   bool
-	}{
-		{"Concurrency", o.Concurrency < 0}, {"PerPartition", o.PerPartition < 0}, {"Attempts", o.Attempts < 0},
-		{"Visibility", o.Visibility < time.Second}, {"Wait", o.Wait < 0}, {"MaxWait", o.MaxWait < 0}, {"Patience", o.Patience < 0},
-		{"Later", o.Later < 0}, {"Idle", o.Idle < 0}, {"Stop", o.Stop < 0},
-	} {
-		if c.bad {
-			return &table.ValueError{Field: c.field, Reason: "is too small"}
+		n     int
+	}{{"Concurrency", o.Concurrency}, {"PerPartition", o.PerPartition}, {"Attempts", o.Attempts}} {
+		if c.n < 0 {
+			return wrong(c.field, c.n, "0")
 		}
+	}
+	for _, c := range []struct {
+		field string
+		d     time.Duration
+	}{{"Wait", o.Wait}, {"MaxWait", o.MaxWait}, {"Patience", o.Patience}, {"Later", o.Later}, {"Idle", o.Idle}, {"Stop", o.Stop}} {
+		if c.d < 0 {
+			return wrong(c.field, c.d, "0")
+		}
+	}
+	if o.Visibility < time.Second {
+		return wrong("Visibility", o.Visibility, "1s")
 	}
 	for _, c := range []struct {
 		field string
 		d     time.Duration
 	}{{"Visibility", o.Visibility}, {"MaxWait", o.MaxWait}, {"Later", o.Later}} {
 		if c.d > maxHidden {
-			return &table.LimitError{Field: c.field, Limit: "seconds for which a queue hides a message", Got: int(c.d / time.Second), Max: int(maxHidden / time.Second)}
+			return &table.LimitError{Field: "WorkerOptions." + c.field, Limit: "seconds", Got: int(c.d / time.Second), Max: int(maxHidden / time.Second)}
 		}
 	}
 	return nil
