@@ -20,11 +20,10 @@ type WorkerOptions struct {
 	// Concurrency is how many messages are worked on at a time. Defaults to 16.
 	Concurrency int
 
-	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. Messages
-	// beyond wait in the worker's hands, where they are renewed, Concurrency of them at most, and begin when their partition
-	// allows. When the worker looks behind a partition that is busy for long, what is in the way goes back, for a second at
-	// first and up to Later: at once where its handlers are slow (a 16th of Idle for several messages), else every Later. Drain
-	// gives none back. Defaults to half of Concurrency, and at least 1.
+	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. The worker
+	// keeps up to Concurrency further messages of a busy partition in hand, renews them, and begins with each as soon as the
+	// partition allows. To find messages of other partitions behind them, it asks the queue again after a 16th of Idle if the handlers
+	// are slow, else every Later, and returns the messages that it cannot hold, for 1 s at first and up to Later. Drain returns none. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
 	// Visibility is for how long a message is the worker's, in whole seconds; it is renewed at a third of that while its

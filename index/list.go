@@ -122,7 +122,7 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	return nil
 }
 
-// form is in which property the entity is listed, if that is not the default; see copies.formText.
+// form is in which property the entity is listed, if that is not the default; see copies.holding.
 func (m *lists[T, K]) form() []string {
 	if m.property == defaultProperty {
 		return nil
