@@ -24,7 +24,7 @@ func (id ID) Err() error {
 		return err
 	}
 	if len(id.Life) != lifeLength || strings.Trim(id.Life, lifeDigits) != "" {
-		return &table.ValueError{Field: "Life", Reason: "is no incarnation, which is 16 of the characters 0-9 and A-Z"}
+		return &table.ValueError{Field: "ID.Life", Reason: "is no incarnation; an incarnation is 16 of the characters 0-9 and A-Z"}
 	}
 	return nil
 }

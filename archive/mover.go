@@ -28,8 +28,8 @@ var (
 	ErrRestored = errors.New("archive: it was restored before")
 	// ErrUnderway: its move is under way, so it cannot be restored yet.
 	ErrUnderway = errors.New("archive: its move is under way")
-	// ErrForeign: what the destination holds there is not of a move, or of another entity than was asked for.
-	ErrForeign = errors.New("archive: a row in the destination is none of a move's")
+	// ErrForeign: the destination returned something that no move has stored, or that belongs to another entity or incarnation.
+	ErrForeign = errors.New("archive: the destination holds something there that no move has stored")
 	// ErrCannotList: the destination cannot list what it keeps. See Lister.
 	ErrCannotList = errors.New("archive: the destination cannot list")
 )

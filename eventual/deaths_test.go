@@ -199,20 +199,14 @@ func TestDeadlyAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		o, s := opened(t, quick())
-		hire := func(from, to int) {
-			for i := from; i < to; i++ {
-				_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("S", i%5), i, "Jones"})
-				check(err)
-			}
-		}
-		hire(0, 5)
+		o.hire(ctx, 0, 5, 5)
 		second, all := int32(1), int32(32)
 		for range 3 { // got by workers that say nothing more
 			_, err := o.acc.Queue("hints").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &all, VisibilityTimeout: &second})
 			check(err)
 			time.Sleep(2 * time.Second)
 		}
-		hire(5, 40)
+		o.hire(ctx, 5, 40, 5)
 		s.Count()
 		now, most, beside := 0, 0, 0
 		var mu sync.Mutex

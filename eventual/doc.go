@@ -29,13 +29,14 @@
 // world follow from how things are when they run, or go by the names of the write and its effect, which are always the same. Storage
 // can lose a queue, by its deletion or its failover: the commit records then stay pending until [Outbox.NotifyPending] notifies workers again.
 //
-// A message of which workers die becomes poison, and what they had in hand with it does not: after WorkerOptions.Attempts deliveries
-// that came to no end, a message is worked on alone, and after as many again it is poison. That is so for one worker in a process: a
-// second one in the same process dies with the first, and the message that it works on alone is not the only one.
+// A message that kills its worker becomes poison; the messages that the worker had in hand beside it do not. After
+// WorkerOptions.Attempts deliveries that came to no end, a worker executes the message while it executes nothing else, and after as many
+// again the message is poison. This holds for one worker in each process: a second worker in the process would die with the first, and
+// so could have other messages in hand.
 //
-// When writers and workers have no more trouble, a queue of messages that can be executed is empty after a while that has a bound:
-// the longest of WorkerOptions.MaxWait, Later and Visibility, and of twice the writers' WriteTimeout, and then the time of the handlers. Until
-// then a message may be hidden, since its write, its worker or its storage had failed. A handler's RetryAfter, effects of unknown kinds
+// Once writers, workers and storage work again, the queue is empty after a bounded time: the longest of WorkerOptions.MaxWait, Later and
+// Visibility and of twice the writers' WriteTimeout, plus the time that the handlers take. A message may be hidden for that long because
+// its write, its worker or its storage had failed. A handler's RetryAfter, effects of unknown kinds
 // (WorkerOptions.Patience) and failing handlers (WorkerOptions.Attempts) have bounds of their own.
 //
 // # What it costs

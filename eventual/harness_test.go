@@ -120,6 +120,14 @@ func opened(t *testing.T, c table.Common) (*office, *storagetest.Service) {
 	return o, s
 }
 
+// hire inserts the clerks with the IDs from from to to-1, who are spread over so many partitions.
+func (o *office) hire(ctx context.Context, from, to, partitions int) {
+	for i := from; i < to; i++ {
+		_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("S", i%partitions), i, "Jones"})
+		check(err)
+	}
+}
+
 func options() eventual.WorkerOptions {
 	return eventual.WorkerOptions{Common: quick(), Idle: 16 * time.Millisecond}
 }

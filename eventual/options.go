@@ -20,11 +20,10 @@ type WorkerOptions struct {
 	// Concurrency is how many messages are worked on at a time. Defaults to 16.
 	Concurrency int
 
-	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. Messages
-	// beyond wait in the worker's hands, where they are renewed, Concurrency of them at most, and begin when their partition
-	// allows. When the worker looks behind a partition that is busy for long, what is in the way goes back, for a second at
-	// first and up to Later: at once where its handlers are slow (a 16th of Idle for several messages), else every Later. Drain
-	// gives none back. Defaults to half of Concurrency, and at least 1.
+	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. The worker
+	// keeps up to Concurrency further messages of a busy partition in hand, renews them, and begins with each as soon as the
+	// partition allows. To find messages of other partitions behind them, it asks the queue again after a 16th of Idle if the handlers
+	// are slow, else every Later, and returns the messages that it cannot hold, for 1 s at first and up to Later. Drain returns none. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
 	// Visibility is for how long a message is the worker's, in whole seconds; it is renewed at a third of that while its
@@ -87,24 +86,34 @@ func def[T comparable](v *T, d T) {
 
 // check is what is wrong with the options.
 func (o *WorkerOptions) check() error {
+	wrong := func(field string, is any, least string) error {
+		return &table.ValueError{Field: "WorkerOptions." + field, Reason: fmt.Sprintf("is %v; it must be %s or more", is, least)}
+	}
 	for _, c := range []struct {
 		field string
-		bad   bool
-	}{
-		{"Concurrency", o.Concurrency < 0}, {"PerPartition", o.PerPartition < 0}, {"Attempts", o.Attempts < 0},
-		{"Visibility", o.Visibility < time.Second}, {"Wait", o.Wait < 0}, {"MaxWait", o.MaxWait < 0}, {"Patience", o.Patience < 0},
-		{"Later", o.Later < 0}, {"Idle", o.Idle < 0}, {"Stop", o.Stop < 0},
-	} {
-		if c.bad {
-			return &table.ValueError{Field: c.field, Reason: "is too small"}
+		n     int
+	}{{"Concurrency", o.Concurrency}, {"PerPartition", o.PerPartition}, {"Attempts", o.Attempts}} {
+		if c.n < 0 {
+			return wrong(c.field, c.n, "0")
 		}
+	}
+	for _, c := range []struct {
+		field string
+		d     time.Duration
+	}{{"Wait", o.Wait}, {"MaxWait", o.MaxWait}, {"Patience", o.Patience}, {"Later", o.Later}, {"Idle", o.Idle}, {"Stop", o.Stop}} {
+		if c.d < 0 {
+			return wrong(c.field, c.d, "0")
+		}
+	}
+	if o.Visibility < time.Second {
+		return wrong("Visibility", o.Visibility, "1s")
 	}
 	for _, c := range []struct {
 		field string
 		d     time.Duration
 	}{{"Visibility", o.Visibility}, {"MaxWait", o.MaxWait}, {"Later", o.Later}} {
 		if c.d > maxHidden {
-			return &table.LimitError{Field: c.field, Limit: "seconds for which a queue hides a message", Got: int(c.d / time.Second), Max: int(maxHidden / time.Second)}
+			return &table.LimitError{Field: "WorkerOptions." + c.field, Limit: "seconds", Got: int(c.d / time.Second), Max: int(maxHidden / time.Second)}
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 // a time beyond the 7 days that a queue can hide a message; those of the queue.
 func (o *Outbox) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
 	if a.Hidden > maxHidden {
-		return nil, &table.LimitError{Field: "Hidden", Limit: "seconds for which a queue hides a message", Got: int(a.Hidden / time.Second), Max: int(maxHidden / time.Second)}
+		return nil, &table.LimitError{Field: "Announcement.Hidden", Limit: "seconds", Got: int(a.Hidden / time.Second), Max: int(maxHidden / time.Second)}
 	}
 	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.Op}.text()
 	var d delivery

@@ -108,7 +108,7 @@ func resumed(text string) (p place, err error) {
 		err = json.Unmarshal(b, &p)
 	}
 	if err != nil || p.Partition == "" {
-		return p, &table.ValueError{Field: "Resume", Reason: "is none that NotifyPending has returned"}
+		return p, &table.ValueError{Field: "NotifyOptions.Resume", Reason: "is not from NotifyPending; use NotifyResult.Resume of a call for the same table"}
 	}
 	return p, nil
 }

@@ -22,15 +22,9 @@ func TestNotifyPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		o, s := opened(t, quick())
-		hire := func(from, to int) {
-			for i := from; i < to; i++ {
-				_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("S", i%3), i, "Jones"})
-				check(err)
-			}
-		}
-		hire(0, 5)
+		o.hire(ctx, 0, 5, 3)
 		check(o.worker(options()).Drain(ctx)) // they are done
-		hire(5, 10)
+		o.hire(ctx, 5, 10, 3)
 		never := workerOf(o, eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return eventual.Poison(nil) }}, options())
 		check(never.Drain(ctx))
 		poison, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
@@ -38,11 +32,11 @@ func TestNotifyPending(t *testing.T) {
 		if n, err := poison.Drop(ctx, nil); n != 5 || err != nil {
 			t.Fatal(n, err)
 		}
-		hire(10, 20)
+		o.hire(ctx, 10, 20, 3)
 		_, err = o.acc.Queue("hints").ClearMessages(ctx, nil)
 		check(err)
 		time.Sleep(11 * time.Minute)
-		hire(20, 22) // they have notifications of their own
+		o.hire(ctx, 20, 22, 3) // they have notifications of their own
 		fresh := len(s.Messages("hints"))
 		s.Count()
 		r, err := o.out.NotifyPending(ctx, o.plain, nil)
@@ -126,7 +120,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, nil, nil); !errors.As(err, &ve) {
 		t.Error(err)
 	}
-	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Resume: "x"}); !errors.As(err, &ve) || ve.Field != "Resume" {
+	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Resume: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Resume" {
 		t.Error(err)
 	}
 	for _, err := range o.plain.Intents().Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {

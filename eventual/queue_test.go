@@ -393,18 +393,18 @@ func TestRefusals(t *testing.T) {
 		"no table":        {hints, poison, []eventual.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
 		"no function":     {hints, poison, []eventual.Handler{{Kind: "x", Table: o.plain}}, eventual.WorkerOptions{}, "handlers[0]"},
 		"a kind twice":    {hints, poison, []eventual.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
-		"Concurrency":     {hints, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "Concurrency"},
-		"Visibility":      {hints, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "Visibility"},
-		"MaxWait":         {hints, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "MaxWait"},
+		"Concurrency":     {hints, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
+		"Visibility":      {hints, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
+		"MaxWait":         {hints, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
 	} {
 		_, err := eventual.NewWorker(c.queue, c.poison, c.handlers, &c.o)
 		var ve *table.ValueError
-		if !errors.As(err, &ve) || ve.Field != c.field {
+		if !errors.As(err, &ve) || ve.Field != c.field || strings.Contains(err.Error(), "property") { // it is an argument or an option
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	var le *table.LimitError
-	if _, err := eventual.NewWorker(hints, poison, ok, &eventual.WorkerOptions{Visibility: 8 * 24 * time.Hour}); !errors.As(err, &le) || le.Field != "Visibility" {
+	if _, err := eventual.NewWorker(hints, poison, ok, &eventual.WorkerOptions{Visibility: 8 * 24 * time.Hour}); !errors.As(err, &le) || le.Field != "WorkerOptions.Visibility" {
 		t.Error(err)
 	}
 	var ve *table.ValueError

@@ -51,9 +51,9 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	case wire.Absent(poison):
 		return fail(&table.ValueError{Field: "poison", Reason: "is nil"})
 	case sameQueue(queue, poison):
-		return fail(&table.ValueError{Field: "poison", Reason: "is the queue of the hints"})
+		return fail(&table.ValueError{Field: "poison", Reason: "is also the queue of the notifications; give another"})
 	case sameQueue(queue, opt.CleanUp), sameQueue(poison, opt.CleanUp):
-		return fail(&table.ValueError{Field: "CleanUp", Reason: "must be a queue of its own"})
+		return fail(&table.ValueError{Field: "WorkerOptions.CleanUp", Reason: "must be a queue of its own"})
 	}
 	try := opt.Retry.TryTimeout
 	w := &Worker{hints: box{queue, try}, poison: box{poison, try}, tables: tables, opt: opt, changed: make(chan struct{}), of: map[string]int{}}

@@ -43,8 +43,8 @@
 // program that deletes an index row and puts a row of its own there loses it with the next write of the entity; Verify does not do that.
 //
 // Rows that were damaged by hand are repaired with the next write of their entity, and by [Verify]. If another program has replaced an
-// entity, so that it remembers nothing, the next write takes the rows that follow from the entity as it was loaded for its own, checks
-// that they are, and counts its summaries anew; if that program has changed an indexed column, the rows of the former value stay until
+// entity, and so deleted its maintainer state (_ix), the next write derives the index rows from the stored entity, checks that they belong
+// to the entity, and counts its summaries anew. If that program has changed an indexed column, the rows of the former value stay until
 // Verify. Where a unique row was deleted by
 // hand and its value taken by another entity, both have it: the next write of either takes the row, until Verify tells of the
 // conflict. A partition takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows
@@ -57,8 +57,8 @@
 // only where what they hold has changed. Lists, summaries and details are shared: a write that changes them reads each first, 1 request
 // more, and begins again where others were faster, up to Retry.Rounds times ([table.ErrContended]). A look-up in a full copy is 1
 // request, by a pointer 2; a list is 1 for each 1,000 rows, and by pointers 1 more for each entity, 10 at a time. A value that is taken
-// costs 1 more, to say by whom. The first write of an entity that remembers nothing costs 1 request for each row that follows from it as
-// it is stored and is to go, and for a summary those of a recount; see [Summary].
+// costs 1 more, to say by whom. The first write of an entity without maintainer state costs 1 request for each index row that the
+// stored entity may have and the new one does not need, and for a summary the requests of a recount; see [Summary].
 //
 // # Writing by what a look-up has found
 //
@@ -83,8 +83,7 @@
 //
 // Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
 // RowKey behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in
-// short which fields it holds; the entity says in _ix which rows it has, in a compact
-// binary form that table/remembered.go describes byte by byte: for each definition its name, and of each RowKey what neither the name
+// short which fields it holds; the entity says in _ix which rows it has, in a compact binary form that table/remembered.go describes byte by byte: for each definition its name, and of each RowKey what neither the name
 // nor the entity's own RowKey says. A city with three indexes and a list takes 119 bytes for it. Lists, summaries and details say in
 // _sys which definition and which type of entities they are of. Text stands in order only where nothing follows it: for ranges over
 // values that are not unique use [keys.Ordered].

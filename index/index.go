@@ -252,7 +252,7 @@ func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []string, err erro
 	}
 	slices.Sort(rows)
 	if rows = slices.Compact(rows); len(rows) > ix.max {
-		return nil, &table.LimitError{Field: ix.name, Limit: "values of one entity in the index", Got: len(rows), Max: ix.max}
+		return nil, &table.LimitError{Field: "index " + ix.name, Limit: "values of one entity", Got: len(rows), Max: ix.max}
 	}
 	return rows, nil
 }

@@ -96,6 +96,18 @@ func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) 
 	return is, nil
 }
 
+// counted reads the rows of the groups, counts all entities, and reads the rows of the groups again.
+func (in *inspection[T]) counted(ctx context.Context, d counted[T], first bool) (before map[string]*table.Row, s sums, after map[string]*table.Row, err error) {
+	if before, err = in.totals(ctx, d, first); err != nil {
+		return nil, s, nil, err
+	}
+	if s, err = d.sum(in.pk, in.paced(ctx, in.table.Range())); err != nil {
+		return nil, s, nil, err
+	}
+	after, err = in.totals(ctx, d, false)
+	return before, s, after, err
+}
+
 // recount looks at the summaries of the partition. Every write that adds to a group, or takes from it, writes the group's row: so
 // what all entities come to is what the row should hold, if the row was the same before and after they were read. A row that is not
 // there has no version to go by: it is made first, as one that counts nobody, which every writer counts anew. What the row lacks for
@@ -103,15 +115,7 @@ func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) 
 func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) error {
 	var open map[string]FaultKind // what is looked at once more, and what is known to be wrong there; nil at first, for all
 	for round := range rounds {
-		before, err := in.totals(ctx, d, first && round == 0)
-		if err != nil {
-			return err
-		}
-		sums, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
-		if err != nil {
-			return err
-		}
-		after, err := in.totals(ctx, d, false)
+		before, sums, after, err := in.counted(ctx, d, first && round == 0)
 		if err != nil {
 			return err
 		}
@@ -216,15 +220,7 @@ func told[T any](d counted[T], of sums, is *table.Row, rk string) bool {
 // nothing. open reports whether something else may be wrong.
 func (in *inspection[T]) precount(ctx context.Context, d counted[T]) (open bool, err error) {
 	for round := range rounds {
-		before, err := in.totals(ctx, d, round == 0)
-		if err != nil {
-			return true, err
-		}
-		sums, err := d.sum(in.pk, in.paced(ctx, in.table.Range()))
-		if err != nil {
-			return true, err
-		}
-		after, err := in.totals(ctx, d, false)
+		before, sums, after, err := in.counted(ctx, d, round == 0)
 		if err != nil {
 			return true, err
 		}

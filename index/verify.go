@@ -167,11 +167,11 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 	}
 	switch o := v.opt; {
 	case o.Rate < 0:
-		return &table.ValueError{Field: "Rate", Reason: "is negative"}
+		return &table.ValueError{Field: "VerifyOptions.Rate", Reason: "is negative"}
 	case o.Width < 0:
-		return &table.ValueError{Field: "Width", Reason: "is negative"}
+		return &table.ValueError{Field: "VerifyOptions.Width", Reason: "is negative"}
 	case o.Partition.IsSet() && o.Token != "":
-		return &table.ValueError{Field: "Token", Reason: "goes on with all partitions, and Partition names one"}
+		return &table.ValueError{Field: "VerifyOptions.Token", Reason: "is set, but it continues with all partitions, and Partition is set, too; leave one of them out"}
 	}
 	after, err := parseToken(v.opt.Token)
 	if err != nil {
@@ -243,7 +243,7 @@ func parseToken(s string) (*string, error) {
 		return nil, nil
 	}
 	if len(s) < 2 || s[:2] != "1:" {
-		return nil, &table.ValueError{Field: "Token", Reason: "is not one that Verify has made"}
+		return nil, &table.ValueError{Field: "VerifyOptions.Token", Reason: "is not from Verify; use Report.Token of a call before"}
 	}
 	s = s[2:]
 	return &s, nil

@@ -1,9 +1,6 @@
 package keys
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Layout is a layout of one Go value, of whatever parts: a [Layout1], or several parts that [Struct2] and [Struct3] tie to the
 // fields of a struct. It is what indexes are made of.
@@ -278,7 +275,7 @@ func (l Followed[K]) Between(lo, hi K) Range {
 	case err != nil:
 		return Range{err: err}
 	case Compare(first.from, last.from) > 0:
-		return Range{err: &KeyError{Value: first.from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", last.from)}}
+		return Range{err: swapped(first.from, last.from)}
 	}
 	return Range{from: first.from, to: last.to, set: true}
 }

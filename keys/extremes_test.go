@@ -61,8 +61,8 @@ func TestKeysInLogs(t *testing.T) {
 		t.Errorf("a key that was not set: %s", b)
 	}
 	var text strings.Builder
-	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "key", k, "enc", keys.Raw("a"), "unset", keys.Enc{})
-	if got := text.String(); !strings.Contains(got, `"key":"('Sales','O''Brien \"x\"')","enc":"a","unset":"(keys: key is not set)"`) {
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "key", k, "enc", keys.Raw("a"), "unset", keys.Enc{}, "range", keys.RawBetween("a", "b"))
+	if got := text.String(); !strings.Contains(got, `"key":"('Sales','O''Brien \"x\"')","enc":"a","unset":"(keys: key is not set)","range":"[a, b)"`) {
 		t.Error(got)
 	}
 }

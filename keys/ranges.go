@@ -3,6 +3,7 @@ package keys
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,6 +19,9 @@ type Range struct {
 	set      bool
 	err      error
 }
+
+// LogValue is the range as String has it, for slog.
+func (r Range) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Bounds returns the first key ("" = none), the end ("" = none), and whether the end belongs to the range.
 func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
@@ -194,7 +198,7 @@ func RawBetween(from, to string) Range {
 		}
 	}
 	if to != "" && Compare(from, to) > 0 {
-		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
+		return Range{err: swapped(from, to)}
 	}
 	// The library's rows are at no end of it.
 	if from == string(reserved) && to != from {
@@ -204,6 +208,11 @@ func RawBetween(from, to string) Range {
 		to = string(reserved)
 	}
 	return Range{from: from, to: to, set: true, raw: true}
+}
+
+// swapped is the error of a range whose lower bound sorts after the upper one.
+func swapped(from, to string) error {
+	return &KeyError{Value: from, Reason: fmt.Sprintf("sorts after %q: the bounds are swapped", to)}
 }
 
 // All is the range of every key of the layout.
@@ -367,7 +376,7 @@ func between(whole Range, desc bool, lo, hi Enc) Range {
 	case err2 != nil:
 		return Range{err: err2}
 	case Compare(from, to) > 0:
-		return Range{err: &KeyError{Value: from, Reason: fmt.Sprintf("the bounds are swapped: it sorts after %q", to)}}
+		return Range{err: swapped(from, to)}
 	}
 	return Range{from: from, to: to, closed: true, set: true}
 }

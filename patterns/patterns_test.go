@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 var update = flag.Bool("update", false, "write what the catalogue prints to testdata/catalogue.txt")
@@ -180,13 +178,7 @@ func TestRecipesCanBeCopied(t *testing.T) {
 // TestOnEnv runs a recipe on the account of the environment, and leaves no table there.
 func TestOnEnv(t *testing.T) {
 	ctx := context.Background()
-	server := storagetest.New(nil)
-	cs, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
+	server, _ := onEnv(t)
 	var out bytes.Buffer
 	if err := command(ctx, []string{"-on", "env", "run", "range-query"}, &out); err != nil || !strings.Contains(out.String(), "recipes run on env: 1,") {
 		t.Fatalf("%v\n%s", err, out.Bytes())

@@ -16,17 +16,7 @@ import (
 // TestPoison: what workers have given up is listed, dropped and replayed.
 func TestPoison(t *testing.T) {
 	ctx := context.Background()
-	server := storagetest.New(nil)
-	cs, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
-	acc, err := account.FromConnectionString(cs, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, acc := onEnv(t)
 	plain, err := table.New(acc.Tables(), "articles", articles, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -81,17 +71,7 @@ func TestPoison(t *testing.T) {
 // TestPoisonForged: whatever others have put into the queues, nothing of it reaches the terminal as it is.
 func TestPoisonForged(t *testing.T) {
 	ctx := context.Background()
-	server := storagetest.New(nil)
-	cs, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
-	acc, err := account.FromConnectionString(cs, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, acc := onEnv(t)
 	if _, err := acc.Queue("poison").Create(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -117,4 +97,21 @@ func TestPoisonForged(t *testing.T) {
 			t.Errorf("%q: %d lines", got, lines)
 		}
 	}
+}
+
+// onEnv is a service at a port, as the account of the environment.
+func onEnv(t *testing.T) (*storagetest.Service, *account.Account) {
+	t.Helper()
+	server := storagetest.New(nil)
+	cs, err := server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
+	acc, err := account.FromConnectionString(cs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, acc
 }

@@ -41,8 +41,8 @@ var lostNotifications = recipe{
 	title: "Bring back effects whose queue was cleared",
 	guide: []string{"G22"},
 	problem: `The notifications of writes are in a queue, and somebody has cleared the queue, or deleted it, or dropped the poison messages
-		because they looked like rubbish. Nobody comes back to those writes by itself. But each write has stored in its own transaction what is
-		due, so a job finds the pending commit records and notifies the workers again, beside all that is going on.`,
+		because they looked like rubbish. No worker returns to those writes. But each write has stored in its own transaction what is
+		due, so a job finds the pending commit records and notifies the workers again, while writers and workers go on.`,
 	run: func(ctx context.Context, r *Run) error {
 		plain, err := table.New(r.Tables(), r.Table("orders"), orders, nil)
 		if err != nil {
@@ -87,14 +87,14 @@ var lostNotifications = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("a worker, as ever", func() error {
+		if err := r.Do("the worker finds them", func() error {
 			err := w.Drain(ctx)
 			r.Answer("%d mails", mails)
 			return err
 		}); err != nil {
 			return err
 		}
-		return r.Do("once more, for nothing: no effect is executed that is not due", func() error {
+		return r.Do("once more: nothing is due, so nothing is sent", func() error {
 			sent, err := NotifyAll(ctx, out, plain, eventual.NotifyOptions{Grace: -1}, func(string) error { return nil })
 			r.Answer("%d notifications", sent)
 			return err

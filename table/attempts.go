@@ -12,7 +12,7 @@ import (
 )
 
 // attempts counts the attempts of one request, and waits between them. An attempt that was throttled does not count, if the
-// context has a deadline: throttling passes, and the deadline ends it. Where one attempt is all that is allowed, it is.
+// context has a deadline, which then ends the attempts. If Retry.Tries is 1, every attempt counts.
 type attempts struct {
 	retry  Retry
 	failed int // attempts that count

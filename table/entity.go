@@ -44,8 +44,11 @@ type Entity[T any] struct {
 // String returns the key and the value, for programs that print an entity.
 func (e Entity[T]) String() string { return fmt.Sprintf("%v %s", e.Key, printed(e.Value)) }
 
-// LogValue is the key, the value and the ETag, for slog.
-func (e Entity[T]) LogValue() slog.Value {
+// LogValue is the key, the value and the ETag, for slog. It is on the pointer, which methods return and which may be nil after an error.
+func (e *Entity[T]) LogValue() slog.Value {
+	if e == nil {
+		return slog.Value{}
+	}
 	return slog.GroupValue(slog.Any("key", e.Key), slog.Any("value", e.Value), slog.String("etag", string(e.ETag)))
 }
 

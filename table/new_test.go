@@ -43,6 +43,9 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
+	if _, err := table.New(s, "größe", staffSchema, once()); err == nil || !strings.Contains(err.Error(), "holds 'ö' at byte 2") {
+		t.Error(err)
+	}
 	var te *table.TypeError
 	if _, err := table.New(s, "staff", table.Schema[struct{ C chan int }]{}, once()); !errors.As(err, &te) || te.Field != "C" {
 		t.Error(err)

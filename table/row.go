@@ -33,8 +33,11 @@ var (
 // String returns the key and the properties, for programs that print a row.
 func (r Row) String() string { return r.Key.String() + " " + printed(r) }
 
-// LogValue is the key and the properties, for slog.
-func (r Row) LogValue() slog.Value {
+// LogValue is the key and the properties, for slog, also for a nil *Row.
+func (r *Row) LogValue() slog.Value {
+	if r == nil {
+		return slog.Value{}
+	}
 	values := []slog.Attr{slog.Any("key", r.Key)}
 	for name, v := range r.All() {
 		values = append(values, slog.Any(name, v))

@@ -137,6 +137,12 @@ func TestEntitiesInLogs(t *testing.T) {
 		!strings.Contains(got, `"row":{"key":"('Sales','empid_000223')","LastName":"Jones","Age":44}`) {
 		t.Error(got)
 	}
+	// After an error there is none.
+	text.Reset()
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", (*table.Entity[employee])(nil), "row", (*table.Row)(nil))
+	if got := text.String(); !strings.Contains(got, `"entity":null,"row":null`) {
+		t.Error(got)
+	}
 	b, err := json.Marshal(e)
 	if err != nil || !strings.Contains(string(b), `"Key":{"PartitionKey":"Sales","RowKey":"empid_000223"}`) {
 		t.Errorf("%s, %v", b, err)

@@ -131,7 +131,7 @@ func (w *write) refused(ctx context.Context, failed int, refusal error) outcome 
 	return out
 }
 
-const goneHint = "if the network repeated the request of this delete, the delete itself has removed it; Exact tells"
+const goneHint = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
 
 // mendable tells whether a derived row was refused for not being as it should.
 func (w *write) mendable(failed int, refusal error) bool {

@@ -21,8 +21,8 @@ func (o *Common) mostAge() time.Duration {
 // another clock, which stands still while a machine is suspended: a write that wakes up after the retention would be committed although
 // its abort record was stored and swept. A clock that was set has the same effect, and costs a new operation ID.
 //
-// A machine whose wall clock stands still too learns the time from nobody. The service refuses what it signs, unless by a shared access
-// signature or a token.
+// If the wall clock of the machine stands still as well, nothing tells the writer how much time has passed. The service then refuses
+// requests that are signed with the account's key, but not those with a shared access signature or a token.
 func (w *write) stale() bool {
 	if !w.intent {
 		return false

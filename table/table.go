@@ -178,10 +178,9 @@ func checkTableName(name string) error {
 	if strings.EqualFold(name, "tables") {
 		return &ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
 	}
-	for i := range len(name) {
-		c := name[i] | 0x20
-		if (c < 'a' || c > 'z') && (i == 0 || name[i] < '0' || name[i] > '9') {
-			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("holds %q at byte %d; the service requires letters and digits, a letter first", name[i], i)}
+	for i, c := range name {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
+			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("holds %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
 		}
 	}
 	return nil

@@ -57,6 +57,8 @@ func TestErrorTexts(t *testing.T) {
 		{&LimitError{Field: `table name "hr"`, Limit: "characters; the service requires 3 to 63", Got: 2, Max: 63}, `table name "hr" has 2 characters; the service requires 3 to 63`},
 		{&ValueError{Field: "service", Reason: "is nil"}, "service is nil"},
 		{&ValueError{Field: "Query.Limit", Reason: "is -1"}, "Query.Limit is -1"},
+		{&ValueError{Field: "queue", Reason: "is nil"}, "queue is nil"},
+		{&ValueError{Field: "handlers[1]", Reason: "has no kind"}, "handlers[1] has no kind"},
 		{&ValueError{Field: "Bio", Reason: "the text is not valid UTF-8"}, "property Bio: the text is not valid UTF-8"},
 		{CheckName("a.b"), `property "a.b": the name may hold letters, digits and _, and begin with no digit; '.' is at byte 1`},
 	} {
