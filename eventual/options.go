@@ -22,8 +22,8 @@ type WorkerOptions struct {
 
 	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. Messages
 	// beyond wait in the worker's hands, where they are renewed, Concurrency of them at most, and begin when their partition
-	// allows. When the worker looks behind a partition that is busy for long, what is in the way goes back, for a second at
-	// first and up to Later: at once where its handlers are slow (a 16th of Idle for several messages), else every Later. Drain
+	// allows. The worker looks behind a busy partition every Later, and sooner where its handlers are slow: when it has taken
+	// nothing for half of Idle. Messages that are in the way then go back, for a second at first and up to Later. Drain
 	// gives none back. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
