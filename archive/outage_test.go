@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -174,4 +176,51 @@ func TestNetworkOutages(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestForeignAnswers: something else answers in the destination's place, with a success.
+func TestForeignAnswers(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"", "{}", "null", "[]", "<html>", `{"status":"ok"}`, `{"PartitionKey":1,"RowKey":2}`, `{"PartitionKey":"x"}`, `{"odata.etag":1}`, `{"Timestamp":"soon"}`, `{"odata.error":{"code":"x"}}`} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := context.Background()
+			h, s := opened(t, nil)
+			way := &captured{Service: s}
+			acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: way}})
+			check(err)
+			h.old, err = archive.ToTable(acc.Tables(), "old", &table.Options{Common: h.opt})
+			check(err)
+			h.mover, err = archive.New("current/old", h.current, h.old, h.out)
+			check(err)
+			check(h.mover.Archive(ctx, hire(h, s, 1)))
+			w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{h.mover.Handler()}, &eventual.WorkerOptions{Common: h.opt})
+			check(err)
+			during, end := context.WithTimeout(ctx, 2*time.Hour)
+			defer end()
+			way.body = &body
+			check(w.Run(during))
+			way.body = nil
+			if got := w.Stats(); got.Poisoned > 0 || got.Retried > 0 {
+				t.Errorf("%q: %+v", body, got)
+			}
+			time.Sleep(10 * time.Minute)
+			check(w.Drain(ctx))
+			if current, old := places(s); fmt.Sprint(current, old) != "[] [c_000001=Name1]" {
+				t.Errorf("%q: %v, %v", body, current, old)
+			}
+		})
+	}
+}
+
+// captured answers itself if it has a body.
+type captured struct {
+	*storagetest.Service
+	body *string
+}
+
+func (c *captured) Do(r *http.Request) (*http.Response, error) {
+	if c.body == nil {
+		return c.Service.Do(r)
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(*c.body)), Request: r}, nil
 }

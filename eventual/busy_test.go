@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // running runs a worker until a condition holds, and returns how long that took.
@@ -212,5 +213,59 @@ func TestWaitingIsLost(t *testing.T) {
 		if calls.Load() != 1 {
 			t.Errorf("%d handlers ran, want 1", calls.Load())
 		}
+	})
+}
+
+// TestBusyPartitionSlow: also where each takes longer, messages of a partition take what their handlers take, and not their waiting.
+func TestBusyPartitionSlow(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	for _, each := range []time.Duration{100 * time.Millisecond, 260 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			o, s := opened(t, quick())
+			for i := range n {
+				_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
+				check(err)
+			}
+			h := eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+				time.Sleep(each)
+				return nil
+			})
+			w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
+			took := running(t, w, time.Hour, func() bool { return len(s.Messages("hints")) == 0 })
+			if want := n / 8 * each; took > want*5/4 {
+				t.Errorf("%v each: got %v, want about %v: %+v", each, took, want, w.Stats())
+			}
+		})
+	}
+}
+
+// TestWaitedThenAway: a message that has waited long for its partition, and for which storage is away once, is tried again soon.
+func TestWaitedThenAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := opened(t, quick())
+		for i := range 300 {
+			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
+			check(err)
+		}
+		var mu sync.Mutex
+		var away time.Time
+		h := eventual.Kind("letter", o.plain, func(_ context.Context, _ eventual.Job, l letter) error {
+			time.Sleep(10 * time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case l.ID != 290:
+			case away.IsZero():
+				away = time.Now()
+				return table.ErrUnreachable
+			case time.Since(away) > time.Minute:
+				t.Errorf("tried again after %v", time.Since(away))
+			}
+			return nil
+		})
+		w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
+		running(t, w, time.Hour, func() bool { return len(s.Messages("hints")) == 0 })
 	})
 }

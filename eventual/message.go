@@ -35,6 +35,7 @@ type notes struct {
 	Uncounted int64      `json:"uncounted,omitempty"` // deliveries that are not to be counted
 	Tried     int64      `json:"tried,omitempty"`     // attempts that have failed and ended
 	Alone     int64      `json:"alone,omitempty"`     // times that a worker began with it alone, and did not come to an end
+	Away      int64      `json:"away,omitempty"`      // of the uncounted deliveries, those at the end for which storage was away
 	Since     *time.Time `json:"since,omitempty"`     // nobody has known what to do with it
 }
 
@@ -48,6 +49,7 @@ func (n notes) believed(gets int64) notes {
 		}
 		left -= *p
 	}
+	n.Away = max(0, min(n.Away, n.Uncounted))
 	return n
 }
 
@@ -142,14 +144,14 @@ func noted(text string, n notes) string {
 	}
 	was := len(all)
 	for name := range all { // which are read in any case
-		if slices.ContainsFunc([]string{"uncounted", "tried", "alone", "since"}, func(s string) bool { return strings.EqualFold(name, s) }) {
+		if slices.ContainsFunc([]string{"uncounted", "tried", "alone", "away", "since"}, func(s string) bool { return strings.EqualFold(name, s) }) {
 			delete(all, name)
 		}
 	}
 	if n == (notes{}) && was == len(all) {
 		return text
 	}
-	for name, i := range map[string]int64{"uncounted": n.Uncounted, "tried": n.Tried, "alone": n.Alone} {
+	for name, i := range map[string]int64{"uncounted": n.Uncounted, "tried": n.Tried, "alone": n.Alone, "away": n.Away} {
 		if i > 0 {
 			all[name], _ = json.Marshal(i)
 		}

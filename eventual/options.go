@@ -22,8 +22,9 @@ type WorkerOptions struct {
 
 	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. The worker
 	// keeps up to Concurrency further messages of a busy partition in hand, renews them, and begins with each as soon as the
-	// partition allows. To find messages of other partitions behind them, it asks the queue again after a 16th of Idle if the handlers
-	// are slow, else every Later, and returns the messages that it cannot hold, for 1 s at first and up to Later. Drain returns none. Defaults to half of Concurrency, and at least 1.
+	// partition allows. To find messages of other partitions behind them, it asks the queue again after half of Idle if the
+	// handlers are slow, else every Later, and returns the messages that it cannot hold to the queue, for 1 s at first and up to
+	// Later. Drain returns none. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
 	// Visibility is for how long a message is the worker's, in whole seconds; it is renewed at a third of that while its

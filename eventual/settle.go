@@ -66,6 +66,7 @@ func (x *lease) back(ctx context.Context, v verdict) {
 		if !v.told {
 			n.Since = nil // what it holds is known
 		}
+		n.Away = 0
 		if n.Tried++; x.sole {
 			n.Uncounted, n.Alone = n.Uncounted+x.unended(), 0 // workers have died of something else
 		}
@@ -79,7 +80,8 @@ func (x *lease) back(ctx context.Context, v verdict) {
 		case v.own && v.quiet:
 			after = x.pause(int(n.Uncounted), x.w.opt.Later)
 		case v.own:
-			after = x.pause(int(n.Uncounted), x.w.opt.MaxWait)
+			n.Away++ // and not those that only waited for their partition
+			after = x.pause(int(n.Away), x.w.opt.MaxWait)
 		}
 	}
 	if v.quiet {

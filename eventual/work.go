@@ -145,7 +145,11 @@ func outage(err error) bool {
 	case errors.Is(err, table.ErrOutbox):
 		return !errors.As(err, &le) // of the writes of a handler, whose queue is down
 	case errors.As(err, &de):
-		return de.Field == "" // not the service's: it was cut, or something else has answered
+		switch de.Field {
+		case "", "PartitionKey", "RowKey", "Timestamp", "odata.etag":
+			return true // not the service's: it was cut, or something else has answered, and that is no entity
+		}
+		return false
 	}
 	return errors.As(err, &re) && wire.Unreached(context.Background(), err) // by a client of the handler's own
 }
