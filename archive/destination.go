@@ -59,6 +59,9 @@ type Kept struct {
 
 // Destination is where moved entities are: a table ([ToTable]), a directory, anything that can write a thing only if it is still as
 // it was read. It must be safe for concurrent use.
+//
+// An error that wraps table.ErrUnreachable says that the destination cannot be used now, as when a disk is full: the move is tried again
+// until it can. Any other error counts as one of WorkerOptions.Attempts, after which the message is poison.
 type Destination interface {
 	// Get reads what is kept of a life: nil if nothing ever was.
 	Get(ctx context.Context, id ID) (*Kept, error)

@@ -143,7 +143,7 @@ func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
 		ops = append(ops, d.rows.UpsertAtOp(note.Key, note, table.ReplaceExisting))
 	}
 	_, err := table.Transact(ctx, ops...)
-	if errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrNotFound) {
+	if errors.Is(err, table.ErrExists) || version != "" && errors.Is(err, table.ErrNotFound) {
 		return fmt.Errorf("%w: %w", table.ErrChanged, err)
 	}
 	return err

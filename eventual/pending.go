@@ -49,7 +49,9 @@ type NotifyResult struct {
 //
 // Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's commit records,
 // at least 1; 1 for each notification, and up to Retry.Tries where the queue does not answer. Errors: *table.ValueError for a table
-// that is nil and for a Resume that is not from this method; table.ErrTableNotFound and those of any read; those of the queue.
+// that is nil and for a Resume that is not from this method; table.ErrTableNotFound and those of any read; table.ErrRanged if the
+// table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition of which it sees all rows; those
+// of the queue.
 func (o *Outbox) NotifyPending(ctx context.Context, of Source, opt *NotifyOptions) (r NotifyResult, err error) {
 	if opt == nil {
 		opt = &NotifyOptions{}

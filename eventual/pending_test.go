@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -187,4 +190,44 @@ func TestNotifyPendingBeside(t *testing.T) {
 			t.Errorf("%v; %d notifications", err, sent)
 		}
 	})
+}
+
+// TestNotifyPendingThroughGrant: a client that sees a part of the table does not say that the table is done.
+func TestNotifyPendingThroughGrant(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		grant     table.Grant
+		partition string
+		refused   bool
+	}{
+		"the table":               {table.Grant{}, "", false},
+		"partitions":              {table.Grant{Partitions: keys.RawBetween("S0", "S1")}, "", true},
+		"partitions without rows": {table.Grant{Partitions: keys.RawBetween("A", "B")}, "", true},
+		"partitions, for one":     {table.Grant{Partitions: keys.RawBetween("S0", "S1")}, "S0", false},
+		"rows":                    {table.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "", true},
+		"rows, for one partition": {table.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "S0", true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			o, s := opened(t, quick())
+			o.hire(ctx, 0, 6, 3)
+			client := &account.Options{Client: azcore.ClientOptions{Transport: s}}
+			c.grant.Table, c.grant.Expiry, c.grant.AllowHTTP, c.grant.Read = "staff", s.Now().Add(time.Hour), true, true
+			u, err := o.acc.TableSAS(c.grant)
+			check(err)
+			acc, err := account.FromSAS(account.Endpoints{Table: u}, client)
+			check(err)
+			granted, err := table.New(acc.Tables(), "staff", schema, nil)
+			check(err)
+			opt := eventual.NotifyOptions{Grace: -1}
+			if c.partition != "" {
+				opt.Partition = keys.Raw(c.partition)
+			}
+			r, err := o.out.NotifyPending(ctx, granted, &opt)
+			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || r.Sent == 0) {
+				t.Errorf("got %+v, %v; want ErrRanged %v", r, err, c.refused)
+			}
+		})
+	}
 }

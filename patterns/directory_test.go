@@ -72,6 +72,24 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// TestDirectoryIsAway: a folder that cannot be made or read is no reason to give a move up.
+func TestDirectoryIsAway(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := Directory(filepath.Join(file, "below"))
+	id := archive.ID{Key: keys.Stored("p", "r"), Life: "LIFE"}
+	if err := d.Put(ctx, &archive.Kept{ID: id, Row: &table.Row{Key: id.Key}}, ""); !errors.Is(err, table.ErrUnreachable) {
+		t.Errorf("Put: got %v, want ErrUnreachable", err)
+	}
+	if _, err := d.Get(ctx, id); !errors.Is(err, table.ErrUnreachable) {
+		t.Errorf("Get: got %v, want ErrUnreachable", err)
+	}
+}
+
 // TestDirectoryContains: a text that is a path is not the name of a folder, and nothing is read or written outside.
 func TestDirectoryContains(t *testing.T) {
 	t.Parallel()

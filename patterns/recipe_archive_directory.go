@@ -54,7 +54,7 @@ func (d Directory) Get(_ context.Context, id archive.ID) (*archive.Kept, error) 
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
-		return nil, err
+		return nil, unreachable(err)
 	}
 	last := 0
 	for _, f := range files {
@@ -66,7 +66,7 @@ func (d Directory) Get(_ context.Context, id archive.ID) (*archive.Kept, error) 
 	}
 	b, err := os.ReadFile(filepath.Join(folder, strconv.Itoa(last)))
 	if err != nil {
-		return nil, err
+		return nil, unreachable(err)
 	}
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
@@ -92,23 +92,31 @@ func (d Directory) Put(_ context.Context, k *archive.Kept, version string) error
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
+		return unreachable(err)
 	}
 	t, err := os.CreateTemp(folder, "new")
 	if err != nil {
-		return err
+		return unreachable(err)
 	}
 	defer os.Remove(t.Name())
 	_, err = t.Write(b)
 	if err = errors.Join(err, t.Sync(), t.Close()); err != nil {
-		return err
+		return unreachable(err)
 	}
 	last, _ := strconv.Atoi(version)
 	err = os.Link(t.Name(), filepath.Join(folder, strconv.Itoa(last+1)))
 	if errors.Is(err, os.ErrExist) {
 		return table.ErrChanged
 	}
-	return errors.Join(err, durable(folder), durable(filepath.Dir(folder)), durable(string(d)))
+	return unreachable(errors.Join(err, durable(folder), durable(filepath.Dir(folder)), durable(string(d))))
+}
+
+// unreachable says that a move whose file cannot be read or written now, as on a full disk, is to be tried again until it can.
+func unreachable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", table.ErrUnreachable, err)
 }
 
 // durable waits until a folder's entries are stored.

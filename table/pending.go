@@ -12,16 +12,32 @@ import (
 )
 
 // PartitionsAfter yields the distinct PartitionKeys of the table behind a PartitionKey, of rows of any type; an unset one is before
-// all. Requests and errors are those of [Table.PartitionsAfter].
+// all. Requests and errors are those of [Table.PartitionsAfter]; ErrRanged if the client's signature is for a range of partitions, so that
+// others would be left out.
 func (in *Intents) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
-	return (&Table[Row]{core: *in.core.plain()}).PartitionsAfter(ctx, after)
+	return func(yield func(keys.Enc, error) bool) {
+		ranged := func() bool {
+			if !in.core.shared.ranged.Load() {
+				return false
+			}
+			yield(keys.Enc{}, in.core.opError("Partitions", keys.Key{}, ErrRanged))
+			return true
+		}
+		for partition, err := range (&Table[Row]{core: *in.core.plain()}).PartitionsAfter(ctx, after) {
+			if err == nil && ranged() || !yield(partition, err) {
+				return
+			}
+		}
+		ranged()
+	}
 }
 
 // Pending yields the operation IDs of the writes of a partition that were begun before a time, by their writers' clocks, and whose
 // effects are still to be done, in the order of the IDs; only those behind the ID after, unless that is "". The effects are not read:
 // see [Intents.Get].
 //
-// Requests: 1 for each page of 1,000 rows or fewer. Errors: *ValueError for an ID that is none; ErrTableNotFound; those of any read.
+// Requests: 1 for each page of 1,000 rows or fewer. Errors: *ValueError for an ID that is none; ErrTableNotFound; ErrRanged if
+// the client's signature is for a range of rows; those of any read.
 func (in *Intents) Pending(ctx context.Context, partition keys.Enc, after string, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var err error
@@ -52,6 +68,9 @@ func (in *Intents) Pending(ctx context.Context, partition keys.Enc, after string
 			stopped = !yield(op, nil)
 			return !stopped
 		})
+		if broken == nil && in.core.shared.rowsOnly.Load() {
+			broken = ErrRanged
+		}
 		if broken != nil && !stopped {
 			fail(broken)
 		}
