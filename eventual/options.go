@@ -31,7 +31,8 @@ type WorkerOptions struct {
 	// handlers run. A worker that dies keeps its messages for that long. Defaults to 1 min, at most 7 days.
 	Visibility time.Duration
 
-	// Timeout bounds a handler's run. Defaults to 5 min; negative means no bound.
+	// Timeout bounds a handler's run. A run that it ends counts as an attempt, also if the handler waited for a service that did not
+	// answer: let it be longer than the handler's own requests may take. Defaults to 5 min; negative means no bound.
 	Timeout time.Duration
 
 	// Attempts is how often a message is tried before it is poison. A delivery that comes to no end, because the worker dies or
