@@ -63,7 +63,7 @@ func sameWrite(row, entity *table.Row) bool {
 
 var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run index.Verify with Repair; otherwise give the definition another name", ErrForeignRow)
 
-// foreignRow is the error of a list or summary at whose key there is a foreign row.
+// foreignRow is the error of an index row, list or summary at whose key there is a foreign row.
 func foreignRow(definition string, k keys.Key) error {
 	return &table.DerivedError{Maintainer: definition, Key: k, Err: errForeignRow}
 }

@@ -67,8 +67,8 @@ type Group[K any] struct {
 // entity is inserted again into that group, or joins it later from the other group, the group counts it twice until Verify with Repair
 // runs.
 //
-// Sums are whole numbers, which do not drift: for
-// money, count cents. A sum of more than 64 bits is refused with ErrOverflow, also after a part of a transaction only.
+// Sums are whole numbers, which do not drift: for money, count cents. A sum of more than 64 bits is refused with ErrOverflow, also after a
+// part of a transaction only.
 //
 // The group's row contains the name and kind of the definition and the type of its entities. If a row of another type, definition or
 // program has the group's key, writes and Get fail with ErrForeignRow, and All leaves the group out.
@@ -158,8 +158,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 }
 
 // All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request for each
-// 1,000. Errors are those of
-// table.Table.List, and a *keys.KeyError where the layout's values cannot be read back.
+// 1,000. Errors are those of table.Table.List, and a *keys.KeyError where the layout's values cannot be read back.
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, about(s.ix.name, err)) }
