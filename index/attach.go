@@ -64,8 +64,8 @@ func absent(d any) bool {
 // first; see [table.Table.With]. outbox may be nil where nothing is kept elsewhere. No requests.
 //
 // Attach does not look at the entities that are stored already: look-ups do not find them. [Verify] with Repair adds them, once, while
-// others write. Until then the first write of such an entity costs 1 request more for each row that would follow from it as it is
-// stored and must not stay, for another program may have replaced the entity, and a summary counts its group anew.
+// others write. Until then, the first write of such an entity reads each index row that the stored entity may have and the new one does
+// not need: 1 request each. A summary counts its groups anew; see [Summary].
 //
 // Errors: *DefinitionError for what is wrong with a definition: its name, its layout, rows that would lie among those of the
 // table or of another definition, more rows for one write than a transaction holds, a projection that lacks a field of the key, a

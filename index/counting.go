@@ -20,7 +20,14 @@ func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.
 	}
 	c.Remember(m.texts(want)...)
 	if had.row == "" && c.Old != nil {
-		if was, err := m.share(c.Old, c.Key); err == nil && was.row != "" {
+		was, err := m.share(c.Old, c.Key)
+		if err != nil {
+			was = share{} // no group follows from it as it is stored
+		}
+		if was.row != "" || c.Forgotten() || slices.Equal(c.Remembered(), unknownGroup) {
+			if r, _ := repairs(ctx); was.row == "" && want.row == "" && !slices.Contains(r.counts, m.ix.name) {
+				c.Remember(unknownGroup...)
+			}
 			return m.uncertain(ctx, p, c.Key, was, want)
 		}
 	}
@@ -52,8 +59,21 @@ func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.
 	return m.change(ctx, p, c.Key, want.row, nil, &want, anew)
 }
 
-// uncertain is about an entity that may be counted in the group that follows from it as it is stored, was, or may not. Verify has counted
-// all entities before it writes one, whatever they remember, and so does a recount: behind it in the transaction, the others are counted.
+// unknownGroup is what an entity remembers that had lost its maintainer state and is in no group: some group may still count it. Other
+// definitions fill _ix again, so that its absence no longer says so. The group that the entity joins is then counted anew.
+var unknownGroup = []string{"/?"}
+
+// countedOf is what a summary has counted of what an entity remembers.
+func countedOf(texts []string) []string {
+	if slices.Equal(texts, unknownGroup) {
+		return nil
+	}
+	return texts
+}
+
+// uncertain is about an entity that may be counted in the group that follows from it as it is stored, was, or may not; or, if that is
+// none, in any. Verify counts all entities before it writes one. A recount does the same, so later operations of the transaction find
+// their entities counted.
 func (m *summaries[T, K]) uncertain(ctx context.Context, p *table.Plan, entity keys.Key, was, want share) error {
 	r, _ := repairs(ctx)
 	counted := slices.Contains(r.counts, m.ix.name)
@@ -69,11 +89,16 @@ func (m *summaries[T, K]) uncertain(ctx context.Context, p *table.Plan, entity k
 		}
 		return m.change(ctx, p, entity, group, less, more, false)
 	}
-	if was.row == want.row {
+	if was.row == want.row && want.row != "" {
 		return change(want.row, &was, &want)
 	}
-	if err := change(was.row, &was, nil); err != nil || want.row == "" {
-		return err
+	if was.row != "" {
+		if err := change(was.row, &was, nil); err != nil {
+			return err
+		}
+	}
+	if want.row == "" {
+		return nil
 	}
 	return change(want.row, nil, &want) // where it may have been, before another program changed it
 }

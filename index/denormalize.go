@@ -204,7 +204,7 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 	case from == nil && owner != entity.RowKey() && (owner != nobody || !m.mine(row)):
 		return nil // they are somebody else's by now
 	case from != nil && owner != nobody && !m.mine(row) && !m.table.Range().Contains(owner):
-		return foreignRow(m.name, k) // details of another type
+		return m.foreign(k) // details of another type
 	case from != nil && owner != "" && owner != entity.RowKey():
 		// It may be a row that was written back as it was before, or that came to be called otherwise.
 		theirs, err := p.Entity(ctx, keys.Stored(entity.PartitionKey(), owner).Row())
@@ -212,7 +212,7 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 		case err != nil:
 			return err
 		case theirs != nil && !m.mine(row) && (!m.table.Mine(theirs) || held(row, theirs)):
-			return foreignRow(m.name, k) // of another type in the same range, or of another definition
+			return m.foreign(k) // of another type in the same range, or of another definition
 		case theirs != nil && slices.Contains(theirs.Remembered(m.name), target):
 			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
@@ -224,6 +224,12 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 		return err
 	}
 	return nil // the other entity has come to have derived rows; what it holds is for Verify to tell
+}
+
+// foreign is the error of an entity that holds details of others: it is not to be deleted, as a foreign row in a list's place may be.
+func (m *details[T]) foreign(k keys.Key) error {
+	err := fmt.Errorf("%w: it holds details of another definition under the prefix %q; choose another prefix", ErrForeignRow, m.prefix)
+	return &table.DerivedError{Maintainer: m.name, Key: k, Err: err}
 }
 
 // held reports whether the entity that a row names remembers, for one of the row's marks, that its details are there.

@@ -37,18 +37,22 @@
 // at all and was made with [table.Options].BlindWrites.
 //
 // A row of another type, definition or program is neither replaced nor deleted, whatever its key: a write that would need its place
-// fails with [ErrForeignRow], or with [ErrTaken] for a unique value, and Verify reports the missing row and leaves the other. A row is an
-// index's if it says that it is a copy of an entity of the type, and a list's or a summary's if it contains the definition's name and
-// the type. One exception: an entity remembers its index rows, and a write replaces or deletes these without reading them. Another
-// program that deletes an index row and puts a row of its own there loses it with the next write of the entity; Verify does not do that.
+// fails with [ErrForeignRow], or with [ErrTaken] for a unique value, and Verify reports the missing row and leaves the other. A read of
+// the one list or summary whose key such a row has fails with [ErrForeignRow], too. An index row contains the key of its entity in _sys.
+// A list or summary contains the name of its definition and the type there. All other rows are foreign. One exception: an entity
+// remembers its index rows, and a write replaces or deletes these without reading them. Another program that deletes an index row and
+// puts a row of its own there loses it with the next write of the entity; Verify does not do that.
 //
-// Rows that were damaged by hand are repaired with the next write of their entity, and by [Verify]. If another program has replaced an
-// entity, and so deleted its maintainer state (_ix), the next write derives the index rows from the stored entity, checks that they belong
-// to the entity, and counts its summaries anew. If that program has changed an indexed column, the rows of the former value stay until
-// Verify. Where a unique row was deleted by
-// hand and its value taken by another entity, both have it: the next write of either takes the row, until Verify tells of the
-// conflict. A partition takes about 2,000 rows a second, those of indexes included: for more, or to look up across partitions, rows
-// must be elsewhere.
+// Rows that were damaged by hand are repaired with the next write of their entity, and by [Verify]. One exception: a list or summary
+// whose _sys another program has removed is foreign from then on, so reads of its group and writes that join it fail with ErrForeignRow,
+// and Verify reports the row and leaves it. Delete that row and run Verify with Repair, or give the definition another name.
+//
+// If another program has replaced an entity and so removed its _ix, the next write derives the old rows from the loaded entity, reads
+// them, and removes those that belong to the entity. It counts the entity's summaries anew. If that program has changed an indexed
+// column, the rows of the former value stay until Verify with Repair runs, and so may a summary's count; see [Summary]. Where a unique
+// row was deleted by hand and its value taken by another entity, both have it: the next write of either takes the row, until Verify
+// tells of the conflict. A partition takes about 2,000 rows a second, those of indexes included: for more, or to look up across
+// partitions, rows must be elsewhere.
 //
 // # What it costs
 //
@@ -70,21 +74,25 @@
 // # Changing an index
 //
 // To add one to a table that is in use, first look whether it can be: attach it in a program of your own, and run [Verify] without
-// Repair, which writes nothing and tells of values that two entities have and of entities that no key can be made of. These could not
-// be written any more once the index is released. Then release it with WriteOnly in all writers, run Verify with Repair, and release it
+// Repair, which writes nothing and tells of values that two entities have and of entities that no key can be made of. These could not be
+// written any more once the index is released. Then release it with WriteOnly in all writers, run Verify with Repair, and release it
 // without. While a release is rolled out, writers of the one before are refused (ErrUnknownIndex) at entities that the new ones have
 // written: let them try again later, or stop first. To change what its key function returns, or its layout, do the same under a new
-// name, and let the old one go: a key function that returns false, and when no writer has another any more, Verify with Repair, and
-// then no definition. Under the same name entities find their old rows when they are written again, and look-ups miss what was not
-// written again. A change of what an [Index] copies needs no new name: look-ups read the entity where its copy is of another kind,
-// until Verify has repaired it.
+// name, and let the old one go: a key function that returns false, and when no writer has another any more, Verify with Repair, and then
+// no definition. Under the same name entities find their old rows when they are written again, and look-ups miss what was not written
+// again. A change of the kind of a definition also needs a new name, between [Lists] and [Summary] and from a unique index to either:
+// the old rows are foreign to the new definition, so that reads of a value and writes that add an entity to it fail with ErrForeignRow.
+// A change of what an [Index] copies needs no new name: look-ups read the entity where its copy is of another kind, until Verify has
+// repaired it.
 //
 // # Rows
 //
-// Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's
-// RowKey behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in
-// short which fields it holds; the entity says in _ix which rows it has, in a compact binary form that table/remembered.go describes byte by byte: for each definition its name, and of each RowKey what neither the name
-// nor the entity's own RowKey says. A city with three indexes and a list takes 119 bytes for it. Lists, summaries and details say in
-// _sys which definition and which type of entities they are of. Text stands in order only where nothing follows it: for ranges over
+// Rows are called after the index or its layout: email_ and the value, and where several entities may have it, _ and the entity's RowKey
+// behind; of [keys.Ordered] text ends in !, as in last_Jones!_empid_000223. A copy says in the property _sys whose it is, and in short
+// which fields it holds; the entity says in _ix which rows it has, in a compact binary form that table/remembered.go describes byte by
+// byte: for each definition its name, and of each RowKey what neither the name nor the entity's own RowKey says. A city with three
+// indexes and a list takes 119 bytes for it. Lists, summaries and details contain in _sys the name of the definition and the text with
+// which the RowKeys of its entities begin, with a ? and the type behind if the schema has one: //team:empid_ in a list, //+ages:empid_
+// in a summary, /manager:empid_ in an entity that holds details. Text stands in order only where nothing follows it: for ranges over
 // values that are not unique use [keys.Ordered].
 package index

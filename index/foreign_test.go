@@ -63,17 +63,123 @@ func TestSummaryOverEntities(t *testing.T) {
 		}
 		check(staff.DeleteAny(ctx, at(2))) // which is in no row of the definition
 		if sum, is := d.(*index.Summary[worker, string]); is {
-			g, err := sum.Get(ctx, staff, sales, "Jones")
-			check(err)
-			expect(t, "nobody is counted", g.Count, int64(0))
+			for _, name := range []string{"Jones", "Nobody"} {
+				if g, err := sum.Get(ctx, staff, sales, name); !refusedFor(err, rowAt("team_"+name)) {
+					t.Error("a group that may have entities", g, err)
+				}
+			}
 			for g, err := range sum.All(ctx, staff, sales) {
 				t.Error(g, err)
+			}
+		}
+		if lists, is := d.(*index.Lists[worker, string]); is {
+			if all, err := lists.Keys(ctx, staff, sales, "Jones"); !refusedFor(err, rowAt("team_Jones")) {
+				t.Error("a list that may lack entities", all, err)
+			}
+			for e, err := range lists.List(ctx, staff, sales, "Jones") {
+				if !refusedFor(err, rowAt("team_Jones")) {
+					t.Error("a list that may lack entities", e, err)
+				}
 			}
 		}
 		for _, name := range []string{"Jones", "Nobody"} {
 			if e, err := teams.Get(ctx, keys.At(sales, keys.Raw("team_"+name))); err != nil || e.Value.Motto != "we" {
 				t.Error(what, e, err)
 			}
+		}
+	}
+}
+
+// TestChangeOfKind: a summary and lists that are attached to a table under one name, one after the other, leave each other's rows as they
+// are.
+func TestChangeOfKind(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	of := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
+	measures := &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}}
+	lists := func() index.Definition[worker] { return index.NewLists("grp", keys.Tuple1(keys.Text()), of, nil) }
+	sums := func(o *index.SummaryOptions[worker]) func() index.Definition[worker] {
+		return func() index.Definition[worker] { return index.NewSummary("grp", keys.Tuple1(keys.Text()), of, o) }
+	}
+	for what, c := range map[string]struct {
+		first, then func() index.Definition[worker]
+	}{
+		"a list, then a summary":         {lists, sums(nil)},
+		"a list, then a sum":             {lists, sums(measures)},
+		"a summary, then a list":         {sums(nil), lists},
+		"a summary of ages, then a list": {sums(measures), lists},
+	} {
+		staff, s := office(t, c.first())
+		hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Cao", "", 50, nil})
+		group := func() (rows []string) {
+			for _, row := range s.Rows("staff") {
+				if strings.HasPrefix(row.RowKey, "grp_") {
+					rows = append(rows, fmt.Sprint(row))
+				}
+			}
+			return rows
+		}
+		before := fmt.Sprint(group())
+		d := c.then()
+		later, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, d)
+		check(err)
+		if _, err := later.Insert(ctx, &worker{"S", 4, "Jones", "", 60, nil}); !refusedFor(err, rowAt("grp_Jones")) {
+			t.Error(what, err)
+		}
+		if err := later.MergeAny(ctx, at(3), last.Set("Jones")); !refusedFor(err, rowAt("grp_Jones")) {
+			t.Error(what, err)
+		}
+		_ = later.MergeAny(ctx, at(1), age.Set(31)) // which a summary of ages counts
+		for _, repair := range []bool{false, true} {
+			if r, _ := verify(t, later, index.VerifyOptions{Repair: repair}, d); r.Sound() && !repair {
+				t.Error(what, r)
+			}
+		}
+		check(later.MergeAny(ctx, at(2), last.Set("")))
+		check(later.DeleteAny(ctx, at(1)))
+		switch d := d.(type) {
+		case *index.Summary[worker, string]:
+			_, err = d.Get(ctx, later, sales, "Jones")
+		case *index.Lists[worker, string]:
+			_, err = d.Keys(ctx, later, sales, "Jones")
+		}
+		if !refusedFor(err, rowAt("grp_Jones")) {
+			t.Error(what, err)
+		}
+		expect(t, what, fmt.Sprint(group()), before)
+	}
+}
+
+// TestRowWithoutMark: a list or summary that another program has written anew is foreign, and the error says the way out.
+func TestRowWithoutMark(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := crew(t, three())
+	for _, rk := range []string{"team_Jones", "ages_Jones"} {
+		tamper(t, s, rowAt(rk), func(m map[string]any) { delete(m, "_sys") })
+		refused := func(what string, err error) {
+			t.Helper()
+			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run index.Verify with Repair") {
+				t.Error(rk, what, err)
+			}
+		}
+		_, err := staff.Insert(ctx, &worker{"S", 5, "Jones", "", 1, nil})
+		refused("a write", err)
+		if rk == "team_Jones" {
+			_, err = teams.Keys(ctx, staff, sales, "Jones")
+		} else {
+			_, err = ages.Get(ctx, staff, sales, "Jones")
+		}
+		refused("a read", err)
+		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); r.Sound() || r.Repaired > 0 {
+			t.Error(rk, r, f)
+		}
+		check(byHand(s).DeleteAny(ctx, rowAt(rk)))
+		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); !r.Sound() {
+			t.Error(rk, r, f)
+		}
+		if err := sharedRight(s); err != nil {
+			t.Error(rk, err)
 		}
 	}
 }
@@ -167,7 +273,7 @@ func (x *strangers) plant() {
 		fmt.Sprintf("~x|tag_%s_w_%06d", x.one("x", "y"), id), "team_Alone", "ages_Alone", "email_alone", "last_Alone!_w_000001")
 	row := &table.Row{Key: keys.Stored("S", rk)}
 	check(errors.Join(row.Set("Count", int64(3)), row.Set("EmployeeIDs", "w_000001"), row.Set("Last", "Jones")))
-	switch x.rnd.IntN(5) {
+	switch x.rnd.IntN(6) {
 	case 0: // of a raw writer
 	case 1:
 		row.Own("team:t_")
@@ -177,6 +283,8 @@ func (x *strangers) plant() {
 		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key, "")
 	case 4:
 		row.Mark("head:t_", false)
+	case 5: // of a list or a summary of the name that is of the other kind
+		row.Own(x.one("ages:w_", "+team:w_"))
 	}
 	if _, err := byHand(x.s).Untyped(x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
 		return
@@ -298,7 +406,7 @@ func TestDetailsOfOthers(t *testing.T) {
 	check(err)
 	_, err = temps.Insert(ctx, &temp{"S", "Cao", "", 1, 1})
 	check(err)
-	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) {
+	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) || !strings.Contains(err.Error(), `prefix "Head"`) {
 		t.Error(err)
 	}
 	if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); !r.Sound() || len(f) > 0 {

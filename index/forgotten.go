@@ -11,7 +11,7 @@ import (
 )
 
 // forgotten are the rows that an entity may have although it remembers none: those that follow from it as it is stored. Either another
-// program has replaced it as a whole, and so what it remembered, or it was stored before the definition was attached, and has none.
+// program replaced the entity and its _ix, or the entity is older than the definition and has no rows.
 func forgotten[T any](c *table.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
 	if len(had) > 0 || c.Old == nil {
 		return nil

@@ -24,7 +24,8 @@ var (
 	// rows.
 	ErrRanged = table.ErrRanged
 	// ErrForeignRow: a row of another type, definition or program is in the place of an index row, list or summary. The row is
-	// neither replaced nor deleted, also not by Verify. The *table.DerivedError around it contains its key.
+	// neither replaced nor deleted, also not by Verify. A write that would need its place fails with this error, and so does a read of the
+	// one list or summary whose key it has. The *table.DerivedError around it contains the key.
 	ErrForeignRow = table.ErrForeignRow
 	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. Every write returns
 	// it, but for writes by the key alone of a handle without definitions that was made with table.Options.BlindWrites: these leave the

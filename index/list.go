@@ -256,7 +256,8 @@ func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 }
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order; none where nobody has it. 1 request.
-// Errors: ErrWriteOnly; *keys.KeyError; *DefinitionError for a handle that it is not attached to; those of table.Table.GetRow.
+// Errors: ErrWriteOnly; ErrForeignRow if a foreign row has the list's key; *keys.KeyError; *DefinitionError for a handle that it is not
+// attached to; those of table.Table.GetRow.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {
@@ -280,7 +281,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 		return nil, "", err
 	}
 	if !ownerOf(l.ix.name, t).is(row.Owner()) {
-		return nil, at.RowKey(), nil // the row is somebody else's, and lists nobody
+		return nil, "", foreignRow(l.ix.name, at) // the entities of the value may not be listed anywhere
 	}
 	for _, member := range l.members(row) {
 		if k := keys.Stored(at.PartitionKey(), member); k.Err() == nil { // else nobody can be that

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 // owner is the mark of a definition on rows that several entities share: its name and the type of its entities, so that rows of another
 // type's definition of the same name are told apart.
 type owner struct{ mark, untyped string }
+
+// summaryKind begins the mark of a summary, whose rows have the keys of lists of the same name. No name of a definition contains a +.
+const summaryKind = "+"
 
 func ownerOf[T any](definition string, t *table.Table[T]) owner {
 	o := owner{mark: definition + ":" + t.Scope()}
@@ -57,7 +61,9 @@ func sameWrite(row, entity *table.Row) bool {
 	return named && a == b
 }
 
-// foreignRow refuses to write a row that belongs to somebody else.
+var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run index.Verify with Repair; otherwise give the definition another name", ErrForeignRow)
+
+// foreignRow is the error of an index row, list or summary at whose key there is a foreign row.
 func foreignRow(definition string, k keys.Key) error {
-	return &table.DerivedError{Maintainer: definition, Key: k, Err: ErrForeignRow}
+	return &table.DerivedError{Maintainer: definition, Key: k, Err: errForeignRow}
 }

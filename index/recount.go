@@ -110,8 +110,8 @@ func (in *inspection[T]) counted(ctx context.Context, d counted[T], first bool) 
 
 // recount looks at the summaries of the partition. Every write that adds to a group, or takes from it, writes the group's row: so
 // what all entities come to is what the row should hold, if the row was the same before and after they were read. A row that is not
-// there has no version to go by: it is made first, as one that counts nobody, which every writer counts anew. What the row lacks for
-// entities that remember nothing is their fault, of which Verify tells.
+// there has no version to go by: it is made first, as one that counts nobody, which every writer counts anew. Verify reports an
+// entity without maintainer state by itself, not as a fault of the summary.
 func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) error {
 	var open map[string]FaultKind // what is looked at once more, and what is known to be wrong there; nil at first, for all
 	for round := range rounds {
@@ -344,7 +344,7 @@ func (in *inspection[T]) again(ctx context.Context, f Fault) error {
 				break
 			}
 		}
-		if e == nil || slices.Equal(share, row.Remembered(d.Name())) {
+		if e == nil || slices.Equal(share, countedOf(row.Remembered(d.Name()))) {
 			f.Err = nil // somebody has written it
 			break
 		}

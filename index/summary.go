@@ -37,8 +37,8 @@ type Stat struct {
 	Count, Sum, Min, Max int64
 
 	// Loose reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. That can be so
-	// in groups of more than 1,000 entities, of measures that are Loose, and while Verify changes many entities of the group; if Verify
-	// is cut short, until the group is changed or Verify runs again.
+	// in groups of more than 1,000 entities, of measures that are Loose, and while Verify changes many entities of the group. If Verify
+	// was interrupted, they stay approximate until the group changes or Verify runs again.
 	Loose bool
 }
 
@@ -59,12 +59,19 @@ type Group[K any] struct {
 // makes it exact, or the group has shrunk to 1,000. Measure.Exact and Measure.Loose choose one of the two for groups of any size.
 //
 // The first write of an entity that was stored before the summary was attached, or that another program has replaced without its _ix,
-// counts its groups anew, once for each group and transaction: 1 request for each 1,000 entities of the partition. Run Verify with
-// Repair after attaching a summary to a table in use: Verify counts each group once. Sums are whole numbers, which do not drift: for
-// money, count cents. A sum of more than 64 bits is refused with ErrOverflow, also after a part of a transaction only.
+// counts anew the group that the stored entity is in and the group that it joins, once for each group and transaction: 1 request for each
+// 1,000 entities of the partition. If the entity is in no group, the write after which it is in one does so. Run Verify with Repair after
+// attaching a summary to a table in use: Verify counts each group once.
 //
-// The group's row contains the name of the definition and the type of its entities. If a row of another type, definition or program has
-// the group's key, writes fail with ErrForeignRow, and reads find nobody in the group.
+// Limitation: a group may still count an entity that another program has deleted, or moved to another group without its _ix. If the
+// entity is inserted again into that group, or joins it later from the other group, the group counts it twice until Verify with Repair
+// runs.
+//
+// Sums are whole numbers, which do not drift: for money, count cents. A sum of more than 64 bits is refused with ErrOverflow, also after a
+// part of a transaction only.
+//
+// The group's row contains the name and kind of the definition and the type of its entities. If a row of another type, definition or
+// program has the group's key, writes and Get fail with ErrForeignRow, and All leaves the group out.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // its layout, and where its rows are
 	layout   keys.Compound[K]
@@ -127,7 +134,8 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 func (s *Summary[T, K]) Name() string { return s.ix.name }
 
 // Get returns the summary of the entities that have the value k in a partition: of none, where nobody has it. 1 request. Errors:
-// ErrWriteOnly; *keys.KeyError; *DefinitionError for a handle that it is not attached to; those of table.Table.GetRow.
+// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that it is not attached
+// to; those of table.Table.GetRow.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
 	fail := func(err error) (*Group[K], error) { return nil, about(s.ix.name, err) }
 	if err := s.ix.readable(t); err != nil {
@@ -143,14 +151,14 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	} else if err != nil {
 		return fail(err)
 	}
-	if !ownerOf(s.ix.name, t).is(row.Owner()) {
-		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil // the row is somebody else's
+	if !ownerOf(summaryKind+s.ix.name, t).is(row.Owner()) {
+		return fail(foreignRow(s.ix.name, at)) // the entities of the group may not be counted anywhere
 	}
 	return s.group(row, k), nil
 }
 
-// All yields the summaries of a partition, in the order of their values. 1 request for each 1,000. Errors are those of
-// table.Table.List, and a *keys.KeyError where the layout's values cannot be read back.
+// All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request for each
+// 1,000. Errors are those of table.Table.List, and a *keys.KeyError where the layout's values cannot be read back.
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, about(s.ix.name, err)) }
@@ -158,7 +166,7 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 			fail(err)
 			return
 		}
-		mine := ownerOf(s.ix.name, t)
+		mine := ownerOf(summaryKind+s.ix.name, t)
 		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
 			var k K
 			if err == nil {
@@ -223,7 +231,7 @@ type summaries[T, K any] struct {
 }
 
 func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &summaries[T, K]{s, t, ownerOf(s.ix.name, t)}
+	m := &summaries[T, K]{s, t, ownerOf(summaryKind+s.ix.name, t)}
 	if s.ix.fault != nil {
 		return m, s.ix.fault
 	}

@@ -83,7 +83,7 @@ func (v *verifier[T]) partition(ctx context.Context, pk string) error {
 			in.sums = append(in.sums, d)
 		}
 	}
-	// An entity that remembers nothing is counted first, and not added when it is written.
+	// Entities without maintainer state are counted first; the write that follows does not add them again.
 	open := !in.opt.Repair
 	for _, sum := range in.sums {
 		if !in.opt.Repair {
@@ -255,7 +255,7 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 	}
 	for i, sum := range in.sums {
 		share := shares[i]
-		if remembered := row.Remembered(sum.Name()); !slices.Equal(share, remembered) {
+		if remembered := countedOf(row.Remembered(sum.Name())); !slices.Equal(share, remembered) {
 			group := append(slices.Clone(share), remembered...)[0]
 			off = append(off, Fault{Definition: sum.Name(), Kind: Forgotten, Row: keys.Stored(in.pk, group), Entity: e.Key})
 		}

@@ -100,7 +100,7 @@ func TestVerify(t *testing.T) {
 			check(rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		}, []string{"ages stale ages_Jones "}},
 		"a summary of nobody": {three(), func(rows *table.Table[table.Row]) {
-			_, err := rows.Untyped(true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "ages:w_"))
+			_, err := rows.Untyped(true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "+ages:w_"))
 			check(err)
 		}, []string{"ages dangling ages_Nobody "}},
 		"details changed": {three(), func(rows *table.Table[table.Row]) {

@@ -26,8 +26,11 @@ func (bySeat) Maintain(_ context.Context, p *table.Plan, c *table.Change[employe
 		seat = seats.Of(fmt.Sprint(c.New.Age)).String()
 		c.Remember(seat) // so that it is found however seats will be named by then
 	}
-	stays := false
-	for _, was := range c.Remembered() {
+	had, stays := c.Remembered(), false
+	if c.Forgotten() { // another program has replaced the row, so that its seat follows from its content alone
+		had = []string{seats.Of(fmt.Sprint(c.Old.Age)).String()}
+	}
+	for _, was := range had {
 		if was == seat {
 			stays = true
 		} else if err := p.Remove(keys.Raw(was)); err != nil {

@@ -114,6 +114,7 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
 		}
 	}
+	c.kept.whole = look
 	if look {
 		if c.Old, err = t.valueOf(old); err != nil {
 			return err
@@ -191,6 +192,8 @@ type kept struct {
 	changed bool   // the life is new
 	damaged bool   // what was remembered cannot be read
 	stored  bool   // the row has a property for it
+	fresh   bool   // there is no row as yet
+	whole   bool   // the handle has maintainers
 	was, is map[string][]string
 	newID   func() string
 }
@@ -199,6 +202,7 @@ type kept struct {
 func keptIn(old []byte, newID func() string) (*kept, error) {
 	k := &kept{was: map[string][]string{}, is: map[string][]string{}, newID: newID}
 	if old == nil {
+		k.fresh = true
 		return k, nil
 	}
 	r := edm.NewReader(old)
@@ -270,8 +274,9 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 	return w.Finish()
 }
 
-// remember writes what maintainers remember. A merge cannot delete a property, so it empties one that is there: of no bytes, since a
-// header is of one RowKey alone, and other programs may copy the row under another key.
+// remember writes what maintainers remember. If that is nothing, a new row, and a row that has the property already, get an empty one,
+// which tells them from rows whose maintainer state is lost. It is empty of bytes, since a header is of one RowKey alone, and other
+// programs may copy the row under another key. A row whose state is lost stays without: its derived rows may still exist.
 func (k *kept) remember(w *edm.Writer, rowKey string, merge bool) error {
 	b := []byte{}
 	if len(k.is) > 0 {
@@ -280,7 +285,7 @@ func (k *kept) remember(w *edm.Writer, rowKey string, merge bool) error {
 	if len(b) > maxRemembered {
 		return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(b), Max: maxRemembered}
 	}
-	if len(k.is) > 0 || merge && k.stored {
+	if len(k.is) > 0 || k.stored && (merge || k.whole) || k.fresh && k.whole {
 		w.Put(ixProperty, edm.Value{Kind: edm.Binary, B: b})
 	}
 	return nil

@@ -58,6 +58,12 @@ func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
 	return (&Row{Key: c.Key, columns: columns}).Bare(), nil
 }
 
+// Forgotten reports whether the entity exists and its row has no maintainer state (_ix) that can be read: another program has replaced
+// the row, or the row was written without maintainers. Derived rows of it may exist that neither Remembered nor Old leads to.
+func (c *Change[T]) Forgotten() bool {
+	return !c.kept.fresh && (!c.kept.stored || c.kept.damaged)
+}
+
 // Life tells lives of an entity apart: one that was deleted and inserted again has another. It is given when it is first asked
 // for and stored with the entity from then on. Of an entity that never had one and is being deleted it is "".
 func (c *Change[T]) Life() string {

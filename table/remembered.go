@@ -28,8 +28,9 @@ import (
 // Here empid_000223 remembers email_jonesj@contoso.com of email, last_Jones!_empid_000223 and / of last, and team_Jones of team. What is
 // left out is rebuilt from the row itself, whatever the maintainer's functions are by now. Values are not left out, although the row
 // may hold them in a property: another program may change that. The RowKey is part of the checksum: if another
-// program copies the row under another key, the _ix of the copy counts as damaged, and is never taken for the copy's own. A row of
-// which nothing is remembered has no _ix, or an empty one, or a header alone.
+// program copies the row under another key, the _ix of the copy counts as damaged, and is never taken for the copy's own. An _ix
+// without items is empty, or a header alone: the maintainers that wrote the row remember nothing of it. A row without _ix was written
+// without maintainers, or before there were any, or by another program: derived rows of it may exist all the same.
 const (
 	rememberedForm   = '1'
 	rememberedHeader = 4 // bytes: the version and the checksum
