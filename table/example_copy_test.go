@@ -155,10 +155,10 @@ func ExampleCond_IsZero() {
 func ExampleRow_Mark() {
 	row := &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw("department"))}
 	row.Mark("manager", false)
-	fmt.Println(row.Marked("manager"), row.Marked("deputy"))
+	fmt.Println(row.Marks(), row.Marked("manager"), row.Marked("deputy"))
 	row.Mark("manager", true)
-	fmt.Println(row.Marked("manager"))
+	fmt.Println(row.Marks(), row.Marked("manager"))
 	// Output:
-	// true false
-	// false
+	// [manager] true false
+	// [] false
 }
