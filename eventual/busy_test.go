@@ -54,11 +54,12 @@ func TestBusyPartition(t *testing.T) {
 		if got := w.Stats(); took > time.Second || got != (eventual.Stats{Received: n, Done: n, Effects: n}) {
 			t.Errorf("after %v: %+v", took, got)
 		}
-		// Each has its commit record read and closed, its letter sent, and its message deleted; several come with a request.
+		// Each has its commit record read and closed, its letter sent, and its message deleted. Several messages come with a request if
+		// several hands are free when it is sent, which is for the scheduler to say.
 		counted := s.Count()
 		var got, gets int
-		if _, err := fmt.Sscanf(counted, "%d get, %d insert-or-replace, %d merge, %d message-delete, %d message-get", &got, &got, &got, &got, &gets); err != nil || gets > n/4 {
-			t.Errorf("got %s (%v), want at most %d message-get", counted, err, n/4)
+		if _, err := fmt.Sscanf(counted, "%d get, %d insert-or-replace, %d merge, %d message-delete, %d message-get", &got, &got, &got, &got, &gets); err != nil || gets > n {
+			t.Errorf("got %s (%v), want at most %d message-get", counted, err, n)
 		}
 		if want := fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete, %d message-get", n, gets); counted != want {
 			t.Errorf("got %s, want %s", counted, want)

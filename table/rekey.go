@@ -48,7 +48,7 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err 
 		moved.Key = to
 		v = any(&moved).(*T)
 	}
-	if insert.body, insert.err = t.create(to, v, e.raw, keptProperties...); insert.err != nil {
+	if insert.body, insert.err = t.create(to, v, e.raw, ixProperty); insert.err != nil {
 		return fail(insert.err)
 	}
 	remove, insert = t.maintained(remove, true, remove.old), t.maintained(insert, true, nil)
