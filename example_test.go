@@ -42,8 +42,8 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// A secondary index: each write by this handle keeps it in the same transaction. Attach it before the first write;
-	// index.Verify with Repair adds what a table holds already.
+	// A secondary index: each write by this handle updates it in the same transaction. Attach it before the first write;
+	// index.Verify with Repair adds the entities that a table already has.
 	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 	if staff, err = index.Attach(staff, nil, byName); err != nil {
 		log.Fatal(err)
@@ -55,13 +55,13 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// Read, change, replace by ETag, and again if somebody was faster.
+	// Read, change, replace by ETag, and repeat after a conflict.
 	_, err = staff.Update(ctx, jones.Key, func(e *Employee) error { e.Age++; return nil })
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	// The old version is refused, not written over the new one.
+	// An old version does not overwrite the new one.
 	err = staff.Delete(ctx, jones)
 	fmt.Println(errors.Is(err, table.ErrChanged))
 

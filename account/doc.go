@@ -6,10 +6,10 @@
 //	acc, err := account.FromConnectionString(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), nil)
 //	staff, err := table.New(acc.Tables(), "staff", schema, nil)
 //
-// What it hands out are the SDK's own clients, so they serve everything else that the SDK can do, too. They differ from
-// bare ones in this: a try of a Table or Queue request ends after ten seconds, where the SDK waits for ever; no error's text
-// holds a signature, where the SDK prints the URL of a request that failed on its way; and requests can be counted.
-// Clients that you make yourself get the same by table.ClientOptions, and work with the library without it.
+// The clients are the SDK's own. They differ from clients with the SDK's defaults in four ways: an attempt of a Table or Queue request ends
+// after ten seconds, where the SDK waits for ever; redirects are not followed; no error text contains a signature, where the SDK prints the
+// URL of a failed request; and requests can be counted. table.ClientOptions gives the same to clients that you make yourself; the
+// library works with other clients, too.
 //
-// Opening an account sends nothing and checks no credential. No error of this package prints a key or a signature.
+// Opening an account sends nothing and checks no credential. No error of this package contains a key or a signature.
 package account

@@ -27,7 +27,7 @@
 //
 // # The clean-up
 //
-// Whoever is about to delete an intent's message (it closed the intent, or found it closed, or too old) first looks for the row of the
+// A worker that is about to delete an intent's message (it closed the intent, or found it closed, or too old) first looks for the row of the
 // current hour; if there is none it sends the clean-up, and then inserts the row: a crash costs a second clean-up, which does no harm.
 // The clean-up is hidden until the end of its hour and the retention are over.
 package model

@@ -1,3 +1,3 @@
-// Package wire is what lies between the typed API and the SDK's pipeline: contexts for calls whose reply is kept and whose
-// writes are not repeated behind our back, the verdict on a failed write, errors without secrets, and the kind of a request.
+// Package wire stands between the typed API and the SDK's pipeline. It makes contexts that keep a call's response and switch the SDK's
+// repetition of writes off, judges failed writes, removes secrets from errors, and names kinds of requests.
 package wire

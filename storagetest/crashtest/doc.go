@@ -1,6 +1,6 @@
-// Package crashtest finds what goes wrong with a protocol over storage when requests are lost, repeated, late or refused, when
-// processes die, and when several run at once. It runs a [Workload] on an in-memory account of package storagetest, again and
-// again, each time with other mishaps, and checks after each run, and if it is asked to after each request, what must be true.
+// Package crashtest tests a protocol over storage for lost, repeated, late and refused requests, for crashes of processes, and for races. It
+// runs a [Workload] on an in-memory account of package storagetest many times, each time with other faults. A check of your own runs
+// after each run and, if you ask for it, after each request.
 //
 //	func TestTransfer(t *testing.T) {
 //		crashtest.Enumerate(t, transfer, nil).Require(t)
@@ -16,16 +16,16 @@
 //		}
 //	}
 //
-// A [Process] is the Transport of the clients that it makes; when it dies, nothing of it reaches the account any more.
+// A [Process] is the Transport of the clients that it makes. After it dies, none of its requests reaches the account.
 //
-// [Enumerate] is exhaustive: it counts the requests of a run without faults, and then makes a run for each request and each
-// fault that it can have, for the process dying before and after it, and for its arriving late, or once more, between any two
-// of those that come after it; for short workloads, for each pair of these. The processes run one after the other.
+// [Enumerate] is exhaustive. It counts the requests of a run without faults. Then it makes a run for each request and each fault
+// that the request can have, for the process dying before and after the request, and for the request arriving late, or once more, between
+// any two later requests; for short workloads, also for each pair of these. The processes run one after the other.
 //
-// [Schedules] is random: all processes run at once, each request is held, and one at a time is let go, in an order and with
-// mishaps that a seed decides, and time passes in between. The seed of a run that fails is printed and repeats it.
+// [Schedules] is random. All processes run at once, and each request is held until it is chosen. A seed decides the order, the faults, and
+// how much time passes. The seed of a failed run is printed and repeats the run.
 //
-// Every run is in a bubble of testing/synctest, so waiting costs no time, and what hangs ends with its context.
+// Every run is in a bubble of testing/synctest: waiting costs no time, and a request that hangs ends with its context.
 //
-// Whether a test can find anything is a fair question. Plant the mistake that it is for, and see.
+// To see that a test can fail, plant the bug that the test is for.
 package crashtest
