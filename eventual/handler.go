@@ -48,7 +48,7 @@ type Handler struct {
 type Job struct {
 	Table     string
 	Partition keys.Enc
-	Op        string // the name of the write that it is of; [table.Intent.Time] tells its time
+	Op        string // the operation ID of its write; [table.Intent.Time] tells its time
 	Effect    table.Effect
 
 	// Attempt is how often a worker has begun with the message, this time included.

@@ -48,7 +48,7 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Hint stores the name of a write, hidden until the write is over, so that nothing is lost when its writer dies. 1 request; where
+// Hint stores the operation ID of a write, hidden until the write is over, so that nothing is lost when its writer dies. 1 request; where
 // the queue does not answer, up to Retry.Tries. A message too many does no harm: a worker finds nothing to do. Errors: *table.LimitError for
 // a time beyond the 7 days that a queue can hide a message; those of the queue.
 func (o *Outbox) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {

@@ -28,7 +28,7 @@ type ListOptions struct {
 // Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A
 // change of value touches three rows in one transaction.
 //
-// All writers of a value share its row: each reads it first, 1 request more, and the whole write is planned again where a rival
+// All writers of a value share its row: each reads it first, 1 request more, and the whole write is replanned where a concurrent writer
 // was faster. A list has the room of one entity, 1 MiB, some 40,000 members; beyond, a write is a *FullError. One row for each
 // member (Options.Pointer) has neither limit, and is what to use unless the rows must look like this.
 type Lists[T, K any] struct {
@@ -166,7 +166,7 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 	return p.Put(row)
 }
 
-// empty tells whether a row holds nothing, but perhaps the name of a write.
+// empty reports whether a row holds nothing, but perhaps an operation ID.
 func empty(row *table.Row) bool {
 	row = row.Bare()
 	return row.Len() == 0 || row.Len() == 1 && row.Type("_op") != ""

@@ -106,7 +106,7 @@ func (r *Row) Bare() *Row {
 	return &c
 }
 
-// Same tells whether two rows hold the same properties, but for the names of the writes that they are from (_op).
+// Same tells whether two rows hold the same properties, but for their operation IDs (_op).
 func (r *Row) Same(other *Row) bool {
 	a, b := without(slices.Clone(r.columns), opProperty), without(slices.Clone(other.columns), opProperty)
 	if len(a) != len(b) {

@@ -58,7 +58,7 @@ func (t *Table[T]) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
 }
 
 // GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none. inserted tells
-// which. 1 request where the row exists, 2 where it does not, and 3 more for each rival that inserts and deletes it in
+// which. 1 request where the row exists, 2 where it does not, and 3 more for each concurrent writer that inserts and deletes it in
 // between, Retry.Rounds times at most. Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again.
 func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserted bool, err error) {
 	ctx, end := t.span(ctx, "GetOrInsert")

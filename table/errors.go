@@ -33,7 +33,7 @@ var (
 	ErrContended = errors.New("others were faster in every round")
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = errors.New("no such table")
-	// ErrUnknownOutcome: the replies to a write were lost, and what the row says since does not tell what has become of it. It
+	// ErrUnknownOutcome: the responses to a write were lost, and what the row says since does not tell what has become of it. It
 	// may have been done, may still be done, or may never be done. The entity cannot be used until it is read again; reading
 	// it at once proves nothing about a write that is still on its way. Of an exact write it is an UnknownError.
 	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
@@ -127,7 +127,7 @@ func (c *condition) Error() string {
 	return c.is.Error()
 }
 
-// brief is an error's text, but for the service's error, whose own text prints the whole reply.
+// brief is an error's text, but for the service's error, whose own text prints the whole response.
 func brief(err error) string {
 	var re *azcore.ResponseError
 	switch err.(type) {
@@ -199,9 +199,9 @@ func (e *ValueError) Error() string { return (*edm.ValueError)(e).Error() }
 // Unwrap returns Err.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// DecodeError is a stored property that does not fit its field, or a reply that cannot be read.
+// DecodeError is a stored property that does not fit its field, or a response that cannot be read.
 type DecodeError struct {
-	Field  string // the property, or "" for the reply as a whole
+	Field  string // the property, or "" for the response as a whole
 	Reason string
 	Err    error // what the field's own type says, if that is the cause; it may hold data, so Error leaves it out
 }
@@ -314,7 +314,7 @@ func conditioned(ctx context.Context, err error) error {
 	return err
 }
 
-// unreadable is the error of a request that reads: a *DecodeError where a reply of status 200 came whole and the SDK could not
+// unreadable is the error of a request that reads: a *DecodeError where a response of status 200 came whole and the SDK could not
 // read it.
 func unreadable(call *wire.Call, err error) error {
 	if call.Status() != http.StatusOK {

@@ -14,7 +14,7 @@ import (
 // could be seen what has become of it. Another process can resolve it too, by the names that it holds: [Intents.Resolve].
 type UnknownError struct {
 	Table, Partition string
-	Op               string // the name of the write
+	Op               string // the operation ID
 	Err              error  // the last that was seen of it
 
 	write *write

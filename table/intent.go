@@ -14,7 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// intentPrefix begins the RowKeys of intents: the name of the write follows.
+// intentPrefix begins the RowKeys of intents: the operation ID follows.
 const intentPrefix = "~i|"
 
 // IntentState is what an intent says of its write.
@@ -41,7 +41,7 @@ func (s IntentState) String() string {
 // transaction.
 type Intent struct {
 	Partition keys.Enc
-	Op        string // the name of the write
+	Op        string // the operation ID
 	State     IntentState
 	Effects   []Effect
 
@@ -76,7 +76,7 @@ type storedEffect struct {
 }
 
 // intentOp is the operation that stores an intent. It stands first in its transaction: if that arrives once more, it fails here,
-// and not at a row where it would read as a rival's.
+// and not at a row where it would read as a concurrent writer's.
 func (c *core) intentOp(partition, name string, state IntentState, effects []Effect) (Op, error) {
 	op := Op{core: c, kind: aztables.TransactionTypeAdd, key: intentKey(partition, name), left: entire, caller: -1}
 	body, err := intentBody(op.key, state, effects, false)
@@ -84,7 +84,7 @@ func (c *core) intentOp(partition, name string, state IntentState, effects []Eff
 	return op, err
 }
 
-// intentBody is the row of an intent. named tells that there is room for the name of a write that changes it.
+// intentBody is the row of an intent. named reports that there is room for the operation ID of a write that changes it.
 func intentBody(k keys.Key, state IntentState, effects []Effect, named bool) ([]byte, error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	w.Put(versionProperty, edm.Value{Kind: edm.Int32, I: intentVersion})

@@ -46,7 +46,7 @@ func (in *Intents) Get(ctx context.Context, partition keys.Enc, op string) (_ *I
 // Resolve reads an intent. Where there is none, it puts a marker in its place: the write was not done, and never will be, and
 // the intent that is returned says IntentAborted. 1 request where there is one, 2 where there is none, and 3 where one comes in
 // between. Idempotent. Errors: ErrExpired where there is none and the write is older than IntentRetention; *ValueError for an op
-// that is not the name of a write, or is of a time to come; *VersionError.
+// that is not an operation ID, or is of a time to come; *VersionError.
 func (in *Intents) Resolve(ctx context.Context, partition keys.Enc, op string) (_ *Intent, err error) {
 	return in.read(ctx, "Resolve", partition, op, func(ctx context.Context, pk string) (*Intent, error) {
 		i, err := in.core.intent(ctx, pk, op)

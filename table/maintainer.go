@@ -12,7 +12,7 @@ import (
 // Maintainer keeps rows and effects that follow from the entities of a table: index rows, lists, summaries, copies elsewhere.
 // [Table.With] attaches it. It is called for each change of an entity, whatever verb it comes from, while the one transaction
 // that makes the change is planned, and adds to that transaction. It must be safe for concurrent use, must not keep what it is
-// given, and may be called several times for one change, when a transaction has to be planned again.
+// given, and may be called several times for one change, when a transaction has to be replanned.
 type Maintainer[T any] interface {
 	// Name names it in errors and in what it remembers; it is unique among the maintainers of a table.
 	Name() string
@@ -37,7 +37,7 @@ type Change[T any] struct {
 }
 
 // Row returns the row as it will be stored, with the columns that T does not know, for full copies of it: put it under
-// another RowKey of the partition by [Row.Copy] or [Row.At]. It carries the name of the write, as the primary does, but neither its life nor
+// another RowKey of the partition by [Row.Copy] or [Row.At]. It carries the operation ID, as the primary does, but neither its life nor
 // what maintainers remember. It is nil where the entity is deleted.
 func (c *Change[T]) Row() (*Row, error) {
 	return c.rowOf(c.row)
@@ -112,7 +112,7 @@ const maxDerived = maxOperations - 3
 // With returns a handle of the same table whose every write keeps what the maintainers derive, besides those that t has
 // already. All verbs and transactions go through them; a write that touches derived rows is one transaction with them, 1
 // request as without. Entities that a verb gets carry what their derived rows follow from; a verb that has only a key, and
-// one whose entity was not read whole, reads the row first and writes by its ETag, 1 request more, and again where a rival was
+// one whose entity was not read whole, reads the row first and writes by its ETag, 1 request more, and again where a concurrent writer was
 // faster, Retry.Rounds times at most.
 //
 // outbox carries effects; it may be nil where there are none, and then that of t stays. A table has one. Handles without
@@ -121,7 +121,7 @@ const maxDerived = maxOperations - 3
 // What fails for a maintainer is a *DerivedError; for a row that entities share, and that others were always faster to change, it is
 // ErrContended.
 //
-// A derived row that is missing, or in the way, for somebody has deleted or written it by hand, is read and put right with the
+// A derived row that is missing, or in the way, for somebody has deleted or written it by hand, is read and repaired with the
 // entity's next write; see [Table.Repaired].
 //
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for one that is nil, or has the name of
@@ -165,12 +165,12 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 }
 
 // Exact returns a handle of the same table whose writes also store an intent, a small row ~i|… beside the entity, in the same
-// transaction: the proof that they were done. Where a reply is lost, it tells what has become of the write; where there is no
+// transaction: the proof that they were done. Where a response is lost, it tells what has become of the write; where there is no
 // intent, a marker is put in its place, and the write, wherever it may still be on its way, can never be done any more. So the
 // outcome is unknown only when the context or the write's own time is over, or where the service refuses the marker itself, and
 // [UnknownError] can then be resolved later.
 //
-// Requests: as without; after a lost reply 1 or 2 more; and 1 more for a refusal that could pass by itself: that of a row which
+// Requests: as without; after a lost response 1 or 2 more; and 1 more for a refusal that could pass by itself: that of a row which
 // exists now and may be deleted later. Intents are kept for 24 hours, then [Table.SweepIntents] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
 	c := *t
@@ -179,5 +179,5 @@ func (t *Table[T]) Exact() *Table[T] {
 }
 
 // Repaired is how many derived rows this handle, and those that share its maintainers' beginnings by With and Exact, have found
-// missing or in the way, and have put right with a write of their entity.
+// missing or in the way, and have repaired with a write of their entity.
 func (t *Table[T]) Repaired() int { return int(t.shared.repaired.Load()) }

@@ -23,13 +23,13 @@ type Common struct {
 
 	// NoOp leaves out the property _op, in which every row that is written names the write it is from: one of the 252 that
 	// an entity may have. Without it, what has
-	// become of a write whose reply was lost cannot be told from what others have done, and is ErrUnknownOutcome.
+	// become of a write whose response was lost cannot be told from what others have done, and is ErrUnknownOutcome.
 	NoOp bool
 
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 
-	// NewID makes 16 of the characters 0-9 and A-Z by chance, for names that must not meet. Defaults to a source of 80 bits.
+	// NewID makes 16 of the characters 0-9 and A-Z at random, for names that must not meet. Defaults to a source of 80 bits.
 	NewID func() string
 
 	// Tracing receives a span for each verb, with the requests that it makes as children. Give it the provider that the

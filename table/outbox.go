@@ -19,7 +19,7 @@ type Outbox interface {
 type Announcement struct {
 	Table     string
 	Partition string
-	Op        string // the name of the write
+	Op        string // the operation ID
 	Hidden    time.Duration
 }
 

@@ -20,7 +20,7 @@ import (
 // Derived rows are of two sorts. A row of its own follows from one entity, such as an index row: the maintainer knows from Old
 // whether it exists, and uses Insert, Put and Remove, which cost nothing. A shared row follows from several, such as a list or a
 // sum: Load it first, for 1 request, and Put or Remove what becomes of it; it is then written by its ETag, and the whole
-// transaction planned again where a rival was faster.
+// transaction replanned where a concurrent writer was faster.
 type Plan struct {
 	core      *core
 	partition string

@@ -55,7 +55,7 @@ func (r *Row) Get(name string) (value any, ok bool) {
 	return nil, false
 }
 
-// All yields the properties, without the keys and the timestamp, in the order of the service's reply.
+// All yields the properties, without the keys and the timestamp, in the order of the service's response.
 func (r *Row) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, c := range r.columns {
@@ -101,7 +101,7 @@ func (r *Row) put(name string, x edm.Value) {
 	r.columns = append(r.columns, edm.Column{Name: name, Value: x})
 }
 
-// named takes the name of the write from the row as it was stored.
+// named takes the operation ID from the row as it was stored.
 func (r *Row) named(raw []byte) {
 	in := edm.NewReader(raw)
 	if _, err := in.One(); err != nil {

@@ -82,7 +82,7 @@ func (c *core) each(ctx context.Context, filter, choice string, f func(*Row) boo
 }
 
 // Untyped is the same table as rows of any type, without the maintainers of this handle, for programs that look after derived
-// rows: it writes rows of the library, too. named tells whether rows that it writes carry the name of the write, as entities do and
+// rows: it writes rows of the library, too. named tells whether rows that it writes carry the operation ID, as entities do and
 // derived rows of several entities do not.
 func (t *Table[T]) Untyped(named bool) *Table[Row] {
 	plan, _ := edm.NewPlan(emptyType, nil)
