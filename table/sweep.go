@@ -15,9 +15,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Sweep deletes the intents of a partition that are older than IntentRetention, and an hour for clocks that differ, but for
-// those whose effects are not carried out, or that cannot be read, and what PlanSweep has noted of those times. 1 request for each
-// 1000 intents, and 1 for each 100 that are deleted. Idempotent.
+// Sweep deletes the commit and abort records of a partition that are older than IntentRetention and an hour (for clocks that differ), except
+// records whose effects are not executed yet, or that cannot be read. It also deletes what PlanSweep has noted of those times. 1 request
+// for each 1,000 records, and 1 for each 100 that are deleted. Idempotent.
 func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.core.span(ctx, "SweepIntents")
 	defer func() { end(err) }()
