@@ -88,10 +88,9 @@ func (in *Intents) SweepPlanned(ctx context.Context, partition keys.Enc, hour ti
 	return f.row != nil, in.core.opError("SweepPlanned", k, err)
 }
 
-// SweepIntents deletes the intents of the whole table that are older than 25 hours, but for those whose effects are not carried
-// out, and returns how many. Tables whose writes are Exact call it once a day or so; where there is an outbox, its clean-up
-// does the same. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
-// Idempotent.
+// SweepIntents deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
+// not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
+// same. Idempotent. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
 func (t *Table[T]) SweepIntents(ctx context.Context) (deleted int, err error) {
 	var n atomic.Int64
 	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
