@@ -10,15 +10,15 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ID names what is archived: one life of the entity under a key. An entity that is deleted and inserted again, or restored, has
-// another life, so that what is still to be done for the first never meets the second.
+// ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has another
+// incarnation, so that late work for the first one never changes the second.
 type ID struct {
 	Key  keys.Key
 	Life string
 }
 
-// Err is what is wrong with an ID: its key's error, or a *table.ValueError for an incarnation that is not 16 of the characters 0-9 and
-// A-Z. A destination that makes paths, keys or addresses of IDs asks it first. The IDs that a [Mover] gives it are in order.
+// Err returns the error of an ID: its key's error, or a *table.ValueError for an incarnation that is not 16 of the characters 0-9 and A-Z. A
+// destination that makes paths, keys or addresses of IDs should call it first. The IDs of a [Mover] have no error.
 func (id ID) Err() error {
 	if err := id.Key.Err(); err != nil {
 		return err
@@ -35,61 +35,61 @@ const (
 	lifeLength = 16
 )
 
-// Kept is what a destination holds of a life.
+// Kept is what a destination stores for an ID.
 type Kept struct {
 	ID
 
-	// Row is the entity's row, with all its columns and under its own key. It is nil where there was one that has gone: that is
-	// remembered, so that a request which is late cannot bring it back.
+	// Row is the entity's row, with all its columns and under its own key. It is nil for a tombstone: the row was there and is gone, and
+	// a late request cannot bring it back.
 	Row *table.Row
 
-	// Kind is the mover's. Movers of several tables, and of several types, may share a destination.
+	// Kind is the kind of the mover. Movers of several tables, and of several types, may share a destination.
 	Kind string
 
-	// Moves are the names of the moves that have put it.
+	// Moves are the operation IDs of the moves that have put it.
 	Moves []string
 
-	// Version is another after each Put.
+	// Version changes with each Put.
 	Version string
 
-	// Time is when the row was written last in the table that it comes from, by that table's clock: of several lives of one key the
-	// latest is the newest. It is put and read back.
+	// Time is when the row was last written in the table that it comes from, by that table's clock. The incarnation of a key with the
+	// latest time is the newest one. Put stores it and Get returns it.
 	Time time.Time
 }
 
-// Destination is where moved entities are: a table ([ToTable]), a directory, anything that can write a thing only if it is still as
-// it was read. It must be safe for concurrent use.
+// Destination stores moved entities: a table ([ToTable]), a directory, anything that can write a value on condition of its version. It must
+// be safe for concurrent use.
 //
 // An error that wraps table.ErrUnreachable says that the destination cannot be used now, as when a disk is full: the move is tried again
 // until it can. Any other error counts as one of WorkerOptions.Attempts, after which the message is poison.
 type Destination interface {
-	// Get reads what is kept of a life: nil if nothing ever was.
+	// Get reads what is stored for an ID, nil if nothing ever was.
 	Get(ctx context.Context, id ID) (*Kept, error)
 
-	// Put keeps k if what is kept of its ID still is of a version, "" where nothing ever was. Otherwise it is table.ErrChanged. When it
-	// returns, k is stored for good: the row is deleted in its table next. What
-	// has no row any more may be forgotten after table.IntentRetention, and an hour for clocks that differ. An error that
-	// wraps a *table.LimitError, *table.ValueError or *keys.KeyError says that it can never be kept.
+	// Put stores k if what is stored for its ID still has a version, "" if nothing ever was. Otherwise the error is table.ErrChanged. When
+	// Put returns, k must be stored for good: the mover deletes the row from its table next. Tombstones may be deleted after
+	// table.IntentRetention and an hour (for clocks that differ). An error that wraps a *table.LimitError, *table.ValueError or
+	// *keys.KeyError means that k can never be stored.
 	Put(ctx context.Context, k *Kept, version string) error
 
-	// Lives yields what is kept under a key, with rows, in any order, of all kinds.
+	// Lives yields what is stored under a key, without tombstones, in any order, of all kinds.
 	Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error]
 }
 
-// Checker is a destination that can tell beforehand what it can never keep.
+// Checker is a destination that knows beforehand which rows it can never store.
 type Checker interface {
-	// Check returns what Put will say of k, if that can be seen without a request.
+	// Check returns the error that Put will return for k, if that is known without a request.
 	Check(k *Kept) error
 }
 
-// Lister is a destination that can list what it keeps.
+// Lister is a destination that can list what it stores.
 type Lister interface {
-	// List yields what is kept of a partition's entities, with rows, of all kinds.
+	// List yields what is stored of a partition's entities, without tombstones, of all kinds.
 	List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error]
 }
 
-// Sweeper is a destination that forgets what has no row any more.
+// Sweeper is a destination that deletes old tombstones.
 type Sweeper interface {
-	// Sweep forgets what has had no row since before a time, in a partition.
+	// Sweep deletes the tombstones of a partition from before a time.
 	Sweep(ctx context.Context, partition keys.Enc, before time.Time) error
 }

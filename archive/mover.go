@@ -34,9 +34,9 @@ var (
 	ErrCannotList = errors.New("archive: the destination cannot list")
 )
 
-// New makes a mover. kind names its effects, and must be the same in all programs that move between these two; from is the table
-// with its maintainers, so that indexes go with the entities, up to 96 rows for one; outbox announces the moves to workers, and may be
-// nil where from has one. It sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
+// New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is the
+// table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of moves,
+// and may be nil if from has an outbox. New sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
 func New[T any](kind string, from *table.Table[T], to Destination, outbox table.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
@@ -111,14 +111,14 @@ var (
 	sometime = time.Date(2000, 1, 1, 0, 0, 0, 1, time.UTC)
 )
 
-// Archive asks for an entity to be moved, if it is still as e was read, and renews e. A worker moves it, with what others have
-// written to it meanwhile; until then it is where it was, then in both places for a moment, and never in none. Whoever deletes it in
-// between has deleted it: it is then not in the destination either, in the end.
+// Archive asks for an entity to be moved, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity, with
+// what concurrent writers have written to it meanwhile. Until then it is in the table, then in both places for a moment, and always in at
+// least one. If a concurrent writer deletes it meanwhile, the destination does not have it in the end either.
 //
-// Requests: 3, and 1 more where e is not the whole row; the worker's are 7. To ask twice does no harm. Errors: those of
-// [table.Table.Touch], table.ErrChanged, table.ErrNotFound and, for a row of an older version, table.ErrOldVersion among them;
-// table.ErrNoOutbox where there is none; table.ErrOutbox where the queue does not take the
-// request: then nothing was done; *table.LimitError for what the destination can never keep, where it can tell ([Checker]).
+// Errors: those of [table.Table.Touch], such as table.ErrChanged, table.ErrNotFound and, for a row of an older version,
+// table.ErrOldVersion; table.ErrNoOutbox if there is no outbox; table.ErrOutbox if the queue does not store the notification, and then
+// nothing was written; *table.LimitError for a row that the destination can never store, if it is a [Checker]. Requests: 3, and 1 more if e
+// is not the whole row; the worker's are 7. Asking twice does no harm.
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	if err := m.asking.Touch(ctx, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)
@@ -126,10 +126,10 @@ func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	return nil
 }
 
-// Find reads an entity wherever it is. archived tells that it comes from the destination: it has no ETag then, and cannot be written
-// by; see Restore. Of several lives there it is the newest. 1 request where it was not moved, 2 where it was, and 3 where it is
-// nowhere: table.ErrNotFound. What others restore and archive again while it looks may be missed; and what is found in the destination may
-// be of an entity whose move is under way, or that was deleted meanwhile.
+// Find reads an entity from the table or from the destination. archived reports that it comes from the destination: then it has no ETag and
+// cannot be written; see Restore. If the destination has several incarnations, it is the newest. Find may miss an entity that is restored
+// and archived again at the same time, and an entity from the destination may have a move under way, or may have been deleted
+// meanwhile. Errors: table.ErrNotFound. 1 request if the entity was not moved, 2 if it was, 3 if it is nowhere.
 func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	fail := func(err error) (*table.Entity[T], bool, error) {
 		return nil, false, fmt.Errorf("archive: Find: %w", err)
@@ -171,8 +171,8 @@ func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *Kept, err er
 	return newest, nil
 }
 
-// Archived yields the entities of a partition that this mover's kind has put into the destination, all lives. One that cannot be read
-// is an error, and the list goes on. Requests are the destination's. Errors: ErrCannotList; those of Get about the row.
+// Archived yields the entities of a partition that movers of this kind have put into the destination, all incarnations. An entity that
+// cannot be read yields an error, and the list goes on. Errors: ErrCannotList; those of Get about the row. Requests are the destination's.
 func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		l, is := m.to.(Lister)

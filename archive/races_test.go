@@ -19,7 +19,7 @@ import (
 type before struct {
 	*storagetest.Service
 	do    func(storagetest.Request)
-	after func(storagetest.Request) // when the service has it, and before the client sees the reply
+	after func(storagetest.Request) // when the service has it, and before the client sees the response
 }
 
 func (b *before) Do(r *http.Request) (*http.Response, error) {

@@ -9,12 +9,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Restore moves the newest life of a key back: as a new life, so that moves of the old one leave it alone. When it returns, the
-// entity is in its table, with all its columns and what its maintainers derive; a worker deletes it from the destination.
+// Restore moves the newest incarnation of a key back, as a new incarnation, so that moves of the old one do not touch it. When Restore
+// returns, the entity is in its table, with all its columns and derived rows; a worker deletes it from the destination.
 //
-// Requests: 6, and 1 more for each move that has put it and not moved it; and the worker's 6. Errors: table.ErrNotFound where the
-// destination has none; ErrUnderway where it is not moved yet; table.ErrExists where the table has another entity of that key by now;
-// ErrRestored where another Restore was faster; those of [table.Table.InsertRow].
+// Errors: table.ErrNotFound if the destination does not have the key; ErrUnderway if the entity is not moved yet; table.ErrExists if the table
+// has another entity of that key by now; ErrRestored if another Restore was faster; those of [table.Table.InsertRow]. Requests: 6, and 1
+// more for each move that has put the entity and not moved it; and the worker's 6.
 func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
 	there, err := m.archived(ctx, k)
 	if err != nil {

@@ -26,7 +26,7 @@
 // # Not guaranteed
 //
 // An effect may be executed more than once, in another order than the writes, and late. A handler should read the current state and
-// make the other system follow it, or use Op and Index of the [Job] as the key of an idempotent request: they are the same at every attempt.
+// make the other system follow it, or use Op and Effect of the [Job] as the key of an idempotent request: they are the same at every attempt.
 // If a queue is lost, the commit records stay pending until [Outbox.NotifyPending] notifies the workers again.
 //
 // # Costs

@@ -17,51 +17,50 @@ type Source interface {
 	Intents() *table.Intents
 }
 
-// Handler carries out the effects of one kind of the writes of one table. What it returns settles the effect: nil says that it is
-// done, [Poison] that it never will be, [RetryAfter] that it is to be tried again then; any other error that it is to be tried
-// again after a while, and is poison after WorkerOptions.Attempts. One that has met a row of a newer version (*table.VersionError)
-// waits for a worker of another release, as effects of unknown kinds do.
+// Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect; [Poison]
+// gives it up; [RetryAfter] tries again at that time; any other error tries again after a pause, and makes the message poison
+// after WorkerOptions.Attempts. After an error for a row of a newer version (*table.VersionError), the message waits for a worker of
+// another release, as messages of unknown kinds do.
 //
 // An error of storage that is down, cannot be reached or does not let the handler in does not count as an attempt: the effect is tried
 // again until storage is there. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and
-// an *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler that works with another service says the same by an error that
-// wraps table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
+// an *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps
+// table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
 //
-// An effect is carried out at least once: again where a worker died before it could say that it was done, at the same time where
-// one was slow, in any order with others, and again whenever another effect of the same write has failed or waits, for they are
-// settled together. So a handler reads the state of things and makes the rest follow from it, or goes by
-// the job's Op and Effect, which are the same each time. Its context ends when the message is no longer the worker's.
+// An effect is executed at least once. It is executed again if a worker crashed before it completed the effect, at the same time as a slow
+// worker, in any order with other effects, and again whenever another effect of the same write failed or was deferred, because the effects
+// of a write are completed together. So a handler should read the current state and make the other system follow it, or use the job's
+// Op and Effect as an idempotency key: they are the same at every attempt. The handler's context ends when the worker loses the message.
 type Handler struct {
 	Kind   string
 	Table  Source
 	Handle func(ctx context.Context, j Job) error
 
-	// Version is the newest form of the payload that it knows; those of later ones wait for a worker that does. Defaults to 1.
+	// Version is the newest form of the payload that Handle knows; payloads of later forms wait for another worker. Defaults to 1.
 	Version int
 
-	// Sweep deletes what the handler keeps in a partition besides the effects, and that is older than a time, as part of the
-	// partition's clean-up. May be nil.
+	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. May be nil.
 	Sweep func(ctx context.Context, partition keys.Enc, before time.Time) error
 }
 
-// Job is an effect that is to be carried out.
+// Job is an effect that is to be executed.
 type Job struct {
 	Table     string
 	Partition keys.Enc
-	Op        string // the name of the write that it is of; [table.Intent.Time] tells its time
+	Op        string // the operation ID of its write; [table.Intent.Time] tells its time
 	Effect    table.Effect
 
-	// Attempt is how often a worker has begun with the message, this time included.
+	// Attempt is how often a worker has begun to execute the message, this time included.
 	Attempt int
 
-	// Intent is the write's, and Index the place of the effect in it, for handlers that settle it by a write of their own; see
-	// [table.Table.Settling]. Where that finds the intent changed, a handler returns the table.ErrChanged, and is called again
-	// for what the intent says then.
+	// Intent is the write's commit record, and Index the place of the effect in it, for handlers that complete the effect by a write of
+	// their own; see [table.Table.Settling]. If that write fails with table.ErrChanged, the handler should return that error; it is called
+	// again for the effects that the commit record contains then.
 	Intent *table.Intent
 	Index  int
 }
 
-// Kind is a handler for payloads of type P, as [OnChange] writes them: JSON. A payload that is none is poison at once.
+// Kind returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes poison at once.
 func Kind[P any](kind string, of Source, handle func(ctx context.Context, j Job, p P) error) Handler {
 	return Handler{Kind: kind, Table: of, Handle: func(ctx context.Context, j Job) error {
 		var p P
@@ -72,9 +71,9 @@ func Kind[P any](kind string, of Source, handle func(ctx context.Context, j Job,
 	}}
 }
 
-// OnChange makes effects of the changes of a table's entities, for [table.Table.With]: what f returns is the payload of one of a
-// kind, unless it says that there is none. f must be pure, for a change may be planned several times. The handler of the kind is
-// made by [Kind]. It adds no requests but those of any effect.
+// OnChange returns a maintainer for [table.Table.With] that adds an effect to a write for each entity that changes: f returns its payload,
+// and whether there is one. f must be pure, because a write may be planned several times. [Kind] makes the handler. OnChange adds no
+// requests but those of any effect.
 func OnChange[T, P any](kind string, f func(c *table.Change[T]) (payload P, due bool)) table.Maintainer[T] {
 	return &onChange[T, P]{kind, f}
 }
@@ -106,7 +105,7 @@ type poison struct{ err error }
 func (p *poison) Error() string { return "poison: " + p.err.Error() }
 func (p *poison) Unwrap() error { return p.err }
 
-// Poison is what a handler returns for an effect that can never be carried out: its message goes to the poison queue.
+// Poison returns an error for an effect that can never be executed: its message is moved to the poison queue.
 func Poison(err error) error {
 	if err == nil {
 		err = errors.New("its handler says so")
@@ -123,8 +122,8 @@ type retry struct {
 func (r *retry) Error() string { return fmt.Sprintf("retry after %v: %v", r.after, r.err) }
 func (r *retry) Unwrap() error { return r.err }
 
-// RetryAfter is what a handler returns for an effect that is to be carried out later, for a reason that is no fault of it, such as
-// a limit of somebody else's service: in whole seconds, up to 7 days. It does not count as an attempt.
+// RetryAfter returns an error for an effect that is to be executed later, such as after another service's limit has passed: in whole
+// seconds, up to 7 days. It does not count as an attempt.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		err = errors.New("its handler says so")

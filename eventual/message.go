@@ -18,7 +18,7 @@ import (
 // version is that of the form of messages.
 const version = 1
 
-// message is what a queue holds: the name of a write, or of an hour whose intents are to be cleaned up. It brings no data, so that
+// message is what a queue holds: the operation ID of a write, or the name of an hour whose intents are to be cleaned up. It brings no data, so that
 // one that was forged can only ask for work that is due anyway.
 type message struct {
 	Version   int    `json:"v"`

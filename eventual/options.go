@@ -13,47 +13,47 @@ import (
 type WorkerOptions struct {
 	table.Common
 
-	// CleanUp is the queue of clean-ups: what the writes of an hour have left in a partition is deleted a day later. Without one,
-	// call [table.Table.SweepIntents] now and then. It must not be the queue of the hints.
+	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without one, call
+	// [table.Table.SweepIntents] from time to time. It must not be the queue of the notifications.
 	CleanUp Queue
 
-	// Concurrency is how many messages are worked on at a time. Defaults to 16.
+	// Concurrency is how many messages the worker executes at a time. Defaults to 16.
 	Concurrency int
 
-	// PerPartition is how many of them may be of one partition, so that one tenant's do not keep all others waiting. The worker
+	// PerPartition is how many of them may be of one partition, so that one busy tenant does not keep all others waiting. The worker
 	// keeps up to Concurrency further messages of a busy partition in hand, renews them, and begins with each as soon as the
 	// partition allows. To find messages of other partitions behind them, it asks the queue again after half of Idle if the
 	// handlers are slow, else every Later, and returns the messages that it cannot hold to the queue, for 1 s at first and up to
 	// Later. Drain returns none. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
-	// Visibility is for how long a message is the worker's, in whole seconds; it is renewed at a third of that while its
-	// handlers run. A worker that dies keeps its messages for that long. Defaults to 1 min, at most 7 days.
+	// Visibility is how long the queue hides a message that the worker has received, in whole seconds. The worker renews it at a third of
+	// that while handlers run. The messages of a crashed worker stay hidden for that long. Defaults to 1 min, at most 7 days.
 	Visibility time.Duration
 
 	// Timeout bounds a handler's run. A run that it ends counts as an attempt, also if the handler waited for a service that did not
 	// answer: let it be longer than the handler's own requests may take. Defaults to 5 min; negative means no bound.
 	Timeout time.Duration
 
-	// Attempts is how often a message is tried before it is poison. A delivery that comes to no end, because the worker dies or
-	// the message is lost, is no attempt. After as many of these as Attempts, the message is worked on while nothing else is, for 1
-	// request more, and after Attempts of that it is poison of ClassDeaths: at most 2 × Attempts deaths of workers. Defaults to 10.
+	// Attempts is how often a message fails before it becomes poison. A delivery that does not end, because the worker crashes or loses the
+	// message, is no attempt. After Attempts such deliveries, the worker executes the message while it executes nothing else, for 1 request
+	// more; after Attempts of those, the message becomes poison of ClassDeaths: at most 2 × Attempts crashes. Defaults to 10.
 	Attempts int
 
 	// Wait is the pause before the second attempt, in whole seconds. It doubles up to MaxWait. Default to 1 s and 5 min.
 	Wait, MaxWait time.Duration
 
-	// Patience is for how long messages of kinds and versions that this worker does not know are given back, every Later, to
-	// workers of another release. After that they are poison. Default to 1 h and 30 s.
+	// Patience is how long messages of unknown kinds and versions are returned to the queue, every Later, for workers of another release.
+	// After that they become poison. Default to 1 h and 30 s.
 	Patience, Later time.Duration
 
-	// Idle is the longest pause between two looks into an empty queue; the first is a 16th of it. Defaults to 4 s.
+	// Idle is the longest pause between two requests to an empty queue; the first pause is a 16th of it. Defaults to 4 s.
 	Idle time.Duration
 
-	// Stop is how long Run waits for handlers when its context is over, before it ends theirs. Defaults to 30 s.
+	// Stop is how long Run waits for running handlers after its context has ended, before it ends their contexts. Defaults to 30 s.
 	Stop time.Duration
 
-	// Logger receives what happens to messages: settled ones at Debug, others at Warn, poison at Error. Defaults to nobody.
+	// Logger logs completed messages at Debug, other messages at Warn, and poison at Error. Defaults to no logging.
 	Logger *slog.Logger
 }
 

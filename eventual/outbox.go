@@ -13,20 +13,20 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Outbox is a [table.Outbox] in a queue: what is announced there survives its writer, and a [Worker] carries it out. It is safe for
-// concurrent use.
+// Outbox is a [table.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for concurrent
+// use.
 type Outbox struct {
 	box box
 	opt table.Common
 }
 
-// OutboxOptions are those of an outbox. The zero value is ready for use.
+// OutboxOptions are the options of an outbox. The zero value is ready for use.
 type OutboxOptions struct {
 	table.Common
 }
 
-// NewOutbox makes an outbox of a queue. It sends nothing: the queue itself is created by [Outbox.Ensure]. Errors: *table.ValueError
-// for a queue that is nil.
+// NewOutbox returns an outbox in a queue. It sends nothing: [Outbox.Ensure] creates the queue. Errors: *table.ValueError for a queue that
+// is nil.
 func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	if o == nil {
 		o = &OutboxOptions{}
@@ -48,9 +48,9 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Hint stores the name of a write, hidden until the write is over, so that nothing is lost when its writer dies. 1 request; where
-// the queue does not answer, up to Retry.Tries. A message too many does no harm: a worker finds nothing to do. Errors: *table.LimitError for
-// a time beyond the 7 days that a queue can hide a message; those of the queue.
+// Hint stores a notification that names a write, hidden until the write must be over, so that no effect is lost if the writer crashes. A
+// notification too many does no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide
+// a message; those of the queue. 1 request; up to Retry.Tries if the queue does not answer.
 func (o *Outbox) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
 	if a.Hidden > maxHidden {
 		return nil, &table.LimitError{Field: "Announcement.Hidden", Limit: "seconds", Got: int(a.Hidden / time.Second), Max: int(maxHidden / time.Second)}

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The classes of poison: why a message was given up.
+// The classes of poison: why a message became poison.
 const (
 	ClassUndecodable = "undecodable" // it is no message of this library
 	ClassExpired     = "expired"     // of a write that is too old and has left nothing
@@ -64,7 +64,7 @@ func xmlLength(s string) int {
 	return n
 }
 
-// PoisonMessage is a message that workers have given up.
+// PoisonMessage is a message in the poison queue.
 type PoisonMessage struct {
 	ID       string
 	Class    string // one of the classes, or "" where somebody else has put it there
@@ -72,19 +72,19 @@ type PoisonMessage struct {
 	Attempts int
 	Time     time.Time // of its burial
 
-	// What it announced, as far as it can be read. Copies of one message have the same Op.
+	// The write that the message names, as far as it can be read. Copies of one message have the same Op.
 	Table, Partition, Op string
 
 	Text string // as it was in the hint queue
 }
 
-// PoisonQueue looks after poison messages. It is safe for concurrent use.
+// PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
 type PoisonQueue struct {
 	box box
 	opt table.Common
 }
 
-// NewPoisonQueue makes one of a queue. It sends nothing.
+// NewPoisonQueue returns the poison messages of a queue. It sends nothing.
 func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	if wire.Absent(queue) {
 		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", &table.ValueError{Field: "queue", Reason: "is nil"})
@@ -96,14 +96,14 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	return &PoisonQueue{box{queue, opt.Retry.TryTimeout}, opt}, nil
 }
 
-// hold is for how long the messages of a poison queue are hidden from others who look after it.
+// hold is how long List, Replay and Drop hide messages of a poison queue from other programs.
 const hold = 5 * time.Minute
 
-// ErrIncomplete: it took so long to look at the messages that they came back; there may be some that were not seen.
+// ErrIncomplete: the messages became visible again before all were seen, so some may be missing.
 var ErrIncomplete = errors.New("eventual: not all messages may have been seen")
 
-// List yields the messages that there are, once each, and leaves them where they are; they are hidden from others while it runs, for 5
-// minutes at most. 1 request for each 32 messages, and 1 for each message. Errors: ErrQueueNotFound, ErrIncomplete.
+// List yields each message of the poison queue once, and leaves it there. While List runs, for 5 minutes at most, the messages are hidden from
+// other programs. Errors: ErrQueueNotFound, ErrIncomplete. 1 request for each 32 messages, and 1 for each message.
 func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] {
 	return func(yield func(PoisonMessage, error) bool) {
 		stopped := false
@@ -119,9 +119,10 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 	}
 }
 
-// Replay puts the messages that match, all where match is nil, back into the queue of hints, and deletes them here then; it returns
-// how many. What comes back while it runs stays, and so do further copies of one message. If it is interrupted, a message may be in both queues, which does no harm. 2 requests for
-// each, besides those of List. Errors are those of List, and *table.ValueError.
+// Replay puts the messages that match, or all if match is nil, into the queue of notifications, deletes them from the poison queue, and
+// returns how many. Messages that become poison again while it runs stay, and so do further copies of one message. If Replay is
+// interrupted, a message may be in both queues, which does no harm. Errors are those of List, and *table.ValueError. 2 requests for each
+// message, besides those of List.
 func (q *PoisonQueue) Replay(ctx context.Context, hints Queue, match func(PoisonMessage) bool) (n int, err error) {
 	if wire.Absent(hints) {
 		return 0, fmt.Errorf("eventual: Replay: %w", &table.ValueError{Field: "hints", Reason: "is nil"})
@@ -141,8 +142,9 @@ func (q *PoisonQueue) Replay(ctx context.Context, hints Queue, match func(Poison
 	return n, err
 }
 
-// Drop deletes the messages that match, all where match is nil, and returns how many. Their effects are not executed, and their
-// commit records stay pending: [Outbox.NotifyPending] brings them back. 1 request for each, besides those of List. Errors are those of List.
+// Drop deletes the messages that match, or all if match is nil, and returns how many. Their effects are not executed, and their commit
+// records stay pending: [Outbox.NotifyPending] notifies workers of them again. Errors are those of List. 1 request for each message,
+// besides those of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
 	return n, err
@@ -150,7 +152,7 @@ func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) 
 
 var errEnough = errors.New("eventual: enough")
 
-// each shows every message once. Those that f does not want to be deleted are given back when all were seen.
+// each calls f for every message once. Messages that f does not want to be deleted are returned to the queue when all were seen.
 func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMessage) (drop bool, err error), deleted *int) (err error) {
 	kept := map[string]delivery{}
 	defer func() {
@@ -197,7 +199,7 @@ func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMe
 	}
 }
 
-// giveBack lets others see messages again. What cannot be given back is seen when its time is over.
+// giveBack makes messages visible again. A message for which that fails becomes visible when its time is over.
 func (q *PoisonQueue) giveBack(ctx context.Context, kept map[string]delivery) error {
 	for _, d := range kept {
 		if time.Now().After(d.until) {

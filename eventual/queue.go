@@ -149,7 +149,7 @@ func (b box) count(ctx context.Context) (int, error) {
 	return int(*resp.ApproximateMessagesCount), nil
 }
 
-// answer is an error of the queue's, in a line: the SDK's own text is the whole reply.
+// answer is an error of the queue's, in a line: the SDK's own text is the whole response.
 type answer struct{ *azcore.ResponseError }
 
 func (a answer) Error() string {

@@ -201,7 +201,7 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// opAt is the name of a write that was begun at a time.
+// opAt is the operation ID of a write that was begun at a time.
 func opAt(t time.Time) string {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	b := make([]byte, 10)

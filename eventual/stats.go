@@ -1,17 +1,17 @@
 package eventual
 
-// Stats are what a worker has done since it was made.
+// Stats counts what a worker has done since it was made.
 type Stats struct {
-	Received int // messages that it has got
-	Done     int // messages that are settled: their effects are carried out, or nothing was to be done
-	Retried  int // given back for another attempt
-	Later    int // given back without counting: unknown kinds, partitions that were busy, storage that was down, RetryAfter, a stop
-	Poisoned int // moved to the poison queue
-	Lost     int // whose time was over before they were settled
-	Renewed  int // times that a message was renewed
-	Effects  int // handlers that have succeeded
+	Received int // messages received
+	Done     int // messages completed: their effects were executed, or nothing was due
+	Retried  int // messages returned to the queue for another attempt
+	Later    int // messages returned without counting an attempt: unknown kinds, busy partitions, storage that was down, RetryAfter, a stop
+	Poisoned int // messages moved to the poison queue
+	Lost     int // messages whose visibility ended before they were completed
+	Renewed  int // renewals of messages
+	Effects  int // handlers that succeeded
 	CleanUps int // hours of partitions that were cleaned up
-	Failures int // requests to queues that have failed
+	Failures int // requests to queues that failed
 }
 
 // Stats returns the counters.

@@ -170,7 +170,7 @@ func TestSweepPanics(t *testing.T) {
 	}
 }
 
-// TestLostDelete: a deletion whose reply is lost is done: what was settled counts as settled.
+// TestLostDelete: a deletion whose response is lost is done: what was settled counts as settled.
 func TestLostDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Worker carries out what was announced in a queue. Several may work on one queue, in one process or in many. It is safe for
-// concurrent use.
+// Worker executes the effects of the writes that a queue names. Several workers may share a queue, in one process or in many. It is safe
+// for concurrent use.
 type Worker struct {
 	hints, poison, cleanUps box
 	tables                  map[string]*known
@@ -34,8 +34,8 @@ type Worker struct {
 	stats     Stats
 }
 
-// NewWorker makes a worker of a queue, of another one for poison messages, and of handlers, which bring the tables that it is
-// allowed to read and write. It sends nothing. Errors: *table.ValueError and *table.LimitError for what cannot be.
+// NewWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes only the
+// tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
 func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Worker, error) {
 	fail := func(err error) (*Worker, error) { return nil, fmt.Errorf("eventual: NewWorker: %w", err) }
 	opt := o.withDefaults()
@@ -76,30 +76,29 @@ func (w *Worker) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// ErrRunning: the worker runs already.
+// ErrRunning: the worker is running already.
 var ErrRunning = errors.New("eventual: the worker runs already")
 
 // ErrQueueNotFound: a queue of the worker does not exist. See [Worker.Ensure].
 var ErrQueueNotFound = errors.New("eventual: no such queue")
 
-// ErrLost: a message is no longer the worker's, for its time is over and could not be renewed. It is the cause of the end of the
+// ErrLost: the visibility of a message ended and could not be renewed, so another worker may receive it. It is the cause of the end of the
 // handler's context.
 var ErrLost = errors.New("eventual: the message is no longer the worker's")
 
-// Run works until ctx is over. Then it takes no more messages, gives those back that nobody has begun with, waits for the handlers
-// that run, WorkerOptions.Stop at most, ends the contexts of those that still do, and returns nil. Nothing is lost by that, nor
-// by anything else that ends it. What it cannot reach it tries again, less and less often, and logs.
+// Run receives and executes messages until ctx ends. Then it receives no more, returns messages that it has not begun to the queue, waits
+// for running handlers, WorkerOptions.Stop at most, ends the contexts of the others, and returns nil. No effect is lost, however Run ends. If
+// a queue or table cannot be reached, Run logs that and tries again, less and less often.
 //
-// Requests: 1 to get up to 32 messages, but no more than there are handlers free; 1 to read a message's intent, 1 to close it, and
-// 1 to delete the message, besides the handlers' own; 1 for each time that a message is renewed or given back; while nothing is to be
-// done, 1 every WorkerOptions.Idle; with a clean-up queue 1 a minute, and for each hour of a partition 3 to plan its clean-up, 1 for each other
-// worker to see that it is planned, and 4 or more to clean up. Errors: ErrQueueNotFound, ErrRunning.
+// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages, but no more than there are free handlers; for each message 1
+// to read its commit record, 1 to close it, and 1 to delete the message, besides the handlers' own; 1 for each renewal or return of a
+// message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a minute, and for each hour of a partition 3 to plan
+// its clean-up, 1 for each other worker to see that it is planned, and 4 or more to clean up.
 func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
-// Drain works until there are no more messages to be seen, and all that it has got are settled: for tests, and for programs that
-// are started now and then. Messages that are hidden are not waited for, but for those that it has given back itself because their
-// partition was busy: these it keeps. Requests and errors are those of Run, the first error of the queue, and that of ctx where it is over
-// before.
+// Drain runs until no more messages are visible and all received messages are completed: for tests, and for programs that are started from
+// time to time. It does not wait for hidden messages. It keeps messages of a busy partition in hand. Requests and errors are those of
+// Run, the first error of the queue, and that of ctx if it ends before.
 func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, once bool) error {
@@ -163,17 +162,16 @@ func (w *Worker) run(ctx context.Context, once bool) error {
 	return failed
 }
 
-// errStopped is why a handler's context is over when the worker stops.
+// errStopped is the cause of the end of a handler's context if the worker stops.
 var errStopped = errors.New("eventual: the worker stops")
 
-// Pause lets the worker ask for no more messages until Resume; those that it has, and those that are on their way to it, it goes on
-// with.
+// Pause stops the worker from receiving messages until Resume. The worker goes on with messages that it has received or requested.
 func (w *Worker) Pause() { w.signal(func() { w.paused = true }) }
 
 // Resume ends a pause.
 func (w *Worker) Resume() { w.signal(func() { w.paused = false }) }
 
-// Backlog is about how many messages there are, those included that are hidden or worked on. 1 request.
+// Backlog returns the approximate number of messages in the queue, with hidden ones. 1 request.
 func (w *Worker) Backlog(ctx context.Context) (int, error) {
 	n, err := w.hints.count(ctx)
 	if err != nil {

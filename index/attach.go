@@ -10,7 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Definition is what [Attach] takes: an [Index] of any kind of key, and whatever else this package derives from entities.
+// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and [Verify].
 type Definition[T any] interface {
 	Name() string
 	maintainer(*table.Table[T]) (maintainer[T], error)
@@ -59,18 +59,18 @@ func absent(d any) bool {
 	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Attach returns a handle of the same table whose every write keeps what is defined, besides what t keeps already: all verbs,
-// transactions and bulk work. A write from a loaded entity is 1 request as without; verbs that have only a key read the row
-// first; see [table.Table.With]. outbox may be nil where nothing is kept elsewhere. No requests.
+// Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
+// rows of all definitions in its own transaction, still 1 request. Writes by key read the row first; see [table.Table.With]. outbox
+// may be nil if the table has no effects. Attach sends nothing.
 //
-// Attach does not look at the entities that are stored already: look-ups do not find them. [Verify] with Repair adds them, once, while
-// others write. Until then, the first write of such an entity reads each index row that the stored entity may have and the new one does
-// not need: 1 request each. A summary counts its groups anew; see [Summary].
+// Look-ups do not find entities that were stored before. [Verify] with Repair adds them, once, while other programs write. Until then,
+// the first write of such an entity reads each index row that the stored entity may have and the new one does not need: 1 request
+// each. A summary counts its groups anew; see [Summary].
 //
-// Errors: *DefinitionError for what is wrong with a definition: its name, its layout, rows that would lie among those of the
-// table or of another definition, more rows for one write than a transaction holds, a projection that lacks a field of the key, a
-// key function that is not pure, as far as entities that are made up show it; and those of [table.Table.With]. A key function that
-// panics is an error of the write whose entity it panics at.
+// Errors: *DefinitionError for a wrong definition: its name, its layout, rows that would lie among those of the table or of another
+// definition, more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is
+// not pure, as far as made-up entities show it; and those of [table.Table.With]. If a key function panics, the write of that entity
+// fails.
 func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Definition[T]) (*table.Table[T], error) {
 	if t == nil {
 		return nil, errors.New("index: Attach: the table is nil")

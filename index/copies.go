@@ -195,7 +195,7 @@ func remembered(texts []string) (rows, form []string) {
 // contents are what the rows of an entity hold, and whether they hold it already.
 func (m *copies[T, K]) contents(c *table.Change[T]) (row *table.Row, same bool, err error) {
 	if row, err = c.Row(); err != nil || m.full() {
-		return row, false, err // with the name of the write
+		return row, false, err // with the operation ID
 	}
 	row = row.Keep(m.only...)
 	old, err := c.OldRow()

@@ -14,19 +14,22 @@ import (
 // ErrNoTarget: the entity that is to hold a copy does not exist. Insert it first; see [Details].
 var ErrNoTarget = errors.New("the entity that is to hold the copy does not exist")
 
-// Details are chosen fields of one entity, kept in another of the partition: the manager's name and address in the department, so
-// that one read shows both.
+// Details are copies of some fields of one entity in another entity of the partition: the manager's name and address in the
+// department, so that one read returns both.
 //
-// The other entity is of another type, which may have fields for the copied properties: they are called as here, after the prefix,
-// and one more, the prefix and RowKey, holds the RowKey of the entity that they come from. It must exist when details are written
-// to it, is changed in the same transaction by its ETag, and must have no derived rows of its own. In one transaction it cannot
-// also be written by an operation of its own: insert it first. It holds the details of one entity: a second one is refused with
-// ErrTaken, until the first gives them up, and those of another type under the same prefix with ErrForeignRow; in one transaction, put the operation that gives them up first. Two that are to change places need
-// two transactions. Where it is deleted,
-// or written whole by a value that lacks the details, they are gone until a copied field changes, or Verify repairs them.
+// The other entity, the target, is of another type, which may have fields for the copied properties: they are named after the prefix,
+// as is one more, the prefix and RowKey, which contains the RowKey of the source. The target must exist when details are written to
+// it, is changed in the same transaction by its ETag, and must have no derived rows of its own. A transaction that changes details
+// cannot also contain an operation on the target: insert the target first.
 //
-// Writes that do not change the details cost nothing; others 1 read of the other entity, and 1 more where it says that it has
-// somebody else's. No two details of a table share a prefix. A new prefix, and a field that is no longer copied, need a new name.
+// The target holds the details of one entity. Details of a second entity fail with ErrTaken until the first gives them up. Details of
+// another type or definition under the same prefix fail with ErrForeignRow. In one transaction, put the operation that gives the
+// details up first; two entities that swap targets need two transactions. If the target is deleted, or written whole by a value that
+// lacks the details, they are gone until a copied field changes or Verify repairs them.
+//
+// A write that does not change the details costs nothing; other writes read the target, 1 request, and 1 more if the target contains
+// the details of another entity. No two details of a table may share a prefix. A new prefix, and a field that is no longer copied,
+// need a new name.
 type Details[T any] struct {
 	name   string
 	prefix string
@@ -35,7 +38,7 @@ type Details[T any] struct {
 	fault  error
 }
 
-// NewDetails defines details. target returns the RowKey of the entity that holds them, and false where none does.
+// NewDetails defines details. target returns the RowKey of the target, and false for an entity whose details are nowhere.
 //
 //	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.Enc, bool) {
 //		return keys.Raw("department"), e.IsManager

@@ -11,13 +11,13 @@ import (
 
 // The conditions that callers tell apart, with errors.Is.
 var (
-	// ErrTaken: another entity has the value of a unique index, or its details are where those of this one should be. The
-	// *table.DerivedError around it names the owner of a value, unless both are of one transaction. Look for it before
-	// table.ErrExists, which it is, too, where the service has found the row.
+	// ErrTaken: another entity has the value of a unique index, or its details are where those of this entity should be. The
+	// *table.DerivedError around it contains the owner of the value, unless both entities are in one transaction. Check for it before
+	// table.ErrExists, which the error also is if the service has found the row.
 	ErrTaken = errors.New("the value is taken")
-	// ErrSeveral: a look-up for one entity has found several. Use List.
+	// ErrSeveral: a look-up for one entity has found several entities. Use List.
 	ErrSeveral = errors.New("several entities have the value")
-	// ErrWriteOnly: the index is being built and cannot be asked yet. See Options.WriteOnly.
+	// ErrWriteOnly: the index is being filled, and look-ups are not allowed yet. See Options.WriteOnly.
 	ErrWriteOnly = errors.New("the index is being built (WriteOnly)")
 	// ErrRanged: Verify sees the table through a signature for a range of keys, and so only part of it. A write fails with ErrRanged
 	// if it has to read the other entities of a partition, or to know that a row does not exist, and the signature is for a range of
@@ -27,13 +27,12 @@ var (
 	// neither replaced nor deleted, also not by Verify. A write that would need its place fails with this error, and so does a read of the
 	// one list or summary whose key it has. The *table.DerivedError around it contains the key.
 	ErrForeignRow = table.ErrForeignRow
-	// ErrUnknownIndex: the entity is in an index that this program does not know, and whose rows would be left behind. Every write returns
-	// it, but for writes by the key alone of a handle without definitions that was made with table.Options.BlindWrites: these leave the
-	// rows behind.
+	// ErrUnknownIndex: the entity is in an index that this handle lacks, so a write would leave the index rows behind. Only writes by
+	// key of a handle without definitions that was made with table.Options.BlindWrites do not return it: they leave the rows behind.
 	ErrUnknownIndex = table.ErrUnknownMaintainer
 )
 
-// Scope is where a value can belong to one entity only.
+// Scope is where a value may belong to one entity only.
 type Scope int
 
 // The scopes of uniqueness.
@@ -44,36 +43,35 @@ const (
 
 // Options of an index. The zero value is a full copy of each entity under a value that several may have.
 type Options[T any] struct {
-	// Unique says whether a value belongs to one entity only, and where. A write that would give it to a second one fails with
-	// ErrTaken, whatever races with it.
+	// Unique is where a value may belong to one entity only. A write that would give the value to a second entity fails with ErrTaken.
 	Unique Scope
 
-	// Only are the fields that a copy holds; empty means all. What a look-up then returns is a value to read, with these fields
-	// and those of the key: to write the entity, Get it. The fields must hold whatever the key function uses. A copy that is of an
-	// older version than the schema, or was made as another kind of copy, cannot be read for the entity: look-ups then read the
-	// entity itself, for 1 request more, until it is written again or Verify repairs it.
+	// Only are the fields of a copy; empty means all. A look-up then returns an entity with these fields and those of the key, to be read
+	// only: to write the entity, Get it by its key. The fields must include all that the key function uses. If a copy is of an older
+	// version than the schema, or of another kind, look-ups read the entity itself, 1 request more, until it is written again or
+	// Verify repairs it.
 	Only []table.AnyField[T]
 
-	// Pointer keeps no copy, but the key of the entity alone: an index entity for each member of a value. Rows are small, writes
-	// that do not change the value leave them alone, and a look-up costs 1 request more for each entity.
+	// Pointer stores the entity's key instead of a copy: an index entity for each member of a value. Rows are small, a write that does not
+	// change the value does not write them, and a look-up costs 1 request more for each entity.
 	Pointer bool
 
-	// Verified makes look-ups read the entity itself, 1 request more for each, and answer by that: for tables where other
-	// programs write entities without keeping the index.
+	// Verified makes look-ups read the entity itself, 1 request more for each: for tables in which other programs write entities without
+	// this library.
 	Verified bool
 
-	// WriteOnly makes writes keep the index, and look-ups refuse it: the first step of adding an index to a table that is in
-	// use. Then Verify with Repair fills it, and the next release can read it. Where entities share a value of an index that is
-	// to be unique, Verify reports a Conflict, and the second cannot be written until it has another.
+	// WriteOnly makes writes update the index, and look-ups fail with ErrWriteOnly: the first step of adding an index to a table in use.
+	// Then Verify with Repair fills the index, and the next release can read it. If two entities share a value of an index that is to
+	// be unique, Verify reports a Conflict, and the second entity cannot be written until it has another value.
 	WriteOnly bool
 
-	// Reserved keeps the rows of the index among the library's own, which begin with ~x|, where lists of the partition do not see them:
-	// for tables whose own RowKeys may be anything.
+	// Reserved puts the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out: for
+	// tables whose own RowKeys may be any text.
 	Reserved bool
 }
 
-// Index is a secondary index in the partitions of its entities: what it is made of, and the handle of its look-ups. It is a
-// value for a package's variables, made by [New] or [NewMulti], and safe for concurrent use.
+// Index is a secondary index in the partitions of its entities. It has the methods that look entities up. It is made by [New] or
+// [NewMulti], can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name  string
 	alone keys.Compound[K] // the rows of a unique index
@@ -84,17 +82,16 @@ type Index[T, K any] struct {
 	fault error
 }
 
-// New defines an index. Its rows are called after name, which holds letters and digits, unless the layout has a name. key returns
-// an entity's value, and false where the entity is not in the index. It must be pure: nothing but the entity decides what it
-// returns, or index rows are lost. One that is changed in a later release, also by an Upgrade of the schema that changes what it
-// returns, finds what earlier releases have stored only after the entities were written again, or Verify has repaired them; see the
-// package's introduction.
+// New defines an index. The RowKeys of its rows begin with name, which contains letters and digits, unless the layout has a name. key
+// returns an entity's value, and false for an entity that is not in the index. key must be pure: its result must depend on the entity
+// only, or index rows are lost. If a later release changes key, or an Upgrade of the schema changes what key returns, look-ups find
+// earlier entities only after they were written again or Verify has repaired them; see docs/indexes.md.
 //
 //	byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != ""
 //	}, &index.Options[Employee]{Unique: index.InPartition})
 //
-// What is wrong with a definition is an error of [Attach] and of its look-ups.
+// A wrong definition is an error of [Attach] and of the look-ups.
 func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options[T]) *Index[T, K] {
 	ix := newIndex[T](name, layout, 1, o)
 	if key == nil {
@@ -110,11 +107,10 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 	return ix
 }
 
-// NewMulti defines an index in which an entity stands under several values, at most so many: its tags, its telephone numbers.
-// Values that come twice count once. A list over a range of values yields an entity once for each of its values there. An entity with
-// more than most is refused with a *table.LimitError. A change may touch twice as many rows, of the 97 that all definitions of a table
-// may touch together: 48 is the most that most can be. Once entities are stored, most
-// must not become smaller than what they have.
+// NewMulti defines an index in which an entity has several values, at most so many: its tags, its telephone numbers. Equal values
+// count once. A list over a range of values yields an entity once for each of its values there. An entity with more values fails with
+// a *table.LimitError. A change may touch twice as many rows, of the 97 that all definitions of a table may touch together: most is 48
+// at most. Once entities are stored, most must not become smaller than their numbers of values.
 func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options[T]) *Index[T, K] {
 	ix := newIndex[T](name, layout, most, o)
 	if ix.key = key; key == nil {

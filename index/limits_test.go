@@ -264,7 +264,7 @@ func TestContendedByKey(t *testing.T) {
 	}
 }
 
-// TestGetOrInsertTaken: a value that is another's is told at once, and is no rival's insert.
+// TestGetOrInsertTaken: a value that is another's is told at once, and is no concurrent writer's insert.
 func TestGetOrInsertTaken(t *testing.T) {
 	t.Parallel()
 	staff, s := office(t, byEmail)

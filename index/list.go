@@ -14,23 +14,23 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ListOptions are options of a [Lists]. The zero value is ready for use.
+// ListOptions are the options of [Lists]. The zero value is ready for use.
 type ListOptions struct {
-	// Property is the name of the property that holds the members: their RowKeys, with / between them, which no RowKey can hold.
-	// Where one property is full, the rest is in others of the name with 2, 3 and so on behind. Defaults to Members. Where a later
-	// release calls it otherwise, entities are listed there once they are written again, or Verify has repaired them.
+	// Property is the name of the property that contains the members: their RowKeys, separated by /, which no RowKey contains. If the
+	// property is full, the rest is in properties with 2, 3 and so on behind the name. Defaults to Members. If a later release changes the
+	// name, entities are listed there once they are written again, or Verify has repaired them.
 	Property string
 
 	// WriteOnly and Reserved are as in Options.
 	WriteOnly, Reserved bool
 }
 
-// Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A
-// change of value touches three rows in one transaction.
+// Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A change of
+// the value touches three rows in one transaction.
 //
-// All writers of a value share its row: each reads it first, 1 request more, and the whole write is planned again where a rival
-// was faster. A list has the room of one entity, 1 MiB, some 40,000 members; beyond, a write is a *FullError. One row for each
-// member (Options.Pointer) has neither limit, and is what to use unless the rows must look like this.
+// All writers of a value share its row. Each reads it first, 1 request more, and the write is replanned after a conflict. A list has
+// the room of one entity, 1 MiB, for some 40,000 members; beyond that, a write fails with a *FullError. One row for each member
+// (Options.Pointer) has neither limit; use it unless the rows must look like this.
 type Lists[T, K any] struct {
 	ix       *Index[T, K] // its layout, and where its rows are
 	property string
@@ -57,7 +57,7 @@ const defaultProperty = "Members"
 // Name is the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.name }
 
-// FullError is a list that has no room for another member. Nothing was written.
+// FullError is the error of a list without room for another member. Nothing was written.
 type FullError struct {
 	Definition string
 	Row        keys.Key // of the list
@@ -166,7 +166,7 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 	return p.Put(row)
 }
 
-// empty tells whether a row holds nothing, but perhaps the name of a write.
+// empty reports whether a row holds nothing, but perhaps an operation ID.
 func empty(row *table.Row) bool {
 	row = row.Bare()
 	return row.Len() == 0 || row.Len() == 1 && row.Type("_op") != ""
@@ -255,9 +255,9 @@ func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 	return r, nil
 }
 
-// Keys returns the keys of the entities that have the value k in a partition, in their order; none where nobody has it. 1 request.
-// Errors: ErrWriteOnly; ErrForeignRow if a foreign row has the list's key; *keys.KeyError; *DefinitionError for a handle that it is not
-// attached to; those of table.Table.GetRow.
+// Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrWriteOnly; ErrForeignRow if a
+// foreign row has the list's key; *keys.KeyError; *DefinitionError for a handle that it is not attached to; those of
+// table.Table.GetRow. 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {
@@ -291,9 +291,9 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	return all, at.RowKey(), nil
 }
 
-// List yields the entities that have the value k in a partition, in the order of their keys. Each is read itself, and passed over
-// where it has another value by then. 1 request, and 1 for each entity, 10 at a time. Errors are those of Keys and of
-// table.Table.Get.
+// List yields the entities that have the value k in a partition, in the order of their keys. It reads each entity, and leaves out
+// those that have another value by then. Errors are those of Keys and of table.Table.Get. 1 request, and 1 for each entity, 10 at a
+// time.
 func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		fail := func(err error) { yield(nil, about(l.ix.name, err)) }

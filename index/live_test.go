@@ -111,7 +111,7 @@ func TestLiveTable(t *testing.T) {
 			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key, ""))
 			check(err)
 		case index.Forgotten:
-			// As a program does that knows nothing of indexes, and leaves the name of the write.
+			// As a program does that knows nothing of indexes, and leaves the operation ID.
 			tamperRow(s, row, func(c map[string]any) { delete(c, "_ix") })
 		}
 	}

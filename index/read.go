@@ -14,16 +14,17 @@ import (
 // errNothing is the error of a look-up that finds nobody. It says what a program that has just attached the index may have missed.
 var errNothing = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after Verify with Repair)", table.ErrNotFound)
 
-// Get returns the entity that has the value k in a partition. A full copy is the entity as it was written last: its key, its
-// fields, its other columns; Replace, Merge and Delete read its row first, and find it changed if it is not as it was copied. An
-// entity of a projected copy has only those fields, and one of a pointer, or of a verified index, is the row itself.
+// Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they were
+// last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was copied.
+// An entity of a projected copy has only the copied fields. With Pointer or Verified, the entity is the row itself.
 //
-// 1 request; 2 for a pointer and where Verified is set, and 1 more to be sure that nobody has the value where the row is wrong. Where
-// several have the value of an index that is not unique, up to 2 of them are read. Entities that were stored before the index was
-// attached, and by handles without it, are not found until they are written again or Verify with Repair has added them. Errors:
-// table.ErrNotFound; ErrSeveral where an index
-// that is not unique holds several; table.ErrChanged where a unique value went from one entity to another each time that it was looked
-// up, 8 times; ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that it is not attached to; those of table.Table.Get.
+// Entities that were stored before the index was attached, or by handles without it, are not found until they are written again or
+// Verify with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index that is not
+// unique; table.ErrChanged if a unique value went from one entity to another at each of 8 look-ups; ErrWriteOnly; *keys.KeyError;
+// *DefinitionError, also for a handle that the index is not attached to; those of table.Table.Get.
+//
+// Requests: 1; 2 with Pointer or Verified, and 1 more to confirm that no entity has the value if the row is wrong. If several entities
+// have the value of an index that is not unique, up to 2 of them are read.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	e, err := ix.get(ctx, t, partition, k)
 	if err != nil {
@@ -158,29 +159,29 @@ func (ix *Index[T, K]) having(e *table.Entity[T], row string) *table.Entity[T] {
 	return e
 }
 
-// List yields the entities that have the value k in a partition, in the order of their keys. Requests: 1 for each 1,000; with
-// Pointer or Verified 1 more for each entity, 10 at a time. Errors are those of Get.
+// List yields the entities that have the value k in a partition, in the order of their keys. Errors are those of Get. Requests: 1 for
+// each 1,000; with Pointer or Verified 1 more for each entity, 10 at a time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k)})
 }
 
-// Between yields the entities that have values from lo to hi, both included, in the order of the values, newest first where they are
-// inverted by [keys.Desc], and, where the index is not unique, of their keys. Of several fields of which some are inverted, lo is the
-// value that sorts first; see [keys.Compound.Between]. Text serves it in a unique index only; [keys.Ordered] does in any. Requests are those of List.
+// Between yields the entities that have values from lo to hi, both included, in the order of the values (newest first if [keys.Desc]
+// inverts them) and, if the index is not unique, of their keys. If some of several fields are inverted, lo is the value that sorts
+// first; see [keys.Compound.Between]. keys.Text can be used in a unique index only; [keys.Ordered] in any. Requests are those of List.
 func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.Enc, lo, hi K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
 }
 
-// Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. Of an index over several
-// fields, Query with [Index.Under] gives those whose first field has a value. Requests are those of List.
+// Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. For an index over several
+// fields, Query with [Index.Under] yields the entities whose first field has a value. Requests are those of List.
 func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
 }
 
-// Query is [table.Table.List] by the index: the query's Rows are one of the ranges that the index makes ([Index.Value], [Index.Range],
-// …), and all of it if they are unset. Everything else of a query is as it is there: limits, pages, cursors, budgets, of whose requests
-// are also those for entities, of which it reads one at least. Conditions need a full copy, and not Verified. With Pointer or Verified
-// entities are fetched 10 at a time, and up to 40 before the loop has come to them.
+// Query is [table.Table.List] by the index. The query's Rows are a range of the index ([Index.Value], [Index.Range], …), and all of it
+// if unset. Limits, pages, cursors and budgets are as in List; a budget also counts the requests for entities, and lets at least one
+// be read. Conditions need a full copy without Verified. With Pointer or Verified, entities are read 10 at a time, up to 40 ahead of
+// the loop.
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {
@@ -232,7 +233,7 @@ func within(r, all keys.Range) bool {
 }
 
 // Keys yields the keys of the entities that a query finds, by the index alone: 1 request for each 1,000, also with Pointer and
-// Verified. What the rows of an index say is not checked against the entities. Errors are those of Query.
+// Verified. It does not compare the index rows with the entities. Errors are those of Query.
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
 	return func(yield func(keys.Key, error) bool) {
 		limit := q.Limit
@@ -290,9 +291,9 @@ func (ix *Index[T, K]) AtMost(hi K) keys.Range {
 // Starting is the range of the rows under values that begin with k, which is text or bytes.
 func (ix *Index[T, K]) Starting(k K) keys.Range { return ix.placed(ix.many.Starting(k)) }
 
-// Under is the range of the rows under the values of a range of the layout that was given to New, which is open at its end, as that of
-// [keys.Layout2.Prefix] is: of an index by department and date, all of one department. A range with a last value is none of the index
-// where several entities may have that; take [Index.Range], or AtMost.
+// Under is the range of the rows whose values are in a range of the layout that was given to New, if that range is open at its end, as
+// a range of [keys.Layout2.Prefix] is: for an index by department and date, all of one department. If several entities may have a
+// value, a range with a last value is not a range of the index; use [Index.Range] or AtMost.
 func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
 	all := ix.many.All()
 	if !r.IsSet() || r.Err() != nil || within(r, all) {

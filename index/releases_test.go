@@ -224,7 +224,7 @@ func TestAttachedTwice(t *testing.T) {
 	if err != nil || !r.Sound() || r.Entities != 1 || r.Rows != 1 {
 		t.Error(r, err)
 	}
-	// Nothing tells on a table without names of writes whether a full copy is as its entity.
+	// Nothing tells on a table without operation IDs whether a full copy is as its entity.
 	o := quick()
 	o.NoOp = true
 	unnamed, err := table.New(serviceOf(s.ConnectionString(), s), "staff", schema, o)

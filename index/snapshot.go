@@ -96,7 +96,7 @@ func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *tabl
 	return row, nil
 }
 
-// unnamed is a row without the name of its write.
+// unnamed is a row without its operation ID.
 func unnamed(row *table.Row) *table.Row {
 	var names []string
 	for name := range row.All() {

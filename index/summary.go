@@ -32,7 +32,7 @@ type Measure[T any] struct {
 // of a list holds.
 const exactUpTo = 1000
 
-// Stat is what a summary says of a measure. Min and Max are 0 where Count is.
+// Stat is the statistics of a measure in a group. If Count is 0, so are Min and Max.
 type Stat struct {
 	Count, Sum, Min, Max int64
 
@@ -42,7 +42,7 @@ type Stat struct {
 	Loose bool
 }
 
-// Group is a summary of the entities that have a value: how many they are, and what their measures come to.
+// Group is a summary of the entities that have a value: their number, and the statistics of their measures.
 type Group[K any] struct {
 	Value    K // that was asked for; of All, as the layout reads it: folded, where it folds
 	Count    int64
@@ -78,7 +78,7 @@ type Summary[T, K any] struct {
 	measures []Measure[T]
 }
 
-// SummaryOptions are options of a [Summary]. The zero value counts entities.
+// SummaryOptions are the options of a [Summary]. The zero value counts entities.
 type SummaryOptions[T any] struct {
 	Measures []Measure[T]
 
@@ -133,9 +133,9 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 // Name is the name of the definition.
 func (s *Summary[T, K]) Name() string { return s.ix.name }
 
-// Get returns the summary of the entities that have the value k in a partition: of none, where nobody has it. 1 request. Errors:
-// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that it is not attached
-// to; those of table.Table.GetRow.
+// Get returns the summary of the entities that have the value k in a partition. If there are none, its Count is 0. Errors:
+// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that it is not
+// attached to; those of table.Table.GetRow. 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
 	fail := func(err error) (*Group[K], error) { return nil, about(s.ix.name, err) }
 	if err := s.ix.readable(t); err != nil {

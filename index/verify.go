@@ -17,17 +17,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// FaultKind is what can be wrong with what is derived from an entity.
+// FaultKind is the kind of a fault.
 type FaultKind int
 
 // The kinds of faults.
 const (
 	Missing    FaultKind = iota + 1 // a row that should be there is not
-	Dangling                        // a row is there that should not be
-	Stale                           // a row does not hold what it should
-	Forgotten                       // the rows are right, and the entity does not know of them
-	Conflict                        // two entities have one unique value; not repaired, for nobody knows whose it is
-	Unreadable                      // the entity cannot be read, or its key not be made; nothing of it is looked at or repaired
+	Dangling                        // a row exists that should not
+	Stale                           // a row has other content than it should
+	Forgotten                       // the rows are right, and the entity's maintainer state lacks them
+	Conflict                        // two entities have one unique value; not repaired, since either may be right
+	Unreadable                      // the entity cannot be read, or no key can be made of it; its rows are not looked at
 )
 
 // String returns the kind in a word.
@@ -38,32 +38,32 @@ func (k FaultKind) String() string {
 	return fmt.Sprintf("FaultKind(%d)", int(k))
 }
 
-// Fault is one thing that is wrong.
+// Fault is a fault of a derived row, or of an entity.
 type Fault struct {
 	Definition string
 	Kind       FaultKind
-	Row        keys.Key // that is derived; zero where an entity is unreadable, or its own notes are
-	Entity     keys.Key // that it is, or should be, derived from; zero for summaries
-	Owner      keys.Key // of a conflict, the other entity: the one that the row is of
+	Row        keys.Key // the derived row; zero if the entity, or its maintainer state, cannot be read
+	Entity     keys.Key // the entity of the row; zero for summaries
+	Owner      keys.Key // of a conflict, the other entity, which has the row
 	Repaired   bool
 	Err        error // why it could not be repaired
 }
 
-// Report is what [Verify] has found so far.
+// Report is what Verify has done so far.
 type Report struct {
-	Partitions int // that were looked at
-	Entities   int // that were read
+	Partitions int // partitions that were looked at
+	Entities   int // entities that were read
 	Rows       int // derived rows that were read
 	Faults     map[FaultKind]int
 	Repaired   int
-	Failed     int // faults that could not be repaired, with what was wrong; conflicts are not among them
-	Undecided  int // what others changed all the time, so that nobody knows whether anything is wrong
+	Failed     int // faults that could not be repaired, without conflicts
+	Undecided  int // suspected faults that concurrent writers kept changing, so that none was confirmed
 
-	// Token is where it stands: behind the last partition that it is done with.
+	// Token is the position: behind the last partition that is done.
 	Token string
 }
 
-// Sound tells whether nothing was found that is still wrong, and nothing is undecided.
+// Sound reports whether all faults are repaired, and nothing is undecided.
 func (r *Report) Sound() bool {
 	n := r.Undecided
 	for _, of := range r.Faults {
@@ -72,51 +72,51 @@ func (r *Report) Sound() bool {
 	return n == r.Repaired
 }
 
-// VerifyOptions are options of [Verify]. The zero value looks at the whole table and changes nothing.
+// VerifyOptions are the options of [Verify]. The zero value looks at the whole table and changes nothing.
 type VerifyOptions struct {
-	// Partition is the only one to be looked at. Unset means all.
+	// Partition is the only partition to look at. Unset means all.
 	Partition keys.Enc
 
-	// Width is how many partitions are looked at at a time. Defaults to 1.
+	// Width is how many partitions are verified at the same time. Defaults to 1.
 	Width int
 
-	// Repair makes right what is wrong. Otherwise it is only reported.
+	// Repair repairs faults. Without it, Verify only reports them.
 	Repair bool
 
-	// Token is that of a Report, to go on behind the partitions that it is done with.
+	// Token is the token of an earlier Report, to resume behind the partitions that were done.
 	Token string
 
-	// Rate is how many rows are read and written in a second at most, repairs included; 0 means no limit.
+	// Rate is the most rows that are read and written in a second, with repairs; 0 means no limit.
 	Rate int
 
-	// Fault is told each fault, and Progress how far it has come: after each 1,000 entities of a partition, and after each
-	// partition. They are never called at the same time.
+	// Fault is called for each fault, and Progress after each 1,000 entities of a partition and after each partition. They are never
+	// called at the same time.
 	Fault    func(Fault)
 	Progress func(Report)
 }
 
-// Verify compares what the definitions have derived with the entities of a table, and makes it right if it is told to: rows that
-// other programs have written or deleted, that were made by a key function of an earlier release, and those of a definition that
-// is new. It is safe while others write: what it takes for a fault it reads once more, in an order in which no write can pass
-// for one, and what it repairs it repairs by a write of the entity by its ETag, or of the row by its own. Entities and rows
-// without faults are not written, but for summaries whose bounds Repair makes exact.
+// Verify compares derived rows with the entities of a table, and repairs them if VerifyOptions.Repair is set: rows that other programs
+// have written or deleted, rows of an earlier key function, and the missing rows of a new definition. It is safe beside concurrent
+// writers: Verify confirms each suspected fault by another consistent read, and repairs by a write of the entity by its ETag, or of
+// the row by its own. Sound entities and rows are not written, except summaries whose bounds Repair makes exact.
 //
-// The table must be a handle that the definitions are attached to; without any, all that are attached to it are verified. Of each
-// partition first the derived rows are read, of which it keeps about 150 bytes each in memory, and then the entities, once more for
-// each summary. It can be ended and taken up again between partitions; one that was not finished is begun again, and what was repaired
-// stays repaired. Rows of other types, definitions and programs among those of a definition are left as they are. If one of them has the
-// key of a row that is missing, that fault cannot be repaired, and its Err is ErrForeignRow.
+// t must be a handle that the definitions are attached to. Without definitions, all that are attached to t are verified. For each
+// partition Verify reads the derived rows, of which it keeps about 150 bytes each in memory, and then the entities, once more for each
+// summary. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. Rows of
+// other types, definitions and programs are left as they are. If such a row has the key of a missing row, that fault cannot be
+// repaired, and its Err is [ErrForeignRow].
 //
-// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more where Rate is below 1,000, and those of
-// table.Table.Partitions; for details the whole partition is searched, and a summary takes twice its rows and once the entities more,
-// with Repair once more where something was written, and again, 8 times at most, where something is wrong with it. Being sure of the faults of an entity takes 2 and 1 for each row, of
-// rows whose entity is gone 2 for each, and repairing them 1 to 3, and 1 more for each unique row of the entity. Where the table has a
-// unique index of full copies that is not verified with the others, each entity that is written costs 1 more. Entities that a new
-// definition has never seen need no second look, nor those that remember rows which a changed one does not make; they, and those that
-// lists have lost, are written together, as many as a transaction holds. Errors: *DefinitionError for a definition that is not
-// attached; *table.ValueError for a damaged token, for other options, and where there are no definitions; those of reading; ErrRanged,
-// and nothing is looked at, where the client's signature is for a range of keys, for it shows part of the table only, and so faults
-// that are none. With an error, too, the report says what was done.
+// Errors: *DefinitionError for a definition that is not attached; *table.ValueError for a damaged token, for other options, and for no
+// definitions; those of reading; ErrRanged if the client's signature is for a range of keys, because Verify would see a part of the
+// table only. The report says what was done, also beside an error.
+//
+// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more if Rate is below 1,000, and those of
+// [table.Table.Partitions]. Details take a scan of the whole partition. A summary takes its rows twice and the entities once more,
+// with Repair once more if something was written, and again, 8 times at most, if the summary is wrong. To confirm the faults of an
+// entity takes 2, and 1 for each row; of rows without an entity, 2 for each. A repair takes 1 to 3, and 1 more for each unique row of
+// the entity. If the table has a unique index of full copies that is not verified with the others, each written entity costs 1 more.
+// Entities without maintainer state, entities with rows of an earlier key function, and entities that lists lack need no confirmation;
+// they are written together, as many as a transaction holds.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, definitions ...Definition[T]) (Report, error) {
 	if t == nil {
 		return Report{}, fmt.Errorf("index: Verify: %w", &table.ValueError{Field: "table", Reason: "is nil"})

@@ -134,7 +134,7 @@ func (d *damaged) rival() {
 	d.note("a rival", id, err)
 }
 
-// verify repairs it, while rivals write at some of its requests.
+// verify repairs it, while concurrent writers write at some of its requests.
 func (d *damaged) verify(repair bool, rivals ...int) (r index.Report, faults []index.Fault, err error) {
 	i := 0
 	b := &before{Service: d.s, do: func(*http.Request) {

@@ -91,7 +91,7 @@ func maintained(e *env) {
 	e.did("1 transaction")
 	stored("empid_000001 Jones", "empid_000002 Cao", "mail_c@x Jones", "mail_o'brien@x Cao")
 
-	// A derived row that somebody has deleted is put right.
+	// A derived row that somebody has deleted is repaired.
 	e.must(rows.DeleteAny(ctx, keys.At(dept.Of("Sales"), keys.Raw("mail_c@x"))))
 	e.must(staff.Merge(ctx, one, last.Set("Smith")))
 	if staff.Repaired() != 1 {

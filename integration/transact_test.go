@@ -194,7 +194,7 @@ func inPartition(e *env) {
 		e.Errorf("%d in all", sum)
 	}
 	e.counter.Take()
-	// The first round meets a row that a rival has inserted after it was found missing.
+	// The first round meets a row that a concurrent writer has inserted after it was found missing.
 	rounds := 0
 	_, err := table.InPartition(ctx, bank, func(tx *table.Tx) error {
 		rounds++

@@ -34,7 +34,7 @@ func updateLosesNothing(e *env) {
 	}
 }
 
-// updateEnds: the change's own error comes back as it is; a rival that is always faster ends it after the given rounds.
+// updateEnds: the change's own error comes back as it is; a concurrent writer that is always faster ends it after the given rounds.
 func updateEnds(e *env) {
 	ctx := context.Background()
 	o := &table.Options{}

@@ -153,7 +153,7 @@ func largestEntity(e *env) {
 	for i := range 253 {
 		many.Extra[fmt.Sprint("p", i)] = true
 	}
-	if _, err := tab.UpsertAt(ctx, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // with the name of the write
+	if _, err := tab.UpsertAt(ctx, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // with the operation ID
 		e.Error(err)
 	}
 	e.did("none")

@@ -38,7 +38,7 @@ type Run struct {
 	prefix  string
 	tables  []string // as they are called in the account
 	queues  []string
-	names   map[string]string // that were made by chance, and how they are shown
+	names   map[string]string // that were random, and how they are shown
 	report  report
 }
 
@@ -136,7 +136,7 @@ func (r *Run) plain(s string) string {
 // times are those that the library notes.
 var times = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// byChance are the names of writes, and the lives of entities.
+// byChance are the operation IDs, and the lives of entities.
 var byChance = regexp.MustCompile(`\b([0-9A-Z]{26}|[0-9A-Z]{16})\b`)
 
 // Stored shows every row of a table as it is.

@@ -13,7 +13,7 @@ import (
 type outcome struct {
 	reply  *reply
 	head   http.Header
-	err    error // instead of a reply
+	err    error // instead of a response
 	broken error // at the end of its body
 	hang   bool
 	slow   time.Duration
@@ -144,7 +144,7 @@ func (s *Service) admit(r *http.Request, c *call, unread bool) Request {
 	return req
 }
 
-// cut shortens the reply.
+// cut shortens the response.
 func (o *outcome) cut(f Fault) {
 	if f.kind != cut && f.kind != cutClean {
 		return

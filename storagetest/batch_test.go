@@ -38,7 +38,7 @@ func (r *raw) batch(body string) answer {
 	return r.send("POST", "/$batch", body, "Content-Type", "multipart/mixed; boundary=batch_1")
 }
 
-// set is a reply with parts, as the live service writes it.
+// set is a response with parts, as the live service writes it.
 func set(parts ...string) string {
 	s := "--batchresponse_GUID1\r\nContent-Type: multipart/mixed; boundary=changesetresponse_GUID2\r\n\r\n"
 	for _, p := range parts {

@@ -26,7 +26,7 @@ func check(err error) {
 	}
 }
 
-// A program's own code, on an account in memory. The reply to its third request is lost, and the library finds out what has
+// A program's own code, on an account in memory. The response to its third request is lost, and the library finds out what has
 // become of it.
 func Example() {
 	type employee struct {

@@ -67,10 +67,10 @@ func NotSent() Fault { return Fault{kind: notSent} }
 // LostRequest: the connection breaks before the service has the request. The client cannot tell it from LostReply.
 func LostRequest() Fault { return Fault{kind: lostRequest} }
 
-// LostReply: the service does what it is asked, and the connection breaks before the reply.
+// LostReply: the service does what it is asked, and the connection breaks before the response.
 func LostReply() Fault { return Fault{kind: lostReply} }
 
-// Twice: the request arrives twice, as when something between repeats it, and the reply to the second is the one that
+// Twice: the request arrives twice, as when something between repeats it, and the response to the second is the one that
 // comes.
 func Twice() Fault { return Fault{kind: twice} }
 
@@ -97,11 +97,11 @@ func RefuseInside(status int, code string) Fault {
 	return Fault{kind: refusalInside, n: status, code: code}
 }
 
-// Cut: the service does what it is asked, and the connection breaks after n bytes of the reply's body; below 0, that many
+// Cut: the service does what it is asked, and the connection breaks after n bytes of the response's body; below 0, that many
 // bytes before its end.
 func Cut(n int) Fault { return Fault{kind: cut, n: n} }
 
-// CutClean is Cut where the reply ends as if it were whole, as through a proxy that hides the break.
+// CutClean is Cut where the response ends as if it were whole, as through a proxy that hides the break.
 func CutClean(n int) Fault { return Fault{kind: cutClean, n: n} }
 
 // Hang: the request never arrives and is never answered. It ends with its context.
@@ -110,7 +110,7 @@ func Hang() Fault { return Fault{kind: hang} }
 // HangAfter: the service does what it is asked and never answers.
 func HangAfter() Fault { return Fault{kind: hangAfter} }
 
-// Slow: the reply takes a while.
+// Slow: the response takes a while.
 func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 
 // Short: a page of a query ends after n rows, with a continuation token if there are more, as it may at any time. A request

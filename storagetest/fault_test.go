@@ -178,7 +178,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestFaultsInTransactions: those that only a transaction's reply can have, and that nothing of it is half done.
+// TestFaultsInTransactions: those that only a transaction's response can have, and that nothing of it is half done.
 func TestFaultsInTransactions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -191,7 +191,7 @@ func TestFaultsInTransactions(t *testing.T) {
 		tab := client(t, s)
 		s.SetFaults(storagetest.OfKind("transaction", fault))
 		func() {
-			defer func() { recover() }() // the SDK panics on some cut replies
+			defer func() { recover() }() // the SDK panics on some cut responses
 			tab.SubmitTransaction(ctx, actions, nil)
 		}()
 		if got := rows(s); got != stored {

@@ -193,7 +193,7 @@ func (c *call) kind(t target, f *failure) string {
 	return "other"
 }
 
-// code is the error code of a reply, also of one inside a transaction.
+// code is the error code of a response, also of one inside a transaction.
 func (r *reply) code() string {
 	if r.failure != nil {
 		return r.failure.code

@@ -25,7 +25,7 @@ type Options struct {
 	Faults Plan
 
 	// After is called for each request that the service has seen: when it was carried out, if it was, and before anybody
-	// sees the reply. A request that arrives twice is there twice, one that arrives late when it does. It may look at the
+	// sees the response. A request that arrives twice is there twice, one that arrives late when it does. It may look at the
 	// service, and must not send requests.
 	After func(Request)
 

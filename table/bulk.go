@@ -30,7 +30,7 @@ type BulkOptions struct {
 
 // BulkResult is how far bulk work has come.
 type BulkResult struct {
-	Done    int // operations that were carried out; also deletes whose rows were gone after a lost reply
+	Done    int // operations that were carried out; also deletes whose rows were gone after a lost response
 	Missing int // operations that delete a row which was not there, or not what DeleteQuery asks for any more
 	Skipped int // operations that were refused, and that Skip dropped
 
@@ -79,7 +79,7 @@ func (e *BulkError) Unwrap() error { return e.Err }
 // Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition where there are no maintainers and no intents, and
 // ⌈2N / 100⌉ where each adds a row; and 1 for each row that must be read, as by the single verbs, several at a time. So upserts of rows
 // without derived rows are 100 times cheaper on a handle with [Options].BlindWrites. For each operation that
-// is refused, or finds nothing to delete, 1 more, and 1 for what a transaction that is planned again must read; where a row exists, or
+// is refused, or finds nothing to delete, 1 more, and 1 for what a transaction that is replanned must read; where a row exists, or
 // a value is taken, 1 more to see that this was not its own work, or whose it is. But not more than 3 for all of a transaction that
 // find nothing to delete, and 5 for all that insert rows which exist: 2 that fail, and 1 query for what is there.
 //

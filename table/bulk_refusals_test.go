@@ -115,7 +115,7 @@ func TestBulkMixed(t *testing.T) {
 	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, Unconfirmed: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
 		t.Error(r, err, got)
 	}
-	// What a lost reply has left gone was deleted.
+	// What a lost response has left gone was deleted.
 	s.SetFaults(batchFault(1, storagetest.LostReply()))
 	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
 	if err != nil || r != (table.BulkResult{Done: 50, Unconfirmed: 50}) {
@@ -191,7 +191,7 @@ type several []table.Service
 
 func (s several) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
 
-// TestBulkLostDelete: what a lost reply has left gone was deleted, be it one row or two.
+// TestBulkLostDelete: what a lost response has left gone was deleted, be it one row or two.
 func TestBulkLostDelete(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 3; n++ {

@@ -18,8 +18,8 @@ import (
 //
 // A write is planned: what the maintainers of its tables derive from it stands in the same transaction, and so does an intent
 // where there are effects or where it is to be exact. Then it is sent, under one name, until its outcome is known. Where that is
-// a refusal which a new plan may avoid, since a rival was faster at a row that the plan itself has read, or since a derived row
-// was not as it should have been, it is planned again.
+// a refusal which a new plan may avoid, since a concurrent writer was faster at a row that the plan itself has read, or since a derived row
+// was not as it should have been, it is replanned.
 func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, together bool) (etags []azcore.ETag, err error) {
 	return c.carryOut(ctx, verb, k, &write{core: c, ops: ops, together: together})
 }
@@ -363,7 +363,7 @@ func (w *write) mend(d *derivedRow, f found) bool {
 }
 
 // ownAfterAll looks whose a row is that is taken: where it is a copy of the very entity that wants it, or of one that is deleted
-// with this, or has gone meanwhile, the write is planned again. Otherwise its error says whose it is. A row that does not say is somebody else's.
+// with this, or has gone meanwhile, the write is replanned. Otherwise its error says whose it is. A row that does not say is somebody else's.
 func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (mended, again bool) {
 	if _, is := d.after.Primary(); !is {
 		return false, false

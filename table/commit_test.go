@@ -117,7 +117,7 @@ func TestHungService(t *testing.T) {
 	})
 }
 
-// TestNames: every row carries the name of its write, one for a transaction; names sort by time; NoOp leaves them out, and
+// TestNames: every row contains the operation ID of its write, one for a transaction; names sort by time; NoOp leaves them out, and
 // what somebody else has put there.
 func TestNames(t *testing.T) {
 	t.Parallel()
@@ -180,7 +180,7 @@ func clientOf(s *interposed) *aztables.ServiceClient {
 	return c
 }
 
-// T10: the SDK repeats every request whose reply was lost, and reports what the second try meets.
+// T10: the SDK repeats every request whose response was lost, and reports what the second try meets.
 func TestTrapT10(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -331,7 +331,7 @@ func TestFoundByReading(t *testing.T) {
 		if _, err := table.Transact(ctx, staff.MergeOp(e, age.Set(61)), staff.InsertOp(&employee{"Sales", 4, "New", 1})); err != nil {
 			t.Errorf("a transaction of which a row was overwritten: %v", err)
 		}
-		// What has no condition is not done once more over a rival's work.
+		// What has no condition is not done once more over a concurrent writer's work.
 		lostOnce(s, storagetest.LostReply(), func() { t.Error("sent again") })
 		check(staff.MergeAny(ctx, e.Key, age.Set(80)))
 	})
@@ -369,7 +369,7 @@ func TestTwiceInPartition(t *testing.T) {
 	})
 }
 
-// TestUpdateTwice: also in the last round its own work is not taken for a rival's.
+// TestUpdateTwice: also in the last round its own work is not taken for a concurrent writer's.
 func TestUpdateTwice(t *testing.T) {
 	t.Parallel()
 	o := &table.Options{}

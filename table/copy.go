@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Copy is a copy of the row under another key of its partition, for Insert and Put of a [Plan]. It remembers whose copy it is,
-// so that [Table.Entity] makes the entity of it that was copied. form is any text, for maintainers that tell kinds of copies apart.
+// Copy returns a copy of the row under another key of its partition, for Insert and Put of a [Plan]. The copy contains the key of its
+// entity, so that [Table.Entity] returns the copied entity. form is any text, by which a maintainer tells kinds of copies apart.
 func (r *Row) Copy(k keys.Key, form string) *Row {
 	c := r.At(k)
 	text := r.Key.RowKey()
@@ -25,8 +25,8 @@ func (r *Row) Copy(k keys.Key, form string) *Row {
 	return c
 }
 
-// Mark notes on a row that it holds something of a maintainer's, which it says by Marked; off takes that back. The mark stays with
-// the row when its own writers change it, as long as they do not write it anew without having read it.
+// Mark adds a tag to a row that contains something of a maintainer, or removes the tag if off is set. The tag stays when the row's own
+// writers change it, unless they write the row anew without having read it.
 func (r *Row) Mark(maintainer string, off bool) {
 	names := slices.DeleteFunc(r.Marks(), func(s string) bool { return s == maintainer })
 	if !off {
@@ -39,7 +39,7 @@ func (r *Row) Mark(maintainer string, off bool) {
 	r.put(sysProperty, edm.Value{Kind: edm.String, S: "/" + strings.Join(names, "/")})
 }
 
-// Marked reports whether a row bears the mark of a maintainer: the mark itself or, for a name alone, the name with : and a scope behind.
+// Marked reports whether a row has a tag: the tag itself or, for a name alone, the name with : and a scope behind.
 func (r *Row) Marked(maintainer string) bool {
 	return slices.ContainsFunc(r.Marks(), func(mark string) bool {
 		name, _, _ := strings.Cut(mark, ":")
@@ -47,7 +47,7 @@ func (r *Row) Marked(maintainer string) bool {
 	})
 }
 
-// Marks returns the marks of a row; see Mark.
+// Marks returns the tags of a row; see Mark.
 func (r *Row) Marks() []string {
 	v, _ := r.Get(sysProperty)
 	if s, _ := v.(string); strings.HasPrefix(s, "/") && !strings.HasPrefix(s, ownMark) { // of no copy
@@ -56,7 +56,7 @@ func (r *Row) Marks() []string {
 	return nil
 }
 
-// Form returns the form that a copy was given by Copy, "" for none.
+// Form returns the form that Copy gave a copy, "" for none.
 func (r *Row) Form() string {
 	v, _ := r.Get(sysProperty)
 	s, _ := v.(string)
@@ -67,7 +67,7 @@ func (r *Row) Form() string {
 	return form
 }
 
-// Primary is the key of what the row is a copy of.
+// Primary returns the key of the entity that the row is a copy of.
 func (r *Row) Primary() (k keys.Key, isCopy bool) {
 	v, _ := r.Get(sysProperty)
 	s, _ := v.(string)
@@ -90,8 +90,8 @@ func sameOwner(a, b *Row) bool {
 	return isCopy && wanted && is == want
 }
 
-// Keep is the row with only some of its properties, and with what tells its type and version. It does not carry the name of the
-// write any more, for it is not the whole of what that has written.
+// Keep returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all that
+// the write has written.
 func (r *Row) Keep(properties ...string) *Row {
 	properties = append(slices.Clone(properties), typeProperty, versionProperty, sysProperty)
 	c := r.At(r.Key)
@@ -99,14 +99,14 @@ func (r *Row) Keep(properties ...string) *Row {
 	return c
 }
 
-// Bare is the row without what the library keeps with an entity (_life, _ix, marks): what a full copy of it holds.
+// Bare returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has them.
 func (r *Row) Bare() *Row {
 	c := *r
 	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, sysProperty)
 	return &c
 }
 
-// Same tells whether two rows hold the same properties, but for the names of the writes that they are from (_op).
+// Same reports whether two rows have the same properties, apart from their operation IDs (_op).
 func (r *Row) Same(other *Row) bool {
 	a, b := without(slices.Clone(r.columns), opProperty), without(slices.Clone(other.columns), opProperty)
 	if len(a) != len(b) {
@@ -212,7 +212,7 @@ func (t *Table[T]) Range() keys.Range {
 // PartitionRange is where the PartitionKeys of the table's entities are, by its schema; unset, if that binds none.
 func (t *Table[T]) PartitionRange() keys.Range { return t.schema.Partition.Range() }
 
-// NoOp tells whether the table was made with Common.NoOp, so that rows do not name the writes that they are from.
+// NoOp reports whether the table was made with Common.NoOp, so that rows contain no operation IDs.
 func (t *Table[T]) NoOp() bool { return t.opt.NoOp }
 
 // Ranged tells whether the table was seen through a signature for a range of keys ([Grant]): lists, counts and Partitions then

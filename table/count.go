@@ -21,9 +21,9 @@ func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 	return false, nil
 }
 
-// Count counts the entities of a query, up to its limit if it has one. Only keys travel, but the service reads and pays for
-// every row: for a number that is asked for often keep a summary. 1 request for each 1000 rows. Errors are those of List.
-// Where the RowKey is computed from fields (keys.BindFunc), every row in the range of keys counts as T's.
+// Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills every
+// row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every row in the
+// range of keys counts as T's. Errors are those of List. 1 request for each 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 	n := 0
 	for _, err := range list(t, ctx, "Count", q, t.choose(), true, func(r *edm.Reader, in edm.Entity) (struct{}, bool, error) {
@@ -57,9 +57,9 @@ func (t *Table[T]) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
 	return mine, err
 }
 
-// GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none. inserted tells
-// which. 1 request where the row exists, 2 where it does not, and 3 more for each rival that inserts and deletes it in
-// between, Retry.Rounds times at most. Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again.
+// GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none; inserted reports which.
+// Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again. 1 request if the row exists, 2 if it does not,
+// and 3 more for each concurrent writer that inserts and deletes it in between, Retry.Rounds times at most.
 func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserted bool, err error) {
 	ctx, end := t.span(ctx, "GetOrInsert")
 	defer func() { end(err) }()

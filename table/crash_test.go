@@ -42,7 +42,7 @@ type attempt struct {
 	unknown, gone []storagetest.Fault
 }
 
-// did are the faults in which a request is carried out and its reply lost.
+// did are the faults in which a request is carried out and its response lost.
 func did() []storagetest.Fault {
 	return []storagetest.Fault{
 		storagetest.LostReply(), storagetest.HangAfter(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
@@ -207,7 +207,7 @@ func TestEveryPair(t *testing.T) {
 }
 
 // TestRivals: three programs that count in one row, with mishaps: each count that was confirmed is there, and none twice. But
-// for one mishap: where a request arrives twice by itself, and a rival overwrites its work before it is looked for, it is taken
+// for one mishap: where a request arrives twice by itself, and a concurrent writer overwrites its work before it is looked for, it is taken
 // for refused.
 func TestRivals(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ type Composite interface {
 	SetPropertyValues([]any) error
 }
 
-// asked is the error of a reply to a request for one row that brings another: of a proxy, for instance.
+// asked is the error of a response to a request for one row that brings another: of a proxy, for instance.
 func asked(k keys.Key, in edm.Entity) error {
 	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
 		return nil

@@ -28,40 +28,39 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
 	ErrChanged = errors.New("the row has changed since it was read")
-	// ErrContended: others have changed a row that entities share, such as a list or a sum, or that a verb without an ETag had to read,
-	// in each of Retry.Rounds rounds, or until the context ended. Nothing was written, and the write may be tried again later.
+	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.Rounds or the time was used
+	// up. Such a row is one that entities share, as a list or a sum, or the row of a write by key. Nothing was written.
 	ErrContended = errors.New("others were faster in every round")
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = errors.New("no such table")
-	// ErrUnknownOutcome: the replies to a write were lost, and what the row says since does not tell what has become of it. It
-	// may have been done, may still be done, or may never be done. The entity cannot be used until it is read again; reading
-	// it at once proves nothing about a write that is still on its way. Of an exact write it is an UnknownError.
+	// ErrUnknownOutcome: the responses to a write were lost, and the row does not tell whether the write was applied. It may have been
+	// applied, may still be applied, or may never be. The entity cannot be used until it is read again. A read at once proves nothing about
+	// a write that is still on its way. The error of an exact write is an *UnknownError.
 	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
 	// ErrUnreachable: the service was not reached, did not answer, was not able to answer (429, 5xx), or did not let the caller in
-	// (401, 403). A read or a write that fails with it says nothing about the row, a write was not applied, and the same request may
-	// succeed later. It is not returned where the caller's own context has ended. A write whose request may have arrived is
-	// ErrUnknownOutcome instead.
+	// (401, 403). The error says nothing about the row. A write was not applied, and the same request may succeed later. If the request
+	// of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the context's.
 	ErrUnreachable = errors.New("the service could not be reached, or did not let the caller in")
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
 	ErrKeyChanged = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it")
-	// ErrPartial: the entity was not read whole, so replacing the row by it would lose the rest. Get it first, or merge.
+	// ErrPartial: only a part of the entity was read, so Replace would delete the other properties. Get it first, or merge.
 	ErrPartial = errors.New("the entity is not the whole row")
-	// ErrNoETag: the entity was not read from the table or written to it, so nothing is known of the row's version.
+	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
 	ErrNoETag = errors.New("the entity carries no ETag of a stored row")
-	// ErrGivenUp: the write could not be carried out in its tries, or was stopped by others; nothing of it was done, nor will be.
+	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = errors.New("the write was given up; nothing of it is done, nor will be")
-	// ErrExpired: the write is older than IntentRetention and has left nothing, which then says nothing of it.
+	// ErrExpired: the write is older than IntentRetention and has no commit record any more, so its outcome cannot be resolved.
 	ErrExpired = errors.New("the write is too old for its absence to say anything")
-	// ErrOutbox: the outbox did not take the announcement of the write. Nothing of it was done.
+	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = errors.New("the outbox did not take the announcement")
 	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.With.
 	ErrNoOutbox = errors.New("the write has effects, and the table has no outbox")
 	// ErrOtherOutbox: a transaction holds operations of tables with different outboxes.
 	ErrOtherOutbox = errors.New("the table has another outbox than the transaction")
-	// ErrUnknownMaintainer: the row remembers a maintainer that this handle of the table lacks, and whose rows would be left
-	// behind. See Table.With.
+	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
+	// maintainer's rows behind. Write by a handle that has the maintainer; see Table.With and index.Attach.
 	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle does not know")
-	// ErrBudget: the list has cost what its budget allows, and there is more. What was yielded is right.
+	// ErrBudget: the list has used up its budget, and there are more entities. The yielded entities are right.
 	ErrBudget = errors.New("the budget of the query is used up")
 
 	// ErrDuplicateRow: a transaction holds two operations on one row.
@@ -83,8 +82,8 @@ var (
 	ErrTableScan = errors.New("the query would scan the table")
 )
 
-// OpError says which operation on which row failed. Err is one of the conditions above, a typed error of this package or of
-// package keys, or the cause. Its text holds neither the row's data nor any secret.
+// OpError is the error of an operation on a row. Err is one of the conditions above, a typed error of this package or of package
+// keys, or the cause. Its text contains neither the row's data nor a secret.
 type OpError struct {
 	Op    string // the verb, such as Replace
 	Table string
@@ -127,7 +126,7 @@ func (c *condition) Error() string {
 	return c.is.Error()
 }
 
-// brief is an error's text, but for the service's error, whose own text prints the whole reply.
+// brief is an error's text, but for the service's error, whose own text prints the whole response.
 func brief(err error) string {
 	var re *azcore.ResponseError
 	switch err.(type) {
@@ -199,9 +198,9 @@ func (e *ValueError) Error() string { return (*edm.ValueError)(e).Error() }
 // Unwrap returns Err.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// DecodeError is a stored property that does not fit its field, or a reply that cannot be read.
+// DecodeError is a stored property that does not fit its field, or a response that cannot be read.
 type DecodeError struct {
-	Field  string // the property, or "" for the reply as a whole
+	Field  string // the property, or "" for the response as a whole
 	Reason string
 	Err    error // what the field's own type says, if that is the cause; it may hold data, so Error leaves it out
 }
@@ -314,7 +313,7 @@ func conditioned(ctx context.Context, err error) error {
 	return err
 }
 
-// unreadable is the error of a request that reads: a *DecodeError where a reply of status 200 came whole and the SDK could not
+// unreadable is the error of a request that reads: a *DecodeError where a response of status 200 came whole and the SDK could not
 // read it.
 func unreadable(call *wire.Call, err error) error {
 	if call.Status() != http.StatusOK {

@@ -10,12 +10,12 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// UnknownError is an ErrUnknownOutcome that can be resolved: of a write with an intent, whose context or time was over before it
-// could be seen what has become of it. Another process can resolve it too, by the names that it holds: [Intents.Resolve].
+// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before the
+// outcome was known. Another process can resolve it by Table, Partition and Op; see [Intents.Resolve].
 type UnknownError struct {
 	Table, Partition string
-	Op               string // the name of the write
-	Err              error  // the last that was seen of it
+	Op               string // the operation ID
+	Err              error  // of the last request
 
 	write *write
 }
@@ -27,10 +27,10 @@ func (e *UnknownError) Error() string {
 // Unwrap returns ErrUnknownOutcome and Err.
 func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Err} }
 
-// Resolve finds out whether the write was done; if it was not, it never will be. The entities that it was made of can be used
-// again then: renewed if it was done, as they were if it was not. 1 request if it was not done; if it was, 2, and 1 for each
-// entity; none when it was resolved before. Idempotent. Errors: ErrExpired where the write is older than 24 hours and has left
-// nothing; those of any read.
+// Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used again:
+// with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has no
+// commit record; those of any read. 1 request if the write was not applied; otherwise 2, and 1 for each entity; none if it was
+// resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	w := e.write
 	if w == nil {

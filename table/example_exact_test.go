@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The service carries out a delete, and no reply comes back. The row is gone: did we delete it, or somebody else? The intent
+// The service carries out a delete, and no response comes back. The row is gone: did we delete it, or somebody else? The intent
 // tells.
 func ExampleTable_Exact() {
 	ctx := context.Background()

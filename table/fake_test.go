@@ -140,7 +140,7 @@ func stored(t *testing.T, staff *table.Table[employee], w *wire) *table.Entity[e
 	return e
 }
 
-// once are options for tests of what is sent and of what a single reply means: writes are sent once, and rows carry no names of
+// once are options for tests of what is sent and of what a single response means: writes are sent once, and rows carry no names of
 // writes.
 func once() *table.Options {
 	o := blind()

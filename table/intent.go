@@ -14,17 +14,17 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// intentPrefix begins the RowKeys of intents: the name of the write follows.
+// intentPrefix begins the RowKeys of commit and abort records: the operation ID follows.
 const intentPrefix = "~i|"
 
-// IntentState is what an intent says of its write.
+// IntentState is the state of a commit record.
 type IntentState int
 
-// The states of an intent. A write whose intent is live or done was committed.
+// The states of a commit record. A write is committed if its record is live or done; an aborted one is an abort record.
 const (
-	IntentLive    IntentState = iota + 1 // its effects are still to be carried out
-	IntentDone                           // it has no effects, or they were carried out
-	IntentAborted                        // it was not committed and never will be
+	IntentLive    IntentState = iota + 1 // effects are still to be executed
+	IntentDone                           // there are no effects, or all were executed
+	IntentAborted                        // the write was not committed and never will be
 )
 
 var intentStates = [...]string{IntentLive: "live", IntentDone: "done", IntentAborted: "aborted"}
@@ -37,24 +37,24 @@ func (s IntentState) String() string {
 	return intentStates[s]
 }
 
-// Intent is the record of a write that had effects or was made exact: a row of its partition, stored in the write's own
-// transaction.
+// Intent is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own transaction.
+// With the state IntentAborted it is the abort record, which stands in the place of a commit record.
 type Intent struct {
 	Partition keys.Enc
-	Op        string // the name of the write
+	Op        string // the operation ID
 	State     IntentState
 	Effects   []Effect
 
 	etag azcore.ETag // of its row
 }
 
-// Version is another after each change of the intent.
+// Version changes with each change of the record.
 func (i *Intent) Version() string { return string(i.etag) }
 
-// Time is when the write was begun, by the writer's clock.
+// Time returns when the write began, by the writer's clock.
 func (i *Intent) Time() time.Time { t, _ := opTimeOf(i.Op); return t }
 
-// The properties of an intent.
+// The properties of a commit record.
 const (
 	stateProperty   = "State"
 	effectsProperty = "Effects" // as JSON, the rest in Effects1, Effects2, …
@@ -67,7 +67,7 @@ const (
 	maxEffectsPart = 30 << 10
 )
 
-// storedEffect is an effect in an intent.
+// storedEffect is an effect in a commit record.
 type storedEffect struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
@@ -76,7 +76,7 @@ type storedEffect struct {
 }
 
 // intentOp is the operation that stores an intent. It stands first in its transaction: if that arrives once more, it fails here,
-// and not at a row where it would read as a rival's.
+// and not at a row where it would read as a concurrent writer's.
 func (c *core) intentOp(partition, name string, state IntentState, effects []Effect) (Op, error) {
 	op := Op{core: c, kind: aztables.TransactionTypeAdd, key: intentKey(partition, name), left: entire, caller: -1}
 	body, err := intentBody(op.key, state, effects, false)
@@ -84,7 +84,7 @@ func (c *core) intentOp(partition, name string, state IntentState, effects []Eff
 	return op, err
 }
 
-// intentBody is the row of an intent. named tells that there is room for the name of a write that changes it.
+// intentBody is the row of an intent. named reports that there is room for the operation ID of a write that changes it.
 func intentBody(k keys.Key, state IntentState, effects []Effect, named bool) ([]byte, error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	w.Put(versionProperty, edm.Value{Kind: edm.Int32, I: intentVersion})

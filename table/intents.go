@@ -13,16 +13,16 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Intents are the intents of a table: what workers read of the writes whose effects they carry out.
+// Intents reads and resolves the commit records of a table, for workers that execute effects.
 type Intents struct{ core *core }
 
-// Same tells whether two are of the same table, as far as can be known: of one client of the service, by the name.
+// Same reports whether both are of the same table: of the same name and the same client.
 func (in *Intents) Same(other *Intents) bool { return in.core.same(other.core) }
 
-// Intents are those of the table.
+// Intents returns the commit records of the table.
 func (t *Table[T]) Intents() *Intents { return &Intents{&t.core} }
 
-// NewIntents are the intents of a table whose types need not be known. It sends nothing. Errors are those of New.
+// NewIntents returns the commit records of a table of any types. It sends nothing. Errors are those of New.
 func NewIntents(service Service, tableName string, o *Options) (*Intents, error) {
 	t, err := New(service, tableName, Schema[Row]{}, o)
 	if err != nil {
@@ -31,8 +31,8 @@ func NewIntents(service Service, tableName string, o *Options) (*Intents, error)
 	return t.Intents(), nil
 }
 
-// Get reads an intent. 1 request. Errors: ErrNotFound, which says nothing of the write: it may still be done; see Resolve. And
-// *VersionError for an intent of a later version of this library.
+// Get reads the commit record of a write. Errors: ErrNotFound, which does not mean that the write failed: it may still commit, see Resolve;
+// *VersionError for a record of a later version of this library. 1 request.
 func (in *Intents) Get(ctx context.Context, partition keys.Enc, op string) (_ *Intent, err error) {
 	return in.read(ctx, "Get", partition, op, func(ctx context.Context, pk string) (*Intent, error) {
 		i, err := in.core.intent(ctx, pk, op)
@@ -43,10 +43,10 @@ func (in *Intents) Get(ctx context.Context, partition keys.Enc, op string) (_ *I
 	})
 }
 
-// Resolve reads an intent. Where there is none, it puts a marker in its place: the write was not done, and never will be, and
-// the intent that is returned says IntentAborted. 1 request where there is one, 2 where there is none, and 3 where one comes in
-// between. Idempotent. Errors: ErrExpired where there is none and the write is older than IntentRetention; *ValueError for an op
-// that is not the name of a write, or is of a time to come; *VersionError.
+// Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not committed, and
+// never will be, and the returned record has the state IntentAborted. Errors: ErrExpired if there is no record and the write is older
+// than IntentRetention; *ValueError for an op that is not an operation ID, or is of a time to come; *VersionError. 1 request if there is a
+// record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *Intents) Resolve(ctx context.Context, partition keys.Enc, op string) (_ *Intent, err error) {
 	return in.read(ctx, "Resolve", partition, op, func(ctx context.Context, pk string) (*Intent, error) {
 		i, err := in.core.intent(ctx, pk, op)
@@ -90,9 +90,9 @@ func (in *Intents) read(ctx context.Context, verb string, partition keys.Enc, op
 	return i, nil
 }
 
-// Close marks a live intent as done: all its effects, as it was read, are carried out. Where another worker has settled some of
-// them meanwhile and others came in their place ([Table.Settling]), it is ErrChanged: read it again and carry out what it says
-// now. 1 request, 2 where it has changed; idempotent, and nothing where the intent is gone or done.
+// Close marks a live commit record as done: all its effects, as it was read, are executed. If another worker has completed some of them
+// meanwhile and other effects came in their place ([Table.Settling]), the error is ErrChanged: read the record again and execute what it
+// contains now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or done.
 func (in *Intents) Close(ctx context.Context, i *Intent) error {
 	if i == nil {
 		return in.core.opError("Close", keys.Key{}, errNil)
@@ -127,8 +127,8 @@ func (in *Intents) Close(ctx context.Context, i *Intent) error {
 	return nil
 }
 
-// List yields the intents of a partition that are older than a time, in the order of their writes. One that cannot be read is a
-// *VersionError or a *DecodeError, and the list goes on; any other error ends it. 1 request for each 1000.
+// List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that cannot be
+// read yields a *VersionError or a *DecodeError, and the list goes on; any other error ends it. 1 request for each 1,000 records.
 func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*Intent, error] {
 	return func(yield func(*Intent, error) bool) {
 		var err error

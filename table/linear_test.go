@@ -104,7 +104,7 @@ func (h *history) do(ctx context.Context, staff *table.Table[employee], a act) {
 	h.ops = append(h.ops, porcupine.Operation{Input: a, Output: s, Call: start, Return: end})
 }
 
-// TestLinearizable: three programs work on one row, and replies are lost. What they were told fits an order in which each did
+// TestLinearizable: three programs work on one row, and responses are lost. What they were told fits an order in which each did
 // what it did at one moment between its call and its return. None deletes the row: an insert that is sent again after that
 // would be done twice, which no property of a row that is gone can prevent.
 func TestLinearizable(t *testing.T) {

@@ -139,8 +139,8 @@ func TestMaintainedRequests(t *testing.T) {
 	}
 }
 
-// TestSharedRow: two entities of one transaction that belong to one list make one operation of it, and a list that a rival
-// changes in between is planned again.
+// TestSharedRow: two entities of one transaction that belong to one list make one operation of it, and a list that a concurrent writer
+// changes in between is replanned.
 func TestSharedRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -154,7 +154,7 @@ func TestSharedRow(t *testing.T) {
 	if err := derivedRight(s.Service); err != nil {
 		t.Error(err)
 	}
-	// A rival adds to the list between our reading it and our writing.
+	// A concurrent writer adds to the list between our reading it and our writing.
 	first := true
 	s.before = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") && first {

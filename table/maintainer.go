@@ -9,23 +9,23 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Maintainer keeps rows and effects that follow from the entities of a table: index rows, lists, summaries, copies elsewhere.
-// [Table.With] attaches it. It is called for each change of an entity, whatever verb it comes from, while the one transaction
-// that makes the change is planned, and adds to that transaction. It must be safe for concurrent use, must not keep what it is
-// given, and may be called several times for one change, when a transaction has to be planned again.
+// Maintainer derives rows and effects from the entities of a table: index rows, lists, summaries, copies elsewhere. [Table.With]
+// attaches it. Each write calls it for each entity that changes, while the transaction is planned, and it adds to that transaction.
+// It must be safe for concurrent use and must not keep its arguments. It may be called several times for one change, if the
+// transaction is replanned.
 type Maintainer[T any] interface {
-	// Name names it in errors and in what it remembers; it is unique among the maintainers of a table.
+	// Name is unique among the maintainers of a table. Errors and maintainer state contain it.
 	Name() string
-	// MaxRows is the most rows that it writes for the change of one entity. Rows that it only loads do not count.
+	// MaxRows is the most rows that Maintain writes for the change of one entity, without rows that it only loads.
 	MaxRows() int
-	// Maintain adds to p what follows from c. Its error ends the write before anything is sent, as a *DerivedError. It goes by
-	// what it has remembered, rather than by Old, to tell which rows of its own there are: the entity may be older than the
-	// maintainer, or its key function newer than the rows.
+	// Maintain adds to p what follows from c. An error of Maintain ends the write before anything is sent, as a *DerivedError. To tell which
+	// of its rows exist, Maintain should use c.Remembered, and not c.Old: the entity may be older than the maintainer, or the
+	// maintainer's functions newer than the rows.
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
-// Change is what happens to one entity: it is inserted (Old is nil), deleted (New is nil), or changed. Old and New are what is
-// stored before and after, as a reader finds it, and are not to be changed.
+// Change is the change of one entity: an insert (Old is nil), a delete (New is nil), or an update. Old and New are the stored entity
+// before and after, as a reader would find it. Do not change them.
 type Change[T any] struct {
 	Key      keys.Key
 	Old, New *T
@@ -36,15 +36,15 @@ type Change[T any] struct {
 	by   string // whose turn it is
 }
 
-// Row returns the row as it will be stored, with the columns that T does not know, for full copies of it: put it under
-// another RowKey of the partition by [Row.Copy] or [Row.At]. It carries the name of the write, as the primary does, but neither its life nor
-// what maintainers remember. It is nil where the entity is deleted.
+// Row returns the row as it will be stored, with the columns that T does not know, for full copies: put it under another RowKey of
+// the partition by [Row.Copy] or [Row.At]. It contains the operation ID, but neither the incarnation nor maintainer state. It is nil
+// if the entity is deleted.
 func (c *Change[T]) Row() (*Row, error) {
 	return c.rowOf(c.row)
 }
 
-// OldRow is [Change.Row] for the row as it is stored before the change. It is nil where the entity is inserted, and may be where
-// the stored row is of an older version than the schema.
+// OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and may be nil if the stored
+// row is of an older version than the schema.
 func (c *Change[T]) OldRow() (*Row, error) { return c.rowOf(c.was) }
 
 func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
@@ -58,14 +58,14 @@ func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
 	return (&Row{Key: c.Key, columns: columns}).Bare(), nil
 }
 
-// Forgotten reports whether the entity exists and its row has no maintainer state (_ix) that can be read: another program has replaced
-// the row, or the row was written without maintainers. Derived rows of it may exist that neither Remembered nor Old leads to.
+// Forgotten reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced the row, or
+// the row was written without maintainers. The entity may then have derived rows that follow neither from Remembered nor from Old.
 func (c *Change[T]) Forgotten() bool {
 	return !c.kept.fresh && (!c.kept.stored || c.kept.damaged)
 }
 
-// Life tells lives of an entity apart: one that was deleted and inserted again has another. It is given when it is first asked
-// for and stored with the entity from then on. Of an entity that never had one and is being deleted it is "".
+// Life returns the entity's incarnation. An entity that was deleted and inserted again has another one. The first call creates the
+// incarnation, and the write stores it with the entity. It is "" for an entity without an incarnation that is being deleted.
 func (c *Change[T]) Life() string {
 	if c.kept.life == "" && c.New != nil {
 		c.kept.life, c.kept.changed = c.kept.newID(), true
@@ -73,21 +73,19 @@ func (c *Change[T]) Life() string {
 	return c.kept.life
 }
 
-// Remembered returns what the maintainer gave to Remember when the entity was written last, nil if nothing.
+// Remembered returns the maintainer state: the texts that the maintainer gave to Remember at the entity's last write, nil for none.
 func (c *Change[T]) Remembered() []string { return c.kept.was[c.by] }
 
-// Remember keeps texts with the entity until its next change: the keys of its index rows, so that they are found again by a
-// program whose key function is another. What is not remembered again is forgotten. All maintainers together have 60 KiB;
-// beyond, the write ends with a *LimitError.
+// Remember stores texts with the entity as maintainer state, in place of the earlier ones: the keys of its index rows, so that a
+// program with another key function finds them. All maintainers together have 60 KiB; above that, the write fails with a *LimitError.
 func (c *Change[T]) Remember(texts ...string) { c.kept.is[c.by] = texts }
 
-// DerivedError says which maintainer a write has failed for, and at which of its rows, if it was one. Err is the maintainer's
-// own error, for errors.Is and errors.As, such as the one that it gave for a value that is taken, or one of the package's
-// conditions.
+// DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
+// own error, such as the one for a value that is taken, or one of the package's conditions.
 type DerivedError struct {
 	Maintainer string
 	Key        keys.Key // of the derived row, or zero
-	Owner      keys.Key // the entity that has the row, where it is taken and says whose it is
+	Owner      keys.Key // the entity that has the row, if the row is taken and contains its owner
 	Err        error
 }
 
@@ -109,23 +107,20 @@ func (e *DerivedError) Unwrap() error { return e.Err }
 // the intent take the others of a transaction.
 const maxDerived = maxOperations - 3
 
-// With returns a handle of the same table whose every write keeps what the maintainers derive, besides those that t has
-// already. All verbs and transactions go through them; a write that touches derived rows is one transaction with them, 1
-// request as without. Entities that a verb gets carry what their derived rows follow from; a verb that has only a key, and
-// one whose entity was not read whole, reads the row first and writes by its ETag, 1 request more, and again where a rival was
-// faster, Retry.Rounds times at most.
+// With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
+// maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
+// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.Rounds
+// times at most.
 //
-// outbox carries effects; it may be nil where there are none, and then that of t stays. A table has one. Handles without
-// maintainers do not see the derived rows of others: use one handle for all writes.
+// outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the derived
+// rows of other handles: use one handle for all writes.
 //
-// What fails for a maintainer is a *DerivedError; for a row that entities share, and that others were always faster to change, it is
-// ErrContended.
+// A write that fails because of a maintainer returns a *DerivedError. If concurrent writers kept changing a shared row, the error is
+// ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's next write; see
+// [Table.Repaired].
 //
-// A derived row that is missing, or in the way, for somebody has deleted or written it by hand, is read and put right with the
-// entity's next write; see [Table.Repaired].
-//
-// Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for one that is nil, or has the name of
-// another, for a second outbox, and for an outbox where Common.WriteTimeout is no bound.
+// Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
+// another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
 func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
 	fail := func(err error) (*Table[T], error) { return nil, fmt.Errorf("table: With %s: %w", t.name, err) }
 	c := *t
@@ -164,20 +159,20 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	return &c, nil
 }
 
-// Exact returns a handle of the same table whose writes also store an intent, a small row ~i|… beside the entity, in the same
-// transaction: the proof that they were done. Where a reply is lost, it tells what has become of the write; where there is no
-// intent, a marker is put in its place, and the write, wherever it may still be on its way, can never be done any more. So the
-// outcome is unknown only when the context or the write's own time is over, or where the service refuses the marker itself, and
-// [UnknownError] can then be resolved later.
+// Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
+// transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
+// abort record in its place, and the write can never commit, wherever its request may still be. So the outcome is unknown only if the
+// context or the write's time ends, or if the service refuses the abort record. The error is then an [UnknownError], which can be
+// resolved later.
 //
-// Requests: as without; after a lost reply 1 or 2 more; and 1 more for a refusal that could pass by itself: that of a row which
-// exists now and may be deleted later. Intents are kept for 24 hours, then [Table.SweepIntents] deletes them.
+// Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
+// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepIntents] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
 	c := *t
 	c.exact = true
 	return &c
 }
 
-// Repaired is how many derived rows this handle, and those that share its maintainers' beginnings by With and Exact, have found
-// missing or in the way, and have put right with a write of their entity.
+// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
+// and by handles that With and Exact made of it or that it was made of.
 func (t *Table[T]) Repaired() int { return int(t.shared.repaired.Load()) }

@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestNoEntity: a reply of status 200 that is no entity, or another one, or no page, is a *DecodeError of whatever reads: never a row
+// TestNoEntity: a response of status 200 that is no entity, or another one, or no page, is a *DecodeError of whatever reads: never a row
 // that is not there, and never one that is.
 func TestNoEntity(t *testing.T) {
 	t.Parallel()

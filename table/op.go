@@ -23,7 +23,7 @@ type Op struct {
 	body  []byte
 	err   error
 
-	room   bool // the body ends with room for the name of the write
+	room   bool // the body ends with room for the operation ID
 	marked bool // it is named there
 
 	// left is the row as it is once this is done, by the body that was sent, as far as that is known; nil if it is not.
@@ -34,7 +34,7 @@ type Op struct {
 	upgraded bool                                    // old is of a newer version than the stored row
 	edited   bool                                    // old is not the stored row
 	caller   int                                     // which of the caller's it is
-	rival    bool                                    // the row was read for it, so it may be tried again where a rival was faster
+	rival    bool                                    // the row was read for it, so it may be tried again where a concurrent writer was faster
 	derived  *derivedRow                             // it is none of the caller's
 	maintain func(context.Context, *Plan, *Op) error // plans what follows from it; nil where nothing does
 	reads    bool                                    // which reads its row first
@@ -80,7 +80,7 @@ func (op Op) request(ctx context.Context) (etag azcore.ETag, err error) {
 	update := aztables.UpdateModeReplace
 	switch op.kind {
 	case aztables.TransactionTypeAdd:
-		// The reply would repeat what was sent: without it, the reply is an ETag.
+		// A body would repeat what was sent: without it, the response is an ETag.
 		ctx = policy.WithHTTPHeader(ctx, http.Header{"Prefer": {"return-no-content"}})
 		resp, err := c.AddEntity(ctx, op.body, nil)
 		return resp.ETag, err

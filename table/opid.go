@@ -9,10 +9,10 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
-// opProperty holds the name of the write that a row is from.
+// opProperty holds the operation ID of the write that a row is from.
 const opProperty = "_op"
 
-// The name of a write: 10 digits of time in milliseconds, so that names sort by time, and 16 of chance, both in the digits
+// An operation ID: 10 digits of time in milliseconds, so that names sort by time, and 16 of chance, both in the digits
 // of Crockford's base 32.
 const (
 	opDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -34,7 +34,7 @@ var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the c
 // isID reports whether a text has the form that Common.NewID makes, as every incarnation has.
 func isID(s string) bool { return len(s) == opLength-opTime && strings.Trim(s, opDigits+"ILOU") == "" }
 
-// opTimeText is a time as the names of writes begin with it.
+// opTimeText is a time as the operation IDs begin with it.
 func opTimeText(t time.Time) string {
 	b := make([]byte, opTime)
 	ms := uint64(max(t.UnixMilli(), 0))
@@ -73,7 +73,7 @@ func newID() string {
 // unnamed stands in a body for the name that the write gets when it is sent.
 var unnamed = strings.Repeat("?", opLength)
 
-// reserve leaves room for the name of the write, as the last property of a body.
+// reserve leaves room for the operation ID, as the last property of a body.
 func reserve(w *edm.Writer) { w.Put(opProperty, edm.Value{Kind: edm.String, S: unnamed}) }
 
 // mark names the write in a body that has room for it.

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Outbox announces writes that have effects, before they are made, to those who carry the effects out. Package eventual's is a
-// queue. It must be safe for concurrent use.
+// Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent use.
 type Outbox interface {
-	// Hint stores what is announced where workers will find it, but not before Announcement.Hidden is over, so that it is not
-	// lost when the writer dies. An error refuses the write; nothing has then been done.
+	// Hint stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
+	// Announcement.Hidden has passed. If Hint fails, the write fails before anything is written.
 	Hint(ctx context.Context, a Announcement) (Hint, error)
 }
 
-// Announcement names a write that has effects. It holds nothing of the effects: a worker reads them from the write's intent, by
-// [Intents.Resolve], which also makes sure that a write which was announced and is not yet done never will be.
+// Announcement names a write that has effects. It contains no effects: a worker reads them from the commit record by [Intents.Resolve]. If
+// there is no commit record, Resolve makes sure that the write never commits.
 type Announcement struct {
 	Table     string
 	Partition string
-	Op        string // the name of the write
+	Op        string // the operation ID
 	Hidden    time.Duration
 }
 
-// Hint is what an outbox has stored.
+// Hint is a notification that an outbox has stored.
 type Hint interface {
-	// Show lets workers see it now: the write is done. If it fails, they see it when Announcement.Hidden is over.
+	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Announcement.Hidden has
+	// passed.
 	Show(context.Context) error
-	// Withdraw takes it back: the write was refused. If it fails, a worker finds nothing to do.
+	// Withdraw deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.
 	Withdraw(context.Context) error
 }
 
-// Effect is work that is to be done elsewhere because of a write.
+// Effect is work that is due outside the partition once a write is committed.
 type Effect struct {
 	Kind    string // of handler
 	Version int    // of the payload's form

@@ -168,7 +168,7 @@ func TestNeverSent(t *testing.T) {
 	}
 }
 
-// counterService is a service with one row and one number in it, which loses the reply of its first write.
+// counterService is a service with one row and one number in it, which loses the response of its first write.
 type counterService struct {
 	value, version int
 	lose           bool
@@ -197,7 +197,7 @@ func (s *counterService) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// TestLostReplyIsNotRepeated: with the SDK's retries, 'read, add one, replace by ETag, again on 412' adds two when one reply
+// TestLostReplyIsNotRepeated: with the SDK's retries, 'read, add one, replace by ETag, again on 412' adds two when one response
 // is lost. Update adds one and says that it does not know.
 func TestLostReplyIsNotRepeated(t *testing.T) {
 	t.Parallel()
@@ -230,7 +230,7 @@ func TestLostReplyIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestBadReplies: a reply that cannot be read is an error, never half an answer and never a panic.
+// TestBadReplies: a response that cannot be read is an error, never half an answer and never a panic.
 func TestBadReplies(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

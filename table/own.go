@@ -45,10 +45,10 @@ func (t *Table[T]) Mine(row *Row) bool {
 	return t.schema.Row.Decode(&v, k.RowKey()) == nil
 }
 
-// Own notes on a derived row whose it is. The mark takes the place of all marks of [Row.Mark]. It is any text that is not empty.
+// Own stores the owner of a derived row, any text that is not empty, in place of all tags of [Row.Mark].
 func (r *Row) Own(owner string) { r.put(sysProperty, edm.Value{Kind: edm.String, S: ownMark + owner}) }
 
-// Owner returns what Own has noted, "" for nothing.
+// Owner returns the owner that Own has stored, "" for none.
 func (r *Row) Owner() string {
 	v, _ := r.Get(sysProperty)
 	s, _ := v.(string)

@@ -74,7 +74,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // Rows that f reads and does not write are not protected: others may change them before the transaction is done. Add a
 // PinOp for a row on which the outcome depends. A row whose absence matters is protected by inserting it.
 //
-// Requests: those of f and 1 for each round, 2 where it has met a rival, none where f adds no operation. Errors are those of
+// Requests: those of f and 1 for each round, 2 where it has met a concurrent writer, none where f adds no operation. Errors are those of
 // [Transact]; ErrUnknownOutcome is not repeated.
 func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*Receipt, error) {
 	var rounds *contention

@@ -27,7 +27,7 @@ func contested(outcome string) *wire {
 	}}
 }
 
-// TestInPartitionRepeats only what a rival can have caused.
+// TestInPartitionRepeats only what a concurrent writer can have caused.
 func TestInPartitionRepeats(t *testing.T) {
 	t.Parallel()
 	const rounds = 3

@@ -90,9 +90,9 @@ func (p *pager[T]) first(ctx context.Context) (pk *string, err error) {
 	return nil, nil
 }
 
-// EachPartition calls f for each partition of the table, for several at a time: work on a table as a whole is as fast as
-// its partitions are many, for each has a server's attention of its own. At most width calls run at the same time, 10 if
-// width is 0. The first error cancels the context of the other calls and is returned when they have ended.
+// EachPartition calls f for each partition of the table, several at a time: each partition has its own share of the servers, so work
+// on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if width is 0. The first
+// error cancels the contexts of the other calls, and is returned when they have ended.
 //
 // Requests: those of [Table.Partitions], and of f.
 func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {

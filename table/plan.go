@@ -14,13 +14,13 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Plan is a transaction while it is planned: what the maintainers of all its entities, of whatever type, add to it. It is kept
-// by RowKey, so that two entities which touch one row meet here and make one operation of it.
+// Plan is a transaction while it is planned. All maintainers of all its entities, of any types, add their rows to it. It has one
+// operation for each RowKey, so that two entities that change one row make one operation of it.
 //
-// Derived rows are of two sorts. A row of its own follows from one entity, such as an index row: the maintainer knows from Old
-// whether it exists, and uses Insert, Put and Remove, which cost nothing. A shared row follows from several, such as a list or a
-// sum: Load it first, for 1 request, and Put or Remove what becomes of it; it is then written by its ETag, and the whole
-// transaction planned again where a rival was faster.
+// There are two sorts of derived rows. A row of one entity, such as an index row: the maintainer knows from its maintainer state
+// whether the row exists, and uses Insert, Put and Remove, which cost no request. A shared row, such as a list or a sum, follows from
+// several entities: Load it first, for 1 request, and then Put or Remove it. A shared row is written by its ETag, and after a conflict
+// the whole transaction is replanned.
 type Plan struct {
 	core      *core
 	partition string
@@ -69,9 +69,9 @@ type found struct {
 	hidden bool  // there may be one, which the client's signature does not show
 }
 
-// Insert adds a row, whose ETag means nothing, that does not exist, unless an entity in this transaction gives it up. Where
-// it exists, the write fails with taken. Where taken is nil, the row is nobody else's, and is overwritten; but a copy ([Row.Copy])
-// overwrites only a copy of the same entity, and else fails with ErrForeignRow.
+// Insert adds a row that does not exist, unless another entity of this transaction removes it. The row's ETag is ignored. If the row
+// exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy ([Row.Copy])
+// overwrites only a copy of the same entity, and fails with ErrForeignRow otherwise.
 func (p *Plan) Insert(r *Row, taken error) error {
 	d, err := p.touch(r)
 	if err != nil {
@@ -87,8 +87,7 @@ func (p *Plan) Insert(r *Row, taken error) error {
 	return nil
 }
 
-// Put keeps a row that exists, all its columns new: one that the entity had before, or one that was loaded, which may also
-// have been absent.
+// Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
 func (p *Plan) Put(r *Row) error {
 	d, err := p.touch(r)
 	if err != nil {
@@ -119,7 +118,7 @@ func (p *Plan) foreign(d *derivedRow, r *Row) bool {
 	return r.isCopy() && d.read != nil && d.read.row != nil && !sameOwner(d.read.row, r) && !p.deletes(d.read.row)
 }
 
-// Remove gives a row up that the entity had before. It stays where another entity of this transaction takes it.
+// Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
 func (p *Plan) Remove(row keys.Enc) error {
 	s, err := row.Result()
 	if err != nil {
@@ -150,10 +149,10 @@ func (d *derivedRow) has(property string) bool {
 	return d.shared && d.read.row != nil && d.read.row.Type(property) != ""
 }
 
-// Load reads a row of the partition that the entity shares with others, and shows what the transaction has made of it so far;
-// nil if there is none. It may be an entity of another type, which keeps its life and is from this write then; one that has
-// derived rows of its own cannot be written here (ErrUnknownMaintainer). 1 request for each row of a transaction. A row that is loaded and not written is not protected;
-// one that cannot be read ends the write.
+// Load reads a shared row of the partition, and returns it as the transaction leaves it so far; nil if there is none. It may be an
+// entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be written here
+// (ErrUnknownMaintainer). If the row cannot be read, the write fails. A row that is loaded and not written is not protected against
+// concurrent writers. 1 request for each row of a transaction.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	s, err := row.Result()
 	if err != nil {
@@ -183,8 +182,8 @@ func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	return &r, nil
 }
 
-// Entity is the row of an entity of the partition, whatever its type, as the transaction leaves it as far as it is planned; nil if
-// there is none. It is not for writing. At most 1 request.
+// Entity returns the row of an entity of the partition, of any type, as the transaction leaves it as far as it is planned; nil if
+// there is none. It is for reading only. At most 1 request.
 func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
 	s, err := row.Result()
 	if err != nil {
@@ -260,15 +259,15 @@ func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
 	return f, err
 }
 
-// Effect adds work that is to be done elsewhere once the transaction is committed: by the handler of this kind, which the
-// outbox's workers call, at least once. version tells forms of the payload apart. All effects of a transaction together have
-// 256 KiB as they are stored, which is about 190 KiB of payload. Without an outbox the write ends with ErrNoOutbox.
+// Effect adds work that is due outside the partition once the transaction is committed. The outbox's workers execute it at least once,
+// by the handler of this kind. version is the version of the payload's form. All effects of a transaction together have 256 KiB as
+// they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with ErrNoOutbox.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.effects = append(p.effects, Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
 }
 
-// First reports whether it is called with a text for the first time while this transaction is planned: for what is to be done once for
-// all entities of a transaction. It is planned from the beginning after a conflict.
+// First reports whether it is called with a text for the first time while this transaction is planned: for work that is to be done
+// once for all entities of a transaction. A replanned transaction begins anew.
 func (p *Plan) First(text string) bool {
 	if p.asked[text] {
 		return false

@@ -51,12 +51,12 @@ func handmade(row string, columns map[string]any) *table.Row {
 	return r
 }
 
-// TestPlannedAgainExactly: an exact write that has to be planned again, and cannot be, is still told for certain.
+// TestPlannedAgainExactly: an exact write that has to be replanned, and cannot be, is still told for certain.
 func TestPlannedAgainExactly(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 
-	// The request is lost, and before it is sent again a rival deletes the row: then there is nothing to merge into.
+	// The request is lost, and before it is sent again a concurrent writer deletes the row: then there is nothing to merge into.
 	people, s := town(t, nil)
 	people = people.Exact()
 	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
@@ -152,7 +152,7 @@ func TestIntentComesTooLate(t *testing.T) {
 		switch {
 		case isBatch(r):
 			_ = byHand(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
-		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // which is put right; and the write is one that changes the name now
+		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // which is repaired; and the write is one that changes the name now
 			check(byHand(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
 		}
 	}
@@ -162,7 +162,7 @@ func TestIntentComesTooLate(t *testing.T) {
 	}
 }
 
-// TestDamagedInDoubt: a derived row that is missing is put right also where an earlier request is in doubt.
+// TestDamagedInDoubt: a derived row that is missing is repaired also where an earlier request is in doubt.
 func TestDamagedInDoubt(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -237,7 +237,7 @@ func TestRoundsDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestByKeyRivals: a verb that reads the row first begins again where a rival was faster in between, whatever it did.
+// TestByKeyRivals: a verb that reads the row first begins again where a concurrent writer was faster in between, whatever it did.
 func TestByKeyRivals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -323,7 +323,7 @@ func TestFoundThenShared(t *testing.T) {
 	}
 }
 
-// TestFoundIsOfAVersion: what was found of derived rows holds for the version of their primary that was read then. A rival who
+// TestFoundIsOfAVersion: what was found of derived rows holds for the version of their primary that was read then. A concurrent writer who
 // repairs a row in between does not leave it behind.
 func TestFoundIsOfAVersion(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func (r *Row) Get(name string) (value any, ok bool) {
 	return nil, false
 }
 
-// All yields the properties, without the keys and the timestamp, in the order of the service's reply.
+// All yields the properties, without the keys and the timestamp, in the order of the service's response.
 func (r *Row) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, c := range r.columns {
@@ -101,7 +101,7 @@ func (r *Row) put(name string, x edm.Value) {
 	r.columns = append(r.columns, edm.Column{Name: name, Value: x})
 }
 
-// named takes the name of the write from the row as it was stored.
+// named takes the operation ID from the row as it was stored.
 func (r *Row) named(raw []byte) {
 	in := edm.NewReader(raw)
 	if _, err := in.One(); err != nil {
@@ -123,7 +123,7 @@ func (r *Row) Delete(name string) {
 	r.edited = true
 }
 
-// Remembered is what a maintainer remembers of the row's entity; see [Change.Remember].
+// Remembered returns a maintainer's part of the row's maintainer state; see [Change.Remember].
 func (r *Row) Remembered(maintainer string) []string {
 	was, err := r.remembered()
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *Row) Remembered(maintainer string) []string {
 	return was[maintainer]
 }
 
-// Damaged tells whether what maintainers remember of the row's entity cannot be read. See [Table.Forgiving].
+// Damaged reports whether the row's maintainer state cannot be read. See [Table.Forgiving].
 func (r *Row) Damaged() bool {
 	_, err := r.remembered()
 	return err != nil
@@ -149,8 +149,8 @@ func (r *Row) remembered() (was map[string][]string, err error) {
 	return rememberedIn(ix, r.Key.RowKey())
 }
 
-// Life is the incarnation of the row's entity, "" for none; see [Change.Life]. A text of another form than 16 of the characters 0-9
-// and A-Z is no incarnation: the next write that needs one replaces it.
+// Life returns the incarnation of the row's entity, "" for none; see [Change.Life]. A text of another form than 16 of the characters
+// 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
 func (r *Row) Life() string {
 	v, _ := r.Get(lifeProperty)
 	if s, _ := v.(string); isID(s) {
@@ -181,7 +181,7 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 	}
 }
 
-// At is the row under another key, for Insert and Put of a [Plan].
+// At returns the row under another key, for Insert and Put of a [Plan].
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
 // encode writes the row under a key. If it is from a write that is being planned, it ends with room for the name of that.

@@ -5,9 +5,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// MarshalJSON writes the row as the service takes it, with its keys and with all properties, those of the library included, so that
-// nothing of it or of its types is lost: for whoever keeps rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError,
-// *ValueError for what no row can hold.
+// MarshalJSON writes the row as the service takes it, with its keys and all properties, those of the library included, so that no
+// value or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError, *ValueError
+// for a value that no row can have.
 func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(nil, r.Key.PartitionKey(), r.Key.RowKey())
 	r.write(w)

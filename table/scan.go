@@ -11,11 +11,11 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Scan yields the rows of a range of the partition as they will be after this transaction, as far as it is planned, without the row
-// of the entity whose change is being maintained: for shared rows that are made anew, such as the least of a group when the least
-// has gone. The order is not specified. What is read is not protected: also Load and Put a row that every writer of the range
-// writes. 1 request for each 1,000 rows; an error ends it, and the write. Where the client's signature is for a range of rows, the list
-// would lack the others without an error: then it ends with ErrRanged.
+// Scan yields the rows of a range of the partition as they will be after this transaction, as far as it is planned, without the row of
+// the changing entity. It is for shared rows that are made anew, such as the least value of a group after the entity with it has left.
+// The order is not specified. The rows are not protected against concurrent writers: also Load and Put a row that every writer of the
+// range writes. Errors end the write; ErrRanged if the client's signature is for a range of rows, because others would be left out. 1
+// request for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if err := rows.Err(); err != nil {
@@ -81,9 +81,9 @@ func (c *core) each(ctx context.Context, filter, choice string, f func(*Row) boo
 	return nil
 }
 
-// Untyped is the same table as rows of any type, without the maintainers of this handle, for programs that look after derived
-// rows: it writes rows of the library, too. named tells whether rows that it writes carry the name of the write, as entities do and
-// derived rows of several entities do not.
+// Untyped returns the same table as rows of any type, without the maintainers of this handle, for programs that repair derived rows:
+// it also writes the library's rows. named says whether rows that it writes contain the operation ID, as entities do, and derived rows
+// of several entities do not.
 func (t *Table[T]) Untyped(named bool) *Table[Row] {
 	plan, _ := edm.NewPlan(emptyType, nil)
 	u := &Table[Row]{core: *t.core.plain(), plan: plan, derivedRows: true}
@@ -91,15 +91,15 @@ func (t *Table[T]) Untyped(named bool) *Table[Row] {
 	return u
 }
 
-// Forgiving is a handle for repairs: where nobody can read any more what maintainers remember of an entity, it takes that they
-// remember nothing, and does not refuse the write with a *DecodeError.
+// Forgiving returns a handle for repairs, which ignores corrupt maintainer state: it takes the entity for one without derived rows,
+// instead of failing with a *DecodeError.
 func (t *Table[T]) Forgiving() *Table[T] {
 	c := *t
 	c.forgiving = true
 	return &c
 }
 
-// Whole is the row as an entity, also where it is a copy, for writes of the copy itself.
+// Whole returns the row as an entity, also if the row is a copy, for writes of the copy itself.
 func (t *Table[T]) Whole(row *Row) (*Entity[Row], error) {
 	if row == nil {
 		return nil, t.opError("Whole", keys.Key{}, errNil)
@@ -113,5 +113,5 @@ func (t *Table[T]) Whole(row *Row) (*Entity[Row], error) {
 	return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, raw: body}, nil
 }
 
-// Maintainers are those that are attached to the handle.
+// Maintainers returns the maintainers of the handle.
 func (t *Table[T]) Maintainers() []Maintainer[T] { return slices.Clone(t.maintainers) }

@@ -111,7 +111,7 @@ func TestTypesOfTheSDK(t *testing.T) {
 	}
 }
 
-// TestEntitiesInLogs: an entity is printed by its key and value, without what the library keeps of the reply.
+// TestEntitiesInLogs: an entity is printed by its key and value, without what the library keeps of the response.
 func TestEntitiesInLogs(t *testing.T) {
 	t.Parallel()
 	w := &wire{}

@@ -16,14 +16,14 @@ type settlement struct {
 	state  IntentState
 }
 
-// Settling returns a handle for one write that carries out the n-th effect of an intent of this table, as it was read, and says
-// so in the same transaction: the intent loses that effect, and gets those of the write instead, for the same worker to carry out,
-// without another announcement. It is done where none is left. So the effect is carried out just once, and what follows from it is
-// never lost. The write is in the intent's partition. When it succeeds, i is what the intent says now.
+// Settling returns a handle for one write that executes the n-th effect of a commit record of this table, as it was read, and
+// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the same
+// worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just once, and
+// no effect of the write is lost. The write must be in the record's partition. When it succeeds, i is the record as it is stored then.
 //
-// Requests: the write's own. Errors: those of the write; ErrChanged also where others have settled something of the intent since
-// it was read: read it again; *ValueError for an intent that is not live, has no such effect, or was settled by this handle
-// before; ErrOtherPartition.
+// Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
+// again; *ValueError for a record that is not live, has no such effect, or was completed by this handle before; ErrOtherPartition.
+// Requests: the write's own.
 func (t *Table[T]) Settling(i *Intent, n int) *Table[T] {
 	c := *t
 	c.settles = &settlement{intent: i, effect: n}

@@ -15,9 +15,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Sweep deletes the intents of a partition that are older than IntentRetention, and an hour for clocks that differ, but for
-// those whose effects are not carried out, or that cannot be read, and what PlanSweep has noted of those times. 1 request for each
-// 1000 intents, and 1 for each 100 that are deleted. Idempotent.
+// Sweep deletes the commit and abort records of a partition that are older than IntentRetention and an hour (for clocks that differ), except
+// records whose effects are not executed yet, or that cannot be read. It also deletes what PlanSweep has noted of those times. 1 request
+// for each 1,000 records, and 1 for each 100 that are deleted. Idempotent.
 func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.core.span(ctx, "SweepIntents")
 	defer func() { end(err) }()
@@ -88,10 +88,9 @@ func (in *Intents) SweepPlanned(ctx context.Context, partition keys.Enc, hour ti
 	return f.row != nil, in.core.opError("SweepPlanned", k, err)
 }
 
-// SweepIntents deletes the intents of the whole table that are older than 25 hours, but for those whose effects are not carried
-// out, and returns how many. Tables whose writes are Exact call it once a day or so; where there is an outbox, its clean-up
-// does the same. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
-// Idempotent.
+// SweepIntents deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
+// not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
+// same. Idempotent. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
 func (t *Table[T]) SweepIntents(ctx context.Context) (deleted int, err error) {
 	var n atomic.Int64
 	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {

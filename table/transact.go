@@ -193,7 +193,7 @@ func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, fai
 	case call.Status() != http.StatusAccepted:
 		return nil, -1, call.Verdict(serr), c.judged(&call, wire.Redact(serr))
 	}
-	// The service has answered. What the SDK has made of the reply is not looked at: it takes cut ones for success.
+	// The service has answered. What the SDK has made of the response is not looked at: it takes cut ones for success.
 	body, err := call.Body()
 	if err == nil {
 		var failure *wire.Failure
@@ -213,12 +213,12 @@ func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, fai
 	return etags, -1, wire.Done, nil
 }
 
-// submit calls the SDK. It panics on replies that it did not expect; the reply is there all the same.
+// submit calls the SDK. It panics on responses that it did not expect; the response is there all the same.
 func (c *core) submit(ctx context.Context, call *wire.Call, ops []Op) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if call.Status() == 0 {
-				panic(r) // not by a reply, so not the SDK's
+				panic(r) // not by a response, so not the SDK's
 			}
 			err = fmt.Errorf("the SDK cannot read the reply: %v", r)
 		}

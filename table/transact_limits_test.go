@@ -128,7 +128,7 @@ func TestTransactSize(t *testing.T) {
 	}
 }
 
-// TestTransactSizeOnAnyClient: what HTML might take for its own is sent in six bytes, and a reply that the request was too
+// TestTransactSizeOnAnyClient: what HTML might take for its own is sent in six bytes, and a response that the request was too
 // large is a limit too.
 func TestTransactSizeOnAnyClient(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// batch is a reply to a transaction, in the service's words.
+// batch is a response to a transaction, in the service's words.
 func batch(parts ...string) string {
 	s := "--batchresponse_b\r\nContent-Type: multipart/mixed; boundary=changesetresponse_c\r\n\r\n"
 	for _, p := range parts {
@@ -32,7 +32,7 @@ func batch(parts ...string) string {
 	return s + "--changesetresponse_c--\r\n--batchresponse_b--\r\n"
 }
 
-// part is an operation that was done; the n-th ETag of a reply.
+// part is an operation that was done; the n-th ETag of a response.
 func part(n int) string {
 	s := "HTTP/1.1 204 No Content\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\nDataServiceVersion: 1.0;\r\n"
 	if n > 0 {
@@ -276,7 +276,7 @@ func TestTransactUnknown(t *testing.T) {
 
 var dialed = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 
-// severed is a reply whose connection breaks after n bytes.
+// severed is a response whose connection breaks after n bytes.
 func severed(body string, n int) *http.Response {
 	r, _ := accepted("")
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader(body[:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
@@ -370,7 +370,7 @@ func TestTransactEnds(t *testing.T) {
 	}
 }
 
-// TestTransactPanics: a panic that is not the SDK's about a reply is nobody's to keep.
+// TestTransactPanics: a panic that is not the SDK's about a response is nobody's to keep.
 func TestTransactPanics(t *testing.T) {
 	t.Parallel()
 	w := &wire{answer: func(*http.Request, string) (*http.Response, error) { panic("a policy's own") }}

@@ -85,7 +85,7 @@ func TestTrapT02(t *testing.T) {
 	}
 }
 
-// T3: a reply to a failed transaction that is cut short is reported as success, or makes the SDK panic.
+// T3: a response to a failed transaction that is cut short is reported as success, or makes the SDK panic.
 func TestTrapT03(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -310,7 +310,7 @@ func TestTrapT09(t *testing.T) {
 	}
 }
 
-// T11: a reply to a POST that is cut off is neither asked for again nor told from a refusal.
+// T11: a response to a POST that is cut off is neither asked for again nor told from a refusal.
 func TestTrapT11(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -50,10 +50,10 @@ func (t *Table[T]) get(ctx context.Context, op string, k keys.Key) (*Entity[T], 
 	return e, nil
 }
 
-// Insert stores a new entity under the key that the schema makes of its fields. 1 request, and 1 more where the row exists,
-// to see that it is not its own. Errors: ErrExists, also where an earlier Insert with an unknown outcome was done after all;
-// ErrUnknownOutcome; ErrTableNotFound; *LimitError, *ValueError and *keys.KeyError before any request. Headers that the
-// context carries by policy.WithHTTPHeader are not sent, for the library sets one in the same way.
+// Insert stores a new entity under the key that the schema makes of its fields. Errors: ErrExists, also if an earlier Insert with an
+// unknown outcome was applied after all; ErrUnknownOutcome; ErrTableNotFound; *LimitError, *ValueError and *keys.KeyError before any
+// request. 1 request, and 1 more if the row exists, to see that this Insert has not stored it itself. Headers in the context
+// (policy.WithHTTPHeader) are not sent.
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 	return t.storing(ctx, t.InsertOp(v))
 }
@@ -117,8 +117,8 @@ func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) erro
 	return t.MergeOp(e, sets...).send(ctx)
 }
 
-// Touch writes nothing of e.Value, but lets the maintainers see the row and add what they want, if it is still as e was read: by its
-// ETag, which it renews. 1 request, and 1 more where e is not the whole row. Errors are those of Delete, and ErrOldVersion.
+// Touch changes nothing of the entity, but calls the maintainers, which may add rows and effects, if the row is still as e was read;
+// it renews e's ETag. Errors are those of Delete, and ErrOldVersion. 1 request, and 1 more if e is not the whole row.
 func (t *Table[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.TouchOp(e).send(ctx) }
 
 // MergeAny sets properties of the row under k whatever version it has. It reads the row first, as Upsert does: 2 requests, or 1 with

@@ -119,7 +119,7 @@ func (c Column) Same(d Column) bool {
 	return reflect.DeepEqual(c, d)
 }
 
-// Columns returns all properties of the entity that the reader has just read, in the order of the reply.
+// Columns returns all properties of the entity that the reader has just read, in the order of the response.
 func (r *Reader) Columns() ([]Column, error) {
 	columns := make([]Column, 0, len(r.members))
 	for _, m := range r.members {

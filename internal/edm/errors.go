@@ -57,9 +57,9 @@ func (e *ValueError) Error() string {
 // Unwrap returns Err.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// DecodeError is a property that does not fit its field, or a reply that cannot be read.
+// DecodeError is a property that does not fit its field, or a response that cannot be read.
 type DecodeError struct {
-	Field  string // the property, or "" for the reply as a whole
+	Field  string // the property, or "" for the response as a whole
 	Reason string
 	Err    error // what the field's own type says; it may hold data, so the text leaves it out
 }

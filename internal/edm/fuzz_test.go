@@ -51,7 +51,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzReader: no reply makes the reader panic or invent: what it reads can be written and is then read alike.
+// FuzzReader: no response makes the reader panic or invent: what it reads can be written and is then read alike.
 func FuzzReader(f *testing.F) {
 	for _, s := range []string{
 		`{"odata.etag":"W/\"x\"","PartitionKey":"p","RowKey":"r","Timestamp":"2017-10-02T20:21:54.8Z","A@odata.type":"Edm.Int64","A":"5","B":3.0,"C":1.2E+24,"D":null}`,

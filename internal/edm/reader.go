@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Reader reads entities out of a reply, one after another, and reuses its memory between them. What it returns does not
+// Reader reads entities out of a response, one after another, and reuses its memory between them. What it returns does not
 // refer to that memory, but for Raw.
 type Reader struct {
 	scanner
@@ -29,10 +29,10 @@ type Entity struct {
 	PartitionKey, RowKey string
 	ETag                 string
 	Timestamp            time.Time
-	Raw                  []byte // the entity's JSON, a part of the reply
+	Raw                  []byte // the entity's JSON, a part of the response
 }
 
-// member is a property as it stands in the reply, before anybody has said what it should be.
+// member is a property as it stands in the response, before anybody has said what it should be.
 type member struct {
 	name []byte
 	typ  []byte // its annotation, or nil
@@ -42,17 +42,17 @@ type member struct {
 // note is an annotation whose property has not come yet.
 type note struct{ name, typ []byte }
 
-// NewReader reads the reply b.
+// NewReader reads the response b.
 func NewReader(b []byte) *Reader {
 	r := &Reader{scanner: scanner{b: b}}
 	r.members, r.notes, r.scratch = r.room.members[:0], r.room.notes[:0], r.room.scratch[:0]
 	return r
 }
 
-// AtEnd tells, in the function that Page calls, whether the entity is the last of the reply.
+// AtEnd tells, in the function that Page calls, whether the entity is the last of the response.
 func (r *Reader) AtEnd() bool { return r.peek() == ']' }
 
-// One reads a reply that is a single entity.
+// One reads a response that is a single entity.
 func (r *Reader) One() (Entity, error) {
 	if err := r.readEntity(); err != nil {
 		return Entity{}, err
@@ -63,7 +63,7 @@ func (r *Reader) One() (Entity, error) {
 	return r.entity, nil
 }
 
-// Page reads a reply of the form {"value":[…]} and calls f after each entity; it stops where f returns false.
+// Page reads a response of the form {"value":[…]} and calls f after each entity; it stops where f returns false.
 func (r *Reader) Page(f func(Entity) bool) error {
 	if err := r.expect('{'); err != nil {
 		return err

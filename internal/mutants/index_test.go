@@ -17,7 +17,7 @@ func TestIndex(t *testing.T) {
 		{Name: "old rows stay", File: "index/copies.go",
 			Old: "		if !slices.Contains(want, rk) {\n			if err := m.giveUp", New: "		if false {\n			if err := m.giveUp", Test: "TestWriteRequests"},
 		{Name: "full copies are not refreshed", File: "index/copies.go",
-			Old: "		return row, false, err // with the name of the write\n", New: "		return row, true, err\n", Test: "TestWriteRequests"},
+			Old: "		return row, false, err // with the operation ID\n", New: "		return row, true, err\n", Test: "TestWriteRequests"},
 		{Name: "projections are not refreshed", File: "index/copies.go",
 			Old: "old.Keep(m.only...).Same(row), err", New: "true, err", Test: "TestSchedules/copies", Args: some},
 		{Name: "unique values are taken twice", File: "index/copies.go",

@@ -10,7 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// Call follows one call through the SDK: its reply, and how far its request got.
+// Call follows one call through the SDK: its response, and how far its request got.
 type Call struct {
 	// MaxBody is the size at which a request body is refused before it is sent, on clients with the Probe policies; 0 is
 	// no limit. The error is a *BodyError.
@@ -28,7 +28,7 @@ func (c *Call) Read(ctx context.Context) context.Context {
 	return policy.WithCaptureResponse(ctx, &c.resp)
 }
 
-// Write prepares a call that changes something. The SDK would repeat it after a lost reply and report what the second try
+// Write prepares a call that changes something. The SDK would repeat it after a lost response and report what the second try
 // finds: 'exists' for a row that the first try has inserted. So its retries are off, on any client. try bounds the one try.
 func (c *Call) Write(ctx context.Context, try time.Duration) context.Context {
 	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: try})
@@ -40,7 +40,7 @@ func (c *Call) Unreached(err error) bool { return Unreached(c.ctx, err) }
 // Probed tells whether the client has the Probe policies.
 func (c *Call) Probed() bool { return c.probe.entered.Load() }
 
-// Status is that of the reply, 0 if there is none.
+// Status is that of the response, 0 if there is none.
 func (c *Call) Status() int {
 	if c.resp == nil {
 		return 0
@@ -48,7 +48,7 @@ func (c *Call) Status() int {
 	return c.resp.StatusCode
 }
 
-// Sent is the length of the request's body, if there is a reply.
+// Sent is the length of the request's body, if there is a response.
 func (c *Call) Sent() int64 {
 	if c.resp == nil || c.resp.Request == nil {
 		return 0
@@ -56,7 +56,7 @@ func (c *Call) Sent() int64 {
 	return c.resp.Request.ContentLength
 }
 
-// Ranged tells whether the request was signed for a range of keys, if there is a reply: rows outside it are left out of lists without
+// Ranged tells whether the request was signed for a range of keys, if there is a response: rows outside it are left out of lists without
 // a word.
 func (c *Call) Ranged() bool {
 	if c.resp == nil || c.resp.Request == nil {
@@ -76,7 +76,7 @@ func (c *Call) Rows() (first, last string, ranged bool) {
 	return first, last, q.Has("sig") && (first != "" || last != "")
 }
 
-// Part is the reply to one part of the request, without its body.
+// Part is the response to one part of the request, without its body.
 func (c *Call) Part(status int) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
@@ -84,7 +84,7 @@ func (c *Call) Part(status int) *http.Response {
 	}
 }
 
-// Body returns the reply as the service sent it. The SDK's own copy has lost the decimal point of whole doubles.
+// Body returns the response as the service sent it. The SDK's own copy has lost the decimal point of whole doubles.
 func (c *Call) Body() ([]byte, error) {
 	if c.resp == nil {
 		return nil, errNoReply

@@ -19,12 +19,12 @@ type Failure struct {
 	Message string
 }
 
-// ParseReply reads the reply to a transaction of n operations, which stands for all of them or for none: one part for each
+// ParseReply reads the response to a transaction of n operations, which stands for all of them or for none: one part for each
 // operation, in their order, or the single part of the one that failed. Content-IDs are not looked at, for the service
 // echoes them only at times.
 //
-// An error means that the reply does not tell the outcome. A success counts only when the reply is whole, to the last
-// byte of its closing boundary: what is missing of a cut reply may be the failure. A failure counts as soon as its part is
+// An error means that the response does not tell the outcome. A success counts only when the response is whole, to the last
+// byte of its closing boundary: what is missing of a cut response may be the failure. A failure counts as soon as its part is
 // there.
 func ParseReply(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
 	p := replyParser{rest: body, etags: make([]azcore.ETag, 0, n)}
@@ -45,7 +45,7 @@ var (
 	errFormat = errors.New("cannot be read")
 )
 
-// replyParser goes through a reply line by line. Lines end in LF or CR LF, for Cosmos DB mixes them.
+// replyParser goes through a response line by line. Lines end in LF or CR LF, for Cosmos DB mixes them.
 type replyParser struct {
 	rest    []byte
 	etags   []azcore.ETag

@@ -17,7 +17,7 @@ const (
 	changeGUID = "changesetresponse_e76ade11-abfb-4e93-bb9d-608c876c780b"
 )
 
-// set builds a reply of parts.
+// set builds a response of parts.
 func set(parts ...string) string {
 	s := "--" + batchGUID + "\r\nContent-Type: multipart/mixed; boundary=" + changeGUID + "\r\n\r\n"
 	for _, p := range parts {
@@ -198,7 +198,7 @@ func TestBadReplies(t *testing.T) {
 	}
 }
 
-// FuzzReply: no reply breaks the parser; what it calls a success has an ETag or a place for each operation and a closing
+// FuzzReply: no response breaks the parser; what it calls a success has an ETag or a place for each operation and a closing
 // boundary, and no cut of it is one.
 func FuzzReply(f *testing.F) {
 	for _, x := range exchanges() {

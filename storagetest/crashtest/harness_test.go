@@ -75,7 +75,7 @@ func TestLateInDrain(t *testing.T) {
 	}
 }
 
-// TestAlwaysSeesLateRequests: also where what comes next takes them away, and where the reply is long in coming.
+// TestAlwaysSeesLateRequests: also where what comes next takes them away, and where the response is long in coming.
 func TestAlwaysSeesLateRequests(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")

@@ -44,7 +44,7 @@ func setup(ctx context.Context, p *crashtest.Process) error {
 	return errors.Join(err1, err2)
 }
 
-// submit sends a transaction. The SDK panics on some replies that are cut.
+// submit sends a transaction. The SDK panics on some responses that are cut.
 func submit(ctx context.Context, c *aztables.Client, actions []aztables.TransactionAction) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

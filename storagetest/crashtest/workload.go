@@ -40,7 +40,7 @@ type Workload struct {
 // Process is a program that uses the account: the Transport of its clients. It is safe for concurrent use.
 //
 // Clients should not repeat requests at random times of their own (the SDK's retries wait for times of chance), nor make
-// names by chance that decide what comes next, or a seed does not repeat a run: [Process.Rand] is chance that does.
+// random names that decide what comes next, or a seed does not repeat a run: [Process.Rand] is chance that does.
 type Process struct {
 	name   string
 	run    *run
@@ -185,7 +185,7 @@ func def[T comparable](v *T, d T) {
 	}
 }
 
-// Faults is every fault that a request can have, but for those that Options add, and replies that are cut as if they were
+// Faults is every fault that a request can have, but for those that Options add, and responses that are cut as if they were
 // whole (CutClean), on some of which the SDK's SubmitTransaction panics.
 func Faults(r storagetest.Request) []storagetest.Fault {
 	all := []storagetest.Fault{
