@@ -291,3 +291,17 @@ func TestColumnsSurvive(t *testing.T) {
 		t.Error(row)
 	}
 }
+
+// TestProjectionIsRefreshed: a projection follows a change of a field that it copies, although its key stays.
+func TestProjectionIsRefreshed(t *testing.T) {
+	t.Parallel()
+	byMail := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options[worker]{Only: []table.AnyField[worker]{email, age}})
+	staff, s := office(t, byMail)
+	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	check(staff.MergeAny(context.Background(), at(1), age.Set(31)))
+	e, err := byMail.Get(context.Background(), staff, sales, "a")
+	if err != nil || e.Value.Age != 31 {
+		t.Errorf("got %v, %v; want age 31", e, err)
+	}
+}
