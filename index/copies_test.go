@@ -292,16 +292,19 @@ func TestColumnsSurvive(t *testing.T) {
 	}
 }
 
-// TestProjectionIsRefreshed: a projection follows a change of a field that it copies, although its key stays.
+// TestProjectionIsRefreshed: a projection follows a change of a field that it copies, although its key stays, and although the digest of
+// its contents in _ix happens to stay, too, as it does from age 55389 to 302504.
 func TestProjectionIsRefreshed(t *testing.T) {
 	t.Parallel()
+	ctx := context.Background()
 	byMail := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[worker]{Only: []table.AnyField[worker]{email, age}})
 	staff, s := office(t, byMail)
 	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
-	check(staff.MergeAny(context.Background(), at(1), age.Set(31)))
-	e, err := byMail.Get(context.Background(), staff, sales, "a")
-	if err != nil || e.Value.Age != 31 {
-		t.Errorf("got %v, %v; want age 31", e, err)
+	for _, want := range []int{55389, 302504} {
+		check(staff.MergeAny(ctx, at(1), age.Set(want)))
+		if e, err := byMail.Get(ctx, staff, sales, "a"); err != nil || e.Value.Age != want {
+			t.Errorf("got %v, %v; want age %d", e, err, want)
+		}
 	}
 }

@@ -19,7 +19,7 @@ func TestIndex(t *testing.T) {
 		{Name: "full copies are not refreshed", File: "index/copies.go",
 			Old: "		return row, false, err // with the operation ID\n", New: "		return row, true, err\n", Test: "TestWriteRequests"},
 		{Name: "projections are not refreshed", File: "index/copies.go",
-			Old: "old.Keep(m.only...).Same(row), err", New: "true, err", Test: "TestSchedules/copies", Args: some},
+			Old: "old.Keep(m.only...).Same(row), err", New: "true, err", Test: "TestProjectionIsRefreshed"},
 		{Name: "unique values are taken twice", File: "index/copies.go",
 			Old: "		taken = ErrTaken\n", New: "		taken = nil\n", Test: "TestWriteRequests"},
 		{Name: "what entities remember is not used", File: "index/copies.go",
