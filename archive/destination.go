@@ -13,8 +13,8 @@ import (
 // ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has another
 // incarnation, so that late work for the first one never changes the second.
 type ID struct {
-	Key  keys.Key
-	Life string
+	Key         keys.Key
+	Incarnation string
 }
 
 // Err returns the error of an ID: its key's error, or a *table.ValueError for an incarnation that is not 16 of the characters 0-9 and A-Z. A
@@ -23,8 +23,8 @@ func (id ID) Err() error {
 	if err := id.Key.Err(); err != nil {
 		return err
 	}
-	if len(id.Life) != lifeLength || strings.Trim(id.Life, lifeDigits) != "" {
-		return &table.ValueError{Field: "ID.Life", Reason: "is no incarnation; an incarnation is 16 of the characters 0-9 and A-Z"}
+	if len(id.Incarnation) != lifeLength || strings.Trim(id.Incarnation, lifeDigits) != "" {
+		return &table.ValueError{Field: "ID.Incarnation", Reason: "is no incarnation; an incarnation is 16 of the characters 0-9 and A-Z"}
 	}
 	return nil
 }
@@ -35,8 +35,8 @@ const (
 	lifeLength = 16
 )
 
-// Kept is what a destination stores for an ID.
-type Kept struct {
+// ArchivedRow is what a destination stores for an ID.
+type ArchivedRow struct {
 	ID
 
 	// Row is the entity's row, with all its columns and under its own key. It is nil for a tombstone: the row was there and is gone, and
@@ -64,28 +64,28 @@ type Kept struct {
 // until it can. Any other error counts as one of WorkerOptions.Attempts, after which the message is poison.
 type Destination interface {
 	// Get reads what is stored for an ID, nil if nothing ever was.
-	Get(ctx context.Context, id ID) (*Kept, error)
+	Get(ctx context.Context, id ID) (*ArchivedRow, error)
 
 	// Put stores k if what is stored for its ID still has a version, "" if nothing ever was. Otherwise the error is table.ErrChanged. When
 	// Put returns, k must be stored for good: the mover deletes the row from its table next. Tombstones may be deleted after
-	// table.IntentRetention and an hour (for clocks that differ). An error that wraps a *table.LimitError, *table.ValueError or
+	// table.CommitRecordRetention and an hour (for clocks that differ). An error that wraps a *table.LimitError, *table.ValueError or
 	// *keys.KeyError means that k can never be stored.
-	Put(ctx context.Context, k *Kept, version string) error
+	Put(ctx context.Context, k *ArchivedRow, version string) error
 
 	// Lives yields what is stored under a key, without tombstones, in any order, of all kinds.
-	Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error]
+	Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error]
 }
 
 // Checker is a destination that knows beforehand which rows it can never store.
 type Checker interface {
 	// Check returns the error that Put will return for k, if that is known without a request.
-	Check(k *Kept) error
+	Check(k *ArchivedRow) error
 }
 
 // Lister is a destination that can list what it stores.
 type Lister interface {
 	// List yields what is stored of a partition's entities, without tombstones, of all kinds.
-	List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error]
+	List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error]
 }
 
 // Sweeper is a destination that deletes old tombstones.

@@ -82,8 +82,8 @@ func ExampleRows() {
 	k := keys.At(keys.Raw("Sales"), keys.Raw("empid_000456"))
 	row := &table.Row{Key: k}
 	check(row.Set("LastName", "Jones"))
-	id := archive.ID{Key: k, Life: "0123456789ABCDEF"}
-	it := &archive.Kept{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}
+	id := archive.ID{Key: k, Incarnation: "0123456789ABCDEF"}
+	it := &archive.ArchivedRow{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}
 	check(old.Check(it)) // no request
 	check(old.Put(ctx, it, ""))
 
@@ -91,15 +91,15 @@ func ExampleRows() {
 	check(err)
 	name, _ := kept.Row.Get("LastName")
 	fmt.Println(name)
-	for kept, err := range old.Lives(ctx, k) {
+	for kept, err := range old.Incarnations(ctx, k) {
 		check(err)
-		fmt.Println("life", kept.Life)
+		fmt.Println("life", kept.Incarnation)
 	}
 	for kept, err := range old.List(ctx, k.Partition()) {
 		check(err)
 		fmt.Println("row", kept.Key)
 	}
-	check(old.Put(ctx, &archive.Kept{ID: id}, kept.Version))            // it has gone
+	check(old.Put(ctx, &archive.ArchivedRow{ID: id}, kept.Version))     // it has gone
 	check(old.Sweep(ctx, k.Partition(), time.Now().Add(-25*time.Hour))) // what has long gone is forgotten
 	kept, err = old.Get(ctx, id)
 	check(err)
@@ -114,8 +114,8 @@ func ExampleRows() {
 // A destination that makes paths of IDs asks first whether they are in order.
 func ExampleID_Err() {
 	key := keys.At(keys.Raw("Sales"), keys.Raw("empid_000456"))
-	fmt.Println(archive.ID{Key: key, Life: "7ZK3M9Q0W1E2R4T5"}.Err())
-	fmt.Println(archive.ID{Key: key, Life: "../../etc/cron.d"}.Err() != nil)
+	fmt.Println(archive.ID{Key: key, Incarnation: "7ZK3M9Q0W1E2R4T5"}.Err())
+	fmt.Println(archive.ID{Key: key, Incarnation: "../../etc/cron.d"}.Err() != nil)
 	// Output:
 	// <nil>
 	// true

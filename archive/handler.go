@@ -28,7 +28,7 @@ func parse(j eventual.Job) (id ID, p payload, err error) {
 	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil {
 		return id, p, errors.New("archive: the payload is none of a move's")
 	}
-	id = ID{keys.Stored(pk, j.Effect.RowKey), p.Life}
+	id = ID{keys.Stored(pk, j.Effect.RowKey), p.Incarnation}
 	if strings.HasPrefix(j.Effect.RowKey, separator) {
 		return id, p, fmt.Errorf("archive: %w", &table.ValueError{Field: "RowKey", Reason: "belongs to the library"})
 	}
@@ -80,7 +80,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	}
 	row, err := m.from.GetRow(ctx, id.Key)
 	switch {
-	case errors.Is(err, table.ErrNotFound), err == nil && row.Life() != id.Life:
+	case errors.Is(err, table.ErrNotFound), err == nil && row.Incarnation() != id.Incarnation:
 		return m.left(ctx, id, there, j)
 	case err != nil:
 		return err
@@ -101,7 +101,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 			return errMoved
 		}
 	}
-	put, version := &Kept{ID: id, Kind: m.kind, Row: row.Bare(), Time: row.Timestamp}, ""
+	put, version := &ArchivedRow{ID: id, Kind: m.kind, Row: row.WithoutSystemProperties(), Time: row.Timestamp}, ""
 	if there != nil {
 		put.Moves, version = there.Moves, there.Version
 	}
@@ -111,25 +111,25 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if err := m.put(ctx, put, version); err != nil {
 		return err
 	}
-	err = m.from.Settling(j.Intent, j.Index).Delete(ctx, e)
+	err = m.from.Completing(j.CommitRecord, j.Index).Delete(ctx, e)
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
 	}
 	// The row has changed, or the intent.
-	switch now, err := m.from.Intents().Get(ctx, j.Partition, j.Op); {
+	switch now, err := m.from.CommitRecords().Get(ctx, j.Partition, j.Op); {
 	case err != nil:
 		return err
-	case now.Version() != j.Intent.Version():
+	case now.Version() != j.CommitRecord.Version():
 		return table.ErrChanged // the worker goes on with what it says now
 	}
 	return errAgain
 }
 
 // get reads what the destination keeps of an incarnation. What is kept of another one is poison.
-func (m *Mover[T]) get(ctx context.Context, id ID) (*Kept, error) {
+func (m *Mover[T]) get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	there, err := m.to.Get(ctx, id)
 	if err == nil && there != nil && there.ID != id {
-		err = fmt.Errorf("%w: asked for %v, %s", ErrForeign, id.Key, id.Life)
+		err = fmt.Errorf("%w: asked for %v, %s", ErrForeign, id.Key, id.Incarnation)
 	}
 	if errors.Is(err, ErrForeign) {
 		return nil, eventual.Poison(err)
@@ -138,7 +138,7 @@ func (m *Mover[T]) get(ctx context.Context, id ID) (*Kept, error) {
 }
 
 // put keeps something in the destination.
-func (m *Mover[T]) put(ctx context.Context, k *Kept, version string) error {
+func (m *Mover[T]) put(ctx context.Context, k *ArchivedRow, version string) error {
 	err := m.to.Put(ctx, k, version)
 	var le *table.LimitError
 	var ve *table.ValueError
@@ -155,11 +155,11 @@ func (m *Mover[T]) put(ctx context.Context, k *Kept, version string) error {
 // left ends the move of a life that the table does not have any more: another worker or another move has moved it, or its user has
 // deleted it. Only the intents tell: each move has settled its effect in the transaction that deleted the entity. If none has, what
 // was put into the destination is withdrawn; also where nothing is there yet, for it may be on its way.
-func (m *Mover[T]) left(ctx context.Context, id ID, there *Kept, j eventual.Job) error {
+func (m *Mover[T]) left(ctx context.Context, id ID, there *ArchivedRow, j eventual.Job) error {
 	if there == nil {
-		return m.put(ctx, &Kept{ID: id, Kind: m.kind, Moves: []string{j.Op}}, "")
+		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.Op}}, "")
 	}
-	intents := m.from.Intents()
+	intents := m.from.CommitRecords()
 	own, err := intents.Get(ctx, j.Partition, j.Op)
 	switch {
 	case err != nil && !errors.Is(err, table.ErrNotFound):
@@ -177,18 +177,18 @@ func (m *Mover[T]) left(ctx context.Context, id ID, there *Kept, j eventual.Job)
 }
 
 // gone is what is left of it.
-func (k *Kept) gone() *Kept {
-	return &Kept{ID: k.ID, Kind: k.Kind, Moves: k.Moves, Time: k.Time}
+func (k *ArchivedRow) gone() *ArchivedRow {
+	return &ArchivedRow{ID: k.ID, Kind: k.Kind, Moves: k.Moves, Time: k.Time}
 }
 
 // over tells whether one of the moves that have put something, but for one, has moved it: it has settled its effect, or did so long
 // ago that its intent was swept. Until then what is in the destination is an attempt. 1 request for each that has not.
-func (m *Mover[T]) over(ctx context.Context, there *Kept, but string) (bool, error) {
+func (m *Mover[T]) over(ctx context.Context, there *ArchivedRow, but string) (bool, error) {
 	for _, op := range there.Moves {
 		if op == but {
 			continue
 		}
-		i, err := m.from.Intents().Get(ctx, there.Key.Partition(), op)
+		i, err := m.from.CommitRecords().Get(ctx, there.Key.Partition(), op)
 		switch {
 		case errors.Is(err, table.ErrNotFound):
 			return true, nil
@@ -202,10 +202,10 @@ func (m *Mover[T]) over(ctx context.Context, there *Kept, but string) (bool, err
 }
 
 // moves tells whether an intent still has a life to be moved.
-func (m *Mover[T]) moves(i *table.Intent, id ID) bool {
-	return i.State == table.IntentLive && slices.ContainsFunc(i.Effects, func(e table.Effect) bool {
+func (m *Mover[T]) moves(i *table.CommitRecord, id ID) bool {
+	return i.State == table.CommitPending && slices.ContainsFunc(i.Effects, func(e table.Effect) bool {
 		var p payload
-		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Life: id.Life}
+		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Incarnation: id.Incarnation}
 	})
 }
 

@@ -56,7 +56,7 @@ type house struct {
 // quick are options for tests: no pauses.
 func quick() table.Common {
 	var c table.Common
-	c.Retry.Wait, c.Retry.Delay = -1, -1
+	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
 	return c
 }
 

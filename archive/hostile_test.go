@@ -172,9 +172,9 @@ func FuzzHostile(f *testing.F) {
 		x := hostile{rowKey, life, row, payload, forget}
 		s, was, _ := strike(t, x)
 		if payload != "" {
-			var p struct{ Life string }
+			var p struct{ Incarnation string }
 			_ = json.Unmarshal([]byte(payload), &p)
-			x.life = p.Life
+			x.life = p.Incarnation
 		}
 		if changed := harm(s, was, x); len(changed) > 0 {
 			t.Errorf("%+v: changed %q", x, changed)
@@ -208,12 +208,12 @@ func TestForgedRow(t *testing.T) {
 // astray is a destination that returns what is kept of another incarnation.
 type astray struct{ archive.Destination }
 
-func (d astray) Get(ctx context.Context, id archive.ID) (*archive.Kept, error) {
+func (d astray) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
 	k, err := d.Destination.Get(ctx, id)
 	if k == nil || err != nil {
-		k, err = &archive.Kept{ID: id, Kind: "current/old", Version: "1", Row: &table.Row{Key: id.Key}}, nil
+		k, err = &archive.ArchivedRow{ID: id, Kind: "current/old", Version: "1", Row: &table.Row{Key: id.Key}}, nil
 	}
-	k.Life = victimLife
+	k.Incarnation = victimLife
 	return k, err
 }
 
@@ -268,11 +268,11 @@ func TestForeignRows(t *testing.T) {
 	}
 	for _, life := range []string{"../x", "", "b~" + victimLife} {
 		var ve *table.ValueError
-		id := archive.ID{Key: at(1), Life: life}
+		id := archive.ID{Key: at(1), Incarnation: life}
 		if _, err := h.old.Get(ctx, id); !errors.As(err, &ve) {
 			t.Errorf("Get %q: got %v; want a *ValueError", life, err)
 		}
-		if err := h.old.Put(ctx, &archive.Kept{ID: id}, ""); !errors.As(err, &ve) {
+		if err := h.old.Put(ctx, &archive.ArchivedRow{ID: id}, ""); !errors.As(err, &ve) {
 			t.Errorf("Put %q: got %v; want a *ValueError", life, err)
 		}
 	}

@@ -87,7 +87,7 @@ func TestLooksAlike(t *testing.T) {
 				t.Errorf("got %v, %v; want %s", is, e.Key, rk)
 			}
 			n := 0
-			for k, err := range h.old.Lives(ctx, keys.Stored("S", rk)) {
+			for k, err := range h.old.Incarnations(ctx, keys.Stored("S", rk)) {
 				if n++; err != nil || k.Key.RowKey() != rk {
 					t.Errorf("Lives of %s: got %v, %v", rk, k.Key, err)
 				}
@@ -123,7 +123,7 @@ func TestSweptMove(t *testing.T) {
 	later := quick()
 	later.Now = s.Now
 	aged := open(s.ConnectionString(), s, later, nil)
-	if n, err := aged.current.Intents().Sweep(ctx, dept.Of("S")); err != nil || n != 2 {
+	if n, err := aged.current.CommitRecords().Sweep(ctx, dept.Of("S")); err != nil || n != 2 {
 		t.Fatalf("got %d, %v; want 2 commit records swept", n, err)
 	}
 	back, err := aged.mover.Restore(ctx, at(1))
@@ -152,7 +152,7 @@ func TestSweptMoveOfAnother(t *testing.T) {
 	later := quick()
 	later.Now = s.Now
 	aged := open(s.ConnectionString(), s, later, nil)
-	if n, err := aged.current.Intents().Sweep(ctx, dept.Of("S")); err != nil || n != 1 {
+	if n, err := aged.current.CommitRecords().Sweep(ctx, dept.Of("S")); err != nil || n != 1 {
 		t.Fatalf("got %d, %v; want the commit record of the second swept", n, err)
 	}
 	_, err = h.acc.Queue("moves").EnqueueMessage(ctx, first, nil)

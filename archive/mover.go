@@ -66,8 +66,8 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 
 // payload is what an effect says: a life that is to be moved, or that was restored and is to be forgotten.
 type payload struct {
-	Life   string `json:"life"`
-	Forget bool   `json:"forget,omitempty"`
+	Incarnation string `json:"life"`
+	Forget      bool   `json:"forget,omitempty"`
 }
 
 // effect adds one to a plan.
@@ -98,11 +98,11 @@ func (a *asks[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T])
 		if err != nil {
 			return err
 		}
-		if err := to.Check(&Kept{ID: ID{c.Key, c.Life()}, Kind: a.kind, Row: row, Moves: []string{someOp}, Time: sometime}); err != nil {
+		if err := to.Check(&ArchivedRow{ID: ID{c.Key, c.Incarnation()}, Kind: a.kind, Row: row, Moves: []string{someOp}, Time: sometime}); err != nil {
 			return err
 		}
 	}
-	return effect(p, a.kind, payload{Life: c.Life()})
+	return effect(p, a.kind, payload{Incarnation: c.Incarnation()})
 }
 
 // someOp and sometime are as long as any name and time of a write.
@@ -156,8 +156,8 @@ func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], ar
 }
 
 // newest is the newest life that the destination has of a key, nil for none.
-func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *Kept, err error) {
-	for there, err := range m.to.Lives(ctx, k) {
+func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
+	for there, err := range m.to.Incarnations(ctx, k) {
 		if err == nil && (there.Key != k || there.Err() != nil) {
 			err = fmt.Errorf("%w: asked for %v", ErrForeign, k)
 		}

@@ -163,7 +163,7 @@ func TestNetworkOutages(t *testing.T) {
 				way.why = func() error { return why }
 				check(w.Run(away))
 				way.why = nil
-				if got := w.Stats(); got.Poisoned > 0 || got.Retried > 0 || got.Later < 20 {
+				if got := w.Stats(); got.Poisoned > 0 || got.Retried > 0 || got.Deferred < 20 {
 					t.Errorf("during the outage: %+v", got)
 				}
 				time.Sleep(10 * time.Minute)

@@ -83,7 +83,7 @@ func halfWay(h *house, s *storagetest.Service) {
 		}
 	}
 	opt := first.options()
-	opt.Stop, opt.Retry.Tries = 1, -1
+	opt.Stop, opt.Retry.Attempts = 1, -1
 	check(first.worker(opt).Run(dying))
 	s.SetFaults(nil)
 	s.Advance(time.Hour)
@@ -183,7 +183,7 @@ func TestLateInsert(t *testing.T) {
 			}
 		}
 		opt := slow.options()
-		opt.Stop, opt.Retry.Tries = 1, -1
+		opt.Stop, opt.Retry.Attempts = 1, -1
 		check(slow.worker(opt).Run(dying))
 		s.SetFaults(nil)
 		if len(s.Underway()) == 0 {
@@ -344,7 +344,7 @@ func TestOldMessage(t *testing.T) {
 	s.Advance(30 * time.Hour)
 	aged, err := table.New(h.acc.Tables(), "current", schema, &table.Options{Common: later.Common})
 	check(err)
-	n, err := aged.Intents().Sweep(ctx, dept.Of("S"))
+	n, err := aged.CommitRecords().Sweep(ctx, dept.Of("S"))
 	if err != nil || n != 2 {
 		t.Error(n, err)
 	}

@@ -20,7 +20,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := m.from.With(nil, &restores[T]{m.kind, there.Life})
+	t, err := m.from.With(nil, &restores[T]{m.kind, there.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
@@ -33,7 +33,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 
 // archived is the newest life of a key, once it was moved: before that, what is in the destination is an attempt, which may be old, or
 // of an entity that was deleted. So it is read again when its move is seen to be over.
-func (m *Mover[T]) archived(ctx context.Context, k keys.Key) (*Kept, error) {
+func (m *Mover[T]) archived(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
 	there, err := m.newest(ctx, k)
 	switch {
 	case err != nil:
@@ -51,7 +51,7 @@ func (m *Mover[T]) archived(ctx context.Context, k keys.Key) (*Kept, error) {
 	if there, err = m.to.Get(ctx, there.ID); err == nil && (there == nil || there.Row == nil) {
 		err = table.ErrNotFound
 	} else if err == nil && there.ID != id {
-		err = fmt.Errorf("%w: asked for %v, %s", ErrForeign, k, id.Life)
+		err = fmt.Errorf("%w: asked for %v, %s", ErrForeign, k, id.Incarnation)
 	}
 	return there, err
 }
@@ -71,7 +71,7 @@ func (r *restores[T]) Name() string { return r.kind }
 func (r *restores[T]) MaxRows() int { return 1 }
 
 func (r *restores[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
-	c.Life() // a new one
+	c.Incarnation() // a new one
 	note := &table.Row{Key: keys.Stored(c.Key.PartitionKey(), restoredPrefix+r.life)}
 	if err := errors.Join(note.Set(restoredProperty, c.Key.RowKey()), note.Set(kindProperty, r.kind)); err != nil {
 		return err
@@ -79,5 +79,5 @@ func (r *restores[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change
 	if err := p.Insert(note, ErrRestored); err != nil {
 		return err
 	}
-	return effect(p, r.kind, payload{Life: r.life, Forget: true})
+	return effect(p, r.kind, payload{Incarnation: r.life, Forget: true})
 }

@@ -69,7 +69,7 @@ func TestDestinationDown(t *testing.T) {
 		defer cancel()
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "old" }, storagetest.Refuse(503, "ServerBusy")))
 		check(w.Run(down))
-		if got := w.Stats(); got.Poisoned > 0 || got.Later < 20 {
+		if got := w.Stats(); got.Poisoned > 0 || got.Deferred < 20 {
 			t.Error(got)
 		}
 		s.SetFaults(nil)
@@ -241,7 +241,7 @@ func TestVersions(t *testing.T) {
 	check(m.Archive(ctx, e))
 	before := h.worker(h.options()) // of a release that does not know the version
 	check(before.Drain(ctx))
-	if got := before.Stats(); got.Later != 1 || len(s.Messages("poison")) > 0 || len(s.Rows("old")) > 0 {
+	if got := before.Stats(); got.Deferred != 1 || len(s.Messages("poison")) > 0 || len(s.Rows("old")) > 0 {
 		t.Error(got, s.Rows("old"))
 	}
 	s.Advance(time.Hour)

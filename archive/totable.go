@@ -55,11 +55,11 @@ const (
 )
 
 func (id ID) stored() keys.Key {
-	return keys.Stored(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Life)
+	return keys.Stored(id.Key.PartitionKey(), id.Key.RowKey()+separator+id.Incarnation)
 }
 
 // Get reads what is kept of an incarnation. 1 request. Errors: ErrForeign; those of [ID.Err].
-func (d *Rows) Get(ctx context.Context, id ID) (*Kept, error) {
+func (d *Rows) Get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)
 	}
@@ -74,10 +74,10 @@ func (d *Rows) Get(ctx context.Context, id ID) (*Kept, error) {
 }
 
 // kept reads what a row keeps. As incarnations have one length, the row's key tells whose it is in one way only.
-func kept(row *table.Row) (*Kept, error) {
+func kept(row *table.Row) (*ArchivedRow, error) {
 	primary, is := row.Primary()
 	life, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
-	words := strings.Split(row.Form(), " ")
+	words := strings.Split(row.ProjectionID(), " ")
 	if !is || !ok || (ID{primary, life}).Err() != nil || len(words) < 3 || words[0] != formRow && words[0] != formGone {
 		return nil, fmt.Errorf("%w: %v", ErrForeign, row.Key)
 	}
@@ -86,22 +86,22 @@ func kept(row *table.Row) (*Kept, error) {
 	if err != nil || terr != nil {
 		return nil, fmt.Errorf("%w: %v", ErrForeign, row.Key)
 	}
-	k := &Kept{ID: ID{primary, life}, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
+	k := &ArchivedRow{ID: ID{primary, life}, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
 	if words[0] == formRow {
-		k.Row = row.Bare()
+		k.Row = row.WithoutSystemProperties()
 		k.Row.Key, k.Row.ETag = primary, ""
 	}
 	return k, nil
 }
 
 // stored is the row that keeps k.
-func (k *Kept) stored() *table.Row {
+func (k *ArchivedRow) stored() *table.Row {
 	form, row := formRow, k.Row
 	if row == nil {
 		form, row = formGone, &table.Row{}
 	}
 	words := append([]string{form, url.QueryEscape(k.Kind), k.Time.UTC().Format(time.RFC3339Nano)}, k.Moves...)
-	return row.Bare().At(k.Key).Copy(k.ID.stored(), strings.Join(words, " "))
+	return row.WithoutSystemProperties().At(k.Key).Copy(k.ID.stored(), strings.Join(words, " "))
 }
 
 // maxKey is the most UTF-16 code units of a key ('Understanding the Table service data model').
@@ -109,7 +109,7 @@ const maxKey = 512
 
 // Check tells whether a row can be stored: its RowKey is 17 characters longer here, and it has a property more. Errors:
 // *table.LimitError.
-func (d *Rows) Check(k *Kept) error {
+func (d *Rows) Check(k *ArchivedRow) error {
 	row := k.stored()
 	if n := len(utf16.Encode([]rune(row.Key.RowKey()))); n > maxKey {
 		return &table.LimitError{Field: "RowKey", Limit: "characters of a key with the life behind it", Got: n, Max: maxKey}
@@ -118,7 +118,7 @@ func (d *Rows) Check(k *Kept) error {
 }
 
 // Put keeps a row, or that it has gone. 1 request. Errors: those of [ID.Err], beside those of Destination.
-func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
+func (d *Rows) Put(ctx context.Context, k *ArchivedRow, version string) error {
 	if err := k.Err(); err != nil {
 		return fmt.Errorf("archive: Put: %w", err)
 	}
@@ -127,7 +127,7 @@ func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
 	if version == "" {
 		op = d.rows.InsertAtOp(row.Key, row)
 	} else {
-		e, err := d.rows.Whole(row)
+		e, err := d.rows.WholeRow(row)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
 	}
 	ops := []table.Op{op}
 	if k.Row == nil {
-		note := &table.Row{Key: keys.Stored(k.Key.PartitionKey(), gonePrefix+k.Life)}
+		note := &table.Row{Key: keys.Stored(k.Key.PartitionKey(), gonePrefix+k.Incarnation)}
 		if err := note.Set(goneProperty, row.Key.RowKey()); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (d *Rows) Put(ctx context.Context, k *Kept, version string) error {
 }
 
 // Lives yields what is kept under a key. 1 request.
-func (d *Rows) Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error] {
+func (d *Rows) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
 	return d.list(ctx, table.Query[table.Row]{Partition: k.Partition(), Rows: keys.StoredBetween(k.RowKey()+separator, k.RowKey()+separator+"\x7f")}, k.RowKey())
 }
 
@@ -159,12 +159,12 @@ func (d *Rows) Lives(ctx context.Context, k keys.Key) iter.Seq2[*Kept, error] {
 var last = strings.Repeat("\uFFFF", 16)
 
 // List yields what is kept of a partition's entities, in the order of their RowKeys. 1 request for each 1000.
-func (d *Rows) List(ctx context.Context, partition keys.Enc) iter.Seq2[*Kept, error] {
+func (d *Rows) List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error] {
 	return d.list(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween("", last)}, "")
 }
 
-func (d *Rows) list(ctx context.Context, q table.Query[table.Row], only string) iter.Seq2[*Kept, error] {
-	return func(yield func(*Kept, error) bool) {
+func (d *Rows) list(ctx context.Context, q table.Query[table.Row], only string) iter.Seq2[*ArchivedRow, error] {
+	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range d.rows.Rows(ctx, q) {
 			if err != nil {
 				yield(nil, err)

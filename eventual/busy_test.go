@@ -83,7 +83,7 @@ func TestBusyPartitionDrained(t *testing.T) {
 		w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
 		start := time.Now()
 		check(w.Drain(context.Background()))
-		if got, took := w.Stats(), time.Since(start); took != 250*time.Second || got.Done != 200 || got.Later > 0 || len(s.Messages("hints")) > 0 {
+		if got, took := w.Stats(), time.Since(start); took != 250*time.Second || got.Done != 200 || got.Deferred > 0 || len(s.Messages("hints")) > 0 {
 			t.Errorf("after %v: %+v", took, got)
 		}
 	})
@@ -178,7 +178,7 @@ func TestWaitingIsRenewed(t *testing.T) {
 		})
 		took := running(t, w, time.Hour, func() bool { return len(s.Messages("hints")) == 0 })
 		// They end after 24, 48, 72 and 96 s, and are renewed every 10 s until then.
-		if got := w.Stats(); took > 101*time.Second || got.Done != 4 || got.Received != 4 || got.Later > 0 || got.Renewed != 2+4+7+9 || theirs.Stats().Received > 0 {
+		if got := w.Stats(); took > 101*time.Second || got.Done != 4 || got.Received != 4 || got.Deferred > 0 || got.Renewed != 2+4+7+9 || theirs.Stats().Received > 0 {
 			t.Errorf("after %v: %+v, and elsewhere %+v", took, got, theirs.Stats())
 		}
 		if fmt.Sprint(attempts) != "[1 1 1 1]" {

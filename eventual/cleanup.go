@@ -40,7 +40,7 @@ func (w *Worker) planHour(ctx context.Context, t *known, m message, hour time.Ti
 	if err != nil || is {
 		return err
 	}
-	due := hour.Add(time.Hour + table.IntentRetention + 2*time.Hour) // for clocks that differ
+	due := hour.Add(time.Hour + table.CommitRecordRetention + 2*time.Hour) // for clocks that differ
 	text := message{Version: version, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
 	if _, err := w.cleanUps.put(ctx, text, due.Sub(w.opt.Now())); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (w *Worker) cleanUp(ctx context.Context, x *lease) (v verdict) {
 	if _, err := t.intents.Sweep(ctx, partition); err != nil {
 		return own(ctx, err)
 	}
-	before := w.opt.Now().Add(-table.IntentRetention - time.Hour)
+	before := w.opt.Now().Add(-table.CommitRecordRetention - time.Hour)
 	for _, h := range t.kinds {
 		if h.Sweep == nil {
 			continue

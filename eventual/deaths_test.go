@@ -227,7 +227,7 @@ func TestDeadlyAlone(t *testing.T) {
 		})
 		w := workerOf(o, h, eventual.WorkerOptions{Common: quick(), Attempts: 3})
 		check(w.Drain(ctx))
-		if got := w.Stats(); beside > 0 || most < 10 || got.Done != 40 || got.Received != 40 || got.Later > 0 {
+		if got := w.Stats(); beside > 0 || most < 10 || got.Done != 40 || got.Received != 40 || got.Deferred > 0 {
 			t.Errorf("%d times beside others, %d at once: %+v", beside, most, got)
 		}
 		if got := s.Count(); !strings.HasPrefix(got, "40 get, 40 insert-or-replace, 40 merge, 40 message-delete, ") || !strings.HasSuffix(got, " message-get, 5 message-update") {

@@ -157,7 +157,7 @@ func ExampleOutbox() {
 	out, err := eventual.NewOutbox(acc.Queue("staff-hints"), nil)
 	check(err)
 	check(out.Ensure(ctx))
-	hint, err := out.Hint(ctx, table.Announcement{Table: "staff", Partition: "Sales", Op: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
+	hint, err := out.Notify(ctx, table.Notification{Table: "staff", Partition: "Sales", OperationID: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
 	check(err)
 	check(hint.Show(ctx))
 	fmt.Println(hint.Withdraw(ctx))

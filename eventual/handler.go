@@ -14,7 +14,7 @@ import (
 // Source is a table whose writes have effects: a *table.Table of any type.
 type Source interface {
 	Name() string
-	Intents() *table.Intents
+	CommitRecords() *table.CommitRecords
 }
 
 // Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect; [Poison]
@@ -47,17 +47,17 @@ type Handler struct {
 type Job struct {
 	Table     string
 	Partition keys.Enc
-	Op        string // the operation ID of its write; [table.Intent.Time] tells its time
+	Op        string // the operation ID of its write; [table.CommitRecord.Time] tells its time
 	Effect    table.Effect
 
 	// Attempt is how often a worker has begun to execute the message, this time included.
 	Attempt int
 
-	// Intent is the write's commit record, and Index the place of the effect in it, for handlers that complete the effect by a write of
-	// their own; see [table.Table.Settling]. If that write fails with table.ErrChanged, the handler should return that error; it is called
+	// CommitRecord is the write's commit record, and Index the place of the effect in it, for handlers that complete the effect by a write of
+	// their own; see [table.Table.Completing]. If that write fails with table.ErrChanged, the handler should return that error; it is called
 	// again for the effects that the commit record contains then.
-	Intent *table.Intent
-	Index  int
+	CommitRecord *table.CommitRecord
+	Index        int
 }
 
 // Kind returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes poison at once.

@@ -71,7 +71,7 @@ type office struct {
 // quick are options for tests: no pauses.
 func quick() table.Common {
 	var c table.Common
-	c.Retry.Wait, c.Retry.Delay = -1, -1
+	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
 	return c
 }
 

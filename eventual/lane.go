@@ -105,7 +105,7 @@ func (l *lane) slots() (free int, ok bool) {
 // Messages of a busy partition wait in hand, as many as there are handlers, so that they are worked on as soon as their partition
 // allows. While half as many wait, no more are taken, for those in front of the queue are probably of that partition too. So that its
 // messages do not keep all others waiting, the lane looks behind them after a while, and what is in the way goes back: after half of
-// WorkerOptions.Idle where the handlers are slow, and every WorkerOptions.Later where they are not.
+// WorkerOptions.Idle where the handlers are slow, and every WorkerOptions.Defer where they are not.
 func (l *lane) room(now time.Time) (free int, wait time.Duration) {
 	w := l.w
 	free = l.most - l.running
@@ -121,7 +121,7 @@ func (l *lane) room(now time.Time) (free int, wait time.Duration) {
 		return min(free, maxGet), 0
 	}
 	due := l.fetched.Add(l.idle / 2)
-	if behind := l.seen.Add(w.opt.Later); behind.Before(due) {
+	if behind := l.seen.Add(w.opt.Defer); behind.Before(due) {
 		due = behind
 	}
 	if wait = due.Sub(now); wait > 0 {

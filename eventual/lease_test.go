@@ -157,7 +157,7 @@ func TestStop(t *testing.T) {
 			switch {
 			case patient && (took != 15*time.Second || got.Done != 10 || len(left) != 30 || len(why.all) > 0):
 				t.Error(took, got, len(left), why.all)
-			case !patient && (took != 25*time.Second || got.Later != 10 || got.Retried > 0 || len(left) != 40 || len(why.all) != 10):
+			case !patient && (took != 25*time.Second || got.Deferred != 10 || got.Retried > 0 || len(left) != 40 || len(why.all) != 10):
 				t.Error(took, got, len(left), why.all)
 			}
 			for _, m := range left {
@@ -326,7 +326,7 @@ func TestSlowGet(t *testing.T) {
 		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
 		check(err)
 		c := quick()
-		c.Retry.TryTimeout = time.Minute
+		c.Retry.AttemptTimeout = time.Minute
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-get" && visible(s) }, storagetest.Slow(25*time.Second)))
 		opt := options()
 		opt.Common, opt.Visibility = c, 30*time.Second

@@ -119,7 +119,7 @@ func (m message) valid() bool {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
 	}
-	return (&table.Intent{Op: m.Op}).Time() != time.Time{}
+	return (&table.CommitRecord{OperationID: m.Op}).Time() != time.Time{}
 }
 
 // tableName is what the service takes for the name of a table ('Understanding the Table service data model').

@@ -14,7 +14,7 @@ type WorkerOptions struct {
 	table.Common
 
 	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without one, call
-	// [table.Table.SweepIntents] from time to time. It must not be the queue of the notifications.
+	// [table.Table.SweepCommitRecords] from time to time. It must not be the queue of the notifications.
 	CleanUp Queue
 
 	// Concurrency is how many messages the worker executes at a time. Defaults to 16.
@@ -45,7 +45,7 @@ type WorkerOptions struct {
 
 	// Patience is how long messages of unknown kinds and versions are returned to the queue, every Later, for workers of another release.
 	// After that they become poison. Default to 1 h and 30 s.
-	Patience, Later time.Duration
+	UnknownKindTimeout, Defer time.Duration
 
 	// Idle is the longest pause between two requests to an empty queue; the first pause is a 16th of it. Defaults to 4 s.
 	Idle time.Duration
@@ -70,8 +70,8 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 	def(&out.Attempts, 10)
 	def(&out.Wait, time.Second)
 	def(&out.MaxWait, 5*time.Minute)
-	def(&out.Patience, time.Hour)
-	def(&out.Later, 30*time.Second)
+	def(&out.UnknownKindTimeout, time.Hour)
+	def(&out.Defer, 30*time.Second)
 	def(&out.Idle, 4*time.Second)
 	def(&out.Stop, 30*time.Second)
 	if out.Logger == nil {
@@ -102,7 +102,7 @@ func (o *WorkerOptions) check() error {
 	for _, c := range []struct {
 		field string
 		d     time.Duration
-	}{{"Wait", o.Wait}, {"MaxWait", o.MaxWait}, {"Patience", o.Patience}, {"Later", o.Later}, {"Idle", o.Idle}, {"Stop", o.Stop}} {
+	}{{"Wait", o.Wait}, {"MaxWait", o.MaxWait}, {"Patience", o.UnknownKindTimeout}, {"Later", o.Defer}, {"Idle", o.Idle}, {"Stop", o.Stop}} {
 		if c.d < 0 {
 			return wrong(c.field, c.d, "0")
 		}
@@ -113,7 +113,7 @@ func (o *WorkerOptions) check() error {
 	for _, c := range []struct {
 		field string
 		d     time.Duration
-	}{{"Visibility", o.Visibility}, {"MaxWait", o.MaxWait}, {"Later", o.Later}} {
+	}{{"Visibility", o.Visibility}, {"MaxWait", o.MaxWait}, {"Later", o.Defer}} {
 		if c.d > maxHidden {
 			return &table.LimitError{Field: "WorkerOptions." + c.field, Limit: "seconds", Got: int(c.d / time.Second), Max: int(maxHidden / time.Second)}
 		}
@@ -123,7 +123,7 @@ func (o *WorkerOptions) check() error {
 
 // known are the handlers of a table by their kinds.
 type known struct {
-	intents *table.Intents
+	intents *table.CommitRecords
 	kinds   map[string]Handler
 }
 
@@ -145,10 +145,10 @@ func sorted(handlers []Handler) (map[string]*known, error) {
 		name := folded(h.Table.Name())
 		t := tables[name]
 		if t == nil {
-			t = &known{intents: h.Table.Intents(), kinds: map[string]Handler{}}
+			t = &known{intents: h.Table.CommitRecords(), kinds: map[string]Handler{}}
 			tables[name] = t
 		}
-		if !t.intents.Same(h.Table.Intents()) {
+		if !t.intents.Same(h.Table.CommitRecords()) {
 			return fail("is of another table than an earlier one of that name, or of another client")
 		}
 		if _, is := t.kinds[h.Kind]; is {

@@ -73,9 +73,9 @@ func TestOutage(t *testing.T) {
 				w := workerOf(o, h, opt)
 				rounds(w, s, 5*time.Hour)
 				switch got := w.Stats(); {
-				case c.counts && (got.Retried != 2 || got.Poisoned != 1 || got.Later > 0):
+				case c.counts && (got.Retried != 2 || got.Poisoned != 1 || got.Deferred > 0):
 					t.Errorf("it is not counted: %+v", got)
-				case !c.counts && (got.Retried+got.Poisoned > 0 || got.Later < 40):
+				case !c.counts && (got.Retried+got.Poisoned > 0 || got.Deferred < 40):
 					t.Errorf("it is counted: %+v", got)
 				}
 			})
@@ -113,7 +113,7 @@ func TestCutAnswers(t *testing.T) {
 			check(err)
 			w := workerOf(o, h, options())
 			rounds(w, s, 3*time.Hour)
-			if got := w.Stats(); got.Retried+got.Poisoned > 0 || got.Later < 30 {
+			if got := w.Stats(); got.Retried+got.Poisoned > 0 || got.Deferred < 30 {
 				t.Errorf("%s: %+v", where, got)
 			}
 			s.SetFaults(nil)

@@ -35,7 +35,7 @@ func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 		return nil, fmt.Errorf("eventual: NewOutbox: %w", &table.ValueError{Field: "queue", Reason: "is nil"})
 	}
 	opt := o.Common.WithDefaults()
-	return &Outbox{box{queue, opt.Retry.TryTimeout}, opt}, nil
+	return &Outbox{box{queue, opt.Retry.AttemptTimeout}, opt}, nil
 }
 
 var _ table.Outbox = (*Outbox)(nil)
@@ -50,12 +50,12 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 
 // Hint stores a notification that names a write, hidden until the write must be over, so that no effect is lost if the writer crashes. A
 // notification too many does no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide
-// a message; those of the queue. 1 request; up to Retry.Tries if the queue does not answer.
-func (o *Outbox) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
+// a message; those of the queue. 1 request; up to Retry.Attempts if the queue does not answer.
+func (o *Outbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
 	if a.Hidden > maxHidden {
-		return nil, &table.LimitError{Field: "Announcement.Hidden", Limit: "seconds", Got: int(a.Hidden / time.Second), Max: int(maxHidden / time.Second)}
+		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(a.Hidden / time.Second), Max: int(maxHidden / time.Second)}
 	}
-	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.Op}.text()
+	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()
 	var d delivery
 	err := o.opt.Retry.Repeat(ctx, func() (again bool, err error) {
 		d, err = o.box.put(ctx, text, a.Hidden)

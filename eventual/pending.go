@@ -48,7 +48,7 @@ type NotifyResult struct {
 // all before it were notified.
 //
 // Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's commit records,
-// at least 1; 1 for each notification, and up to Retry.Tries where the queue does not answer. Errors: *table.ValueError for a table
+// at least 1; 1 for each notification, and up to Retry.Attempts where the queue does not answer. Errors: *table.ValueError for a table
 // that is nil and for a Resume that is not from this method; table.ErrTableNotFound and those of any read; table.ErrRanged if the
 // table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition of which it sees all rows; those
 // of the queue.
@@ -72,7 +72,7 @@ func (o *Outbox) NotifyPending(ctx context.Context, of Source, opt *NotifyOption
 	}
 	n.of, n.before = of, o.opt.Now().Add(-n.opt.Grace)
 	if n.opt.Grace < 0 {
-		n.before = o.opt.Now().Add(2 * table.IntentRetention) // also of writers whose clocks are ahead
+		n.before = o.opt.Now().Add(2 * table.CommitRecordRetention) // also of writers whose clocks are ahead
 	}
 	for partition, err := range n.partitions(ctx, at) {
 		if err == nil {
@@ -137,7 +137,7 @@ func (n *notifier) partitions(ctx context.Context, at place) iter.Seq2[keys.Enc,
 		case at.Op != "" && !yield(begun, nil):
 			return
 		}
-		for partition, err := range n.of.Intents().PartitionsAfter(ctx, begun) {
+		for partition, err := range n.of.CommitRecords().PartitionsAfter(ctx, begun) {
 			if !yield(partition, err) {
 				return
 			}
@@ -156,14 +156,14 @@ func (n *notifier) notify(ctx context.Context, partition keys.Enc, at place) err
 		after = at.Op
 	}
 	n.result.Partitions++
-	for op, err := range n.of.Intents().Pending(ctx, partition, after, n.before) {
+	for op, err := range n.of.CommitRecords().Pending(ctx, partition, after, n.before) {
 		if err != nil {
 			return err
 		}
 		if n.opt.Max >= 0 && n.result.Sent >= n.opt.Max {
 			return errEnough
 		}
-		if _, err := n.o.Hint(ctx, table.Announcement{Table: n.of.Name(), Partition: pk, Op: op}); err != nil {
+		if _, err := n.o.Notify(ctx, table.Notification{Table: n.of.Name(), Partition: pk, OperationID: op}); err != nil {
 			return queueError(err)
 		}
 		n.result.Sent++

@@ -126,7 +126,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Resume: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Resume" {
 		t.Error(err)
 	}
-	for _, err := range o.plain.Intents().Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
+	for _, err := range o.plain.CommitRecords().Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {
 			t.Error(err)
 		}

@@ -16,7 +16,7 @@ import (
 const (
 	ClassUndecodable = "undecodable" // it is no message of this library
 	ClassExpired     = "expired"     // of a write that is too old and has left nothing
-	ClassUnknown     = "unknown"     // nobody knew its table, kind or version for WorkerOptions.Patience
+	ClassUnknown     = "unknown"     // nobody knew its table, kind or version for WorkerOptions.UnknownKindTimeout
 	ClassAttempts    = "attempts"    // it failed WorkerOptions.Attempts times
 	ClassDeaths      = "deaths"      // workers died of it: see WorkerOptions.Attempts
 	ClassHandler     = "handler"     // a handler said Poison
@@ -93,7 +93,7 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 		o = &table.Common{}
 	}
 	opt := o.WithDefaults()
-	return &PoisonQueue{box{queue, opt.Retry.TryTimeout}, opt}, nil
+	return &PoisonQueue{box{queue, opt.Retry.AttemptTimeout}, opt}, nil
 }
 
 // hold is how long List, Replay and Drop hide messages of a poison queue from other programs.

@@ -51,7 +51,7 @@ type delivery struct {
 func (b box) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	try := b.try
 	if try <= 0 {
-		try = table.DefaultTryTimeout // some must be: what is got has to be given back when the worker stops
+		try = table.DefaultAttemptTimeout // some must be: what is got has to be given back when the worker stops
 	}
 	return context.WithTimeout(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: try}), try)
 }

@@ -95,9 +95,9 @@ func TestHidden(t *testing.T) {
 // longing is an outbox that asks for more than a queue can.
 type longing struct{ *eventual.Outbox }
 
-func (l longing) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
+func (l longing) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
 	a.Hidden = 8 * 24 * time.Hour
-	return l.Outbox.Hint(ctx, a)
+	return l.Outbox.Notify(ctx, a)
 }
 
 // TestTrapT18: an update of a message without a text wipes it, which is what the SDK does for a caller who only wants to hide it
@@ -288,7 +288,7 @@ func TestCleanUpForged(t *testing.T) {
 	}
 	before := len(s.Rows("staff"))
 	check(w.Drain(ctx))
-	if got := w.Stats(); len(s.Rows("staff")) != before || got.CleanUps != 1 || got.Later != 1 || got.Poisoned != 1 {
+	if got := w.Stats(); len(s.Rows("staff")) != before || got.CleanUps != 1 || got.Deferred != 1 || got.Poisoned != 1 {
 		t.Error(got, s.Rows("staff"))
 	}
 }

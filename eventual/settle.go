@@ -32,10 +32,10 @@ func (x *lease) settle(v verdict) {
 func (x *lease) patient(v verdict) verdict {
 	switch now := x.w.opt.Now(); {
 	case v.kind == again && x.failures()+1 >= x.w.opt.Attempts:
-		if v.kind = never; v.asked || v.told && now.Sub(x.since(now)) < x.w.opt.Patience {
+		if v.kind = never; v.asked || v.told && now.Sub(x.since(now)) < x.w.opt.UnknownKindTimeout {
 			v.kind = later // something else is still to be done
 		}
-	case v.kind == later && v.told && !v.asked && now.Sub(x.since(now)) >= x.w.opt.Patience:
+	case v.kind == later && v.told && !v.asked && now.Sub(x.since(now)) >= x.w.opt.UnknownKindTimeout:
 		v.kind = never
 	}
 	return v
@@ -72,13 +72,13 @@ func (x *lease) back(ctx context.Context, v verdict) {
 		}
 	default:
 		n.Uncounted++
-		counter = func(s *Stats) { s.Later++ }
+		counter = func(s *Stats) { s.Deferred++ }
 		switch {
 		case v.told:
 			now := x.since(x.w.opt.Now().UTC())
-			n.Since, after = &now, max(after, x.w.opt.Later)
+			n.Since, after = &now, max(after, x.w.opt.Defer)
 		case v.own && v.quiet:
-			after = x.pause(int(n.Uncounted), x.w.opt.Later)
+			after = x.pause(int(n.Uncounted), x.w.opt.Defer)
 		case v.own:
 			n.Away++ // and not those that only waited for their partition
 			after = x.pause(int(n.Away), x.w.opt.MaxWait)

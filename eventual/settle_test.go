@@ -60,8 +60,8 @@ func TestSettledByReturnValue(t *testing.T) {
 		"always":        {how: func(int64) error { return wrong }, calls: 4, took: 5 * time.Second, poison: eventual.ClassAttempts, attempts: 4, stats: eventual.Stats{Retried: 3, Poisoned: 1}},
 		"poison":        {how: func(int64) error { return fmt.Errorf("no: %w", eventual.Poison(wrong)) }, calls: 1, poison: eventual.ClassHandler, attempts: 1, stats: eventual.Stats{Poisoned: 1}},
 		"panics":        {how: func(int64) error { panic("oh") }, calls: 4, took: 5 * time.Second, poison: eventual.ClassAttempts, attempts: 4, stats: eventual.Stats{Retried: 3, Poisoned: 1}},
-		"later, often":  {how: func(n int64) error { return when(n < 20, eventual.RetryAfter(10*time.Second, wrong)) }, calls: 20, took: 190 * time.Second, stats: eventual.Stats{Done: 1, Later: 19, Effects: 1}},
-		"later, failed": {how: func(n int64) error { return when(n%2 == 0, eventual.RetryAfter(time.Second, nil), wrong) }, calls: 7, took: 8 * time.Second, poison: eventual.ClassAttempts, attempts: 4, stats: eventual.Stats{Retried: 3, Later: 3, Poisoned: 1}},
+		"later, often":  {how: func(n int64) error { return when(n < 20, eventual.RetryAfter(10*time.Second, wrong)) }, calls: 20, took: 190 * time.Second, stats: eventual.Stats{Done: 1, Deferred: 19, Effects: 1}},
+		"later, failed": {how: func(n int64) error { return when(n%2 == 0, eventual.RetryAfter(time.Second, nil), wrong) }, calls: 7, took: 8 * time.Second, poison: eventual.ClassAttempts, attempts: 4, stats: eventual.Stats{Retried: 3, Deferred: 3, Poisoned: 1}},
 		"changed twice": {how: func(n int64) error { return when(n < 3, error(table.ErrChanged)) }, calls: 3, took: 2 * time.Second, stats: eventual.Stats{Done: 1, Retried: 2, Effects: 1}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestUntrusted(t *testing.T) {
 			stats := w.Stats()
 			switch left := s.Messages("hints"); {
 			case c.later:
-				if len(left) != 1 || stats.Later != 1 || left[0].Visible.Before(s.Now().Add(20*time.Second)) {
+				if len(left) != 1 || stats.Deferred != 1 || left[0].Visible.Before(s.Now().Add(20*time.Second)) {
 					t.Error(left, stats)
 				}
 			case len(left) != 0:
@@ -283,7 +283,7 @@ func TestReleases(t *testing.T) {
 			opt.Attempts = 2
 			before := o.worker(opt)
 			rounds(before, s, 30*time.Minute)
-			if got := before.Stats(); got.Later < 50 || got.Done > 0 || len(s.Rows("sent")) != 1 {
+			if got := before.Stats(); got.Deferred < 50 || got.Done > 0 || len(s.Rows("sent")) != 1 {
 				t.Error(got)
 			}
 			parcels := 0

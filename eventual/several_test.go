@@ -82,7 +82,7 @@ func TestStages(t *testing.T) {
 		e, err := steps.Get(ctx, at("S", 1))
 		check(err)
 		e.Value.Last += "x"
-		return steps.Settling(j.Intent, j.Index).Replace(ctx, e)
+		return steps.Completing(j.CommitRecord, j.Index).Replace(ctx, e)
 	})
 	check(workerOf(o, h, options()).Drain(ctx))
 	if calls != 3 || s.Rows("staff")[0].Get("Last") != "xxx" || intentsOf(s) != "done" {
@@ -101,7 +101,7 @@ func TestSettledAndFailed(t *testing.T) {
 	h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, j eventual.Job) error {
 		e, err := o.plain.Get(ctx, at("S", 1))
 		check(err)
-		check(o.plain.Settling(j.Intent, j.Index).Touch(ctx, e))
+		check(o.plain.Completing(j.CommitRecord, j.Index).Touch(ctx, e))
 		return eventual.Poison(errors.New("too late"))
 	}}
 	sent := 0

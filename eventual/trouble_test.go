@@ -124,7 +124,7 @@ func TestTablesDown(t *testing.T) {
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "staff" }, storagetest.Refuse(503, "ServerBusy")))
 		w := o.worker(options())
 		rounds(w, s, 2*time.Hour)
-		if got := w.Stats(); got.Poisoned > 0 || got.Later < 20 || got.Received > 1000 {
+		if got := w.Stats(); got.Poisoned > 0 || got.Deferred < 20 || got.Received > 1000 {
 			t.Error(got)
 		}
 		s.SetFaults(nil)
@@ -196,7 +196,7 @@ func TestUnstoppable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := quick()
-		c.Retry.TryTimeout = -1
+		c.Retry.AttemptTimeout = -1
 		o, s := opened(t, c)
 		s.SetFaults(storagetest.OfKind("message-get", storagetest.Hang()))
 		opt := options()

@@ -94,16 +94,16 @@ func (w *Worker) carry(ctx context.Context, t *known, m message, x *lease) (v ve
 			return verdict{kind: later, told: true, class: ClassUnknown, why: err}
 		case err != nil:
 			return own(ctx, err)
-		case i.State == table.IntentAborted:
+		case i.State == table.CommitAborted:
 			return verdict{} // the write was never done
 		}
 		var changed bool
 		if v, changed = w.effects(ctx, t, i, x); changed {
 			continue
 		}
-		if v.kind == done && i.State == table.IntentLive {
+		if v.kind == done && i.State == table.CommitPending {
 			// Also where the worker stops: it was carried out.
-			switch err := t.intents.Close(context.WithoutCancel(ctx), i); {
+			switch err := t.intents.MarkDone(context.WithoutCancel(ctx), i); {
 			case errors.Is(err, table.ErrChanged):
 				v = verdict{kind: again, class: ClassAttempts, why: err}
 				continue
@@ -155,18 +155,18 @@ func outage(err error) bool {
 }
 
 // effects carries out the effects of an intent. changed tells that it is not any more what it was.
-func (w *Worker) effects(ctx context.Context, t *known, i *table.Intent, x *lease) (v verdict, changed bool) {
-	for n := 0; i.State == table.IntentLive && n < len(i.Effects); {
+func (w *Worker) effects(ctx context.Context, t *known, i *table.CommitRecord, x *lease) (v verdict, changed bool) {
+	for n := 0; i.State == table.CommitPending && n < len(i.Effects); {
 		e := i.Effects[n]
 		h, is := t.kinds[e.Kind]
 		if !is || e.Version > h.Version {
-			v = v.and(verdict{kind: later, told: true, after: w.opt.Later, class: ClassUnknown, of: e.Kind, why: "no handler is registered for its kind and version"})
+			v = v.and(verdict{kind: later, told: true, after: w.opt.Defer, class: ClassUnknown, of: e.Kind, why: "no handler is registered for its kind and version"})
 			n++
 			continue
 		}
 		before := i.Version()
 		err := w.guarded(ctx, h.Kind, func(ctx context.Context) error {
-			return h.Handle(ctx, Job{Table: h.Table.Name(), Partition: i.Partition, Op: i.Op, Effect: e, Attempt: x.attempt(), Intent: i, Index: n})
+			return h.Handle(ctx, Job{Table: h.Table.Name(), Partition: i.Partition, Op: i.OperationID, Effect: e, Attempt: x.attempt(), CommitRecord: i, Index: n})
 		})
 		if err == nil {
 			w.count(func(s *Stats) { s.Effects++ })
@@ -178,7 +178,7 @@ func (w *Worker) effects(ctx context.Context, t *known, i *table.Intent, x *leas
 		j := w.judged(ctx, e, err)
 		if j.kind == again && errors.Is(err, table.ErrChanged) && ctx.Err() == nil {
 			// Of the intent, or of something else that is the handler's own affair.
-			if now, err := t.intents.Get(ctx, i.Partition, i.Op); err == nil && now.Version() != before {
+			if now, err := t.intents.Get(ctx, i.Partition, i.OperationID); err == nil && now.Version() != before {
 				return j, true
 			}
 		}
@@ -216,7 +216,7 @@ func (w *Worker) judged(ctx context.Context, e table.Effect, err error) verdict 
 	case errors.As(err, &p):
 		v.kind, v.class = never, ClassHandler
 	case errors.As(err, &newer) && newer.Got > newer.Want:
-		v.kind, v.told, v.class, v.after = later, true, ClassUnknown, w.opt.Later
+		v.kind, v.told, v.class, v.after = later, true, ClassUnknown, w.opt.Defer
 	case errors.As(err, &r):
 		v.kind, v.asked, v.after = later, true, max(r.after, time.Second)
 	case outage(err):

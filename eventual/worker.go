@@ -55,7 +55,7 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	case sameQueue(queue, opt.CleanUp), sameQueue(poison, opt.CleanUp):
 		return fail(&table.ValueError{Field: "WorkerOptions.CleanUp", Reason: "must be a queue of its own"})
 	}
-	try := opt.Retry.TryTimeout
+	try := opt.Retry.AttemptTimeout
 	w := &Worker{hints: box{queue, try}, poison: box{poison, try}, tables: tables, opt: opt, changed: make(chan struct{}), of: map[string]int{}}
 	if !wire.Absent(opt.CleanUp) {
 		w.cleanUps = box{opt.CleanUp, try}

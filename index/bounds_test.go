@@ -47,7 +47,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	check(staff.DeleteAny(ctx, at(1002)))
 	expect(t, "requests", s.Count(), "2 get, 1 transaction")
 	total -= 1004
-	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1004, Loose: true})
+	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1004, Approximate: true})
 	if r, f := verify(t, staff, index.VerifyOptions{}, sum); len(f) > 0 {
 		t.Error("bounds that may be approximate are no fault:", r, f)
 	}
@@ -55,7 +55,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1003})
 	check(staff.DeleteAny(ctx, at(0)))
 	total -= 2
-	is("York", index.Stat{Count: 1001, Sum: total, Min: 2, Max: 1003, Loose: true})
+	is("York", index.Stat{Count: 1001, Sum: total, Min: 2, Max: 1003, Approximate: true})
 	s.Count()
 	check(staff.DeleteAny(ctx, at(500))) // the thousandth is left
 	total -= 502
@@ -82,7 +82,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	check(err)
 	expect(t, "exact", g.Measures["Age"], index.Stat{Count: 1002, Sum: 1003*1006/2 - 1004, Min: 2, Max: 1003})
 	var de *index.DefinitionError
-	if _, err := index.Attach(staff, nil, ageOf(index.Measure[worker]{Exact: true, Loose: true})); !errors.As(err, &de) {
+	if _, err := index.Attach(staff, nil, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
 		t.Error(err)
 	}
 }
@@ -116,7 +116,7 @@ func TestGreatestLeavesBeside(t *testing.T) {
 	}
 	g, err := sum.Get(ctx, staff, sales, "York")
 	check(err)
-	if st := g.Measures["Age"]; g.Count != 1098 || !st.Loose || st.Max < 1098 || st.Min > 2 {
+	if st := g.Measures["Age"]; g.Count != 1098 || !st.Approximate || st.Max < 1098 || st.Min > 2 {
 		t.Errorf("%+v", g)
 	}
 	if r, f := verify(t, staff, index.VerifyOptions{}, sum); len(f) > 0 {
@@ -130,7 +130,7 @@ func TestLastOfMeasure(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, loose := range []bool{false, true} {
-		sum := ageOf(index.Measure[worker]{Loose: loose})
+		sum := ageOf(index.Measure[worker]{ApproximateBounds: loose})
 		staff, s := office(t, sum)
 		hire(t, staff, s, worker{"S", 1, "Jones", "", 10, nil}, worker{"S", 2, "Jones", "", 20, nil}, worker{"S", 3, "Jones", "", 30, nil}, worker{"S", 4, "Jones", "", 0, nil})
 		is := func(want index.Stat) {

@@ -198,7 +198,7 @@ func (x *streamed) run() {
 		return
 	}
 	var be *table.BulkError
-	if !x.faulty || !errors.As(err, &be) || be.Index < result.Unconfirmed {
+	if !x.faulty || !errors.As(err, &be) || be.Index < result.ResumeAt {
 		x.t.Errorf("%v %+v", err, result)
 	}
 }
@@ -206,7 +206,7 @@ func (x *streamed) run() {
 // compare carries the steps out one after another, in the model.
 func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 	wrote := map[keys.Key]int{}
-	want := table.BulkResult{Unconfirmed: len(x.steps)}
+	want := table.BulkResult{ResumeAt: len(x.steps)}
 	for i, st := range x.steps {
 		old, there := x.model[st.key]
 		_, changed := wrote[st.key]

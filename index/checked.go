@@ -21,9 +21,9 @@ func (m *copies[T, K]) claims(row *table.Row) []string {
 func (m *copies[T, K]) part(row *table.Row) *table.Row { return row }
 
 func (m *copies[T, K]) expected(entity *table.Row) *table.Row {
-	entity = entity.Bare()
+	entity = entity.WithoutSystemProperties()
 	if !m.full() {
-		entity = entity.Keep(m.only...)
+		entity = entity.Project(m.only...)
 	}
 	return entity.Copy(entity.Key, form(m.only))
 }

@@ -29,7 +29,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		b := &before{Service: s, do: func(r *http.Request) {
 			switch urls = append(urls, r.Method+" "+r.URL.Path); len(urls) - 1 {
 			case 1: // the list of entities
-				_, err := byHand(s).Untyped(false).InsertAt(ctx, rowAt("email_a"), src.Bare().Copy(rowAt("email_a"), ""))
+				_, err := byHand(s).Untyped(false).InsertAt(ctx, rowAt("email_a"), src.WithoutSystemProperties().Copy(rowAt("email_a"), ""))
 				check(err)
 			case before_:
 				byOthers(t, s, 2, "Email", "a")

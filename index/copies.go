@@ -24,8 +24,8 @@ func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if ix.fault != nil {
 		return m, ix.fault
 	}
-	if t.NoOp() && ix.full() {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "must say which fields are copied, or Pointer be set: on a table with Common.NoOp nothing tells whether a full copy is as its entity"}
+	if t.OmitsOperationID() && ix.full() {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "must say which fields are copied, or Pointer be set: on a table with Common.OmitOperationID nothing tells whether a full copy is as its entity"}
 	}
 	var err error
 	if m.only, err = t.Properties(ix.opt.Only...); err != nil {
@@ -54,7 +54,7 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 	if err != nil {
 		return err
 	}
-	had, formWas := remembered(c.Remembered())
+	had, formWas := remembered(c.State())
 	for i, rk := range slices.Concat(had, forgotten(c, had, m.rows)) {
 		if !slices.Contains(want, rk) {
 			if err := m.giveUp(ctx, p, c.Key, rk, len(had) > m.max || i >= len(had)); err != nil {
@@ -74,7 +74,7 @@ func (m *copies[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Cha
 		return err
 	}
 	holds := m.holding(row)
-	c.Remember(slices.Concat(want, holds)...)
+	c.SetState(slices.Concat(want, holds)...)
 	same = same && slices.Equal(formWas, holds)
 	var taken error
 	if m.opt.Unique != NotUnique {
@@ -197,9 +197,9 @@ func (m *copies[T, K]) contents(c *table.Change[T]) (row *table.Row, same bool, 
 	if row, err = c.Row(); err != nil || m.full() {
 		return row, false, err // with the operation ID
 	}
-	row = row.Keep(m.only...)
+	row = row.Project(m.only...)
 	old, err := c.OldRow()
-	return row, err == nil && old != nil && old.Keep(m.only...).Same(row), err
+	return row, err == nil && old != nil && old.Project(m.only...).Same(row), err
 }
 
 // selfContained tells whether a projected copy holds what its key is made of.

@@ -13,20 +13,20 @@ import (
 // whatever comes of it: so who counts anew from all entities meets all changes at the row. An entity that remembers nothing may be
 // counted or not; its groups are counted anew.
 func (m *summaries[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
-	had := m.shareOf(c.Remembered())
+	had := m.shareOf(c.State())
 	want, err := m.share(c.New, c.Key)
 	if err != nil {
 		return err
 	}
-	c.Remember(m.texts(want)...)
+	c.SetState(m.texts(want)...)
 	if had.row == "" && c.Old != nil {
 		was, err := m.share(c.Old, c.Key)
 		if err != nil {
 			was = share{} // no group follows from it as it is stored
 		}
-		if was.row != "" || c.Forgotten() || slices.Equal(c.Remembered(), unknownGroup) {
+		if was.row != "" || c.StateMissing() || slices.Equal(c.State(), unknownGroup) {
 			if r, _ := repairs(ctx); was.row == "" && want.row == "" && !slices.Contains(r.counts, m.ix.name) {
-				c.Remember(unknownGroup...)
+				c.SetState(unknownGroup...)
 			}
 			return m.uncertain(ctx, p, c.Key, was, want)
 		}
@@ -172,7 +172,7 @@ func (m *summaries[T, K]) count(rows iter.Seq2[*table.Row, error], group string,
 		if !m.table.Mine(row) {
 			continue
 		}
-		sh := m.shareOf(row.Remembered(m.ix.name))
+		sh := m.shareOf(row.MaintainerState(m.ix.name))
 		remembered := sh.row != ""
 		if !remembered {
 			if e, err := m.table.Entity(row); err == nil {

@@ -25,7 +25,7 @@ var (
 	namesFull   = index.New("nf", keys.Tuple1(keys.Text()), name, &index.Options[worker]{Verified: true})
 	nameLists   = index.NewLists("nl", keys.Tuple1(keys.Text()), name, &index.ListOptions{Reserved: true})
 	nameSums    = index.NewSummary("ns", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Reserved: true, Measures: []index.Measure[worker]{
-		{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, Loose: true},
+		{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true},
 	}})
 )
 

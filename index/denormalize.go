@@ -150,7 +150,7 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 	if err != nil {
 		return err
 	}
-	had, form := remembered(c.Remembered())
+	had, form := remembered(c.State())
 	if r, _ := repairs(ctx); r.yields == m.name && !slices.Contains(had, want) {
 		want = ""
 	}
@@ -169,12 +169,12 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 		return err
 	}
 	holds := m.holding(row)
-	c.Remember(want, holds)
+	c.SetState(want, holds)
 	old, err := c.OldRow()
 	if err != nil {
 		return err
 	}
-	if slices.Contains(had, want) && slices.Equal(form, []string{holds}) && old != nil && old.Keep(m.names...).Same(row.Keep(m.names...)) && !forced(ctx, m.name) {
+	if slices.Contains(had, want) && slices.Equal(form, []string{holds}) && old != nil && old.Project(m.names...).Same(row.Project(m.names...)) && !forced(ctx, m.name) {
 		return nil
 	}
 	return m.edit(ctx, p, c.Key, want, row)
@@ -182,7 +182,7 @@ func (m *details[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Chang
 
 // holding is what an entity remembers of its details; see copies.holding.
 func (m *details[T]) holding(row *table.Row) string {
-	return "/" + digestOf(m.prefix+" "+form(m.names), row.Keep(m.names...))
+	return "/" + digestOf(m.prefix+" "+form(m.names), row.Project(m.names...))
 }
 
 // edit puts an entity's details into another one, or takes them out where from is nil.
@@ -216,7 +216,7 @@ func (m *details[T]) edit(ctx context.Context, p *table.Plan, entity keys.Key, t
 			return err
 		case theirs != nil && !m.mine(row) && (!m.table.Mine(theirs) || held(row, theirs)):
 			return m.foreign(k) // of another type in the same range, or of another definition
-		case theirs != nil && slices.Contains(theirs.Remembered(m.name), target):
+		case theirs != nil && slices.Contains(theirs.MaintainerState(m.name), target):
 			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
 	}
@@ -237,9 +237,9 @@ func (m *details[T]) foreign(k keys.Key) error {
 
 // held reports whether the entity that a row names remembers, for one of the row's marks, that its details are there.
 func held(row, entity *table.Row) bool {
-	return slices.ContainsFunc(row.Marks(), func(mark string) bool {
+	return slices.ContainsFunc(row.Tags(), func(mark string) bool {
 		name, _, _ := strings.Cut(mark, ":")
-		return slices.Contains(entity.Remembered(name), row.Key.RowKey())
+		return slices.Contains(entity.MaintainerState(name), row.Key.RowKey())
 	})
 }
 

@@ -282,7 +282,7 @@ func (x *strangers) plant() {
 	case 3:
 		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key, "")
 	case 4:
-		row.Mark("head:t_", false)
+		row.Tag("head:t_", false)
 	case 5: // of a list or a summary of the name that is of the other kind
 		row.Own(x.one("ages:w_", "+team:w_"))
 	}

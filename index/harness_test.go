@@ -73,7 +73,7 @@ type transport interface {
 // quick are options for tests: no pauses.
 func quick() *table.Options {
 	o := &table.Options{BlindWrites: true} // which matters to tables without definitions
-	o.Retry.Wait, o.Retry.Delay, o.Retry.Rounds = -1, -1, 8
+	o.Retry.Wait, o.Retry.ConflictWait, o.Retry.ConflictAttempts = -1, -1, 8
 	return o
 }
 

@@ -139,7 +139,7 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 		if want, err = d.wants(s.entity); err != nil {
 			return 0, "", &unreadableError{err}
 		}
-		had, _ = remembered(s.stored.Remembered(d.Name()))
+		had, _ = remembered(s.stored.MaintainerState(d.Name()))
 	}
 	if is != nil {
 		claims = d.claims(is)
@@ -236,7 +236,7 @@ func remembers(row *table.Row, definition string) []string {
 	if row == nil {
 		return nil
 	}
-	return row.Remembered(definition)
+	return row.MaintainerState(definition)
 }
 
 // untold is errBusy where something is left of which nobody knows whether it is wrong.
@@ -325,7 +325,7 @@ func (in *inspection[T]) write(ctx context.Context, is, want *table.Row) error {
 	_, named := is.Get("_op")
 	_, isCopy := is.Primary()
 	rows := in.table.Untyped(named && !isCopy)
-	e, err := rows.Whole(is)
+	e, err := rows.WholeRow(is)
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func TestLooseMeasures(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	loose := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
-		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, Loose: true}}})
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true}}})
 	staff, s := office(t, loose)
 	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Jones", "", 40, nil}, worker{"S", 4, "Jones", "", 50, nil})
 	told := func(want index.Stat) {
@@ -160,7 +160,7 @@ func TestLooseMeasures(t *testing.T) {
 	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another is 30
 	check(staff.DeleteAny(ctx, at(2)))
 	expect(t, "requests", s.Count(), "2 get, 1 transaction")
-	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Loose: true})
+	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
 	if r, faults := verify(t, staff, index.VerifyOptions{}, loose); !r.Sound() {
 		t.Error(r, faults)
 	}
@@ -217,7 +217,7 @@ func TestContendedUntilTheEnd(t *testing.T) {
 		}
 	}}
 	o := &table.Options{}
-	o.Retry.Delay = time.Minute
+	o.Retry.ConflictWait = time.Minute
 	plain, err := table.New(serviceOf(s.ConnectionString(), b), "staff", schema, o)
 	check(err)
 	slow, err := index.Attach(plain, nil, teams)

@@ -99,7 +99,7 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	if err != nil {
 		return err
 	}
-	had, form := remembered(c.Remembered())
+	had, form := remembered(c.State())
 	again := !slices.Equal(form, m.form()) || forced(ctx, m.ix.name)
 	for _, rk := range slices.Concat(had, forgotten(c, had, m.ix.rows)) {
 		if !slices.Contains(want, rk) {
@@ -111,7 +111,7 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	if len(want) == 0 {
 		return nil
 	}
-	c.Remember(append(slices.Clone(want), m.form()...)...)
+	c.SetState(append(slices.Clone(want), m.form()...)...)
 	for _, rk := range want {
 		if !slices.Contains(had, rk) || again {
 			if err := m.edit(ctx, p, c.Key, rk, true); err != nil {
@@ -168,7 +168,7 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 
 // empty reports whether a row holds nothing, but perhaps an operation ID.
 func empty(row *table.Row) bool {
-	row = row.Bare()
+	row = row.WithoutSystemProperties()
 	return row.Len() == 0 || row.Len() == 1 && row.Type("_op") != ""
 }
 

@@ -29,18 +29,18 @@ func (o owner) is(mark string) bool {
 }
 
 // marks reports whether the details of a row are this definition's.
-func (o owner) marks(row *table.Row) bool { return slices.ContainsFunc(row.Marks(), o.is) }
+func (o owner) marks(row *table.Row) bool { return slices.ContainsFunc(row.Tags(), o.is) }
 
 // put marks a row that holds details, or takes the mark off. A type in the mark stays.
 func (o owner) put(row *table.Row, off bool) {
 	mark := o.mark
-	for _, m := range row.Marks() {
+	for _, m := range row.Tags() {
 		if o.is(m) {
-			row.Mark(m, true)
+			row.Tag(m, true)
 			mark = max(mark, m)
 		}
 	}
-	row.Mark(mark, off)
+	row.Tag(mark, off)
 }
 
 // keepType keeps the type in the mark of a row that a schema without a type writes anew.

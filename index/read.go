@@ -138,7 +138,7 @@ func (ix *Index[T, K]) copied(t *table.Table[T], row *table.Row) (e *table.Entit
 	}
 	if !ix.full() {
 		only, err := t.Properties(ix.opt.Only...)
-		if err != nil || row.Form() != form(only) {
+		if err != nil || row.ProjectionID() != form(only) {
 			return nil, true, err
 		}
 	}

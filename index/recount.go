@@ -61,7 +61,7 @@ func (m *summaries[T, K]) nobody(group keys.Key) *table.Row {
 }
 
 func (m *summaries[T, K]) deserted(row *table.Row) bool {
-	return row.Bare().Same(m.nobody(row.Key).Bare())
+	return row.WithoutSystemProperties().Same(m.nobody(row.Key).WithoutSystemProperties())
 }
 
 func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (sums, error) {
@@ -263,7 +263,7 @@ func (in *inspection[T]) begin(ctx context.Context, d counted[T], group keys.Key
 // uncounted tells whether an entity is in a group that has no row, at one instant.
 func (in *inspection[T]) uncounted(ctx context.Context, d counted[T], group, member string) (missing bool, err error) {
 	row, err := in.getRow(ctx, member)
-	if err != nil || row == nil || !slices.Contains(row.Remembered(d.Name()), group) {
+	if err != nil || row == nil || !slices.Contains(row.MaintainerState(d.Name()), group) {
 		return false, err
 	}
 	is, err := in.getRow(ctx, group)
@@ -344,7 +344,7 @@ func (in *inspection[T]) again(ctx context.Context, f Fault) error {
 				break
 			}
 		}
-		if e == nil || slices.Equal(share, countedOf(row.Remembered(d.Name()))) {
+		if e == nil || slices.Equal(share, countedOf(row.MaintainerState(d.Name()))) {
 			f.Err = nil // somebody has written it
 			break
 		}

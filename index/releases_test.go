@@ -226,7 +226,7 @@ func TestAttachedTwice(t *testing.T) {
 	}
 	// Nothing tells on a table without operation IDs whether a full copy is as its entity.
 	o := quick()
-	o.NoOp = true
+	o.OmitOperationID = true
 	unnamed, err := table.New(serviceOf(s.ConnectionString(), s), "staff", schema, o)
 	check(err)
 	if _, err := index.Attach(unnamed, nil, byEmail); !errors.As(err, &de) {

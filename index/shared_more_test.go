@@ -248,7 +248,7 @@ type living struct{}
 func (living) Name() string { return "living" }
 func (living) MaxRows() int { return 0 }
 func (living) Maintain(_ context.Context, _ *table.Plan, c *table.Change[department]) error {
-	c.Life()
+	c.Incarnation()
 	return nil
 }
 
@@ -259,7 +259,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 	for _, unnamed := range []bool{false, true} {
 		s := storagetest.New(nil)
 		o := quick()
-		o.NoOp = unnamed
+		o.OmitOperationID = unnamed
 		plain, err := table.New(serviceOf(s.ConnectionString(), s), "staff", depts, o)
 		check(err)
 		check(plain.Ensure(ctx))
@@ -303,7 +303,7 @@ func TestMarkedTarget(t *testing.T) {
 		}
 		e.Value.Budget++
 		check(indexed.Replace(ctx, e))
-		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || !row.Marked("head") {
+		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || !row.Tagged("head") {
 			t.Error(row, err)
 		}
 	}
@@ -335,7 +335,7 @@ func TestStaleOwnerBeside(t *testing.T) {
 	check(byHand(s).DeleteAny(ctx, at(2)))
 	r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, three()...)
 	row, err := staff.GetRow(ctx, rowAt("department"))
-	if err != nil || !r.Sound() || row.Marked("head") || row.Type("HeadRowKey") != "" {
+	if err != nil || !r.Sound() || row.Tagged("head") || row.Type("HeadRowKey") != "" {
 		t.Error(r, row, err)
 	}
 }

@@ -67,9 +67,9 @@ func strange(row *table.Row) bool { return row.Type("_ix") != "" }
 func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errBusy}
 	for range rounds {
-		clean := row.Bare()
+		clean := row.WithoutSystemProperties()
 		if entity, is := row.Primary(); is {
-			clean = clean.At(entity).Copy(row.Key, row.Form())
+			clean = clean.At(entity).Copy(row.Key, row.ProjectionID())
 			clean.ETag = row.ETag
 		} else {
 			clean.Own(row.Owner())
@@ -104,7 +104,7 @@ func unnamed(row *table.Row) *table.Row {
 			names = append(names, name)
 		}
 	}
-	return row.Keep(names...)
+	return row.Project(names...)
 }
 
 // held are the rows that are found by a condition.

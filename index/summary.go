@@ -18,9 +18,9 @@ type Measure[T any] struct {
 	Of   func(*T) (v int64, ok bool) // ok is false where the entity has none. It must be pure
 
 	// Loose lets Min and Max be as they are where the last entity that has one of them leaves: approximate bounds, which no entity
-	// has any more, and which Stat.Loose reports. No write then reads other entities; Verify with Repair makes the bounds exact again.
+	// has any more, and which Stat.Approximate reports. No write then reads other entities; Verify with Repair makes the bounds exact again.
 	// Count and Sum are always exact. Groups of more than 1,000 entities have approximate bounds also without Loose, unless Exact is set.
-	Loose bool
+	ApproximateBounds bool
 
 	// Exact keeps Min and Max exact also in groups of more than 1,000 entities. If the last entity with one of them leaves such a
 	// group, the write reads all entities of the partition, and starts again whenever a concurrent writer has changed the group:
@@ -39,7 +39,7 @@ type Stat struct {
 	// Loose reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. That can be so
 	// in groups of more than 1,000 entities, of measures that are Loose, and while Verify changes many entities of the group. If Verify
 	// was interrupted, they stay approximate until the group changes or Verify runs again.
-	Loose bool
+	Approximate bool
 }
 
 // Group is a summary of the entities that have a value: their number, and the statistics of their measures.
@@ -55,8 +55,8 @@ type Group[K any] struct {
 // All writers of a group share its row: a write that changes a group, or a measure, reads the row first, 1 request more, and is
 // replanned if a concurrent writer has changed the row. If the last entity with the least or the greatest value leaves a group of up to
 // 1,000 entities, the write reads all entities of the partition, 1 request for each 1,000, and Min and Max stay exact. In a larger group
-// such a write reads no other entities: Min or Max stays as an approximate bound, which Stat.Loose reports, until Verify with Repair
-// makes it exact, or the group has shrunk to 1,000. Measure.Exact and Measure.Loose choose one of the two for groups of any size.
+// such a write reads no other entities: Min or Max stays as an approximate bound, which Stat.Approximate reports, until Verify with Repair
+// makes it exact, or the group has shrunk to 1,000. Measure.Exact and Measure.ApproximateBounds choose one of the two for groups of any size.
 //
 // The first write of an entity that was stored before the summary was attached, or that another program has replaced without its _ix,
 // counts anew the group that the stored entity is in and the group that it joins, once for each group and transaction: 1 request for each
@@ -113,7 +113,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 			s.ix.fail("measures", fmt.Sprintf("have two of the name %q", m.Name))
 		case m.Of == nil:
 			s.ix.fail("measures", fmt.Sprintf("have one without a function, %q", m.Name))
-		case m.Loose && m.Exact:
+		case m.ApproximateBounds && m.Exact:
 			s.ix.fail("measures", fmt.Sprintf("have one that is both Loose and Exact, %q", m.Name))
 		}
 		for _, of := range []string{"Count", "Sum", "Min", "Max", "MinCount", "MaxCount", "Loose"} {

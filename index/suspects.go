@@ -182,7 +182,7 @@ func foreign(err error) bool {
 func original(row *table.Row) *table.Row {
 	r := *row
 	if _, isCopy := row.Primary(); isCopy {
-		r.Mark("", true)
+		r.Tag("", true)
 	}
 	return &r
 }
@@ -190,7 +190,7 @@ func original(row *table.Row) *table.Row {
 // harmed tells whether others have harmed what an entity keeps for its rows, so that it must be written.
 func harmed(row *table.Row) bool {
 	_, isCopy := row.Primary()
-	return isCopy || row.Damaged()
+	return isCopy || row.StateCorrupt()
 }
 
 // entity compares an entity with what the rows have said.
@@ -213,7 +213,7 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 	}
 	for i, shot := range in.shots {
 		want := wants[i]
-		remembered, _ := remembered(row.Remembered(shot.def.Name()))
+		remembered, _ := remembered(row.MaintainerState(shot.def.Name()))
 		digest := in.digest(shot.def.expected(row))
 		for _, rk := range want {
 			s := suspect{rk, e.Key.RowKey()}
@@ -255,7 +255,7 @@ func (in *inspection[T]) entity(ctx context.Context, e *table.Entity[T], row *ta
 	}
 	for i, sum := range in.sums {
 		share := shares[i]
-		if remembered := countedOf(row.Remembered(sum.Name())); !slices.Equal(share, remembered) {
+		if remembered := countedOf(row.MaintainerState(sum.Name())); !slices.Equal(share, remembered) {
 			group := append(slices.Clone(share), remembered...)[0]
 			off = append(off, Fault{Definition: sum.Name(), Kind: Forgotten, Row: keys.Stored(in.pk, group), Entity: e.Key})
 		}
@@ -376,7 +376,7 @@ func (in *inspection[T]) together(ctx context.Context, all []newcomer[T], defini
 					}
 				}
 			}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
-			n = result.Unconfirmed
+			n = result.ResumeAt
 		}
 		if err != nil {
 			for i := done + n; i < len(all); i++ {

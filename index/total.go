@@ -117,7 +117,7 @@ func (s *summaries[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 func (s *Summary[T, K]) loose(count int64, verifying bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
-		all[i] = m.Loose || verifying || count > exactUpTo && !m.Exact
+		all[i] = m.ApproximateBounds || verifying || count > exactUpTo && !m.Exact
 	}
 	return all
 }

@@ -121,7 +121,7 @@ func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, def
 	if t == nil {
 		return Report{}, fmt.Errorf("index: Verify: %w", &table.ValueError{Field: "table", Reason: "is nil"})
 	}
-	v := &verifier[T]{table: t.Forgiving(), seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
+	v := &verifier[T]{table: t.IgnoreCorruptState(), seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
 	if o != nil {
 		v.opt = *o
 	}

@@ -355,10 +355,10 @@ func archived(e *env, f *factory, n int) {
 		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
 	}
 	for g := range groups {
-		for i, err := range f.current.Intents().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for i, err := range f.current.CommitRecords().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
 			e.must(err)
-			if i.State == table.IntentLive {
-				e.Errorf("intent %s of %s is live", i.Op, g)
+			if i.State == table.CommitPending {
+				e.Errorf("intent %s of %s is live", i.OperationID, g)
 			}
 		}
 	}

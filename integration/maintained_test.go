@@ -21,10 +21,10 @@ func (byMail) Maintain(_ context.Context, p *table.Plan, c *table.Change[employe
 	is := ""
 	if c.New != nil && c.New.Email != "" {
 		is = "mail_" + c.New.Email
-		c.Remember(is)
+		c.SetState(is)
 	}
 	kept := false
-	for _, was := range c.Remembered() {
+	for _, was := range c.State() {
 		if kept = was == is; !kept {
 			if err := p.Remove(keys.Raw(was)); err != nil {
 				return err
@@ -126,27 +126,27 @@ func exact(e *env) {
 	}
 	e.did("1 insert, 1 transaction")
 	e.must(staff.Delete(ctx, worker))
-	states := map[table.IntentState]int{}
+	states := map[table.CommitState]int{}
 	var op string
-	for i, err := range staff.Intents().List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
+	for i, err := range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
 		e.must(err)
-		if states[i.State]++; i.State == table.IntentDone {
-			op = i.Op
+		if states[i.State]++; i.State == table.CommitDone {
+			op = i.OperationID
 		}
 	}
-	if states[table.IntentDone] != 3 || states[table.IntentAborted] != 1 {
+	if states[table.CommitDone] != 3 || states[table.CommitAborted] != 1 {
 		e.Errorf("%v", states)
 	}
 	e.counter.Take()
-	i, err := staff.Intents().Resolve(ctx, dept.Of("Sales"), op)
+	i, err := staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op)
 	e.must(err)
 	e.did("1 get")
-	if i.State != table.IntentDone {
+	if i.State != table.CommitDone {
 		e.Errorf("%v", i)
 	}
-	i, err = staff.Intents().Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
+	i, err = staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
 	e.must(err)
-	if i.State != table.IntentAborted {
+	if i.State != table.CommitAborted {
 		e.Errorf("%v", i)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
@@ -176,7 +176,7 @@ func bulk(e *env) {
 		return staff.UpsertOp(&employee{Department: []string{"Sales", "O'Neil"}[i%2], ID: i, Age: int32(i)}, table.ReplaceExisting)
 	})
 	e.did("10 transaction")
-	if r != (table.BulkResult{Done: 1000, Unconfirmed: 1000}) {
+	if r != (table.BulkResult{Done: 1000, ResumeAt: 1000}) {
 		e.Errorf("%+v", r)
 	}
 	deleted, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("O'Neil"), Where: age.Lt(500)}, nil)
@@ -186,7 +186,7 @@ func bulk(e *env) {
 	}
 	e.counter.Take()
 	r = load(func(i int) table.Op { return staff.DeleteAnyOp(at([]string{"Sales", "O'Neil"}[i%2], i)) })
-	if r != (table.BulkResult{Done: 750, Missing: 250, Unconfirmed: 1000}) {
+	if r != (table.BulkResult{Done: 750, Missing: 250, ResumeAt: 1000}) {
 		e.Errorf("%+v", r)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})

@@ -148,8 +148,8 @@ func inPartition(e *env) {
 	}
 	owner := keys.Tuple1(keys.Text())
 	o := &table.Options{}
-	o.Retry.Rounds = 1000
-	o.Retry.Delay, o.Retry.MaxDelay = time.Millisecond, 20*time.Millisecond
+	o.Retry.ConflictAttempts = 1000
+	o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Millisecond, 20*time.Millisecond
 	tab := open(e, table.Schema[account]{
 		Partition: keys.Const[account]("bank"),
 		Row:       keys.Bind1(owner, func(a *account) *string { return &a.Owner }),

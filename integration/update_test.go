@@ -13,8 +13,8 @@ import (
 func updateLosesNothing(e *env) {
 	ctx := context.Background()
 	o := &table.Options{}
-	o.Retry.Rounds = 1000
-	o.Retry.Delay, o.Retry.MaxDelay = time.Millisecond, 20*time.Millisecond
+	o.Retry.ConflictAttempts = 1000
+	o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Millisecond, 20*time.Millisecond
 	staff := open(e, staffSchema, o)
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
 	e.must(err)
@@ -38,7 +38,7 @@ func updateLosesNothing(e *env) {
 func updateEnds(e *env) {
 	ctx := context.Background()
 	o := &table.Options{}
-	o.Retry.Rounds, o.Retry.Delay = 3, -1
+	o.Retry.ConflictAttempts, o.Retry.ConflictWait = 3, -1
 	staff := open(e, staffSchema, o)
 	v := jones
 	_, err := staff.Insert(ctx, &v)

@@ -27,10 +27,10 @@ func TestDirectory(t *testing.T) {
 		}
 	}
 	for _, rk := range []string{"a", "A", "..", "con", strings.Repeat("中", 200)} {
-		id := archive.ID{Key: keys.Stored("P/\\", rk), Life: "LIFE"}
+		id := archive.ID{Key: keys.Stored("P/\\", rk), Incarnation: "LIFE"}
 		mine := *row
 		mine.Key = id.Key
-		k := &archive.Kept{ID: id, Kind: "k", Row: &mine, Moves: []string{"1"}, Time: time.Now()}
+		k := &archive.ArchivedRow{ID: id, Kind: "k", Row: &mine, Moves: []string{"1"}, Time: time.Now()}
 		if err := d.Put(ctx, k, ""); err != nil {
 			t.Fatal(rk, err)
 		}
@@ -52,12 +52,12 @@ func TestDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for kept, err := range d.Lives(ctx, id.Key) {
+		for kept, err := range d.Incarnations(ctx, id.Key) {
 			if n++; err != nil || kept.ID != id {
 				t.Error(kept, err)
 			}
 		}
-		if err := d.Put(ctx, &archive.Kept{ID: id}, is.Version); err != nil || n != 1 {
+		if err := d.Put(ctx, &archive.ArchivedRow{ID: id}, is.Version); err != nil || n != 1 {
 			t.Error(n, err)
 		}
 		if err := d.Put(ctx, k, is.Version); !errors.Is(err, table.ErrChanged) {
@@ -67,7 +67,7 @@ func TestDirectory(t *testing.T) {
 			t.Error(is, err)
 		}
 	}
-	if is, err := d.Get(ctx, archive.ID{Key: keys.Stored("p", "r"), Life: "x"}); is != nil || err != nil {
+	if is, err := d.Get(ctx, archive.ID{Key: keys.Stored("p", "r"), Incarnation: "x"}); is != nil || err != nil {
 		t.Error(is, err)
 	}
 }
@@ -81,8 +81,8 @@ func TestDirectoryIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Directory(filepath.Join(file, "below"))
-	id := archive.ID{Key: keys.Stored("p", "r"), Life: "LIFE"}
-	if err := d.Put(ctx, &archive.Kept{ID: id, Row: &table.Row{Key: id.Key}}, ""); !errors.Is(err, table.ErrUnreachable) {
+	id := archive.ID{Key: keys.Stored("p", "r"), Incarnation: "LIFE"}
+	if err := d.Put(ctx, &archive.ArchivedRow{ID: id, Row: &table.Row{Key: id.Key}}, ""); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("Put: got %v, want ErrUnreachable", err)
 	}
 	if _, err := d.Get(ctx, id); !errors.Is(err, table.ErrUnreachable) {
@@ -101,8 +101,8 @@ func TestDirectoryContains(t *testing.T) {
 	}
 	k := keys.Stored("P", "R")
 	for _, life := range []string{"", ".", "..", "../x", "../../x", "../../../etc/cron.d", "/etc/cron.d", outside, "a/b", "a/../../../b", "../" + filepath.Base(d.folder(k)), "a/", "./a"} {
-		id := archive.ID{Key: k, Life: life}
-		if err := d.Put(ctx, &archive.Kept{ID: id, Kind: "k", Row: &table.Row{Key: k}}, ""); err == nil {
+		id := archive.ID{Key: k, Incarnation: life}
+		if err := d.Put(ctx, &archive.ArchivedRow{ID: id, Kind: "k", Row: &table.Row{Key: k}}, ""); err == nil {
 			t.Errorf("Put %q: got no error", life)
 		}
 		if got, err := d.Get(ctx, id); err == nil || got != nil {

@@ -23,7 +23,7 @@ type former struct {
 // killed is a destination whose worker is killed as soon as it has put something there.
 type killed struct{ archive.Destination }
 
-func (k killed) Put(ctx context.Context, kept *archive.Kept, version string) error {
+func (k killed) Put(ctx context.Context, kept *archive.ArchivedRow, version string) error {
 	if err := k.Destination.Put(ctx, kept, version); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type Directory string
 
 // file is what a version holds.
 type file struct {
-	archive.Kept         // but for its row
+	archive.ArchivedRow  // but for its row
 	PartitionKey, RowKey string
 	Row                  *table.Row // null: it has gone
 }
@@ -38,14 +38,14 @@ func (d Directory) folder(k keys.Key) string {
 
 // incarnation is the folder of an incarnation. Its text comes from a row, and becomes a name here: so it must not be a path.
 func (d Directory) incarnation(id archive.ID) (string, error) {
-	if name := id.Life; name == "." || filepath.Base(name) != name || !filepath.IsLocal(name) {
+	if name := id.Incarnation; name == "." || filepath.Base(name) != name || !filepath.IsLocal(name) {
 		return "", fmt.Errorf("%q is not the name of a folder", name)
 	}
-	return filepath.Join(d.folder(id.Key), id.Life), nil
+	return filepath.Join(d.folder(id.Key), id.Incarnation), nil
 }
 
 // Get reads the last version.
-func (d Directory) Get(_ context.Context, id archive.ID) (*archive.Kept, error) {
+func (d Directory) Get(_ context.Context, id archive.ID) (*archive.ArchivedRow, error) {
 	folder, err := d.incarnation(id)
 	if err != nil {
 		return nil, err
@@ -72,17 +72,17 @@ func (d Directory) Get(_ context.Context, id archive.ID) (*archive.Kept, error) 
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, err
 	}
-	if f.PartitionKey != id.Key.PartitionKey() || f.RowKey != id.Key.RowKey() || f.Life != id.Life {
+	if f.PartitionKey != id.Key.PartitionKey() || f.RowKey != id.Key.RowKey() || f.Incarnation != id.Incarnation {
 		return nil, fmt.Errorf("%s is of another entity", folder)
 	}
-	f.Kept.ID, f.Kept.Row, f.Version = id, f.Row, strconv.Itoa(last)
-	return &f.Kept, nil
+	f.ArchivedRow.ID, f.ArchivedRow.Row, f.Version = id, f.Row, strconv.Itoa(last)
+	return &f.ArchivedRow, nil
 }
 
 // Put writes the next version, all of it or nothing, if it is the next, and for good: the row is deleted in its table then.
-func (d Directory) Put(_ context.Context, k *archive.Kept, version string) error {
-	f := file{Kept: *k, PartitionKey: k.Key.PartitionKey(), RowKey: k.Key.RowKey(), Row: k.Row}
-	f.Kept.Row, f.Kept.Key = nil, keys.Key{}
+func (d Directory) Put(_ context.Context, k *archive.ArchivedRow, version string) error {
+	f := file{ArchivedRow: *k, PartitionKey: k.Key.PartitionKey(), RowKey: k.Key.RowKey(), Row: k.Row}
+	f.ArchivedRow.Row, f.ArchivedRow.Key = nil, keys.Key{}
 	b, err := json.Marshal(f)
 	if err != nil {
 		return err
@@ -129,15 +129,15 @@ func durable(folder string) error {
 }
 
 // Lives reads what is kept under a key.
-func (d Directory) Lives(ctx context.Context, k keys.Key) iter.Seq2[*archive.Kept, error] {
-	return func(yield func(*archive.Kept, error) bool) {
+func (d Directory) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*archive.ArchivedRow, error] {
+	return func(yield func(*archive.ArchivedRow, error) bool) {
 		lives, err := os.ReadDir(d.folder(k))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			yield(nil, err)
 			return
 		}
 		for _, life := range lives {
-			id := archive.ID{Key: k, Life: life.Name()}
+			id := archive.ID{Key: k, Incarnation: life.Name()}
 			if !life.IsDir() {
 				continue
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // attempts counts the attempts of one request, and waits between them. An attempt that was throttled does not count, if the
-// context has a deadline, which then ends the attempts. If Retry.Tries is 1, every attempt counts.
+// context has a deadline, which then ends the attempts. If Retry.Attempts is 1, every attempt counts.
 type attempts struct {
 	retry  Retry
 	failed int // attempts that count
@@ -23,9 +23,9 @@ type attempts struct {
 func (a *attempts) again(ctx context.Context, err error) bool {
 	wait, busy := throttled(err)
 	_, bounded := ctx.Deadline()
-	if !busy || !bounded || a.retry.Tries == 1 {
+	if !busy || !bounded || a.retry.Attempts == 1 {
 		a.failed++
-		return a.failed < a.retry.Tries && sleep(ctx, backOff(a.failed, a.retry.Wait, a.retry.MaxWait)) == nil
+		return a.failed < a.retry.Attempts && sleep(ctx, backOff(a.failed, a.retry.Wait, a.retry.MaxWait)) == nil
 	}
 	a.busy++
 	least, most := a.retry.Wait, a.retry.MaxWait
@@ -87,10 +87,10 @@ func (o *Common) contention() *contention {
 // again waits before the next round. It reports false if there is none: err is the context's, if that has ended.
 func (c *contention) again(ctx context.Context) (_ bool, err error) {
 	c.round++
-	if c.round >= c.retry.Rounds {
+	if c.round >= c.retry.ConflictAttempts {
 		return false, nil
 	}
-	pause := backOff(c.round, c.retry.Delay, c.retry.MaxDelay)
+	pause := backOff(c.round, c.retry.ConflictWait, c.retry.MaxConflictWait)
 	ends, bounded := ctx.Deadline()
 	if own := !c.end.IsZero() && !(bounded && ends.Before(c.end)); own && time.Now().Add(pause).After(c.end) {
 		return false, nil

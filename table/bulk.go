@@ -34,10 +34,10 @@ type BulkResult struct {
 	Missing int // operations that delete a row which was not there, or not what DeleteQuery asks for any more
 	Skipped int // operations that were refused, and that Skip dropped
 
-	// Unconfirmed is the index of the first operation of which it is not known that it was carried out, dropped, or had
+	// ResumeAt is the index of the first operation of which it is not known that it was carried out, dropped, or had
 	// nothing to do: everything before it is settled, so the same stream can be taken up there. Of those behind it, some may
 	// be done. When Bulk returns no error, it is the number of all operations.
-	Unconfirmed int
+	ResumeAt int
 }
 
 // BulkError is the end of bulk work. Err is what was wrong with the operation of this index; where it is no fault of an
@@ -74,7 +74,7 @@ func (e *BulkError) Unwrap() error { return e.Err }
 //
 // A delete of a row that is not there is no failure. An operation that is refused ends the work, unless [BulkOptions].Skip says
 // otherwise: what is under way is finished, nothing more is begun. Upserts and deletes can be repeated: after an error, the
-// stream may be taken up at BulkResult.Unconfirmed.
+// stream may be taken up at BulkResult.ResumeAt.
 //
 // Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition where there are no maintainers and no intents, and
 // ⌈2N / 100⌉ where each adds a row; and 1 for each row that must be read, as by the single verbs, several at a time. So upserts of rows
@@ -103,13 +103,13 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 
 // DeleteQuery deletes the rows of a query, by their ETags, in transactions; see [Bulk]. A row that has changed since it was read
 // is looked at again, and deleted if the query still asks for it; otherwise it stays, and counts as missing, as does one that
-// others have deleted. Unconfirmed counts rows in the order of the query. After an error it is begun again: a query with a
+// others have deleted. ResumeAt counts rows in the order of the query. After an error it is begun again: a query with a
 // Cursor is refused with a *ValueError, for a cursor follows what is read, and not what is deleted.
 //
 // Only keys are read, where there are no maintainers and the keys alone tell whose the rows are. Requests: those of List and of
 // Bulk, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
 //
-// Errors: those of List and Bulk, and ErrChanged for a row that is always changed again, Retry.Rounds times. After one of List,
+// Errors: those of List and Bulk, and ErrChanged for a row that is always changed again, Retry.ConflictAttempts times. After one of List,
 // ErrBudget for instance, the rows that it has given are deleted.
 func (t *Table[T]) DeleteQuery(ctx context.Context, q Query[T], o *BulkOptions) (_ BulkResult, err error) {
 	ctx, end := t.span(ctx, "DeleteQuery")
@@ -136,7 +136,7 @@ type bulk struct {
 	reports chan report
 	over    chan struct{} // closed at the end
 
-	ahead  map[int]bool // settled operations behind Unconfirmed
+	ahead  map[int]bool // settled operations behind ResumeAt
 	result BulkResult
 	err    error // why nothing more is begun
 }

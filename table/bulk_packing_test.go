@@ -20,14 +20,14 @@ func TestBulkSettlingCut(t *testing.T) {
 		people, s, _, e, i := announced(t)
 		r, err := table.Bulk(ctx, stream(81, func(n int) table.Op {
 			if n == at {
-				return people.Settling(i, 0).DeleteOp(e)
+				return people.Completing(i, 0).DeleteOp(e)
 			}
 			return people.InsertOp(&resident{"S", n + 10, "Jones", fmt.Sprint("m", n)})
 		}), nil)
 		if err != nil || r.Done != 81 {
 			t.Error(at, r, err)
 		}
-		is, err := people.Intents().Get(ctx, keys.Raw("S"), i.Op)
+		is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
 		check(err)
 		for _, r := range s.Rows("people") {
 			if r.RowKey == e.Key.RowKey() {

@@ -112,13 +112,13 @@ func TestBulkMixed(t *testing.T) {
 		}
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
-	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, Unconfirmed: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
+	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
 		t.Error(r, err, got)
 	}
 	// What a lost response has left gone was deleted.
 	s.SetFaults(batchFault(1, storagetest.LostReply()))
 	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
-	if err != nil || r != (table.BulkResult{Done: 50, Unconfirmed: 50}) {
+	if err != nil || r != (table.BulkResult{Done: 50, ResumeAt: 50}) {
 		t.Error(r, err)
 	}
 }
@@ -138,7 +138,7 @@ func TestDeleteQueryBounds(t *testing.T) {
 		}
 	})
 	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
-	if r, err := staff.DeleteQuery(ctx, q, nil); err != nil || r != (table.BulkResult{Done: 10, Unconfirmed: 10}) || len(s.Rows("staff")) != 141 {
+	if r, err := staff.DeleteQuery(ctx, q, nil); err != nil || r != (table.BulkResult{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
 		t.Error(r, err)
 	}
 	q.Limit, q.Budget.Rows = 0, 50
@@ -200,7 +200,7 @@ func TestBulkLostDelete(t *testing.T) {
 		check(err)
 		s.SetFaults(batchFault(1, storagetest.LostReply()))
 		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
-		if err != nil || r != (table.BulkResult{Done: n, Unconfirmed: n}) {
+		if err != nil || r != (table.BulkResult{Done: n, ResumeAt: n}) {
 			t.Error(n, r, err)
 		}
 	}

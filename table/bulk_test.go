@@ -58,13 +58,13 @@ func TestBulkRequests(t *testing.T) {
 			staff, _, s := inMemory(t, nil)
 			last := table.BulkResult{}
 			c.o.Progress = func(r table.BulkResult) {
-				if r.Done <= last.Done || r.Unconfirmed < last.Unconfirmed {
+				if r.Done <= last.Done || r.ResumeAt < last.ResumeAt {
 					t.Errorf("from %+v to %+v", last, r)
 				}
 				last = r
 			}
 			r, err := table.Bulk(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
-			if err != nil || r != (table.BulkResult{Done: c.n, Unconfirmed: c.n}) || r != last && c.n > 0 {
+			if err != nil || r != (table.BulkResult{Done: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
 				t.Error(r, last, err)
 			}
 			if got := s.Count(); got != c.want {
@@ -111,7 +111,7 @@ func TestBulkWindowBytes(t *testing.T) {
 	r, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
 		most = max(most, i-settled)
 		return staff.DeleteOp(es[i])
-	}), &table.BulkOptions{Width: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { settled = r.Unconfirmed }})
+	}), &table.BulkOptions{Width: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { settled = r.ResumeAt }})
 	if err != nil || r.Done != n || most > 25 { // ten that wait, and as many on their way
 		t.Error(r, err, most)
 	}
@@ -193,7 +193,7 @@ func TestBulkRefused(t *testing.T) {
 		skipped = append(skipped, i)
 		return errors.Is(err, table.ErrExists) || i == 7
 	}})
-	if err != nil || r != (table.BulkResult{Done: 248, Skipped: 2, Unconfirmed: 250}) || fmt.Sprint(skipped) != "[7 130]" {
+	if err != nil || r != (table.BulkResult{Done: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
 		t.Error(r, err, skipped)
 	}
 	if got := s.Count(); got != "1 get, 4 transaction" {
@@ -210,7 +210,7 @@ func TestBulkRefused(t *testing.T) {
 			}
 		}
 	}, nil)
-	if !errors.As(err, &be) || be.Index != 129 || !errors.Is(err, table.ErrExists) || be.Key.RowKey() != "empid_000001" || r.Unconfirmed > 129 || r.Unconfirmed != 99+1 || r.Done != len(s.Rows("staff"))-1 {
+	if !errors.As(err, &be) || be.Index != 129 || !errors.Is(err, table.ErrExists) || be.Key.RowKey() != "empid_000001" || r.ResumeAt > 129 || r.ResumeAt != 99+1 || r.Done != len(s.Rows("staff"))-1 {
 		t.Error(r, err)
 	}
 	// An error of the stream ends it, and what was read before is done.
@@ -218,7 +218,7 @@ func TestBulkRefused(t *testing.T) {
 	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteAnyOp(at("Sales", 5000)), nil) && yield(table.Op{}, failure)
 	}, nil)
-	if !errors.Is(err, failure) || r != (table.BulkResult{Missing: 1, Unconfirmed: 1}) {
+	if !errors.Is(err, failure) || r != (table.BulkResult{Missing: 1, ResumeAt: 1}) {
 		t.Error(r, err)
 	}
 }
@@ -253,7 +253,7 @@ func TestBulkMissing(t *testing.T) {
 		check(err)
 		s.Count()
 		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(at("D", i)) }), nil)
-		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, Unconfirmed: 300}) || len(s.Rows("staff")) != 1 {
+		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
 			t.Error(r, err)
 		}
 		if got := s.Count(); got != c.want {
@@ -278,7 +278,7 @@ func TestDeleteQuery(t *testing.T) {
 	s.Count()
 	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
 	r, err := staff.DeleteQuery(ctx, q, nil)
-	if err != nil || r.Done != 750 || r.Unconfirmed != 750 {
+	if err != nil || r.Done != 750 || r.ResumeAt != 750 {
 		t.Error(r, err)
 	}
 	if got := s.Count(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
@@ -358,7 +358,7 @@ func TestBulkHangs(t *testing.T) {
 				t.Error(took)
 			}
 			var unknown *table.UnknownError
-			if rows := len(s.Rows("staff")); !errors.Is(err, table.ErrUnknownOutcome) || r.Unconfirmed != r.Done || r.Done < 198 || rows < r.Done || errors.As(err, &unknown) != exact {
+			if rows := len(s.Rows("staff")); !errors.Is(err, table.ErrUnknownOutcome) || r.ResumeAt != r.Done || r.Done < 198 || rows < r.Done || errors.As(err, &unknown) != exact {
 				t.Error(r, rows, err)
 			}
 		})

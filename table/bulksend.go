@@ -82,9 +82,9 @@ func (b *bulk) take(r report) {
 // settle notes that nothing more is to be done about an operation.
 func (b *bulk) settle(i bulkOp) {
 	b.ahead[i.index] = true
-	for b.ahead[b.result.Unconfirmed] {
-		delete(b.ahead, b.result.Unconfirmed)
-		b.result.Unconfirmed++
+	for b.ahead[b.result.ResumeAt] {
+		delete(b.ahead, b.result.ResumeAt)
+		b.result.ResumeAt++
 	}
 }
 
@@ -187,7 +187,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
 		case large != nil:
 			return s.refused(batch[0], large)
-		case unknown(err) && deletes && s.ctx.Err() == nil && round < c.opt.Retry.Tries:
+		case unknown(err) && deletes && s.ctx.Err() == nil && round < c.opt.Retry.Attempts:
 			round++ // what is gone is gone, whoever has deleted it: most likely this
 			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
 			batch = s.there(batch[:taken:taken], 0)
@@ -256,7 +256,7 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 		}
 		s.missing = true
 		return rest, nil
-	case own && errors.Is(failed.Err, ErrChanged) && item.op.again != nil && item.rounds+1 < item.op.core.opt.Retry.Rounds:
+	case own && errors.Is(failed.Err, ErrChanged) && item.op.again != nil && item.rounds+1 < item.op.core.opt.Retry.ConflictAttempts:
 		op, there, err := item.op.again(s.ctx)
 		switch {
 		case err != nil:

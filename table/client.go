@@ -13,11 +13,11 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// DefaultTryTimeout bounds one try of a request where nothing else is set. The SDK itself waits for ever.
-const DefaultTryTimeout = 10 * time.Second
+// DefaultAttemptTimeout bounds one try of a request where nothing else is set. The SDK itself waits for ever.
+const DefaultAttemptTimeout = 10 * time.Second
 
 // ClientOptions returns a copy of base with what this library adds to a client of the SDK: no signature in the text of a
-// transport error; tries that end after DefaultTryTimeout unless base says otherwise; marks by which a write that never
+// transport error; tries that end after DefaultAttemptTimeout unless base says otherwise; marks by which a write that never
 // left the machine, for want of a token for instance, is told from one whose outcome is unknown; and counter, if it is not
 // nil. If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
 // and that keeps up to 100 connections to a host. Clients made without it work as well: the library then bounds its own writes and treats every doubt as unknown.
@@ -30,7 +30,7 @@ func ClientOptions(base azcore.ClientOptions, counter *Counter) azcore.ClientOpt
 		o.Transport = newTransport()
 	}
 	if o.Retry.TryTimeout == 0 {
-		o.Retry.TryTimeout = DefaultTryTimeout
+		o.Retry.TryTimeout = DefaultAttemptTimeout
 	}
 	o.PerCallPolicies = append([]policy.Policy{wire.RedactPolicy{}, wire.ProbeCall{}}, base.PerCallPolicies...)
 	o.PerRetryPolicies = slices.Clone(base.PerRetryPolicies)

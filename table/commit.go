@@ -81,7 +81,7 @@ type write struct {
 	settles  *settlement
 
 	name  string // that its rows carry, and its intent
-	hint  Hint
+	hint  SentNotification
 	found map[string]found       // derived rows that were not as a plan took them to be
 	seen  map[string]azcore.ETag // the versions of primaries that they were found with
 
@@ -259,7 +259,7 @@ func (w *write) giveUp(ctx context.Context, out outcome) ([]azcore.ETag, error) 
 		return nil, w.unknown(fmt.Errorf("%s, and the marker could not be stored: %w", brief(out.err), cause(err)))
 	case err != nil:
 		return nil, w.unknown(cause(either(w.doubt, out.err)))
-	case state != IntentAborted:
+	case state != CommitAborted:
 		return w.done(ctx, outcome{etags: w.etags(ctx, -1, "")})
 	}
 	w.withdraw(ctx)
@@ -301,9 +301,9 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 	// What was announced has a live intent, also where this plan has no effects any more: an earlier one may have been done.
 	w.intent = w.effects || w.exact || w.sentIntent || w.hint != nil
 	if w.lead = w.intent; w.intent {
-		state := IntentDone
+		state := CommitDone
 		if w.effects || w.hint != nil {
-			state = IntentLive
+			state = CommitPending
 		}
 		intent, err := w.core.intentOp(w.partition(), w.name, state, effects)
 		if err != nil {
@@ -395,8 +395,8 @@ func (w *write) announce(ctx context.Context) (err error) {
 	if !w.effects || w.hint != nil {
 		return nil
 	}
-	a := Announcement{Table: w.core.name, Partition: w.partition(), Op: w.name, Hidden: 2 * w.core.opt.WriteTimeout}
-	if w.hint, err = w.outbox.Hint(ctx, a); err == nil && wire.Absent(w.hint) {
+	a := Notification{Table: w.core.name, Partition: w.partition(), OperationID: w.name, Hidden: 2 * w.core.opt.WriteTimeout}
+	if w.hint, err = w.outbox.Notify(ctx, a); err == nil && wire.Absent(w.hint) {
 		err = errors.New("it returned no hint")
 	}
 	if err != nil {
@@ -411,7 +411,7 @@ func (w *write) show(ctx context.Context) {
 	if w.hint == nil {
 		return
 	}
-	ctx, cancel := bound(ctx, w.core.opt.Retry.TryTimeout)
+	ctx, cancel := bound(ctx, w.core.opt.Retry.AttemptTimeout)
 	defer cancel()
 	_ = w.hint.Show(ctx)
 }
@@ -421,7 +421,7 @@ func (w *write) withdraw(ctx context.Context) {
 	if w.hint == nil {
 		return
 	}
-	ctx, cancel := bound(ctx, w.core.opt.Retry.TryTimeout)
+	ctx, cancel := bound(ctx, w.core.opt.Retry.AttemptTimeout)
 	defer cancel()
 	_ = w.hint.Withdraw(ctx)
 	w.hint = nil

@@ -117,7 +117,7 @@ func TestHungService(t *testing.T) {
 	})
 }
 
-// TestNames: every row contains the operation ID of its write, one for a transaction; names sort by time; NoOp leaves them out, and
+// TestNames: every row contains the operation ID of its write, one for a transaction; names sort by time; OmitOperationID leaves them out, and
 // what somebody else has put there.
 func TestNames(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestNames(t *testing.T) {
 	if op, _ := row.Get("_op"); op != last {
 		t.Errorf("the entity thinks it is from %v, not %s", op, last)
 	}
-	o.NoOp = true
+	o.OmitOperationID = true
 	plain, err := table.New(clientOf(s), "staff", staffSchema, o)
 	check(err)
 	e, err = plain.Get(ctx, e.Key)
@@ -373,7 +373,7 @@ func TestTwiceInPartition(t *testing.T) {
 func TestUpdateTwice(t *testing.T) {
 	t.Parallel()
 	o := &table.Options{}
-	o.Retry.Rounds = 1
+	o.Retry.ConflictAttempts = 1
 	staff, e, s := inMemory(t, o)
 	s.SetFaults(storagetest.OfKind("replace", storagetest.Twice()))
 	e, err := staff.Update(context.Background(), e.Key, func(e *employee) error { e.Age++; return nil })
@@ -407,7 +407,7 @@ func TestNewID(t *testing.T) {
 	}
 	for _, noOp := range []bool{false, true} {
 		o := &table.Options{}
-		o.NoOp = noOp
+		o.OmitOperationID = noOp
 		staff, _, s := inMemory(t, o)
 		const odd = "??????????????????????????"
 		_, err := staff.Insert(ctx, &employee{"Sales", 2, odd, 1})

@@ -27,8 +27,8 @@ func (r *Row) Copy(k keys.Key, form string) *Row {
 
 // Mark adds a tag to a row that contains something of a maintainer, or removes the tag if off is set. The tag stays when the row's own
 // writers change it, unless they write the row anew without having read it.
-func (r *Row) Mark(maintainer string, off bool) {
-	names := slices.DeleteFunc(r.Marks(), func(s string) bool { return s == maintainer })
+func (r *Row) Tag(maintainer string, off bool) {
+	names := slices.DeleteFunc(r.Tags(), func(s string) bool { return s == maintainer })
 	if !off {
 		names = append(names, maintainer)
 	}
@@ -40,15 +40,15 @@ func (r *Row) Mark(maintainer string, off bool) {
 }
 
 // Marked reports whether a row has a tag: the tag itself or, for a name alone, the name with : and a scope behind.
-func (r *Row) Marked(maintainer string) bool {
-	return slices.ContainsFunc(r.Marks(), func(mark string) bool {
+func (r *Row) Tagged(maintainer string) bool {
+	return slices.ContainsFunc(r.Tags(), func(mark string) bool {
 		name, _, _ := strings.Cut(mark, ":")
 		return mark == maintainer || name == maintainer
 	})
 }
 
 // Marks returns the tags of a row; see Mark.
-func (r *Row) Marks() []string {
+func (r *Row) Tags() []string {
 	v, _ := r.Get(sysProperty)
 	if s, _ := v.(string); strings.HasPrefix(s, "/") && !strings.HasPrefix(s, ownMark) { // of no copy
 		return strings.Split(s[1:], "/")
@@ -57,7 +57,7 @@ func (r *Row) Marks() []string {
 }
 
 // Form returns the form that Copy gave a copy, "" for none.
-func (r *Row) Form() string {
+func (r *Row) ProjectionID() string {
 	v, _ := r.Get(sysProperty)
 	s, _ := v.(string)
 	rk, form, _ := strings.Cut(s, "/")
@@ -92,7 +92,7 @@ func sameOwner(a, b *Row) bool {
 
 // Keep returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all that
 // the write has written.
-func (r *Row) Keep(properties ...string) *Row {
+func (r *Row) Project(properties ...string) *Row {
 	properties = append(slices.Clone(properties), typeProperty, versionProperty, sysProperty)
 	c := r.At(r.Key)
 	c.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return !slices.Contains(properties, c.Name) })
@@ -100,7 +100,7 @@ func (r *Row) Keep(properties ...string) *Row {
 }
 
 // Bare returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has them.
-func (r *Row) Bare() *Row {
+func (r *Row) WithoutSystemProperties() *Row {
 	c := *r
 	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, sysProperty)
 	return &c
@@ -212,8 +212,8 @@ func (t *Table[T]) Range() keys.Range {
 // PartitionRange is where the PartitionKeys of the table's entities are, by its schema; unset, if that binds none.
 func (t *Table[T]) PartitionRange() keys.Range { return t.schema.Partition.Range() }
 
-// NoOp reports whether the table was made with Common.NoOp, so that rows contain no operation IDs.
-func (t *Table[T]) NoOp() bool { return t.opt.NoOp }
+// OmitOperationID reports whether the table was made with Common.OmitOperationID, so that rows contain no operation IDs.
+func (t *Table[T]) OmitsOperationID() bool { return t.opt.OmitOperationID }
 
 // Ranged tells whether the table was seen through a signature for a range of keys ([Grant]): lists, counts and Partitions then
 // leave out what lies outside it, without a word. It is known from the first list on, on all handles that were made of one.
@@ -265,7 +265,7 @@ func (t *Table[T]) Projected(v T, properties ...string) (p T, err error) {
 		return p, t.opError("Projected", keys.Key{}, err)
 	}
 	w = edm.NewWriter(nil, "p", "r")
-	(&Row{columns: columns}).Keep(properties...).write(w)
+	(&Row{columns: columns}).Project(properties...).write(w)
 	if body, err = w.Finish(); err != nil {
 		return p, t.opError("Projected", keys.Key{}, err)
 	}

@@ -64,7 +64,7 @@ func (c *core) span(ctx context.Context, verb string) (context.Context, func(err
 }
 
 // tryTimeout is the bound of one try, 0 for none.
-func (c *core) tryTimeout() time.Duration { return max(c.opt.Retry.TryTimeout, 0) }
+func (c *core) tryTimeout() time.Duration { return max(c.opt.Retry.AttemptTimeout, 0) }
 
 // write makes one try of a write and judges its outcome.
 func (c *core) write(ctx context.Context, op string, k keys.Key, send func(context.Context) error) (err error) {

@@ -59,7 +59,7 @@ func (t *Table[T]) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
 
 // GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none; inserted reports which.
 // Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again. 1 request if the row exists, 2 if it does not,
-// and 3 more for each concurrent writer that inserts and deletes it in between, Retry.Rounds times at most.
+// and 3 more for each concurrent writer that inserts and deletes it in between, Retry.ConflictAttempts times at most.
 func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserted bool, err error) {
 	ctx, end := t.span(ctx, "GetOrInsert")
 	defer func() { end(err) }()
@@ -74,7 +74,7 @@ func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserte
 		}
 		e, err = t.storing(ctx, insert)
 		var derived *DerivedError // a value is taken, and not the row
-		if !errors.Is(err, ErrExists) || errors.As(err, &derived) || round >= t.opt.Retry.Rounds {
+		if !errors.Is(err, ErrExists) || errors.As(err, &derived) || round >= t.opt.Retry.ConflictAttempts {
 			return e, err == nil, err
 		}
 	}

@@ -34,7 +34,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
 			}
-			i, err := people.Intents().Get(ctx, keys.Raw("S"), d.last.Op)
+			i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func TestEmptiedState(t *testing.T) {
 	plain := peopleOf(s.ConnectionString(), s, &table.Options{})
 	e, err := plain.Get(ctx, residentAt(1))
 	check(err)
-	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || row.Damaged() {
+	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || row.StateCorrupt() {
 		t.Fatalf("%v %v", row, err)
 	}
 	e.Value.ID = 2
@@ -43,7 +43,7 @@ func TestEmptiedState(t *testing.T) {
 	}
 	e, err = people.Get(ctx, e.Key)
 	check(err)
-	if row, err := e.Row(); err != nil || !slices.Equal(row.Remembered("email"), []string{"email_b"}) {
+	if row, err := e.Row(); err != nil || !slices.Equal(row.MaintainerState("email"), []string{"email_b"}) {
 		t.Errorf("%v %v", row, err)
 	}
 	if err := plain.Replace(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
@@ -63,7 +63,7 @@ func TestEmptiedCopied(t *testing.T) {
 	if v, _ := row.Get("_ix"); v == nil || len(v.([]byte)) > 0 {
 		t.Errorf("%v", v)
 	}
-	if row.At(residentAt(7)).Damaged() {
+	if row.At(residentAt(7)).StateCorrupt() {
 		t.Error("under another key it is damaged")
 	}
 }

@@ -69,7 +69,7 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]
 		t.plan.Encode(w, reflect.ValueOf(v).Elem(), stored)
 		t.plan.PutUnknown(w, stored, own...)
 	}
-	if !t.opt.NoOp {
+	if !t.opt.OmitOperationID {
 		reserve(w)
 	}
 	return w.Finish()
@@ -101,7 +101,7 @@ func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T], stored []byte) ([]byte,
 			return nil, err
 		}
 	}
-	if !t.opt.NoOp {
+	if !t.opt.OmitOperationID {
 		reserve(w)
 	}
 	return w.Finish()

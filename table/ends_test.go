@@ -71,7 +71,7 @@ var endings = map[string]func(context.Context, *table.Table[resident]) error{
 		return err
 	},
 	"Sweep": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := people.Intents().Resolve(ctx, keys.Raw("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
+		_, err := people.CommitRecords().Resolve(ctx, keys.Raw("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
 		return err
 	},
 }

@@ -28,7 +28,7 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
 	ErrChanged = errors.New("the row has changed since it was read")
-	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.Rounds or the time was used
+	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or the time was used
 	// up. Such a row is one that entities share, as a list or a sum, or the row of a write by key. Nothing was written.
 	ErrContended = errors.New("others were faster in every round")
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
@@ -49,7 +49,7 @@ var (
 	ErrNoETag = errors.New("the entity carries no ETag of a stored row")
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = errors.New("the write was given up; nothing of it is done, nor will be")
-	// ErrExpired: the write is older than IntentRetention and has no commit record any more, so its outcome cannot be resolved.
+	// ErrExpired: the write is older than CommitRecordRetention and has no commit record any more, so its outcome cannot be resolved.
 	ErrExpired = errors.New("the write is too old for its absence to say anything")
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = errors.New("the outbox did not take the announcement")

@@ -11,7 +11,7 @@ import (
 )
 
 // UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before the
-// outcome was known. Another process can resolve it by Table, Partition and Op; see [Intents.Resolve].
+// outcome was known. Another process can resolve it by Table, Partition and Op; see [CommitRecords.Resolve].
 type UnknownError struct {
 	Table, Partition string
 	Op               string // the operation ID
@@ -34,7 +34,7 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	w := e.write
 	if w == nil {
-		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Intents.Resolve"}
+		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use CommitRecords.Resolve"}
 	}
 	w.resolving.Lock()
 	defer w.resolving.Unlock()
@@ -52,7 +52,7 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	if w.resolved, w.wasDone = true, state != IntentAborted; w.wasDone {
+	if w.resolved, w.wasDone = true, state != CommitAborted; w.wasDone {
 		w.settle(own(w, w.etags(ctx, -1, "")))
 		return true, nil
 	}
@@ -81,7 +81,7 @@ func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
 		w.blank = err == nil
 		w.doubt = either(w.doubt, &condition{ErrUnknownOutcome, either(err, errVanished)})
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.doubt}
-	case i.State == IntentAborted:
+	case i.State == CommitAborted:
 		w.doubt = nil
 		out.dead, out.err = true, &condition{ErrGivenUp, errors.New("somebody has put a marker in the place of its intent")}
 		return out
@@ -92,7 +92,7 @@ func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
 var errVanished = errors.New("its intent was there and is gone")
 
 // intent reads an intent, nil if there is none. 1 request.
-func (c *core) intent(ctx context.Context, partition, name string) (*Intent, error) {
+func (c *core) intent(ctx context.Context, partition, name string) (*CommitRecord, error) {
 	f, err := c.find(ctx, intentKey(partition, name))
 	if err != nil || f.row == nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (c *core) intent(ctx context.Context, partition, name string) (*Intent, err
 
 // fence puts a marker in the place of an intent, so that its write can never be done any more, or finds that it was done. It
 // tries until the context is over, or the default WriteTimeout where it has no end. Errors: those of fresh, if there is no intent.
-func (c *core) fence(ctx context.Context, partition, name string) (state IntentState, err error) {
+func (c *core) fence(ctx context.Context, partition, name string) (state CommitState, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultWriteTimeout)
@@ -125,7 +125,7 @@ func (c *core) fence(ctx context.Context, partition, name string) (state IntentS
 
 // fenceOnce is one try of fence. final tells that another one meets the same error. The age of the write is looked at before each
 // request, and again when the marker is stored: this machine may have been suspended in between, and the write's own intent swept.
-func (c *core) fenceOnce(ctx context.Context, partition, name string) (state IntentState, final bool, err error) {
+func (c *core) fenceOnce(ctx context.Context, partition, name string) (state CommitState, final bool, err error) {
 	if old := c.fresh(name); old != nil {
 		i, err := c.intent(ctx, partition, name)
 		if err != nil || i == nil {
@@ -133,7 +133,7 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Int
 		}
 		return i.State, true, nil
 	}
-	op, err := c.intentOp(partition, name, IntentAborted, nil)
+	op, err := c.intentOp(partition, name, CommitAborted, nil)
 	if err != nil {
 		return 0, true, err
 	}
@@ -147,7 +147,7 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Int
 		if old := c.fresh(name); old != nil {
 			return 0, true, old
 		}
-		return IntentAborted, true, nil
+		return CommitAborted, true, nil
 	case verdict == wire.Refused && errors.Is(err, ErrExists):
 		i, err := c.intent(ctx, partition, name)
 		if err != nil || i == nil {
@@ -158,8 +158,8 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Int
 	return 0, verdict == wire.Refused || verdict == wire.NotSent && !dialing(err), err
 }
 
-// IntentRetention is how long intents are kept. What is older has left nothing, and nothing can be said of it.
-const IntentRetention = 24 * time.Hour
+// CommitRecordRetention is how long intents are kept. What is older has left nothing, and nothing can be said of it.
+const CommitRecordRetention = 24 * time.Hour
 
 // fresh tells whether the absence of a write's intent means that it was not done.
 func (c *core) fresh(name string) error {
@@ -167,9 +167,9 @@ func (c *core) fresh(name string) error {
 	switch age := c.opt.Now().Sub(began); {
 	case err != nil:
 		return err
-	case age > IntentRetention:
+	case age > CommitRecordRetention:
 		return ErrExpired
-	case age < -IntentRetention:
+	case age < -CommitRecordRetention:
 		return &ValueError{Field: "Op", Reason: "is of a time to come"}
 	}
 	return nil

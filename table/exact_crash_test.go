@@ -52,7 +52,7 @@ func TestEveryPairExact(t *testing.T) {
 // townOf is the table of residents of a process, with both indexes, letters and the outbox that announces them.
 func townOf(p *crashtest.Process) (people *table.Table[resident], out *hints, sent *table.Table[table.Row]) {
 	o := &table.Options{}
-	o.Retry.Wait, o.Retry.Delay = -1, -1
+	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
 	people = peopleOf(p.ConnectionString(), p, o)
 	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})

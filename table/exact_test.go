@@ -20,7 +20,7 @@ func blind() *table.Options { return &table.Options{BlindWrites: true} }
 // quick are options without pauses.
 func quick() *table.Options {
 	o := blind()
-	o.Retry.Wait, o.Retry.Delay = -1, -1
+	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	return o
 }
 
@@ -152,10 +152,10 @@ func TestExactHangs(t *testing.T) {
 				t.Error(again, err)
 			}
 			// Elsewhere, by its names alone.
-			in, err := table.NewIntents(serviceOf(s), "staff", nil)
+			in, err := table.NewCommitRecords(serviceOf(s), "staff", nil)
 			check(err)
 			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
-			if want := map[bool]table.IntentState{true: table.IntentDone, false: table.IntentAborted}[c.done]; err != nil || i.State != want {
+			if want := map[bool]table.CommitState{true: table.CommitDone, false: table.CommitAborted}[c.done]; err != nil || i.State != want {
 				t.Error(i, err)
 			}
 			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
@@ -170,17 +170,17 @@ func TestFenced(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, 100} {
 		o := quick()
-		o.Retry.Rounds = 8
+		o.Retry.ConflictAttempts = 8
 		staff, e, s := inMemory(t, o)
 		staff = staff.Exact()
-		in := staff.Intents()
+		in := staff.CommitRecords()
 		n := 0
 		s.before = func(r *http.Request) {
 			if body := bodyOf(r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
 				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
-				if err != nil || i.State != table.IntentAborted {
+				if err != nil || i.State != table.CommitAborted {
 					t.Error(i, err)
 				}
 			}
@@ -204,10 +204,10 @@ func TestIntents(t *testing.T) {
 	o.Now = func() time.Time { return now }
 	staff, e, s := inMemory(t, o)
 	staff = staff.Exact()
-	in := staff.Intents()
+	in := staff.CommitRecords()
 	pk := keys.Raw("Sales")
 	check(staff.Merge(ctx, e, age.Set(50)))
-	var all []*table.Intent
+	var all []*table.CommitRecord
 	list := func() int {
 		all = nil
 		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
@@ -216,11 +216,11 @@ func TestIntents(t *testing.T) {
 		}
 		return len(all)
 	}
-	if list() != 1 || all[0].State != table.IntentDone || !all[0].Time().Equal(now) || all[0].Effects != nil {
+	if list() != 1 || all[0].State != table.CommitDone || !all[0].Time().Equal(now) || all[0].Effects != nil {
 		t.Error(all)
 	}
-	op := all[0].Op
-	if i, err := in.Get(ctx, pk, op); err != nil || i.State != table.IntentDone {
+	op := all[0].OperationID
+	if i, err := in.Get(ctx, pk, op); err != nil || i.State != table.CommitDone {
 		t.Error(i, err)
 	}
 	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
@@ -228,13 +228,13 @@ func TestIntents(t *testing.T) {
 		t.Error(err)
 	}
 	s.Count()
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.IntentAborted || s.Count() != "1 get, 1 insert" {
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get, 1 insert" {
 		t.Error(i, err)
 	}
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.IntentAborted || s.Count() != "1 get" {
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get" {
 		t.Error(i, err)
 	}
-	if err := in.Close(ctx, &table.Intent{Partition: pk, Op: other, State: table.IntentAborted}); err == nil {
+	if err := in.MarkDone(ctx, &table.CommitRecord{Partition: pk, OperationID: other, State: table.CommitAborted}); err == nil {
 		t.Error("an aborted intent is closed")
 	}
 	var ve *table.ValueError
@@ -249,16 +249,16 @@ func TestIntents(t *testing.T) {
 	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
 		t.Error(err)
 	}
-	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != table.IntentDone {
+	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != table.CommitDone {
 		t.Error(i, err)
 	}
-	if n, err := staff.SweepIntents(ctx); n != 0 || err != nil {
+	if n, err := staff.SweepCommitRecords(ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 	check(staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
-	if n, err := staff.SweepIntents(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
+	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
 		t.Error(n, err, all)
 	}
 	// Lists of the user's rows never show intents.
@@ -399,7 +399,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	s.before = func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			s.before = nil
-			_, err := staff.SweepIntents(ctx)
+			_, err := staff.SweepCommitRecords(ctx)
 			check(err)
 		}
 	}

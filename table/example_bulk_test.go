@@ -45,7 +45,7 @@ func ExampleBulk() {
 	// operation 2 is dropped
 	// operation 3 is dropped
 	// operation 4 is dropped
-	// {Done:2 Missing:0 Skipped:4 Unconfirmed:6} <nil>
+	// {Done:2 Missing:0 Skipped:4 ResumeAt:6} <nil>
 }
 
 // All rows that a query asks for are deleted, a hundred with each request.

@@ -32,7 +32,7 @@ func (m byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[em
 	if err := p.Insert(row.Copy(under("all_"), ""), nil); err != nil {
 		return err
 	}
-	return p.Insert(row.Keep(name...).Copy(under("name_"), "names"), nil)
+	return p.Insert(row.Project(name...).Copy(under("name_"), "names"), nil)
 }
 
 // A full copy is the entity that was copied; one of some properties is to be read only.
@@ -49,11 +49,11 @@ func ExampleRow_Copy() {
 		k, isCopy := row.Primary()
 		e, err := staff.Entity(row)
 		check(err)
-		fmt.Println(k, isCopy, row.Form(), e.Value)
+		fmt.Println(k, isCopy, row.ProjectionID(), e.Value)
 		e.Value.Last = "Smith"
 		fmt.Println("it can be written:", !errors.Is(staff.Replace(ctx, e), table.ErrNoETag))
 	}
-	fmt.Println(staff.PartitionRange(), staff.Range(), staff.NoOp(), len(staff.Maintainers()))
+	fmt.Println(staff.PartitionRange(), staff.Range(), staff.OmitsOperationID(), len(staff.Maintainers()))
 	// Output:
 	// ('Sales','empid_000001') true  {Sales 1 Jones 44}
 	// it can be written: true
@@ -86,7 +86,7 @@ func (m oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emp
 		if err != nil {
 			return err
 		}
-		age, _ := row.Bare().Get("Age")
+		age, _ := row.WithoutSystemProperties().Get("Age")
 		most = max(most, int(age.(int32)))
 	}
 	if c.New != nil {
@@ -127,15 +127,15 @@ func ExampleTable_Untyped() {
 	rows := staff.Untyped(false)
 	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("all_44")))
 	check(err)
-	e, err := rows.Whole(row)
+	e, err := rows.WholeRow(row)
 	check(err)
 	fmt.Println(e.Key, rows.Delete(ctx, e))
-	fmt.Println("what it remembers of it is damaged:", row.Damaged())
+	fmt.Println("what it remembers of it is damaged:", row.StateCorrupt())
 	// The next write of the entity is done also where what it remembers of its copies was damaged.
 	jones, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(1)))
 	check(err)
 	jones.Value.Age++
-	check(staff.Forgiving().Replace(ctx, jones))
+	check(staff.IgnoreCorruptState().Replace(ctx, jones))
 	_, err = staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("all_45")))
 	fmt.Println(err)
 	// Output:
@@ -152,12 +152,12 @@ func ExampleCond_IsZero() {
 }
 
 // A row of another type that holds something of a maintainer's says so, whatever its own writers do.
-func ExampleRow_Mark() {
+func ExampleRow_Tag() {
 	row := &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw("department"))}
-	row.Mark("manager", false)
-	fmt.Println(row.Marks(), row.Marked("manager"), row.Marked("deputy"))
-	row.Mark("manager", true)
-	fmt.Println(row.Marks(), row.Marked("manager"))
+	row.Tag("manager", false)
+	fmt.Println(row.Tags(), row.Tagged("manager"), row.Tagged("deputy"))
+	row.Tag("manager", true)
+	fmt.Println(row.Tags(), row.Tagged("manager"))
 	// Output:
 	// [manager] true false
 	// [] false

@@ -27,7 +27,7 @@ func ExampleTable_Exact() {
 		fmt.Println(row.RowKey[:3], row.Get("State"))
 	}
 	// A day later, they are swept.
-	n, err := staff.SweepIntents(ctx)
+	n, err := staff.SweepCommitRecords(ctx)
 	fmt.Println(n, err)
 	// Output:
 	// <nil>
@@ -55,7 +55,7 @@ func ExampleUnknownError() {
 	fmt.Println(done, err, jones.Value.Age) // the entity is as it was stored
 
 	// Another program needs the names alone.
-	intent, err := staff.Intents().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
+	intent, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
 	fmt.Println(intent.State, err)
 	// Output:
 	// true true
@@ -63,12 +63,12 @@ func ExampleUnknownError() {
 	// done <nil>
 }
 
-// Intents are found by the time of their writes, and swept when they can serve no more.
-func ExampleIntents_Sweep() {
+// CommitRecords are found by the time of their writes, and swept when they can serve no more.
+func ExampleCommitRecords_Sweep() {
 	ctx := context.Background()
 	staff := sales(nil).Exact()
 	check(staff.DeleteAny(ctx, at("Sales", 1)))
-	intents := staff.Intents()
+	intents := staff.CommitRecords()
 	for intent, err := range intents.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
 		check(err)
 		fmt.Println(intent.State, len(intent.Effects))

@@ -24,10 +24,10 @@ func (bySeat) Maintain(_ context.Context, p *table.Plan, c *table.Change[employe
 	var seat string
 	if c.New != nil {
 		seat = seats.Of(fmt.Sprint(c.New.Age)).String()
-		c.Remember(seat) // so that it is found however seats will be named by then
+		c.SetState(seat) // so that it is found however seats will be named by then
 	}
-	had, stays := c.Remembered(), false
-	if c.Forgotten() { // another program has replaced the row, so that its seat follows from its content alone
+	had, stays := c.State(), false
+	if c.StateMissing() { // another program has replaced the row, so that its seat follows from its content alone
 		had = []string{seats.Of(fmt.Sprint(c.Old.Age)).String()}
 	}
 	for _, was := range had {

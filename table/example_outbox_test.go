@@ -15,12 +15,12 @@ import (
 type board struct{ notes []*note }
 
 type note struct {
-	table.Announcement
+	table.Notification
 	visible bool
 }
 
-func (b *board) Hint(_ context.Context, a table.Announcement) (table.Hint, error) {
-	n := &note{Announcement: a}
+func (b *board) Notify(_ context.Context, a table.Notification) (table.SentNotification, error) {
+	n := &note{Notification: a}
 	b.notes = append(b.notes, n)
 	return n, nil
 }
@@ -37,7 +37,7 @@ func (welcomes) MaxRows() int { return 0 }
 
 func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
 	if c.Old == nil && c.New != nil {
-		p.Effect("welcome", 1, fmt.Appendf(nil, "letter %d: dear %s", len(c.Life()), c.New.Last))
+		p.Effect("welcome", 1, fmt.Appendf(nil, "letter %d: dear %s", len(c.Incarnation()), c.New.Last))
 	}
 	return nil
 }
@@ -53,20 +53,20 @@ func ExampleOutbox() {
 	check(err)
 
 	// A worker, elsewhere. It needs to know only the table's name.
-	intents, err := table.NewIntents(service, staff.Name(), nil)
+	intents, err := table.NewCommitRecords(service, staff.Name(), nil)
 	check(err)
 	for _, n := range b.notes {
-		intent, err := intents.Resolve(ctx, keys.Raw(n.Partition), n.Op)
+		intent, err := intents.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
 		fmt.Println(n.visible, intent.State, intent.Time().IsZero())
-		if intent.State != table.IntentLive {
+		if intent.State != table.CommitPending {
 			continue // not committed, or carried out already
 		}
 		for _, effect := range intent.Effects {
 			fmt.Printf("%s %d of %s: %s\n", effect.Kind, effect.Version, effect.RowKey, effect.Payload)
 		}
-		check(intents.Close(ctx, intent))
-		intent, err = intents.Get(ctx, keys.Raw(n.Partition), n.Op)
+		check(intents.MarkDone(ctx, intent))
+		intent, err = intents.Get(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
 		fmt.Println(intent.State)
 	}
@@ -78,21 +78,21 @@ func ExampleOutbox() {
 
 // An effect that is a write in the same partition is carried out and settled in one transaction: here everybody who is new also
 // gets a row under another key.
-func ExampleTable_Settling() {
+func ExampleTable_Completing() {
 	ctx := context.Background()
 	b := &board{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	intent, err := staff.Intents().Get(ctx, keys.Raw("Sales"), b.notes[0].Op)
+	intent, err := staff.CommitRecords().Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
 	check(err)
 
 	row, err := e.Row()
 	check(err)
 	plain, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil) // without maintainers
 	check(err)
-	_, err = plain.Settling(intent, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
+	_, err = plain.Completing(intent, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
 	check(err)
 	fmt.Println(intent.State, len(intent.Effects))
 	// Output: done 0
@@ -141,14 +141,14 @@ func rowOf(e *table.Entity[employee]) *table.Row {
 }
 
 // What workers of package eventual do: they note in a partition which hours they have planned to sweep.
-func ExampleIntents_PlanSweep() {
+func ExampleCommitRecords_PlanSweep() {
 	ctx := context.Background()
 	staff := newTable(staffSchema)
 	hour := time.Now()
-	check(staff.Intents().PlanSweep(ctx, dept.Of("Sales"), hour))
-	planned, err := staff.Intents().SweepPlanned(ctx, dept.Of("Sales"), hour)
+	check(staff.CommitRecords().PlanSweep(ctx, dept.Of("Sales"), hour))
+	planned, err := staff.CommitRecords().SweepPlanned(ctx, dept.Of("Sales"), hour)
 	check(err)
-	n, err := staff.Intents().Sweep(ctx, dept.Of("Sales"))
+	n, err := staff.CommitRecords().Sweep(ctx, dept.Of("Sales"))
 	check(err)
 	fmt.Println(planned, n)
 	// Output: true 0
@@ -168,28 +168,28 @@ func ExampleRetry_Repeat() {
 }
 
 // A write of which nobody knows yet is resolved: it was not done, and never will be.
-func ExampleIntents_Resolve() {
+func ExampleCommitRecords_Resolve() {
 	ctx := context.Background()
 	staff := sales(nil)
 	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // as a message names it
-	_, err := staff.Intents().Resolve(ctx, keys.Raw("Sales"), op)
+	_, err := staff.CommitRecords().Resolve(ctx, keys.Raw("Sales"), op)
 	fmt.Println(errors.Is(err, table.ErrExpired)) // of last year: its absence says nothing
 	// Output: true
 }
 
 // The writes of a table whose effects are still to be done, whatever has become of their notifications.
-func ExampleIntents_Pending() {
+func ExampleCommitRecords_Pending() {
 	ctx := context.Background()
 	b := &board{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	for partition, err := range staff.Intents().PartitionsAfter(ctx, keys.Enc{}) {
+	for partition, err := range staff.CommitRecords().PartitionsAfter(ctx, keys.Enc{}) {
 		check(err)
-		for op, err := range staff.Intents().Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
+		for op, err := range staff.CommitRecords().Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
 			check(err)
-			fmt.Println(partition, op == b.notes[0].Op)
+			fmt.Println(partition, op == b.notes[0].OperationID)
 		}
 	}
 	// Output: Sales true

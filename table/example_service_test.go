@@ -33,7 +33,7 @@ var examples atomic.Int64
 // newTable makes a table that no other example uses.
 func newTable[T any](schema table.Schema[T]) *table.Table[T] {
 	o := &table.Options{}
-	o.NoOp = true // so that what examples show of rows is the same each time
+	o.OmitOperationID = true // so that what examples show of rows is the same each time
 	return newTableWith(schema, o)
 }
 

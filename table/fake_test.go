@@ -116,7 +116,7 @@ func at(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
 func newStaff(t *testing.T, s table.Service) *table.Table[employee] {
 	t.Helper()
 	o := once()
-	o.Retry.Delay = -1
+	o.Retry.ConflictWait = -1
 	staff, err := table.New(s, "staff", staffSchema, o)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func stored(t *testing.T, staff *table.Table[employee], w *wire) *table.Entity[e
 // writes.
 func once() *table.Options {
 	o := blind()
-	o.NoOp, o.Retry.Tries = true, -1
+	o.OmitOperationID, o.Retry.Attempts = true, -1
 	return o
 }
 

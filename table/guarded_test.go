@@ -25,7 +25,7 @@ func TestGuarded(t *testing.T) {
 	put(t, people, s, resident{"S", 1, "Jones", "a"})
 	guarded := func() *table.Options {
 		o := &table.Options{}
-		o.Retry.Wait, o.Retry.Delay = -1, -1
+		o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 		return o
 	}
 	old := peopleOf(s.ConnectionString(), s, guarded())

@@ -17,7 +17,7 @@ type living struct{}
 func (living) Name() string { return "living" }
 func (living) MaxRows() int { return 0 }
 func (living) Maintain(_ context.Context, _ *table.Plan, c *table.Change[resident]) error {
-	c.Life()
+	c.Incarnation()
 	return nil
 }
 
@@ -123,14 +123,14 @@ func TestForgedIncarnation(t *testing.T) {
 		check(err)
 		overwrite(ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
 		read, err := people.GetRow(ctx, residentAt(1))
-		if err != nil || read.Life() != "" {
-			t.Errorf("%q: got %q, %v; want none", forged, read.Life(), err)
+		if err != nil || read.Incarnation() != "" {
+			t.Errorf("%q: got %q, %v; want none", forged, read.Incarnation(), err)
 		}
 		e, err := people.Get(ctx, residentAt(1))
 		check(err)
 		check(people.Touch(ctx, e))
-		if read, err = people.GetRow(ctx, residentAt(1)); err != nil || len(read.Life()) != 16 {
-			t.Errorf("%q: got %q, %v; want a new one", forged, read.Life(), err)
+		if read, err = people.GetRow(ctx, residentAt(1)); err != nil || len(read.Incarnation()) != 16 {
+			t.Errorf("%q: got %q, %v; want a new one", forged, read.Incarnation(), err)
 		}
 	}
 }

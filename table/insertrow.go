@@ -27,7 +27,7 @@ func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op {
 		return fail(either(k.Err(), errNil))
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	r.Bare().write(w, opProperty)
+	r.WithoutSystemProperties().write(w, opProperty)
 	body, err := w.Finish()
 	if err != nil {
 		return fail(err)

@@ -17,42 +17,42 @@ import (
 // intentPrefix begins the RowKeys of commit and abort records: the operation ID follows.
 const intentPrefix = "~i|"
 
-// IntentState is the state of a commit record.
-type IntentState int
+// CommitState is the state of a commit record.
+type CommitState int
 
 // The states of a commit record. A write is committed if its record is live or done; an aborted one is an abort record.
 const (
-	IntentLive    IntentState = iota + 1 // effects are still to be executed
-	IntentDone                           // there are no effects, or all were executed
-	IntentAborted                        // the write was not committed and never will be
+	CommitPending CommitState = iota + 1 // effects are still to be executed
+	CommitDone                           // there are no effects, or all were executed
+	CommitAborted                        // the write was not committed and never will be
 )
 
-var intentStates = [...]string{IntentLive: "live", IntentDone: "done", IntentAborted: "aborted"}
+var intentStates = [...]string{CommitPending: "live", CommitDone: "done", CommitAborted: "aborted"}
 
 // String returns the state as it is stored.
-func (s IntentState) String() string {
+func (s CommitState) String() string {
 	if s <= 0 || int(s) >= len(intentStates) {
-		return fmt.Sprintf("IntentState(%d)", int(s))
+		return fmt.Sprintf("CommitState(%d)", int(s))
 	}
 	return intentStates[s]
 }
 
-// Intent is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own transaction.
-// With the state IntentAborted it is the abort record, which stands in the place of a commit record.
-type Intent struct {
-	Partition keys.Enc
-	Op        string // the operation ID
-	State     IntentState
-	Effects   []Effect
+// CommitRecord is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own transaction.
+// With the state CommitAborted it is the abort record, which stands in the place of a commit record.
+type CommitRecord struct {
+	Partition   keys.Enc
+	OperationID string // the operation ID
+	State       CommitState
+	Effects     []Effect
 
 	etag azcore.ETag // of its row
 }
 
 // Version changes with each change of the record.
-func (i *Intent) Version() string { return string(i.etag) }
+func (i *CommitRecord) Version() string { return string(i.etag) }
 
 // Time returns when the write began, by the writer's clock.
-func (i *Intent) Time() time.Time { t, _ := opTimeOf(i.Op); return t }
+func (i *CommitRecord) Time() time.Time { t, _ := opTimeOf(i.OperationID); return t }
 
 // The properties of a commit record.
 const (
@@ -77,7 +77,7 @@ type storedEffect struct {
 
 // intentOp is the operation that stores an intent. It stands first in its transaction: if that arrives once more, it fails here,
 // and not at a row where it would read as a concurrent writer's.
-func (c *core) intentOp(partition, name string, state IntentState, effects []Effect) (Op, error) {
+func (c *core) intentOp(partition, name string, state CommitState, effects []Effect) (Op, error) {
 	op := Op{core: c, kind: aztables.TransactionTypeAdd, key: intentKey(partition, name), left: entire, caller: -1}
 	body, err := intentBody(op.key, state, effects, false)
 	op.body = body
@@ -85,7 +85,7 @@ func (c *core) intentOp(partition, name string, state IntentState, effects []Eff
 }
 
 // intentBody is the row of an intent. named reports that there is room for the operation ID of a write that changes it.
-func intentBody(k keys.Key, state IntentState, effects []Effect, named bool) ([]byte, error) {
+func intentBody(k keys.Key, state CommitState, effects []Effect, named bool) ([]byte, error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	w.Put(versionProperty, edm.Value{Kind: edm.Int32, I: intentVersion})
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state.String()})
@@ -134,14 +134,14 @@ func parts(s string, most int) (all []string) {
 }
 
 // intentOf reads an intent from its row.
-func intentOf(r *Row) (*Intent, error) {
-	i := &Intent{Partition: r.Key.Partition(), Op: strings.TrimPrefix(r.Key.RowKey(), intentPrefix), etag: r.ETag}
+func intentOf(r *Row) (*CommitRecord, error) {
+	i := &CommitRecord{Partition: r.Key.Partition(), OperationID: strings.TrimPrefix(r.Key.RowKey(), intentPrefix), etag: r.ETag}
 	if v, _ := r.Get(versionProperty); v != int32(intentVersion) {
 		n, _ := v.(int32)
 		return nil, &VersionError{"intent", int(n), intentVersion}
 	}
 	state, _ := r.Get(stateProperty)
-	for s := IntentLive; s <= IntentAborted; s++ {
+	for s := CommitPending; s <= CommitAborted; s++ {
 		if state == s.String() {
 			i.State = s
 		}

@@ -13,28 +13,28 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Intents reads and resolves the commit records of a table, for workers that execute effects.
-type Intents struct{ core *core }
+// CommitRecords reads and resolves the commit records of a table, for workers that execute effects.
+type CommitRecords struct{ core *core }
 
 // Same reports whether both are of the same table: of the same name and the same client.
-func (in *Intents) Same(other *Intents) bool { return in.core.same(other.core) }
+func (in *CommitRecords) Same(other *CommitRecords) bool { return in.core.same(other.core) }
 
-// Intents returns the commit records of the table.
-func (t *Table[T]) Intents() *Intents { return &Intents{&t.core} }
+// CommitRecords returns the commit records of the table.
+func (t *Table[T]) CommitRecords() *CommitRecords { return &CommitRecords{&t.core} }
 
-// NewIntents returns the commit records of a table of any types. It sends nothing. Errors are those of New.
-func NewIntents(service Service, tableName string, o *Options) (*Intents, error) {
+// NewCommitRecords returns the commit records of a table of any types. It sends nothing. Errors are those of New.
+func NewCommitRecords(service Service, tableName string, o *Options) (*CommitRecords, error) {
 	t, err := New(service, tableName, Schema[Row]{}, o)
 	if err != nil {
 		return nil, err
 	}
-	return t.Intents(), nil
+	return t.CommitRecords(), nil
 }
 
 // Get reads the commit record of a write. Errors: ErrNotFound, which does not mean that the write failed: it may still commit, see Resolve;
 // *VersionError for a record of a later version of this library. 1 request.
-func (in *Intents) Get(ctx context.Context, partition keys.Enc, op string) (_ *Intent, err error) {
-	return in.read(ctx, "Get", partition, op, func(ctx context.Context, pk string) (*Intent, error) {
+func (in *CommitRecords) Get(ctx context.Context, partition keys.Enc, op string) (_ *CommitRecord, err error) {
+	return in.read(ctx, "Get", partition, op, func(ctx context.Context, pk string) (*CommitRecord, error) {
 		i, err := in.core.intent(ctx, pk, op)
 		if err == nil && i == nil {
 			err = ErrNotFound
@@ -44,11 +44,11 @@ func (in *Intents) Get(ctx context.Context, partition keys.Enc, op string) (_ *I
 }
 
 // Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not committed, and
-// never will be, and the returned record has the state IntentAborted. Errors: ErrExpired if there is no record and the write is older
-// than IntentRetention; *ValueError for an op that is not an operation ID, or is of a time to come; *VersionError. 1 request if there is a
+// never will be, and the returned record has the state CommitAborted. Errors: ErrExpired if there is no record and the write is older
+// than CommitRecordRetention; *ValueError for an op that is not an operation ID, or is of a time to come; *VersionError. 1 request if there is a
 // record, 2 if there is none, and 3 if the write commits in between. Idempotent.
-func (in *Intents) Resolve(ctx context.Context, partition keys.Enc, op string) (_ *Intent, err error) {
-	return in.read(ctx, "Resolve", partition, op, func(ctx context.Context, pk string) (*Intent, error) {
+func (in *CommitRecords) Resolve(ctx context.Context, partition keys.Enc, op string) (_ *CommitRecord, err error) {
+	return in.read(ctx, "Resolve", partition, op, func(ctx context.Context, pk string) (*CommitRecord, error) {
 		i, err := in.core.intent(ctx, pk, op)
 		if err != nil || i != nil {
 			return i, err
@@ -61,17 +61,17 @@ func (in *Intents) Resolve(ctx context.Context, partition keys.Enc, op string) (
 		switch state, err := in.core.fence(ctx, pk, op); {
 		case err != nil:
 			return nil, err
-		case state != IntentAborted:
+		case state != CommitAborted:
 			if i, err = in.core.intent(ctx, pk, op); err == nil && i == nil {
 				err = errVanished
 			}
 			return i, err
 		}
-		return &Intent{Partition: partition, Op: op, State: IntentAborted}, nil
+		return &CommitRecord{Partition: partition, OperationID: op, State: CommitAborted}, nil
 	})
 }
 
-func (in *Intents) read(ctx context.Context, verb string, partition keys.Enc, op string, f func(context.Context, string) (*Intent, error)) (i *Intent, err error) {
+func (in *CommitRecords) read(ctx context.Context, verb string, partition keys.Enc, op string, f func(context.Context, string) (*CommitRecord, error)) (i *CommitRecord, err error) {
 	ctx, end := in.core.span(ctx, verb)
 	defer func() { end(err) }()
 	pk, err := partition.Result()
@@ -91,46 +91,46 @@ func (in *Intents) read(ctx context.Context, verb string, partition keys.Enc, op
 }
 
 // Close marks a live commit record as done: all its effects, as it was read, are executed. If another worker has completed some of them
-// meanwhile and other effects came in their place ([Table.Settling]), the error is ErrChanged: read the record again and execute what it
+// meanwhile and other effects came in their place ([Table.Completing]), the error is ErrChanged: read the record again and execute what it
 // contains now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or done.
-func (in *Intents) Close(ctx context.Context, i *Intent) error {
+func (in *CommitRecords) MarkDone(ctx context.Context, i *CommitRecord) error {
 	if i == nil {
 		return in.core.opError("Close", keys.Key{}, errNil)
 	}
 	pk, err := i.Partition.Result()
-	if err == nil && i.State == IntentAborted {
-		err = &ValueError{Field: "Intent", Reason: "was aborted, so it has no effects to be done"}
+	if err == nil && i.State == CommitAborted {
+		err = &ValueError{Field: "CommitRecord", Reason: "was aborted, so it has no effects to be done"}
 	}
 	if err != nil {
 		return in.core.opError("Close", keys.Key{}, err)
 	}
 	switch {
-	case i.State == IntentDone:
+	case i.State == CommitDone:
 		return nil
 	case i.etag == "":
-		return in.core.opError("Close", intentKey(pk, i.Op), ErrNoETag)
+		return in.core.opError("Close", intentKey(pk, i.OperationID), ErrNoETag)
 	}
-	k := intentKey(pk, i.Op)
+	k := intentKey(pk, i.OperationID)
 	w := edm.NewWriter(nil, pk, k.RowKey())
-	w.Put(stateProperty, edm.Value{Kind: edm.String, S: IntentDone.String()})
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: CommitDone.String()})
 	reserve(w)
 	op := Op{core: in.core.plain(), verb: "Close", kind: aztables.TransactionTypeUpdateMerge, key: k, match: i.etag, room: true}
 	op.body, op.err = w.Finish()
 	if err := op.send(ctx); errors.Is(err, ErrChanged) {
-		if now, gerr := in.core.intent(ctx, pk, i.Op); gerr != nil || now != nil && now.State == IntentLive {
+		if now, gerr := in.core.intent(ctx, pk, i.OperationID); gerr != nil || now != nil && now.State == CommitPending {
 			return err
 		}
 	} else if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	i.State = IntentDone
+	i.State = CommitDone
 	return nil
 }
 
 // List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that cannot be
 // read yields a *VersionError or a *DecodeError, and the list goes on; any other error ends it. 1 request for each 1,000 records.
-func (in *Intents) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*Intent, error] {
-	return func(yield func(*Intent, error) bool) {
+func (in *CommitRecords) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*CommitRecord, error] {
+	return func(yield func(*CommitRecord, error) bool) {
 		var err error
 		ctx, end := in.core.span(ctx, "ListIntents")
 		defer func() { end(err) }()

@@ -69,8 +69,8 @@ func (copies) Maintain(_ context.Context, p *table.Plan, c *table.Change[table.R
 	if c.New == nil {
 		return p.Remove(k.Row())
 	}
-	c.Life()
-	c.Remember("x")
+	c.Incarnation()
+	c.SetState("x")
 	if c.Old == nil {
 		return p.Insert(c.New.At(k), nil)
 	}

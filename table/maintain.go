@@ -80,7 +80,7 @@ func (op *Op) meet(f found) error {
 		return f.gone
 	case op.copied != nil && !op.rival:
 		is, _ := f.row.Get(opProperty)
-		if was, _ := op.copied.Get(opProperty); is != was || !f.row.Bare().Same(op.copied) {
+		if was, _ := op.copied.Get(opProperty); is != was || !f.row.WithoutSystemProperties().Same(op.copied) {
 			return ErrChanged
 		}
 	case op.kind == aztables.TransactionTypeInsertMerge:
@@ -188,7 +188,7 @@ func (t *Table[T]) valueOf(raw []byte) (*T, error) {
 // kept is what a primary row keeps for its maintainers.
 type kept struct {
 	life    string
-	mark    string // what others keep in it; see Row.Mark
+	mark    string // what others keep in it; see Row.Tag
 	changed bool   // the life is new
 	damaged bool   // what was remembered cannot be read
 	stored  bool   // the row has a property for it

@@ -187,7 +187,7 @@ func TestBulkEveryFault(t *testing.T) {
 						}
 						b, a, c, gone := rows["Sp_000001"] == "B", rows["Sp_000001"] == "A", rows["Tp_000001"] == "C", rows["Sp_000000"] == nil
 						for i, done := range []bool{a || b, gone, b, c, true, true, true} {
-							if i < result.Unconfirmed && !done {
+							if i < result.ResumeAt && !done {
 								return fmt.Errorf("%+v, but operation %d is not done: %v", result, i, rows)
 							}
 						}

@@ -19,7 +19,7 @@ type Maintainer[T any] interface {
 	// MaxRows is the most rows that Maintain writes for the change of one entity, without rows that it only loads.
 	MaxRows() int
 	// Maintain adds to p what follows from c. An error of Maintain ends the write before anything is sent, as a *DerivedError. To tell which
-	// of its rows exist, Maintain should use c.Remembered, and not c.Old: the entity may be older than the maintainer, or the
+	// of its rows exist, Maintain should use c.State, and not c.Old: the entity may be older than the maintainer, or the
 	// maintainer's functions newer than the rows.
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
@@ -55,18 +55,18 @@ func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Row{Key: c.Key, columns: columns}).Bare(), nil
+	return (&Row{Key: c.Key, columns: columns}).WithoutSystemProperties(), nil
 }
 
 // Forgotten reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced the row, or
 // the row was written without maintainers. The entity may then have derived rows that follow neither from Remembered nor from Old.
-func (c *Change[T]) Forgotten() bool {
+func (c *Change[T]) StateMissing() bool {
 	return !c.kept.fresh && (!c.kept.stored || c.kept.damaged)
 }
 
 // Life returns the entity's incarnation. An entity that was deleted and inserted again has another one. The first call creates the
 // incarnation, and the write stores it with the entity. It is "" for an entity without an incarnation that is being deleted.
-func (c *Change[T]) Life() string {
+func (c *Change[T]) Incarnation() string {
 	if c.kept.life == "" && c.New != nil {
 		c.kept.life, c.kept.changed = c.kept.newID(), true
 	}
@@ -74,11 +74,11 @@ func (c *Change[T]) Life() string {
 }
 
 // Remembered returns the maintainer state: the texts that the maintainer gave to Remember at the entity's last write, nil for none.
-func (c *Change[T]) Remembered() []string { return c.kept.was[c.by] }
+func (c *Change[T]) State() []string { return c.kept.was[c.by] }
 
 // Remember stores texts with the entity as maintainer state, in place of the earlier ones: the keys of its index rows, so that a
 // program with another key function finds them. All maintainers together have 60 KiB; above that, the write fails with a *LimitError.
-func (c *Change[T]) Remember(texts ...string) { c.kept.is[c.by] = texts }
+func (c *Change[T]) SetState(texts ...string) { c.kept.is[c.by] = texts }
 
 // DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
 // own error, such as the one for a value that is taken, or one of the package's conditions.
@@ -109,7 +109,7 @@ const maxDerived = maxOperations - 3
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
-// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.Rounds
+// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
 // times at most.
 //
 // outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the derived
@@ -166,7 +166,7 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 // resolved later.
 //
 // Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
-// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepIntents] deletes them.
+// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
 	c := *t
 	c.exact = true

@@ -222,7 +222,7 @@ func TestGetOrInsertRounds(t *testing.T) {
 		return failure(409, "EntityAlreadyExists"), nil
 	}}
 	o := once()
-	o.Retry.Rounds = 3
+	o.Retry.ConflictAttempts = 3
 	staff, err := table.New(bare(w), "staff", staffSchema, o)
 	if err != nil {
 		t.Fatal(err)

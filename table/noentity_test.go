@@ -57,9 +57,9 @@ func TestNoEntity(t *testing.T) {
 			}
 			return err
 		},
-		"Intents": func() error { _, err := staff.Intents().Sweep(ctx, dept.Of("Sales")); return err },
+		"CommitRecords": func() error { _, err := staff.CommitRecords().Sweep(ctx, dept.Of("Sales")); return err },
 	}
-	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions Intents"
+	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions CommitRecords"
 	for what, body := range map[string]string{
 		"nothing":           ``,
 		"an empty object":   `{}`,
@@ -85,7 +85,7 @@ func TestNoEntity(t *testing.T) {
 				bodies = append(bodies, `{"value":[]}`, `{"value":[`+row+`]}`)
 			}
 			for _, body := range bodies {
-				if body == `{"value":[]}` && strings.Contains(pages, name) || strings.Contains(what, "another") && (name == "Rows" && what == "another row" || strings.Contains("Partitions Intents", name)) && strings.HasPrefix(body, `{"value":[`) {
+				if body == `{"value":[]}` && strings.Contains(pages, name) || strings.Contains(what, "another") && (name == "Rows" && what == "another row" || strings.Contains("Partitions CommitRecords", name)) && strings.HasPrefix(body, `{"value":[`) {
 					continue // which these may be told
 				}
 				w.answer = func(*http.Request, string) (*http.Response, error) { return reply(200, body, "ETag", etag), nil }

@@ -103,7 +103,7 @@ func (op Op) request(ctx context.Context) (etag azcore.ETag, err error) {
 
 // op begins a write.
 func (t *Table[T]) op(verb string, kind aztables.TransactionType, k keys.Key) Op {
-	return Op{core: &t.core, verb: verb, kind: kind, key: k, room: !t.opt.NoOp && kind != aztables.TransactionTypeDelete, left: entire}
+	return Op{core: &t.core, verb: verb, kind: kind, key: k, room: !t.opt.OmitOperationID && kind != aztables.TransactionTypeDelete, left: entire}
 }
 
 // entire is what is left by operations that bring the whole row.

@@ -21,9 +21,9 @@ type Common struct {
 	// Retry bounds attempts.
 	Retry Retry
 
-	// NoOp leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write whose response is
+	// OmitOperationID leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write whose response is
 	// lost fails with ErrUnknownOutcome.
-	NoOp bool
+	OmitOperationID bool
 
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -38,13 +38,13 @@ type Common struct {
 
 // Retry bounds attempts: of one request (Tries), and of reading and writing again after a conflict (Rounds).
 type Retry struct {
-	// TryTimeout bounds one attempt of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
-	TryTimeout time.Duration
+	// AttemptTimeout bounds one attempt of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
+	AttemptTimeout time.Duration
 
 	// Tries is how often a write is sent if its response is lost or it could not be sent. Defaults to 4; 1, or less than 0, means once.
 	// A busy service (503, 429) uses up no attempt: the write is sent again until WriteTimeout or the context ends, and no sooner than
 	// Retry-After asks.
-	Tries int
+	Attempts int
 
 	// Wait is the pause before the second attempt. It doubles with each attempt up to MaxWait, and each pause is shortened at random
 	// by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
@@ -52,11 +52,11 @@ type Retry struct {
 
 	// Rounds bounds how often a method reads and writes again after conflicts: Update, InPartition, GetOrInsert, writes with derived
 	// rows, and bulk deletes. WriteTimeout usually ends first. Defaults to 100.
-	Rounds int
+	ConflictAttempts int
 
-	// Delay is the pause after the first conflict. It doubles with each conflict up to MaxDelay, and each pause is shortened at random
+	// Delay is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is shortened at random
 	// by up to a half. Defaults to 20 ms and 1 s; a negative Delay means no pause.
-	Delay, MaxDelay time.Duration
+	ConflictWait, MaxConflictWait time.Duration
 }
 
 const (
@@ -74,19 +74,19 @@ func (o Common) WithDefaults() Common {
 	}
 	def(&o.WriteTimeout, defaultWriteTimeout)
 	def(&o.ReadTimeout, time.Minute)
-	def(&o.Retry.TryTimeout, DefaultTryTimeout)
+	def(&o.Retry.AttemptTimeout, DefaultAttemptTimeout)
 	def(&o.Retry.Wait, 200*time.Millisecond)
 	def(&o.Retry.MaxWait, 3*time.Second)
-	def(&o.Retry.Delay, defaultDelay)
-	def(&o.Retry.MaxDelay, time.Second)
-	if o.Retry.Rounds <= 0 {
-		o.Retry.Rounds = defaultRounds
+	def(&o.Retry.ConflictWait, defaultDelay)
+	def(&o.Retry.MaxConflictWait, time.Second)
+	if o.Retry.ConflictAttempts <= 0 {
+		o.Retry.ConflictAttempts = defaultRounds
 	}
 	switch {
-	case o.Retry.Tries == 0:
-		o.Retry.Tries = 4
-	case o.Retry.Tries < 0:
-		o.Retry.Tries = 1
+	case o.Retry.Attempts == 0:
+		o.Retry.Attempts = 4
+	case o.Retry.Attempts < 0:
+		o.Retry.Attempts = 1
 	}
 	if o.Now == nil {
 		o.Now = time.Now

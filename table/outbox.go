@@ -9,22 +9,22 @@ import (
 // Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent use.
 type Outbox interface {
 	// Hint stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
-	// Announcement.Hidden has passed. If Hint fails, the write fails before anything is written.
-	Hint(ctx context.Context, a Announcement) (Hint, error)
+	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
+	Notify(ctx context.Context, a Notification) (SentNotification, error)
 }
 
-// Announcement names a write that has effects. It contains no effects: a worker reads them from the commit record by [Intents.Resolve]. If
+// Notification names a write that has effects. It contains no effects: a worker reads them from the commit record by [CommitRecords.Resolve]. If
 // there is no commit record, Resolve makes sure that the write never commits.
-type Announcement struct {
-	Table     string
-	Partition string
-	Op        string // the operation ID
-	Hidden    time.Duration
+type Notification struct {
+	Table       string
+	Partition   string
+	OperationID string // the operation ID
+	Hidden      time.Duration
 }
 
 // Hint is a notification that an outbox has stored.
-type Hint interface {
-	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Announcement.Hidden has
+type SentNotification interface {
+	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Notification.Hidden has
 	// passed.
 	Show(context.Context) error
 	// Withdraw deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.

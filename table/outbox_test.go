@@ -21,10 +21,10 @@ type drawer struct {
 	told    []string
 	refuses error
 	hangs   bool
-	last    table.Announcement
+	last    table.Notification
 }
 
-func (d *drawer) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
+func (d *drawer) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
 	d.told, d.last = append(d.told, "hint"), a
 	if d.hangs {
 		<-ctx.Done()
@@ -76,15 +76,15 @@ func TestOutboxRequests(t *testing.T) {
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	after("insert", "hint show", "1 transaction", err, nil)
-	if d.last.Table != "people" || d.last.Partition != "S" || d.last.Hidden != time.Minute || len(d.last.Op) != 26 {
+	if d.last.Table != "people" || d.last.Partition != "S" || d.last.Hidden != time.Minute || len(d.last.OperationID) != 26 {
 		t.Errorf("%+v", d.last)
 	}
-	i, err := people.Intents().Get(ctx, keys.Raw("S"), d.last.Op)
-	if err != nil || i.State != table.IntentLive || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
+	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
+	if err != nil || i.State != table.CommitPending || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
 		t.Errorf("%+v %v", i, err)
 	}
 	for range 2 {
-		if err := people.Intents().Close(ctx, i); err != nil || i.State != table.IntentDone {
+		if err := people.CommitRecords().MarkDone(ctx, i); err != nil || i.State != table.CommitDone {
 			t.Error(err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestOutboxHangs(t *testing.T) {
 		people, _ := effects(t, d)
 		start := time.Now()
 		_, err := people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
-		if took := time.Since(start); err != nil || took != table.DefaultTryTimeout {
+		if took := time.Since(start); err != nil || took != table.DefaultAttemptTimeout {
 			t.Error(err, took)
 		}
 	})
@@ -150,8 +150,8 @@ func TestOutboxHangs(t *testing.T) {
 // slow is an outbox that takes announcements and then does not answer.
 type slow struct{ drawer }
 
-func (d *slow) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
-	h, err := d.drawer.Hint(ctx, a)
+func (d *slow) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+	h, err := d.drawer.Notify(ctx, a)
 	d.hangs = true
 	return h, err
 }
@@ -221,12 +221,16 @@ func TestOutboxes(t *testing.T) {
 // muted is an outbox that returns nothing, and uncomparable one that cannot be told from others.
 type (
 	muted        struct{}
-	uncomparable []table.Hint
+	uncomparable []table.SentNotification
 )
 
-func (*muted) Hint(context.Context, table.Announcement) (table.Hint, error) { return nil, nil }
+func (*muted) Notify(context.Context, table.Notification) (table.SentNotification, error) {
+	return nil, nil
+}
 
-func (uncomparable) Hint(context.Context, table.Announcement) (table.Hint, error) { return nil, nil }
+func (uncomparable) Notify(context.Context, table.Notification) (table.SentNotification, error) {
+	return nil, nil
+}
 
 // heavy has effects of a size.
 type heavy struct{ n, size int }
@@ -251,7 +255,7 @@ func TestManyEffects(t *testing.T) {
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
 	}
-	i, err := people.Intents().Get(ctx, keys.Raw("S"), d.last.Op)
+	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
 		t.Error(err)
 	}
@@ -314,10 +318,10 @@ type reminds struct {
 func (reminds) Name() string { return "reminds" }
 func (reminds) MaxRows() int { return 0 }
 func (r reminds) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
-	if c.Old != nil && !r.whatever && !slices.Equal(c.Remembered(), r.texts) {
-		return fmt.Errorf("remembers %d texts", len(c.Remembered()))
+	if c.Old != nil && !r.whatever && !slices.Equal(c.State(), r.texts) {
+		return fmt.Errorf("remembers %d texts", len(c.State()))
 	}
-	c.Remember(r.texts...)
+	c.SetState(r.texts...)
 	return nil
 }
 
@@ -396,9 +400,9 @@ func TestEffectsRequests(t *testing.T) {
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "c"})
 	cost("taken", err, errTaken, "1 delete, 2 insert, 1 transaction") // and the marker
 	i := 0
-	for intent, err := range people.Intents().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
+	for intent, err := range people.CommitRecords().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
 		check(err)
-		if i++; intent.State != table.IntentLive && intent.State != table.IntentAborted {
+		if i++; intent.State != table.CommitPending && intent.State != table.CommitAborted {
 			t.Error(intent)
 		}
 	}

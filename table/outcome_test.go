@@ -299,7 +299,7 @@ func TestEmptyPages(t *testing.T) {
 func TestWithoutLimits(t *testing.T) {
 	t.Parallel()
 	o := once()
-	o.WriteTimeout, o.ReadTimeout, o.Retry.TryTimeout = -1, -1, -1
+	o.WriteTimeout, o.ReadTimeout, o.Retry.AttemptTimeout = -1, -1, -1
 	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
 		if deadline, ok := r.Context().Deadline(); ok {
 			t.Errorf("a deadline: %v", time.Until(deadline))

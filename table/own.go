@@ -20,7 +20,7 @@ var (
 )
 
 // Scope names T among the types of the table: by the text with which the RowKeys of its entities begin and, if there is one, a ? and
-// Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see [Row.Own] and [Row.Mark].
+// Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see [Row.Own] and [Row.Tag].
 func (t *Table[T]) Scope() string {
 	from, _, _ := t.Range().Bounds()
 	if t.schema.Type == "" {
@@ -45,7 +45,7 @@ func (t *Table[T]) Mine(row *Row) bool {
 	return t.schema.Row.Decode(&v, k.RowKey()) == nil
 }
 
-// Own stores the owner of a derived row, any text that is not empty, in place of all tags of [Row.Mark].
+// Own stores the owner of a derived row, any text that is not empty, in place of all tags of [Row.Tag].
 func (r *Row) Own(owner string) { r.put(sysProperty, edm.Value{Kind: edm.String, S: ownMark + owner}) }
 
 // Owner returns the owner that Own has stored, "" for none.

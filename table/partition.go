@@ -68,7 +68,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // InPartition reads several rows of a partition, of any types, and writes what follows from them, all or nothing: f reads
 // with [GetIn] and [ListIn], changes what it has read, and adds operations to tx; they are sent as one transaction when it
 // returns. Where a row that f has read was meanwhile changed, inserted or deleted by others, f is called again with a new
-// tx, at most Retry.Rounds times (of the options of the first table that f used); everything it does must bear repetition.
+// tx, at most Retry.ConflictAttempts times (of the options of the first table that f used); everything it does must bear repetition.
 // An error of f ends InPartition and comes back as it is, and nothing is written.
 //
 // Rows that f reads and does not write are not protected: others may change them before the transaction is done. Add a

@@ -54,7 +54,7 @@ func TestInPartitionRepeats(t *testing.T) {
 	} {
 		w := contested(c.outcome)
 		o := once()
-		o.Retry.Rounds, o.Retry.Delay = rounds, -1
+		o.Retry.ConflictAttempts, o.Retry.ConflictWait = rounds, -1
 		staff, err := table.New(bare(w), "staff", staffSchema, o)
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestInPartitionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := contested(batch(broken(412, "UpdateConditionNotSatisfied", "0:x")))
 		o := once()
-		o.Retry.Delay, o.Retry.MaxDelay = time.Hour, time.Hour
+		o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Hour, time.Hour
 		staff, err := table.New(bare(w), "staff", staffSchema, o)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 // PartitionsAfter yields the distinct PartitionKeys of the table behind a PartitionKey, of rows of any type; an unset one is before
 // all. Requests and errors are those of [Table.PartitionsAfter]; ErrRanged if the client's signature is for a range of partitions, so that
 // others would be left out.
-func (in *Intents) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
+func (in *CommitRecords) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
 	return func(yield func(keys.Enc, error) bool) {
 		ranged := func() bool {
 			if !in.core.shared.ranged.Load() {
@@ -34,11 +34,11 @@ func (in *Intents) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq
 
 // Pending yields the operation IDs of the writes of a partition that were begun before a time, by their writers' clocks, and whose
 // effects are still to be done, in the order of the IDs; only those behind the ID after, unless that is "". The effects are not read:
-// see [Intents.Get].
+// see [CommitRecords.Get].
 //
 // Requests: 1 for each page of 1,000 rows or fewer. Errors: *ValueError for an ID that is none; ErrTableNotFound; ErrRanged if
 // the client's signature is for a range of rows; those of any read.
-func (in *Intents) Pending(ctx context.Context, partition keys.Enc, after string, before time.Time) iter.Seq2[string, error] {
+func (in *CommitRecords) Pending(ctx context.Context, partition keys.Enc, after string, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var err error
 		ctx, end := in.core.span(ctx, "Pending")
@@ -58,7 +58,7 @@ func (in *Intents) Pending(ctx context.Context, partition keys.Enc, after string
 			return
 		}
 		filter := fmt.Sprintf("%s eq %s and %s %s and %s lt '%s' and %s eq '%s'", edm.PartitionKey, edm.Quote(pk),
-			edm.RowKey, from, edm.RowKey, intentPrefix+opTimeText(before), stateProperty, IntentLive)
+			edm.RowKey, from, edm.RowKey, intentPrefix+opTimeText(before), stateProperty, CommitPending)
 		stopped := false
 		broken := in.core.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *Row) bool {
 			op := strings.TrimPrefix(r.Key.RowKey(), intentPrefix)

@@ -114,8 +114,8 @@ func TestEffectsOfAnEarlierPlan(t *testing.T) {
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
-	i, ierr := people.Intents().Get(ctx, keys.Raw("S"), d.last.Op)
-	if err != nil || ierr != nil || i.State != table.IntentLive || strings.Join(d.told, " ") != "hint show" {
+	i, ierr := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
+	if err != nil || ierr != nil || i.State != table.CommitPending || strings.Join(d.told, " ") != "hint show" {
 		t.Error(err, i, ierr, d.told)
 	}
 
@@ -194,7 +194,7 @@ func TestTakerIsToBlame(t *testing.T) {
 		t.Error(err)
 	}
 	r, err := table.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &table.BulkOptions{Skip: func(int, error) bool { return true }})
-	if err != nil || r != (table.BulkResult{Done: 1, Skipped: 1, Unconfirmed: 2}) || es[0].Value.Last != "Good" {
+	if err != nil || r != (table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
 		t.Error(r, err)
 	}
 	if err := derivedRight(s.Service); err != nil {
@@ -207,7 +207,7 @@ func TestRoundsDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o := &table.Options{}
-	o.Retry.Rounds = 8
+	o.Retry.ConflictAttempts = 8
 	people, s := town(t, o)
 	put(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
 	calls := 0

@@ -123,8 +123,8 @@ func (r *Row) Delete(name string) {
 	r.edited = true
 }
 
-// Remembered returns a maintainer's part of the row's maintainer state; see [Change.Remember].
-func (r *Row) Remembered(maintainer string) []string {
+// Remembered returns a maintainer's part of the row's maintainer state; see [Change.SetState].
+func (r *Row) MaintainerState(maintainer string) []string {
 	was, err := r.remembered()
 	if err != nil {
 		return nil
@@ -132,8 +132,8 @@ func (r *Row) Remembered(maintainer string) []string {
 	return was[maintainer]
 }
 
-// Damaged reports whether the row's maintainer state cannot be read. See [Table.Forgiving].
-func (r *Row) Damaged() bool {
+// Damaged reports whether the row's maintainer state cannot be read. See [Table.IgnoreCorruptState].
+func (r *Row) StateCorrupt() bool {
 	_, err := r.remembered()
 	return err != nil
 }
@@ -149,9 +149,9 @@ func (r *Row) remembered() (was map[string][]string, err error) {
 	return rememberedIn(ix, r.Key.RowKey())
 }
 
-// Life returns the incarnation of the row's entity, "" for none; see [Change.Life]. A text of another form than 16 of the characters
+// Life returns the incarnation of the row's entity, "" for none; see [Change.Incarnation]. A text of another form than 16 of the characters
 // 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
-func (r *Row) Life() string {
+func (r *Row) Incarnation() string {
 	v, _ := r.Get(lifeProperty)
 	if s, _ := v.(string); isID(s) {
 		return s

@@ -87,20 +87,20 @@ func (c *core) each(ctx context.Context, filter, choice string, f func(*Row) boo
 func (t *Table[T]) Untyped(named bool) *Table[Row] {
 	plan, _ := edm.NewPlan(emptyType, nil)
 	u := &Table[Row]{core: *t.core.plain(), plan: plan, derivedRows: true}
-	u.opt.NoOp = u.opt.NoOp || !named
+	u.opt.OmitOperationID = u.opt.OmitOperationID || !named
 	return u
 }
 
-// Forgiving returns a handle for repairs, which ignores corrupt maintainer state: it takes the entity for one without derived rows,
+// IgnoreCorruptState returns a handle for repairs, which ignores corrupt maintainer state: it takes the entity for one without derived rows,
 // instead of failing with a *DecodeError.
-func (t *Table[T]) Forgiving() *Table[T] {
+func (t *Table[T]) IgnoreCorruptState() *Table[T] {
 	c := *t
 	c.forgiving = true
 	return &c
 }
 
 // Whole returns the row as an entity, also if the row is a copy, for writes of the copy itself.
-func (t *Table[T]) Whole(row *Row) (*Entity[Row], error) {
+func (t *Table[T]) WholeRow(row *Row) (*Entity[Row], error) {
 	if row == nil {
 		return nil, t.opError("Whole", keys.Key{}, errNil)
 	}

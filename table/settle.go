@@ -10,13 +10,13 @@ import (
 
 // settlement is what a write settles of an intent.
 type settlement struct {
-	intent *Intent
+	intent *CommitRecord
 	effect int
 	left   []Effect // what the intent says once the write is done
-	state  IntentState
+	state  CommitState
 }
 
-// Settling returns a handle for one write that executes the n-th effect of a commit record of this table, as it was read, and
+// Completing returns a handle for one write that executes the n-th effect of a commit record of this table, as it was read, and
 // completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the same
 // worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just once, and
 // no effect of the write is lost. The write must be in the record's partition. When it succeeds, i is the record as it is stored then.
@@ -24,7 +24,7 @@ type settlement struct {
 // Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
 // again; *ValueError for a record that is not live, has no such effect, or was completed by this handle before; ErrOtherPartition.
 // Requests: the write's own.
-func (t *Table[T]) Settling(i *Intent, n int) *Table[T] {
+func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 	c := *t
 	c.settles = &settlement{intent: i, effect: n}
 	return &c
@@ -36,13 +36,13 @@ func (w *write) settling(s *settlement) error {
 	case s == nil || s == w.settles:
 		return nil
 	case w.settles != nil:
-		return &ValueError{Field: "Settling", Reason: "a transaction can settle one effect"}
+		return &ValueError{Field: "Completing", Reason: "a transaction can settle one effect"}
 	case s.intent == nil:
-		return &ValueError{Field: "Settling", Reason: "the intent is nil"}
+		return &ValueError{Field: "Completing", Reason: "the intent is nil"}
 	case s.state != 0:
-		return &ValueError{Field: "Settling", Reason: "the handle has settled its effect; it serves one write"}
-	case s.intent.State != IntentLive || s.effect < 0 || s.effect >= len(s.intent.Effects):
-		return &ValueError{Field: "Settling", Reason: "the intent is not live, or has no such effect"}
+		return &ValueError{Field: "Completing", Reason: "the handle has settled its effect; it serves one write"}
+	case s.intent.State != CommitPending || s.effect < 0 || s.effect >= len(s.intent.Effects):
+		return &ValueError{Field: "Completing", Reason: "the intent is not live, or has no such effect"}
 	}
 	pk, err := s.intent.Partition.Result()
 	if err == nil && pk != w.partition() {
@@ -57,11 +57,11 @@ func (w *write) settling(s *settlement) error {
 func (w *write) planSettling(effects []Effect) (failed int, err error) {
 	s := w.settles
 	s.left = append(slices.Delete(slices.Clone(s.intent.Effects), s.effect, s.effect+1), effects...)
-	state := IntentLive
+	state := CommitPending
 	if len(s.left) == 0 {
-		state = IntentDone
+		state = CommitDone
 	}
-	op := Op{core: w.core, kind: aztables.TransactionTypeUpdateReplace, key: intentKey(w.partition(), s.intent.Op), match: s.intent.etag, left: entire, caller: -1, room: true}
+	op := Op{core: w.core, kind: aztables.TransactionTypeUpdateReplace, key: intentKey(w.partition(), s.intent.OperationID), match: s.intent.etag, left: entire, caller: -1, room: true}
 	if op.body, err = intentBody(op.key, state, s.left, true); err != nil {
 		return -1, err
 	}
@@ -75,8 +75,8 @@ func (w *write) settled(etags []azcore.ETag) {
 	if s == nil {
 		return
 	}
-	if s.state = IntentLive; len(s.left) == 0 {
-		s.state = IntentDone
+	if s.state = CommitPending; len(s.left) == 0 {
+		s.state = CommitDone
 	}
 	s.intent.Effects, s.intent.State, s.intent.etag = s.left, s.state, cmp.Or(etags[0], superseded)
 }

@@ -15,14 +15,14 @@ import (
 )
 
 // announced is a resident whose letter is still to be sent, and the intent that says so.
-func announced(t *testing.T) (people *table.Table[resident], s *interposed, d *drawer, e *table.Entity[resident], i *table.Intent) {
+func announced(t *testing.T) (people *table.Table[resident], s *interposed, d *drawer, e *table.Entity[resident], i *table.CommitRecord) {
 	t.Helper()
 	ctx := context.Background()
 	d = &drawer{}
 	people, s = effects(t, d)
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	check(err)
-	i, err = people.Intents().Get(ctx, keys.Raw("S"), d.last.Op)
+	i, err = people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
 	check(err)
 	s.Count()
 	d.told = nil
@@ -36,17 +36,17 @@ func TestSettling(t *testing.T) {
 	ctx := context.Background()
 	people, s, d, e, i := announced(t)
 	e.Value.Last = "Smith"
-	if err := people.Settling(i, 0).Replace(ctx, e); err != nil || i.State != table.IntentLive || len(i.Effects) != 1 {
+	if err := people.Completing(i, 0).Replace(ctx, e); err != nil || i.State != table.CommitPending || len(i.Effects) != 1 {
 		t.Fatal(err, i)
 	}
 	if got := s.Count(); got != "1 transaction" || len(d.told) > 0 {
 		t.Error(got, d.told)
 	}
-	last := people.Settling(i, 0)
-	if err := last.Delete(ctx, e); err != nil || i.State != table.IntentDone {
+	last := people.Completing(i, 0)
+	if err := last.Delete(ctx, e); err != nil || i.State != table.CommitDone {
 		t.Fatal(err, i)
 	}
-	if is, err := people.Intents().Get(ctx, keys.Raw("S"), i.Op); err != nil || is.State != table.IntentDone || len(is.Effects) > 0 {
+	if is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID); err != nil || is.State != table.CommitDone || len(is.Effects) > 0 {
 		t.Error(is, err)
 	}
 	if len(s.Rows("people")) != 1 {
@@ -59,18 +59,18 @@ func TestSettlingRaces(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, _, _, e, mine := announced(t)
-	theirs, err := people.Intents().Get(ctx, keys.Raw("S"), mine.Op)
+	theirs, err := people.CommitRecords().Get(ctx, keys.Raw("S"), mine.OperationID)
 	check(err)
 	e.Value.Last = "Smith"
-	check(people.Settling(theirs, 0).Replace(ctx, e))
-	if err := people.Settling(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
+	check(people.Completing(theirs, 0).Replace(ctx, e))
+	if err := people.Completing(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Error(err)
 	}
-	if err := people.Intents().Close(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.IntentLive {
+	if err := people.CommitRecords().MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.CommitPending {
 		t.Error(err)
 	}
-	check(people.Intents().Close(ctx, theirs))
-	if err := people.Intents().Close(ctx, mine); err != nil || mine.State != table.IntentDone { // for it is done
+	check(people.CommitRecords().MarkDone(ctx, theirs))
+	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // for it is done
 		t.Error(err)
 	}
 }
@@ -91,11 +91,11 @@ func TestSettlingFaults(t *testing.T) {
 			}
 			return is
 		})
-		err := people.Settling(i, 0).Delete(ctx, e)
+		err := people.Completing(i, 0).Delete(ctx, e)
 		done := len(s.Rows("people")) == 1
-		is, gerr := people.Intents().Get(ctx, keys.Raw("S"), i.Op)
+		is, gerr := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
 		check(gerr)
-		if (err == nil) != done || done != (is.State == table.IntentDone) || is.State != i.State {
+		if (err == nil) != done || done != (is.State == table.CommitDone) || is.State != i.State {
 			t.Error(f, err, done, is, i)
 		}
 	}
@@ -108,26 +108,26 @@ func TestSettlingRefusals(t *testing.T) {
 	people, s, _, e, i := announced(t)
 	var ve *table.ValueError
 	for what, err := range map[string]error{
-		"no such effect": people.Settling(i, 1).Delete(ctx, e),
-		"below":          people.Settling(i, -1).Delete(ctx, e),
-		"nil":            people.Settling(nil, 0).Delete(ctx, e),
-		"not live":       people.Settling(&table.Intent{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
+		"no such effect": people.Completing(i, 1).Delete(ctx, e),
+		"below":          people.Completing(i, -1).Delete(ctx, e),
+		"nil":            people.Completing(nil, 0).Delete(ctx, e),
+		"not live":       people.Completing(&table.CommitRecord{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
 	} {
 		if !errors.As(err, &ve) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err := table.Transact(ctx, people.Settling(i, 0).DeleteOp(e), people.Settling(i, 0).InsertOp(&resident{"S", 2, "Cao", "b"}))
+	_, err := table.Transact(ctx, people.Completing(i, 0).DeleteOp(e), people.Completing(i, 0).InsertOp(&resident{"S", 2, "Cao", "b"}))
 	if !errors.As(err, &ve) {
 		t.Error(err)
 	}
-	if _, err := people.Settling(i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
+	if _, err := people.Completing(i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
 		t.Error(err)
 	}
 	if got := s.Count(); got != "none" {
 		t.Error(got)
 	}
-	once := people.Settling(i, 0)
+	once := people.Completing(i, 0)
 	check(once.Delete(ctx, e))
 	if _, err := once.Insert(ctx, &resident{"S", 2, "Cao", "b"}); !errors.As(err, &ve) {
 		t.Error(err)
@@ -196,7 +196,7 @@ func TestRowJSON(t *testing.T) {
 	}
 	var again table.Row
 	check(json.Unmarshal(b, &again))
-	if again.Key != row.Key || again.Len() != row.Len() || again.Life() == "" || again.Life() != row.Life() || len(again.Remembered("email")) != 1 {
+	if again.Key != row.Key || again.Len() != row.Len() || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len(again.MaintainerState("email")) != 1 {
 		t.Errorf("%s", b)
 	}
 	for name := range row.All() {

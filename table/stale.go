@@ -12,9 +12,9 @@ import (
 // notification, and no more than half the retention of abort records.
 func (o *Common) mostAge() time.Duration {
 	if most := 2 * o.WriteTimeout; most > 0 {
-		return min(most, IntentRetention/2)
+		return min(most, CommitRecordRetention/2)
 	}
-	return IntentRetention / 2
+	return CommitRecordRetention / 2
 }
 
 // stale reports whether the operation ID of an exact write is too old to be sent, or of a time to come, by the wall clock. Contexts end by

@@ -72,19 +72,19 @@ func newSleeper(t *testing.T) *sleeper {
 
 // sleep is a suspension of the sleeper: everybody else does what is to be done, and what is old is swept. It returns what they say of
 // the operations that were announced.
-func (x *sleeper) sleep(d time.Duration) (said map[string]table.IntentState) {
+func (x *sleeper) sleep(d time.Duration) (said map[string]table.CommitState) {
 	ctx := context.Background()
-	said = map[string]table.IntentState{}
+	said = map[string]table.CommitState{}
 	for e, err := range x.out.rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		check(err)
-		i, err := x.theirs.Intents().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := x.theirs.CommitRecords().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		check(err)
-		said[i.Op] = i.State
+		said[i.OperationID] = i.State
 	}
 	check(x.out.drain(ctx, x.theirs, x.sent))
 	x.now.jump(d)
 	x.s.Advance(d)
-	_, err := x.theirs.SweepIntents(ctx)
+	_, err := x.theirs.SweepCommitRecords(ctx)
 	check(err)
 	return said
 }
@@ -112,11 +112,11 @@ func (x *sleeper) atTransaction(n int, f func()) {
 
 // right reports what is wrong in the end: a write of which somebody was told that it was never applied, and is; one that its writer was
 // told wrongly about; and letters that are lost.
-func (x *sleeper) right(told error, said map[string]table.IntentState) error {
+func (x *sleeper) right(told error, said map[string]table.CommitState) error {
 	check(x.out.drain(context.Background(), x.theirs, x.sent))
 	name, op := x.last()
 	switch applied := name == "Smith"; {
-	case applied && said[op] == table.IntentAborted:
+	case applied && said[op] == table.CommitAborted:
 		return fmt.Errorf("%s is applied, and was resolved as aborted", op)
 	case applied && told != nil && !errors.Is(told, table.ErrUnknownOutcome), !applied && told == nil:
 		return fmt.Errorf("applied: %v; told %v", applied, told)
@@ -137,8 +137,8 @@ type outboxSleeps struct {
 	sleep func()
 }
 
-func (o *outboxSleeps) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
-	h, err := o.hints.Hint(ctx, a)
+func (o *outboxSleeps) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+	h, err := o.hints.Notify(ctx, a)
 	if f := o.sleep; f != nil {
 		o.sleep = nil
 		f()
@@ -158,7 +158,7 @@ func TestSuspendedWriter(t *testing.T) {
 					t.Parallel()
 					x := newSleeper(t)
 					x.clock.jump(before)
-					var said map[string]table.IntentState
+					var said map[string]table.CommitState
 					out := &outboxSleeps{hints: x.out}
 					mine := quick()
 					mine.Now = x.clock.Now
@@ -207,7 +207,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			x := newSleeper(t)
 			e, err := x.people.Get(ctx, residentAt(1))
 			check(err)
-			var said map[string]table.IntentState
+			var said map[string]table.CommitState
 			first := true
 			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 				if q.Kind != "transaction" || !first {
@@ -339,7 +339,7 @@ func TestSuspendedResolver(t *testing.T) {
 			}
 		}
 		op := x.s.Rows("hints")[0].RowKey
-		i, err := peopleOf(x.s.ConnectionString(), s, o).Intents().Resolve(ctx, dept.Of("S"), op)
+		i, err := peopleOf(x.s.ConnectionString(), s, o).CommitRecords().Resolve(ctx, dept.Of("S"), op)
 		if name, is := x.last(); name != "Smith" || is != op {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}
@@ -371,10 +371,10 @@ func TestClocksAhead(t *testing.T) {
 		}
 		s.SetFaults(nil)
 		clock.jump(-c.ahead) // it is right again
-		i, err := staff.Intents().Resolve(ctx, e.Key.Partition(), ue.Op)
+		i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.Op)
 		var ve *table.ValueError
 		switch {
-		case c.want == nil && (err != nil || i.State != table.IntentAborted),
+		case c.want == nil && (err != nil || i.State != table.CommitAborted),
 			c.want == table.ErrExpired && !errors.Is(err, c.want),
 			c.want == errors.ErrUnsupported && !errors.As(err, &ve):
 			t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)

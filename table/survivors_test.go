@@ -18,7 +18,7 @@ func TestEarlierRefusals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o := quick()
-	o.Retry.Rounds = 2
+	o.Retry.ConflictAttempts = 2
 	people, s := town(t, o)
 	rows := byHand(s)
 	list := handmade("last_Jones", map[string]any{"IDs": "7"})
@@ -64,7 +64,7 @@ func TestShortReadBack(t *testing.T) {
 	check(err)
 	s.SetFaults(storagetest.OfKind("query", storagetest.Short(10)))
 	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(at("D", i)) }), nil)
-	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, Unconfirmed: 90}); err != nil || r != want {
+	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
 		t.Errorf("got %+v, %v, want %+v", r, err, want)
 	}
 	if left := s.Rows("staff"); len(left) != 1 {

@@ -15,17 +15,17 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Sweep deletes the commit and abort records of a partition that are older than IntentRetention and an hour (for clocks that differ), except
+// Sweep deletes the commit and abort records of a partition that are older than CommitRecordRetention and an hour (for clocks that differ), except
 // records whose effects are not executed yet, or that cannot be read. It also deletes what PlanSweep has noted of those times. 1 request
 // for each 1,000 records, and 1 for each 100 that are deleted. Idempotent.
-func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
-	ctx, end := in.core.span(ctx, "SweepIntents")
+func (in *CommitRecords) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
+	ctx, end := in.core.span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()
 	core := in.core.plain()
-	before := in.core.opt.Now().Add(-IntentRetention - time.Hour)
+	before := in.core.opt.Now().Add(-CommitRecordRetention - time.Hour)
 	pk, err := partition.Result()
 	if err != nil {
-		return 0, in.core.opError("SweepIntents", keys.Key{}, err)
+		return 0, in.core.opError("SweepCommitRecords", keys.Key{}, err)
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, sweepPrefix, edm.RowKey, intentPrefix+opTimeText(before))
 	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
@@ -33,14 +33,14 @@ func (in *Intents) Sweep(ctx context.Context, partition keys.Enc) (deleted int, 
 			if !swept(r, before) {
 				return true
 			}
-			op := Op{core: core, verb: "SweepIntents", kind: aztables.TransactionTypeDelete, key: r.Key, match: r.ETag}
+			op := Op{core: core, verb: "SweepCommitRecords", kind: aztables.TransactionTypeDelete, key: r.Key, match: r.ETag}
 			if op.match == "" {
 				op.match = azcore.ETagAny
 			}
 			return yield(op, nil)
 		})
 		if err != nil {
-			yield(Op{}, core.opError("SweepIntents", keys.Key{}, err))
+			yield(Op{}, core.opError("SweepCommitRecords", keys.Key{}, err))
 		}
 	}, nil)
 	return r.Done, err
@@ -52,7 +52,7 @@ func swept(r *Row, before time.Time) bool {
 		return hour < hourText(before)
 	}
 	i, err := intentOf(r)
-	return err == nil && i.State != IntentLive
+	return err == nil && i.State != CommitPending
 }
 
 // sweepPrefix begins the RowKeys of notes that the intents of an hour will be swept: the hour follows.
@@ -62,7 +62,7 @@ func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
 
 // PlanSweep notes in a partition that somebody has arranged for its intents of the hour of a time to be swept. 1 request;
 // idempotent.
-func (in *Intents) PlanSweep(ctx context.Context, partition keys.Enc, hour time.Time) error {
+func (in *CommitRecords) PlanSweep(ctx context.Context, partition keys.Enc, hour time.Time) error {
 	pk, err := partition.Result()
 	if err != nil {
 		return in.core.opError("PlanSweep", keys.Key{}, err)
@@ -78,7 +78,7 @@ func (in *Intents) PlanSweep(ctx context.Context, partition keys.Enc, hour time.
 }
 
 // SweepPlanned tells whether PlanSweep has noted the hour of a time. 1 request.
-func (in *Intents) SweepPlanned(ctx context.Context, partition keys.Enc, hour time.Time) (bool, error) {
+func (in *CommitRecords) SweepPlanned(ctx context.Context, partition keys.Enc, hour time.Time) (bool, error) {
 	pk, err := partition.Result()
 	if err != nil {
 		return false, in.core.opError("SweepPlanned", keys.Key{}, err)
@@ -88,13 +88,13 @@ func (in *Intents) SweepPlanned(ctx context.Context, partition keys.Enc, hour ti
 	return f.row != nil, in.core.opError("SweepPlanned", k, err)
 }
 
-// SweepIntents deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
+// SweepCommitRecords deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
 // not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
 // same. Idempotent. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
-func (t *Table[T]) SweepIntents(ctx context.Context) (deleted int, err error) {
+func (t *Table[T]) SweepCommitRecords(ctx context.Context) (deleted int, err error) {
 	var n atomic.Int64
 	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
-		d, err := t.Intents().Sweep(ctx, partition)
+		d, err := t.CommitRecords().Sweep(ctx, partition)
 		n.Add(int64(d))
 		return err
 	})

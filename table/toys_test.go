@@ -42,12 +42,12 @@ func (byEmail) Name() string { return "email" }
 func (byEmail) MaxRows() int { return 2 }
 func (byEmail) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
 	var was, is string
-	if r := c.Remembered(); len(r) > 0 {
+	if r := c.State(); len(r) > 0 {
 		was = r[0]
 	}
 	if c.New != nil && c.New.Email != "" {
 		is = "email_" + c.New.Email
-		c.Remember(is)
+		c.SetState(is)
 	}
 	if was != "" && was != is {
 		if err := p.Remove(keys.Raw(was)); err != nil {
@@ -125,7 +125,7 @@ func (letters) Maintain(_ context.Context, p *table.Plan, c *table.Change[reside
 	if c.New == nil || c.Old != nil && c.Old.Last == c.New.Last {
 		return nil
 	}
-	b, err := json.Marshal(letter{c.New.ID, c.New.Last, c.Life()})
+	b, err := json.Marshal(letter{c.New.ID, c.New.Last, c.Incarnation()})
 	p.Effect("letter", 1, b)
 	return err
 }
@@ -144,8 +144,8 @@ func newHints(s table.Service, o *table.Options) *hints {
 	return &hints{rows}
 }
 
-func (h *hints) Hint(ctx context.Context, a table.Announcement) (table.Hint, error) {
-	r := &table.Row{Key: keys.At(keys.Raw(a.Partition), keys.Raw(a.Op))}
+func (h *hints) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+	r := &table.Row{Key: keys.At(keys.Raw(a.Partition), keys.Raw(a.OperationID))}
 	check(r.Set("Visible", false))
 	e, err := h.rows.Insert(ctx, r)
 	if err != nil {
@@ -166,23 +166,23 @@ func (h *hints) drain(ctx context.Context, people *table.Table[resident], sent *
 		if err != nil {
 			return err
 		}
-		i, err := people.Intents().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := people.CommitRecords().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		if err != nil {
 			return err
 		}
-		if i.State == table.IntentLive {
+		if i.State == table.CommitPending {
 			for _, f := range i.Effects {
 				var l letter
 				if err := json.Unmarshal(f.Payload, &l); err != nil {
 					return err
 				}
-				r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(i.Op))}
+				r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(i.OperationID))}
 				check(errors.Join(r.Set("Last", l.Last), r.Set("Life", l.Life)))
 				if _, err := sent.Upsert(ctx, r, table.ReplaceExisting); err != nil {
 					return err
 				}
 			}
-			if err := people.Intents().Close(ctx, i); err != nil {
+			if err := people.CommitRecords().MarkDone(ctx, i); err != nil {
 				return err
 			}
 		}

@@ -347,8 +347,8 @@ func TestOperationsAndDoubt(t *testing.T) {
 func TestTransactEnds(t *testing.T) {
 	t.Parallel()
 	for what, set := range map[string]func(*table.Options){
-		"the write's time": func(o *table.Options) { o.WriteTimeout, o.Retry.TryTimeout = 2*time.Second, -1 },
-		"the try's time":   func(o *table.Options) { o.WriteTimeout, o.Retry.TryTimeout = time.Hour, 2*time.Second },
+		"the write's time": func(o *table.Options) { o.WriteTimeout, o.Retry.AttemptTimeout = 2*time.Second, -1 },
+		"the try's time":   func(o *table.Options) { o.WriteTimeout, o.Retry.AttemptTimeout = time.Hour, 2*time.Second },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {

@@ -141,7 +141,7 @@ func TestTrapT16(t *testing.T) {
 		staff := newStaff(t, bare(w))
 		start := time.Now()
 		_, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
-		if !errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != table.DefaultTryTimeout || w.requests() != "POST" {
+		if !errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != table.DefaultAttemptTimeout || w.requests() != "POST" {
 			t.Errorf("%v after %v, %s", err, time.Since(start), w.requests())
 		}
 	})
@@ -239,7 +239,7 @@ func TestTrapT17(t *testing.T) {
 	}
 	_, errRow := staff.GetRow(ctx, at("Sales", 1))
 	var errIntents error
-	for _, errIntents = range staff.Intents().List(ctx, dept.Of("Sales"), time.Now()) {
+	for _, errIntents = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
 	}
 	scanned, err := staff.With(nil, scanning{})
 	check(err)

@@ -42,8 +42,8 @@ func TestUnreachable(t *testing.T) {
 			}
 			return nil
 		},
-		"Intents.Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := rows.Intents().Get(ctx, keys.Raw("p"), "01K00000000000000000000000")
+		"CommitRecords.Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
+			_, err := rows.CommitRecords().Get(ctx, keys.Raw("p"), "01K00000000000000000000000")
 			return err
 		},
 		"Insert": func(ctx context.Context, rows *table.Table[table.Row]) error {
@@ -55,7 +55,7 @@ func TestUnreachable(t *testing.T) {
 			return err
 		},
 	}
-	reads := map[string]bool{"Get": true, "List": true, "Partitions": true, "Intents.Get": true}
+	reads := map[string]bool{"Get": true, "List": true, "Partitions": true, "CommitRecords.Get": true}
 	type want struct{ read, write error }
 	gone := want{table.ErrUnreachable, table.ErrUnreachable}
 	doubtful := want{table.ErrUnreachable, table.ErrUnknownOutcome}

@@ -8,7 +8,7 @@ import (
 )
 
 // Update reads the entity under k, lets change change it, and replaces it by its ETag. If a concurrent writer was faster, Update
-// starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.Rounds times. change may be called several
+// starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.ConflictAttempts times. change may be called several
 // times, each time with what is stored then; its error ends Update and comes back as it is. 2 requests for each round, 3 if a concurrent
 // writer was faster.
 //

@@ -28,7 +28,7 @@ func (e *LimitError) Error() string {
 // subject is what an error is about, as the caller wrote it: an option (Query.Limit), an argument, a table's name, or a property.
 func subject(field string) string {
 	switch field {
-	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "Intent", "UnknownError", "UpsertMode", "Settling",
+	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "CommitRecord", "UnknownError", "UpsertMode", "Completing",
 		"queue", "poison", "hints", "of", "kind", "from", "to", "definitions", "target":
 		return field
 	}

@@ -15,11 +15,11 @@ func TestEventual(t *testing.T) {
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a message is dropped whose write may still be done", File: "table/intents.go",
-			Old: "		switch state, err := in.core.fence(ctx, pk, op); {\n", New: "		switch state, err := IntentAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
+			Old: "		switch state, err := in.core.fence(ctx, pk, op); {\n", New: "		switch state, err := CommitAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "hints are not hidden", File: "eventual/outbox.go",
 			Old: "o.box.put(ctx, text, a.Hidden)", New: "o.box.put(ctx, text, 0)", Test: "TestHidden"},
 		{Name: "a writer's death is not survived", File: "eventual/outbox.go",
-			Old: "	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.Op}.text()\n", New: "	text := message{Version: 0, Table: a.Table, Partition: a.Partition, Op: a.Op}.text()\n", Test: "TestEveryFault|TestRequests"},
+			Old: "	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()\n", New: "	text := message{Version: 0, Table: a.Table, Partition: a.Partition, Op: a.Op}.text()\n", Test: "TestEveryFault|TestRequests"},
 		{Name: "a message is deleted before its effects are carried out", File: "eventual/work.go",
 			Old: "	if v = w.carry(ctx, t, m, x); v.kind", New: "	_ = x.box.delete(context.WithoutCancel(ctx), x.d)\n	if v = w.carry(ctx, t, m, x); v.kind", Test: "TestEveryFault", Args: some},
 		{Name: "an effect of an unknown kind counts as done", File: "eventual/work.go",
@@ -51,7 +51,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a clean-up is noted and not sent", File: "eventual/cleanup.go",
 			Old: "		return err\n	}\n	if !w.opt.Now()", New: "	}\n	if !w.opt.Now()", Test: "TestCleanUpLost"},
 		{Name: "a clean-up deletes what is live", File: "table/sweep.go",
-			Old: "	return err == nil && i.State != IntentLive\n", New: "	return err == nil && i.State != 0\n", Test: "TestCleanUp$"},
+			Old: "	return err == nil && i.State != CommitPending\n", New: "	return err == nil && i.State != 0\n", Test: "TestCleanUp$"},
 		{Name: "messages of a busy partition go back", File: "eventual/hand.go",
 			Old: "	for len(l.held) > l.most {\n", New: "	for len(l.held) > 0 {\n", Test: "TestBusyPartition$"},
 		{Name: "nothing is taken behind a busy partition", File: "eventual/lane.go",
@@ -77,7 +77,7 @@ func TestEventual(t *testing.T) {
 		{Name: "what has waited counts as an outage", File: "eventual/settle.go",
 			Old: "x.pause(int(n.Away), ", New: "x.pause(int(n.Uncounted), ", Test: "TestWaitedThenAway"},
 		{Name: "done commit records are notified", File: "table/pending.go",
-			Old: "stateProperty, IntentLive)", New: "stateProperty, IntentDone)", Test: "TestNotifyPending$"},
+			Old: "stateProperty, CommitPending)", New: "stateProperty, CommitDone)", Test: "TestNotifyPending$"},
 		{Name: "a partition is begun anew", File: "eventual/pending.go",
 			Old: "		after = at.Op\n", New: "", Test: "TestNotifyPendingResumes"},
 		{Name: "any text is a table's name", File: "eventual/message.go",
@@ -87,7 +87,7 @@ func TestEventual(t *testing.T) {
 		{Name: "several poison messages of one text are replayed each", File: "eventual/poison.go",
 			Old: " || replayed[m.Text] {\n", New: " {\n", Test: "TestReplayOnce"},
 		{Name: "old names are fenced", File: "table/exact.go",
-			Old: "	case age > IntentRetention:\n", New: "	case age > 1000*IntentRetention:\n", Test: "TestUntrusted"},
+			Old: "	case age > CommitRecordRetention:\n", New: "	case age > 1000*CommitRecordRetention:\n", Test: "TestUntrusted"},
 	})
 	mutants.Run(t, "./integration", []mutants.Mutant{
 		{Name: "a killed worker's message is gone", File: "eventual/work.go",

@@ -22,7 +22,7 @@ func TestSuspended(t *testing.T) {
 		{Name: "an abort record says something however late it is stored", File: "table/exact.go",
 			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
 		{Name: "operation IDs of clocks that are a little ahead are refused as too old", File: "table/exact.go",
-			Old: "	case age > IntentRetention:\n", New: "	case age > IntentRetention, age < 0:\n", Test: "TestClocksAhead"},
+			Old: "	case age > CommitRecordRetention:\n", New: "	case age > CommitRecordRetention, age < 0:\n", Test: "TestClocksAhead"},
 		{Name: "a row's text is an incarnation", File: "table/row.go",
 			Old: "	if s, _ := v.(string); isID(s) {\n", New: "	if s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
 		{Name: "a new incarnation may have any form", File: "table/maintain.go",
