@@ -3,15 +3,21 @@ package aztablekit_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 const module = "github.com/aztablekit/aztablekit"
@@ -20,21 +26,53 @@ const module = "github.com/aztablekit/aztablekit"
 var arrows = map[string][]string{
 	"":                         {},
 	"keys":                     {},
-	"internal/edm":             {},
+	"internal/reserved":        {},
+	"internal/edm":             {"internal/reserved"},
 	"internal/wire":            {},
 	"internal/azurite":         {},
 	"internal/model":           {},
 	"internal/mutants":         {},
 	"internal/azurite/install": {"internal/azurite"},
-	"table":                    {"keys", "internal/edm", "internal/wire"},
+	"table":                    {"keys", "internal/edm", "internal/reserved", "internal/wire"},
 	"account":                  {"table"},
-	"index":                    {"keys", "table"},
+	"index":                    {"keys", "table", "internal/reserved"},
 	"eventual":                 {"keys", "table", "internal/wire"},
-	"archive":                  {"eventual", "keys", "table", "internal/wire"},
+	"archive":                  {"eventual", "keys", "table", "internal/reserved", "internal/wire"},
 	"storagetest":              {},
 	"storagetest/crashtest":    {"storagetest"},
 	"integration":              {},
 	"patterns":                 {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
+}
+
+// TestReservedNames: only package reserved spells system properties and the prefixes of the library's rows.
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
+	for _, dir := range []string{"keys", "internal/edm", "table", "account", "eventual", "index", "archive"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no files: %v", dir, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				lit, is := n.(*ast.BasicLit)
+				if !is || lit.Kind != token.STRING {
+					return true
+				}
+				if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(names, text) {
+					t.Errorf("%s spells %q; want the constant of package reserved", name, text)
+				}
+				return true
+			})
+		}
+	}
 }
 
 // TestArrows keeps the house: no package imports what stands beside or above it, and at run time the project depends on the

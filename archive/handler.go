@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -228,7 +229,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 	}
 	rows := m.from.Untyped(false)
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for row, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(restoredPrefix, restoredPrefix+"\x7f")}) {
+		for row, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Restored, reserved.Restored+"\x7f")}) {
 			if err == nil {
 				if kind, _ := row.Get(kindProperty); kind != m.kind || !row.Timestamp.Before(before) {
 					continue // young, or another mover's
@@ -255,7 +256,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 func (m *Mover[T]) stillThere(ctx context.Context, note *table.Row) (bool, error) {
 	v, _ := note.Get(restoredProperty)
 	rowKey, _ := v.(string)
-	id := ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), restoredPrefix)}
+	id := ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), reserved.Restored)}
 	if id.Err() != nil {
 		return false, nil // no restore has left it
 	}

@@ -76,7 +76,7 @@ func strike(t *testing.T, x hostile) (s *storagetest.Service, was map[string]str
 	e, err := h.current.Insert(ctx, &clerk{"S", 8, "Own"})
 	check(err)
 	check(h.mover.Archive(ctx, e))
-	if op := newestIntent(s); !put("current", op, map[string]any{"_v": 1, "State": "live", "Effects": string(effects)}) {
+	if op := newestIntent(s); !put("current", op, map[string]any{"_v": 1, "State": "pending", "Effects": string(effects)}) {
 		return s, snapshot(s), 0 // the service refuses to store it, so nothing is to be done
 	}
 	was = snapshot(s)

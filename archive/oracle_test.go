@@ -45,7 +45,7 @@ func look(s *storagetest.Service) view {
 	for _, r := range s.Rows("current") {
 		switch {
 		case strings.HasPrefix(r.RowKey, "~i|"):
-			if r.Get("State") == "live" {
+			if r.Get("State") == "pending" {
 				v.live++
 				if effects, _ := r.Get("Effects").(string); strings.Contains(effects, `"current/old"`) {
 					v.moves[r.RowKey] = true

@@ -105,7 +105,7 @@ func outage(t *testing.T, h *house, s *storagetest.Service, faults storagetest.P
 		}
 	}
 	for _, r := range s.Rows("current") {
-		if state := r.Get("State"); state == "live" {
+		if state := r.Get("State"); state == "pending" {
 			t.Errorf("%s is live", r.RowKey)
 		}
 	}

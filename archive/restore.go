@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -56,10 +57,9 @@ func (m *Mover[T]) archived(ctx context.Context, k keys.Key) (*ArchivedRow, erro
 	return there, err
 }
 
-// restoredPrefix begins the RowKeys of notes that a life was restored: two that read it before, one of them long ago, do not both
+// reserved.Restored begins the RowKeys of notes that a life was restored: two that read it before, one of them long ago, do not both
 // bring it back.
 const (
-	restoredPrefix   = "~l|"
 	restoredProperty = "Restored"
 	kindProperty     = "Kind"
 )
@@ -72,7 +72,7 @@ func (r *restores[T]) MaxRows() int { return 1 }
 
 func (r *restores[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
 	c.Incarnation() // a new one
-	note := &table.Row{Key: keys.Stored(c.Key.PartitionKey(), restoredPrefix+r.life)}
+	note := &table.Row{Key: keys.Stored(c.Key.PartitionKey(), reserved.Restored+r.life)}
 	if err := errors.Join(note.Set(restoredProperty, c.Key.RowKey()), note.Set(kindProperty, r.kind)); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -40,7 +41,7 @@ func ToTable(service table.Service, name string, o *table.Options) (*Rows, error
 func (d *Rows) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
 
 // separator stands between a RowKey and a life. It is in no key that package keys makes.
-const separator = "~"
+const separator = reserved.First
 
 // The forms of rows here; the kind, the time, and the names of the moves follow.
 const (
@@ -48,9 +49,8 @@ const (
 	formGone = "gone"
 )
 
-// gonePrefix begins the RowKeys of notes that a life has gone, by which Sweep finds what is left of it.
+// reserved.Tombstone begins the RowKeys of notes that a life has gone, by which Sweep finds what is left of it.
 const (
-	gonePrefix   = "~d|"
 	goneProperty = "Gone"
 )
 
@@ -136,7 +136,7 @@ func (d *Rows) Put(ctx context.Context, k *ArchivedRow, version string) error {
 	}
 	ops := []table.Op{op}
 	if k.Row == nil {
-		note := &table.Row{Key: keys.Stored(k.Key.PartitionKey(), gonePrefix+k.Incarnation)}
+		note := &table.Row{Key: keys.Stored(k.Key.PartitionKey(), reserved.Tombstone+k.Incarnation)}
 		if err := note.Set(goneProperty, row.Key.RowKey()); err != nil {
 			return err
 		}
@@ -194,14 +194,14 @@ func (d *Rows) Sweep(ctx context.Context, partition keys.Enc, before time.Time) 
 		return err
 	}
 	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for note, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(gonePrefix, gonePrefix+"\x7f")}) {
+		for note, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Tombstone, reserved.Tombstone+"\x7f")}) {
 			if err != nil {
 				yield(table.Op{}, err)
 				return
 			}
 			gone, _ := note.Get(goneProperty)
 			name, _ := gone.(string)
-			primary, is := strings.CutSuffix(name, separator+strings.TrimPrefix(note.Key.RowKey(), gonePrefix))
+			primary, is := strings.CutSuffix(name, separator+strings.TrimPrefix(note.Key.RowKey(), reserved.Tombstone))
 			if !note.Timestamp.Before(before) || !is || primary == "" || strings.HasPrefix(primary, separator) {
 				continue
 			}

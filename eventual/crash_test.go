@@ -84,7 +84,7 @@ func carried(s *storagetest.Service) error {
 	for _, r := range s.Rows("staff") {
 		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is {
 			states[name] = r.Get("State")
-			if _, due[name] = r.Get("Effects").(string); states[name] == "live" {
+			if _, due[name] = r.Get("Effects").(string); states[name] == "pending" {
 				return fmt.Errorf("intent %s is live", name)
 			}
 		}

@@ -199,7 +199,7 @@ func TestCleanUp(t *testing.T) {
 			t.Error(got, swept)
 		}
 		// One that is live, two that are young with the notes of their hour.
-		if got := intentsOf(s); got != "done done live note note" {
+		if got := intentsOf(s); got != "done done note note pending" {
 			t.Error(got)
 		}
 		if at := swept["S0"]; s.Now().Sub(at) < 25*time.Hour {
@@ -207,7 +207,7 @@ func TestCleanUp(t *testing.T) {
 		}
 		put(o, stuck[0].Text)
 		check(w.Drain(ctx))
-		if got := intentsOf(s); strings.Contains(got, "live") {
+		if got := intentsOf(s); strings.Contains(got, "pending") {
 			t.Error(got) // old as it is, what was committed is carried out
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -81,7 +82,7 @@ func (m *details[T]) claims(row *table.Row) []string {
 
 // held is what entities meet that hold details: of whatever definition.
 func (m *details[T]) held() table.Cond[table.Row] {
-	marks := table.PropertyOf[string]("_sys")
+	marks := table.PropertyOf[string](reserved.Owner)
 	return table.And(marks.Ge("/0"), marks.Lt("0")) // behind the marks of lists and summaries, which begin with //
 }
 

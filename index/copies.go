@@ -24,7 +24,7 @@ func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	if ix.fault != nil {
 		return m, ix.fault
 	}
-	if t.OmitsOperationID() && ix.full() {
+	if t.Common().OmitOperationID && ix.full() {
 		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "must say which fields are copied, or Pointer be set: on a table with Common.OmitOperationID nothing tells whether a full copy is as its entity"}
 	}
 	var err error

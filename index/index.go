@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -173,12 +174,9 @@ func (ix *Index[T, K]) Name() string { return ix.name }
 // full tells whether its rows are the whole of their entities.
 func (ix *Index[T, K]) full() bool { return !ix.opt.Pointer && len(ix.opt.Only) == 0 }
 
-// reserved is the beginning of index rows among the library's.
-const reserved = "~x|"
-
 func (ix *Index[T, K]) place(s string) string {
 	if ix.opt.Reserved {
-		return reserved + s
+		return reserved.Derived + s
 	}
 	return s
 }
@@ -192,7 +190,7 @@ func (ix *Index[T, K]) placed(r keys.Range) keys.Range {
 	if closed {
 		to += " " // the first key behind it
 	}
-	return keys.StoredBetween(reserved+from, reserved+to)
+	return keys.StoredBetween(reserved.Derived+from, reserved.Derived+to)
 }
 
 // row is the RowKey of a value's row for an entity.

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -322,7 +323,7 @@ func (in *inspection[T]) write(ctx context.Context, is, want *table.Row) error {
 	if err := in.pace(ctx, 1); err != nil {
 		return err
 	}
-	_, named := is.Get("_op")
+	_, named := is.Get(reserved.OperationID)
 	_, isCopy := is.Primary()
 	rows := in.table.Untyped(named && !isCopy)
 	e, err := rows.WholeRow(is)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -169,7 +170,7 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 // empty reports whether a row holds nothing, but perhaps an operation ID.
 func empty(row *table.Row) bool {
 	row = row.WithoutSystemProperties()
-	return row.Len() == 0 || row.Len() == 1 && row.Type("_op") != ""
+	return row.Len() == 0 || row.Len() == 1 && row.Type(reserved.OperationID) != ""
 }
 
 // units is how long the members of a list are.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -56,8 +57,8 @@ func sameWrite(row, entity *table.Row) bool {
 	if row == nil || entity == nil {
 		return false
 	}
-	a, named := row.Get("_op")
-	b, _ := entity.Get("_op")
+	a, named := row.Get(reserved.OperationID)
+	b, _ := entity.Get(reserved.OperationID)
 	return named && a == b
 }
 

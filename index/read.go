@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -133,7 +134,7 @@ func (ix *Index[T, K]) entity(ctx context.Context, t *table.Table[T], row *table
 // copied is the entity of a copy, or tells that the entity itself must be read: for the copy is not of the kind that the index keeps
 // now, or of an older version that only a whole row can be upgraded from.
 func (ix *Index[T, K]) copied(t *table.Table[T], row *table.Row) (e *table.Entity[T], unfit bool, err error) {
-	if _, named := row.Get("_op"); ix.full() != named {
+	if _, named := row.Get(reserved.OperationID); ix.full() != named {
 		return nil, true, nil
 	}
 	if !ix.full() {

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"iter"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -61,7 +62,7 @@ func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first boo
 	}
 }
 
-func strange(row *table.Row) bool { return row.Type("_ix") != "" }
+func strange(row *table.Row) bool { return row.Type(reserved.MaintainerState) != "" }
 
 // cleanse takes from a derived row what entities alone have, and gives the row as it is without that.
 func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {
@@ -80,7 +81,7 @@ func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *tabl
 			return clean, nil
 		}
 		err := in.write(ctx, clean, clean)
-		if err == nil && row.Type("_op") != "" {
+		if err == nil && row.Type(reserved.OperationID) != "" {
 			return unnamed(clean), nil // a full copy that names no write is stale
 		}
 		if !lost(err) {
@@ -100,7 +101,7 @@ func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *tabl
 func unnamed(row *table.Row) *table.Row {
 	var names []string
 	for name := range row.All() {
-		if name != "_op" {
+		if name != reserved.OperationID {
 			names = append(names, name)
 		}
 	}

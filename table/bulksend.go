@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -339,7 +340,7 @@ func (s *bulkSender) rows(batch []bulkOp, kind aztables.TransactionType, few boo
 func (t *Table[T]) deletes(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
 	read, choice := t.decode, ""
 	if len(t.maintainers) == 0 && !t.verify {
-		choice = t.choose(ixProperty) // by which DeleteOp sees that it should have maintainers
+		choice = t.choose(reserved.MaintainerState) // by which DeleteOp sees that it should have maintainers
 		read = func(r *edm.Reader, in edm.Entity) (*Entity[T], bool, error) {
 			mine, err := t.ownsAny(r, in)
 			return &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), raw: in.Raw}, mine, err

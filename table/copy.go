@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -21,7 +22,7 @@ func (r *Row) Copy(k keys.Key, form string) *Row {
 	if form != "" {
 		text += "/" + form // which is in no RowKey
 	}
-	c.put(sysProperty, edm.Value{Kind: edm.String, S: text})
+	c.put(reserved.Owner, edm.Value{Kind: edm.String, S: text})
 	return c
 }
 
@@ -33,10 +34,10 @@ func (r *Row) Tag(maintainer string, off bool) {
 		names = append(names, maintainer)
 	}
 	if len(names) == 0 {
-		r.columns = without(slices.Clone(r.columns), sysProperty)
+		r.columns = without(slices.Clone(r.columns), reserved.Owner)
 		return
 	}
-	r.put(sysProperty, edm.Value{Kind: edm.String, S: "/" + strings.Join(names, "/")})
+	r.put(reserved.Owner, edm.Value{Kind: edm.String, S: "/" + strings.Join(names, "/")})
 }
 
 // Marked reports whether a row has a tag: the tag itself or, for a name alone, the name with : and a scope behind.
@@ -49,7 +50,7 @@ func (r *Row) Tagged(maintainer string) bool {
 
 // Marks returns the tags of a row; see Mark.
 func (r *Row) Tags() []string {
-	v, _ := r.Get(sysProperty)
+	v, _ := r.Get(reserved.Owner)
 	if s, _ := v.(string); strings.HasPrefix(s, "/") && !strings.HasPrefix(s, ownMark) { // of no copy
 		return strings.Split(s[1:], "/")
 	}
@@ -58,7 +59,7 @@ func (r *Row) Tags() []string {
 
 // Form returns the form that Copy gave a copy, "" for none.
 func (r *Row) ProjectionID() string {
-	v, _ := r.Get(sysProperty)
+	v, _ := r.Get(reserved.Owner)
 	s, _ := v.(string)
 	rk, form, _ := strings.Cut(s, "/")
 	if rk == "" {
@@ -69,7 +70,7 @@ func (r *Row) ProjectionID() string {
 
 // Primary returns the key of the entity that the row is a copy of.
 func (r *Row) Primary() (k keys.Key, isCopy bool) {
-	v, _ := r.Get(sysProperty)
+	v, _ := r.Get(reserved.Owner)
 	s, _ := v.(string)
 	rk, _, _ := strings.Cut(s, "/")
 	if rk == "" {
@@ -93,7 +94,7 @@ func sameOwner(a, b *Row) bool {
 // Keep returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all that
 // the write has written.
 func (r *Row) Project(properties ...string) *Row {
-	properties = append(slices.Clone(properties), typeProperty, versionProperty, sysProperty)
+	properties = append(slices.Clone(properties), reserved.Type, reserved.Version, reserved.Owner)
 	c := r.At(r.Key)
 	c.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return !slices.Contains(properties, c.Name) })
 	return c
@@ -102,13 +103,13 @@ func (r *Row) Project(properties ...string) *Row {
 // Bare returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has them.
 func (r *Row) WithoutSystemProperties() *Row {
 	c := *r
-	c.columns = without(slices.Clone(r.columns), lifeProperty, ixProperty, sysProperty)
+	c.columns = without(slices.Clone(r.columns), reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
 	return &c
 }
 
 // Same reports whether two rows have the same properties, apart from their operation IDs (_op).
 func (r *Row) Same(other *Row) bool {
-	a, b := without(slices.Clone(r.columns), opProperty), without(slices.Clone(other.columns), opProperty)
+	a, b := without(slices.Clone(r.columns), reserved.OperationID), without(slices.Clone(other.columns), reserved.OperationID)
 	if len(a) != len(b) {
 		return false
 	}
@@ -158,7 +159,7 @@ func (t *Table[T]) entity(row *Row) (*Entity[T], error) {
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
 	if isCopy {
-		row.write(w, sysProperty)
+		row.write(w, reserved.Owner)
 	} else {
 		row.write(w)
 	}
@@ -179,10 +180,10 @@ func (t *Table[T]) entity(row *Row) (*Entity[T], error) {
 		}
 		return e, err
 	}
-	if _, whole := row.Get(opProperty); whole {
+	if _, whole := row.Get(reserved.OperationID); whole {
 		e, _, err := t.decode(r, in)
 		if err == nil {
-			e.copied = &Row{Key: k, columns: without(slices.Clone(row.columns), sysProperty)}
+			e.copied = &Row{Key: k, columns: without(slices.Clone(row.columns), reserved.Owner)}
 		}
 		return e, err
 	}
@@ -212,8 +213,8 @@ func (t *Table[T]) Range() keys.Range {
 // PartitionRange is where the PartitionKeys of the table's entities are, by its schema; unset, if that binds none.
 func (t *Table[T]) PartitionRange() keys.Range { return t.schema.Partition.Range() }
 
-// OmitOperationID reports whether the table was made with Common.OmitOperationID, so that rows contain no operation IDs.
-func (t *Table[T]) OmitsOperationID() bool { return t.opt.OmitOperationID }
+// Common returns the options that the handle shares with the packages on top of it, with their defaults.
+func (t *Table[T]) Common() Common { return t.opt }
 
 // Ranged tells whether the table was seen through a signature for a range of keys ([Grant]): lists, counts and Partitions then
 // leave out what lies outside it, without a word. It is known from the first list on, on all handles that were made of one.
@@ -252,7 +253,7 @@ func (t *Table[T]) Properties(fields ...AnyField[T]) (names []string, err error)
 func (t *Table[T]) Projected(v T, properties ...string) (p T, err error) {
 	w := edm.NewWriter(nil, "p", "r")
 	if row, ok := any(&v).(*Row); ok {
-		row.write(w, opProperty)
+		row.write(w, reserved.OperationID)
 	} else {
 		t.plan.Encode(w, reflect.ValueOf(&v).Elem(), nil)
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -107,7 +108,7 @@ func (m *Types) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 
 // dispatch makes of the row that the reader has just read an entity of its type.
 func (m *Types) dispatch(r *edm.Reader, in edm.Entity) (any, error) {
-	typ, err := r.Find(typeProperty)
+	typ, err := r.Find(reserved.Type)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -37,7 +38,7 @@ func (t *Table[T]) create(k keys.Key, v *T, stored []byte, except ...string) ([]
 
 // keptProperties belong to one existence of a row: its incarnation and its maintainer state. Only a write that knows the stored row
 // writes them, by its ETag.
-var keptProperties = []string{lifeProperty, ixProperty}
+var keptProperties = []string{reserved.Incarnation, reserved.MaintainerState}
 
 // encode writes the whole of a value under a key, and what the stored row holds besides, except for some properties.
 func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]byte, error) {
@@ -51,12 +52,12 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]
 		return nil, err
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	own := append(t.schema.put(w), opProperty)
+	own := append(t.schema.put(w), reserved.OperationID)
 	own = append(own, except...)
 	if stored == nil {
 		own = append(own, keptProperties...) // a new row has none of another's
 		if !t.derivedRows {
-			own = append(own, sysProperty)
+			own = append(own, reserved.Owner)
 		}
 	}
 	if row, ok := any(v).(*Row); ok && stored != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -46,7 +47,7 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	ctx, cancel := bound(ctx, w.core.opt.WriteTimeout)
 	defer cancel()
 	fail := func(err error) (bool, error) {
-		return false, w.core.opError("Resolve", keys.Stored(e.Partition, intentPrefix+e.Op), err)
+		return false, w.core.opError("Resolve", keys.Stored(e.Partition, reserved.CommitRecord+e.Op), err)
 	}
 	state, err := w.core.fence(ctx, e.Partition, e.Op)
 	if err != nil {

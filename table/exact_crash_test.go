@@ -93,7 +93,7 @@ func settled(s *storagetest.Service) error {
 	for _, r := range s.Rows("people") {
 		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is {
 			states[name] = r.Get("State")
-			if _, effects[name] = r.Get("Effects").(string); states[name] == "live" || effects[name] && states[name] != "done" {
+			if _, effects[name] = r.Get("Effects").(string); states[name] == "pending" || effects[name] && states[name] != "done" {
 				return fmt.Errorf("intent %s is %v", name, states[name])
 			}
 		}

@@ -53,7 +53,7 @@ func ExampleRow_Copy() {
 		e.Value.Last = "Smith"
 		fmt.Println("it can be written:", !errors.Is(staff.Replace(ctx, e), table.ErrNoETag))
 	}
-	fmt.Println(staff.PartitionRange(), staff.Range(), staff.OmitsOperationID(), len(staff.Maintainers()))
+	fmt.Println(staff.PartitionRange(), staff.Range(), staff.Common().OmitOperationID, len(staff.Maintainers()))
 	// Output:
 	// ('Sales','empid_000001') true  {Sales 1 Jones 44}
 	// it can be written: true
@@ -130,8 +130,10 @@ func ExampleTable_Untyped() {
 	e, err := rows.WholeRow(row)
 	check(err)
 	fmt.Println(e.Key, rows.Delete(ctx, e))
-	fmt.Println("what it remembers of it is damaged:", row.StateCorrupt())
-	// The next write of the entity is done also where what it remembers of its copies was damaged.
+	// The entity contains the keys of its copies as maintainer state. A write with IgnoreCorruptState succeeds even if the state is corrupt.
+	row, err = staff.GetRow(ctx, keys.At(dept.Of("Sales"), empid.Of(1)))
+	check(err)
+	fmt.Println("corrupt:", row.StateCorrupt(), "state:", row.MaintainerState("age"))
 	jones, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(1)))
 	check(err)
 	jones.Value.Age++
@@ -140,7 +142,7 @@ func ExampleTable_Untyped() {
 	fmt.Println(err)
 	// Output:
 	// ('Sales','all_44') <nil>
-	// what it remembers of it is damaged: false
+	// corrupt: false state: []
 	// <nil>
 }
 

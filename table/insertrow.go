@@ -7,6 +7,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -20,14 +21,14 @@ func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *Row) (*Entity[T
 // InsertRowOp is [Table.InsertRow] as part of a transaction. [Stored] gives the entity.
 func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op {
 	fail := func(err error) Op { return Op{core: &t.core, verb: "InsertRow", key: k, err: err} }
-	if strings.HasPrefix(k.RowKey(), belowLibrary) {
+	if strings.HasPrefix(k.RowKey(), reserved.First) {
 		return fail(keys.Raw(k.RowKey()).Err())
 	}
 	if r == nil || k.Err() != nil {
 		return fail(either(k.Err(), errNil))
 	}
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	r.WithoutSystemProperties().write(w, opProperty)
+	r.WithoutSystemProperties().write(w, reserved.OperationID)
 	body, err := w.Finish()
 	if err != nil {
 		return fail(err)

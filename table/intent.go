@@ -11,11 +11,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
-
-// intentPrefix begins the RowKeys of commit and abort records: the operation ID follows.
-const intentPrefix = "~i|"
 
 // CommitState is the state of a commit record.
 type CommitState int
@@ -27,7 +25,7 @@ const (
 	CommitAborted                        // the write was not committed and never will be
 )
 
-var intentStates = [...]string{CommitPending: "live", CommitDone: "done", CommitAborted: "aborted"}
+var intentStates = [...]string{CommitPending: "pending", CommitDone: "done", CommitAborted: "aborted"}
 
 // String returns the state as it is stored.
 func (s CommitState) String() string {
@@ -87,7 +85,7 @@ func (c *core) intentOp(partition, name string, state CommitState, effects []Eff
 // intentBody is the row of an intent. named reports that there is room for the operation ID of a write that changes it.
 func intentBody(k keys.Key, state CommitState, effects []Effect, named bool) ([]byte, error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	w.Put(versionProperty, edm.Value{Kind: edm.Int32, I: intentVersion})
+	w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: intentVersion})
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state.String()})
 	if len(effects) > 0 {
 		stored := make([]storedEffect, len(effects))
@@ -111,7 +109,9 @@ func intentBody(k keys.Key, state CommitState, effects []Effect, named bool) ([]
 	return w.Finish()
 }
 
-func intentKey(partition, name string) keys.Key { return keys.Stored(partition, intentPrefix+name) }
+func intentKey(partition, name string) keys.Key {
+	return keys.Stored(partition, reserved.CommitRecord+name)
+}
 
 // partName is the property of a part of a long text.
 func partName(name string, i int) string {
@@ -135,8 +135,8 @@ func parts(s string, most int) (all []string) {
 
 // intentOf reads an intent from its row.
 func intentOf(r *Row) (*CommitRecord, error) {
-	i := &CommitRecord{Partition: r.Key.Partition(), OperationID: strings.TrimPrefix(r.Key.RowKey(), intentPrefix), etag: r.ETag}
-	if v, _ := r.Get(versionProperty); v != int32(intentVersion) {
+	i := &CommitRecord{Partition: r.Key.Partition(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord), etag: r.ETag}
+	if v, _ := r.Get(reserved.Version); v != int32(intentVersion) {
 		n, _ := v.(int32)
 		return nil, &VersionError{"intent", int(n), intentVersion}
 	}

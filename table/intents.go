@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -143,7 +144,7 @@ func (in *CommitRecords) List(ctx context.Context, partition keys.Enc, before ti
 			fail(err)
 			return
 		}
-		filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, intentPrefix, edm.RowKey, intentPrefix+opTimeText(before))
+		filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, reserved.CommitRecord, edm.RowKey, reserved.CommitRecord+opTimeText(before))
 		stopped := false
 		broken := in.core.each(ctx, filter, "", func(r *Row) bool {
 			i, err := intentOf(r)

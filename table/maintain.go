@@ -13,15 +13,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
-)
-
-// The properties that a primary row has besides its type's.
-const (
-	lifeProperty = "_life"
-	sysProperty  = "_sys" // of a copy: the RowKey of what was copied
-	ixProperty   = "_ix"  // what maintainers remember; see encodeRemembered
 )
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
@@ -79,8 +73,8 @@ func (op *Op) meet(f found) error {
 	case f.row == nil:
 		return f.gone
 	case op.copied != nil && !op.rival:
-		is, _ := f.row.Get(opProperty)
-		if was, _ := op.copied.Get(opProperty); is != was || !f.row.WithoutSystemProperties().Same(op.copied) {
+		is, _ := f.row.Get(reserved.OperationID)
+		if was, _ := op.copied.Get(reserved.OperationID); is != was || !f.row.WithoutSystemProperties().Same(op.copied) {
 			return ErrChanged
 		}
 	case op.kind == aztables.TransactionTypeInsertMerge:
@@ -210,12 +204,12 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	life, err1 := r.Find(lifeProperty)
-	ix, err2 := r.Find(ixProperty)
+	life, err1 := r.Find(reserved.Incarnation)
+	ix, err2 := r.Find(reserved.MaintainerState)
 	if err := either(err1, err2); err != nil {
 		return nil, err
 	}
-	mark, err := r.Find(sysProperty)
+	mark, err := r.Find(reserved.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +231,7 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 
 // remembers tells whether maintainers have left something with a row.
 func remembers(row []byte) bool {
-	if !bytes.Contains(row, []byte(`"`+ixProperty+`"`)) {
+	if !bytes.Contains(row, []byte(`"`+reserved.MaintainerState+`"`)) {
 		return false
 	}
 	k, err := keptIn(row, nil)
@@ -256,12 +250,12 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 		return nil, err
 	}
 	w := edm.NewWriter(nil, key.PartitionKey(), key.RowKey())
-	(&Row{columns: columns}).write(w, opProperty, lifeProperty, ixProperty, sysProperty)
+	(&Row{columns: columns}).write(w, reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
 	if k.mark != "" {
-		w.Put(sysProperty, edm.Value{Kind: edm.String, S: k.mark})
+		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: k.mark})
 	}
 	if k.life != "" {
-		w.Put(lifeProperty, edm.Value{Kind: edm.String, S: k.life})
+		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: k.life})
 	}
 	if !merge || !same {
 		if err := k.remember(w, key.RowKey(), merge); err != nil {
@@ -283,10 +277,10 @@ func (k *kept) remember(w *edm.Writer, rowKey string, merge bool) error {
 		b = encodeRemembered(k.is, rowKey)
 	}
 	if len(b) > maxRemembered {
-		return &LimitError{Field: ixProperty, Limit: "bytes that maintainers remember of an entity", Got: len(b), Max: maxRemembered}
+		return &LimitError{Field: reserved.MaintainerState, Limit: "bytes that maintainers remember of an entity", Got: len(b), Max: maxRemembered}
 	}
 	if len(k.is) > 0 || k.stored && (merge || k.whole) || k.fresh && k.whole {
-		w.Put(ixProperty, edm.Value{Kind: edm.Binary, B: b})
+		w.Put(reserved.MaintainerState, edm.Value{Kind: edm.Binary, B: b})
 	}
 	return nil
 }

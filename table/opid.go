@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
-
-// opProperty holds the operation ID of the write that a row is from.
-const opProperty = "_op"
 
 // An operation ID: 10 digits of time in milliseconds, so that names sort by time, and 16 of chance, both in the digits
 // of Crockford's base 32.
@@ -74,7 +72,7 @@ func newID() string {
 var unnamed = strings.Repeat("?", opLength)
 
 // reserve leaves room for the operation ID, as the last property of a body.
-func reserve(w *edm.Writer) { w.Put(opProperty, edm.Value{Kind: edm.String, S: unnamed}) }
+func reserve(w *edm.Writer) { w.Put(reserved.OperationID, edm.Value{Kind: edm.String, S: unnamed}) }
 
 // mark names the write in a body that has room for it.
 func mark(body []byte, op string) []byte {

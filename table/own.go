@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -38,7 +39,7 @@ func (t *Table[T]) Mine(row *Row) bool {
 	if k.Err() != nil || !t.Range().Contains(k.RowKey()) {
 		return false
 	}
-	if v, typed := row.Get(typeProperty); typed && t.schema.Type != "" && v != any(t.schema.Type) {
+	if v, typed := row.Get(reserved.Type); typed && t.schema.Type != "" && v != any(t.schema.Type) {
 		return false
 	}
 	var v T
@@ -46,11 +47,13 @@ func (t *Table[T]) Mine(row *Row) bool {
 }
 
 // Own stores the owner of a derived row, any text that is not empty, in place of all tags of [Row.Tag].
-func (r *Row) Own(owner string) { r.put(sysProperty, edm.Value{Kind: edm.String, S: ownMark + owner}) }
+func (r *Row) Own(owner string) {
+	r.put(reserved.Owner, edm.Value{Kind: edm.String, S: ownMark + owner})
+}
 
 // Owner returns the owner that Own has stored, "" for none.
 func (r *Row) Owner() string {
-	v, _ := r.Get(sysProperty)
+	v, _ := r.Get(reserved.Owner)
 	s, _ := v.(string)
 	if owner, is := strings.CutPrefix(s, ownMark); is {
 		return owner

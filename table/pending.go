@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -48,20 +49,20 @@ func (in *CommitRecords) Pending(ctx context.Context, partition keys.Enc, after 
 			yield("", err)
 		}
 		pk, err := partition.Result()
-		from := "ge '" + intentPrefix + "'"
+		from := "ge '" + reserved.CommitRecord + "'"
 		if after != "" && err == nil {
 			_, err = opTimeOf(after)
-			from = "gt '" + intentPrefix + after + "'"
+			from = "gt '" + reserved.CommitRecord + after + "'"
 		}
 		if err != nil {
 			fail(err)
 			return
 		}
 		filter := fmt.Sprintf("%s eq %s and %s %s and %s lt '%s' and %s eq '%s'", edm.PartitionKey, edm.Quote(pk),
-			edm.RowKey, from, edm.RowKey, intentPrefix+opTimeText(before), stateProperty, CommitPending)
+			edm.RowKey, from, edm.RowKey, reserved.CommitRecord+opTimeText(before), stateProperty, CommitPending)
 		stopped := false
 		broken := in.core.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *Row) bool {
-			op := strings.TrimPrefix(r.Key.RowKey(), intentPrefix)
+			op := strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)
 			if _, err := opTimeOf(op); err != nil {
 				return true // no write has made it
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -291,7 +292,7 @@ func (p *Plan) at(k keys.Key) (*derivedRow, error) {
 		return nil, p.refuse(k, ErrOtherPartition)
 	case p.own[k.RowKey()]:
 		return nil, p.refuse(k, ErrDuplicateRow)
-	case strings.HasPrefix(k.RowKey(), intentPrefix):
+	case strings.HasPrefix(k.RowKey(), reserved.CommitRecord):
 		return nil, p.refuse(k, &ValueError{Field: edm.RowKey, Reason: "begins as those of intents do"})
 	}
 	d := p.rows[k.RowKey()]
@@ -381,7 +382,7 @@ func (p *Plan) steps() (ops []Op, failed int, err error) {
 			op.kind, op.match = aztables.TransactionTypeAdd, ""
 		}
 		if d.after != nil {
-			if op.body, op.room, err = d.after.encode(d.key, d.has(opProperty) && !d.after.isCopy(), d.has(lifeProperty)); err != nil {
+			if op.body, op.room, err = d.after.encode(d.key, d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation)); err != nil {
 				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: public(err)}
 			}
 			op.left = entire

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -213,9 +214,6 @@ func (f *filter[T]) compare(name, op, literal string) {
 	f.n++
 }
 
-// belowLibrary is where the library's rows begin. They end at keys.Behind.
-const belowLibrary = "~"
-
 // keys asks for the keys of a range, with as many comparisons as it needs.
 func (f *filter[T]) keys(name string, r keys.Range) {
 	from, to, closed := r.Bounds()
@@ -234,7 +232,7 @@ func (f *filter[T]) below(name string, r keys.Range, to string, closed bool) {
 	if r.Split() {
 		f.and()
 		f.b.WriteString("(")
-		f.compare(name, "lt", edm.Quote(belowLibrary))
+		f.compare(name, "lt", edm.Quote(reserved.First))
 		f.b.WriteString(" or ")
 		f.compare(name, "ge", edm.Quote(keys.Behind))
 		f.b.WriteString(")")

@@ -6,6 +6,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -48,7 +49,7 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err 
 		moved.Key = to
 		v = any(&moved).(*T)
 	}
-	if insert.body, insert.err = t.create(to, v, e.raw, ixProperty); insert.err != nil {
+	if insert.body, insert.err = t.create(to, v, e.raw, reserved.MaintainerState); insert.err != nil {
 		return fail(insert.err)
 	}
 	remove, insert = t.maintained(remove, true, remove.old), t.maintained(insert, true, nil)

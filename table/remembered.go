@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 // What maintainers remember of an entity is stored with it in the property _ix, an Edm.Binary, in which a character takes one byte
@@ -40,7 +41,7 @@ const (
 // maxRemembered is the most that maintainers remember of an entity, in bytes.
 const maxRemembered = 60 << 10
 
-var errRemembered = &DecodeError{Field: ixProperty, Reason: "is not what maintainers have written"}
+var errRemembered = &DecodeError{Field: reserved.MaintainerState, Reason: "is not what maintainers have written"}
 
 // encodeRemembered is the value of _ix for what maintainers remember of an entity, by their names.
 func encodeRemembered(all map[string][]string, rowKey string) []byte {
@@ -60,7 +61,7 @@ func encodeRemembered(all map[string][]string, rowKey string) []byte {
 			}
 			b = append(b, '/')
 			item, suffixed := strings.CutSuffix(item, "_"+rowKey)
-			for _, place := range []string{"", "~x|"} { // where derived rows are
+			for _, place := range []string{"", reserved.Derived} { // where derived rows are
 				if rest, is := strings.CutPrefix(item, place+name+"_"); is {
 					b = append(append(b, place...), '^')
 					item = rest

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -107,11 +108,11 @@ func (r *Row) named(raw []byte) {
 	if _, err := in.One(); err != nil {
 		return
 	}
-	if op, err := in.Find(opProperty); err == nil && op.Kind == edm.String {
-		r.put(opProperty, op)
+	if op, err := in.Find(reserved.OperationID); err == nil && op.Kind == edm.String {
+		r.put(reserved.OperationID, op)
 		return
 	}
-	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == opProperty })
+	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == reserved.OperationID })
 }
 
 // Delete deletes a property, if there is one of that name and it is not the library's.
@@ -142,7 +143,7 @@ func (r *Row) StateCorrupt() bool {
 func (r *Row) remembered() (was map[string][]string, err error) {
 	var ix edm.Value
 	for _, c := range r.columns {
-		if c.Name == ixProperty {
+		if c.Name == reserved.MaintainerState {
 			ix = c.Value
 		}
 	}
@@ -152,7 +153,7 @@ func (r *Row) remembered() (was map[string][]string, err error) {
 // Life returns the incarnation of the row's entity, "" for none; see [Change.Incarnation]. A text of another form than 16 of the characters
 // 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
 func (r *Row) Incarnation() string {
-	v, _ := r.Get(lifeProperty)
+	v, _ := r.Get(reserved.Incarnation)
 	if s, _ := v.(string); isID(s) {
 		return s
 	}
@@ -188,12 +189,12 @@ func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 // named and lives tell that it keeps a name and a life of its own.
 func (r *Row) encode(k keys.Key, named, lives bool) (body []byte, room bool, err error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	theirs := []string{opProperty, ixProperty, lifeProperty} // which are the primary's
+	theirs := []string{reserved.OperationID, reserved.MaintainerState, reserved.Incarnation} // which are the primary's
 	if lives {
 		theirs = theirs[:2]
 	}
 	r.write(w, theirs...)
-	if name, ok := r.Get(opProperty); ok && name == unnamed || named {
+	if name, ok := r.Get(reserved.OperationID); ok && name == unnamed || named {
 		reserve(w)
 		room = true
 	}
@@ -222,7 +223,7 @@ func (r *Row) over(w *edm.Writer, stored []byte, derived bool, except ...string)
 	if err != nil {
 		return err
 	}
-	kept := func(c edm.Column) bool { return edm.System(c.Name) && !(derived && c.Name == sysProperty) }
+	kept := func(c edm.Column) bool { return edm.System(c.Name) && !(derived && c.Name == reserved.Owner) }
 	own := slices.DeleteFunc(columns, func(c edm.Column) bool { return !kept(c) })
 	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)

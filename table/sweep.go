@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -27,7 +28,7 @@ func (in *CommitRecords) Sweep(ctx context.Context, partition keys.Enc) (deleted
 	if err != nil {
 		return 0, in.core.opError("SweepCommitRecords", keys.Key{}, err)
 	}
-	filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, sweepPrefix, edm.RowKey, intentPrefix+opTimeText(before))
+	filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, reserved.PlannedSweep, edm.RowKey, reserved.CommitRecord+opTimeText(before))
 	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
 		err := core.each(ctx, filter, "", func(r *Row) bool {
 			if !swept(r, before) {
@@ -48,15 +49,12 @@ func (in *CommitRecords) Sweep(ctx context.Context, partition keys.Enc) (deleted
 
 // swept tells whether a row is to be deleted: an intent of which nothing is left to be done, or a note that is over.
 func swept(r *Row, before time.Time) bool {
-	if hour, is := strings.CutPrefix(r.Key.RowKey(), sweepPrefix); is {
+	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.PlannedSweep); is {
 		return hour < hourText(before)
 	}
 	i, err := intentOf(r)
 	return err == nil && i.State != CommitPending
 }
-
-// sweepPrefix begins the RowKeys of notes that the intents of an hour will be swept: the hour follows.
-const sweepPrefix = "~g|"
 
 func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
 
@@ -67,7 +65,7 @@ func (in *CommitRecords) PlanSweep(ctx context.Context, partition keys.Enc, hour
 	if err != nil {
 		return in.core.opError("PlanSweep", keys.Key{}, err)
 	}
-	op := Op{core: in.core.plain(), verb: "PlanSweep", kind: aztables.TransactionTypeAdd, key: keys.Stored(pk, sweepPrefix+hourText(hour)), room: true}
+	op := Op{core: in.core.plain(), verb: "PlanSweep", kind: aztables.TransactionTypeAdd, key: keys.Stored(pk, reserved.PlannedSweep+hourText(hour)), room: true}
 	w := edm.NewWriter(nil, pk, op.key.RowKey())
 	reserve(w)
 	op.body, op.err = w.Finish()
@@ -83,7 +81,7 @@ func (in *CommitRecords) SweepPlanned(ctx context.Context, partition keys.Enc, h
 	if err != nil {
 		return false, in.core.opError("SweepPlanned", keys.Key{}, err)
 	}
-	k := keys.Stored(pk, sweepPrefix+hourText(hour))
+	k := keys.Stored(pk, reserved.PlannedSweep+hourText(hour))
 	f, err := in.core.find(ctx, k)
 	return f.row != nil, in.core.opError("SweepPlanned", k, err)
 }

@@ -6,12 +6,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-)
-
-// The properties in which a row says what it is.
-const (
-	typeProperty    = "_type"
-	versionProperty = "_v"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 // typed tells whether rows say of themselves what they are.
@@ -36,29 +31,29 @@ func (s *Schema[T]) put(w *edm.Writer) []string {
 		return nil
 	}
 	if s.Type != "" {
-		w.Put(typeProperty, edm.Value{Kind: edm.String, S: s.Type})
+		w.Put(reserved.Type, edm.Value{Kind: edm.String, S: s.Type})
 	}
 	if s.Version > 0 {
-		w.Put(versionProperty, edm.Value{Kind: edm.Int32, I: int64(s.Version)})
+		w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: int64(s.Version)})
 	}
-	return []string{typeProperty, versionProperty}
+	return []string{reserved.Type, reserved.Version}
 }
 
 // version returns the version of the row that the reader has just read. mine is false where the row is of another type.
 func (s *Schema[T]) version(r *edm.Reader) (v int, mine bool, err error) {
-	typ, err := r.Find(typeProperty)
+	typ, err := r.Find(reserved.Type)
 	if err != nil {
 		return 0, true, err
 	}
 	if s.Type != "" && typ.Kind != edm.Absent && (typ.Kind != edm.String || typ.S != s.Type) {
 		return 0, false, ErrOtherType
 	}
-	n, err := r.Find(versionProperty)
+	n, err := r.Find(reserved.Version)
 	switch {
 	case err != nil:
 		return 0, true, err
 	case n.Kind != edm.Absent && n.Kind != edm.Int32 && n.Kind != edm.Int64:
-		return 0, true, &DecodeError{Field: versionProperty, Reason: "is no number"}
+		return 0, true, &DecodeError{Field: reserved.Version, Reason: "is no number"}
 	case n.I > int64(s.Version) || n.I < 0:
 		return 0, true, &VersionError{s.Type, int(n.I), s.Version}
 	}
@@ -147,7 +142,7 @@ func (t *Table[T]) current(r *edm.Reader) (mine bool, err error) {
 func (t *Table[T]) choose(properties ...string) string {
 	choice := edm.PartitionKey + "," + edm.RowKey
 	if t.schema.typed() {
-		properties = slices.Concat([]string{typeProperty, versionProperty}, properties)
+		properties = slices.Concat([]string{reserved.Type, reserved.Version}, properties)
 	}
 	for _, name := range properties {
 		choice += "," + name

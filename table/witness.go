@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -72,7 +73,7 @@ func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool
 	if err != nil || f.row == nil {
 		return "", false, err
 	}
-	name, _ := f.row.Get(opProperty)
+	name, _ := f.row.Get(reserved.OperationID)
 	ours = name == w.name
 	var left []byte
 	if op.left != nil {

@@ -2,9 +2,12 @@ package edm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 // The service's own properties.
@@ -15,14 +18,13 @@ const (
 )
 
 const (
-	annotation  = "@odata.type"
-	maxName     = 255
-	underscores = "_op _life _ix _type _v _sys"
+	annotation = "@odata.type"
+	maxName    = 255
 )
 
 // System tells whether a property belongs to the library: it travels with an entity, hidden from its Go type.
 func System(name string) bool {
-	return name != "" && name[0] == '_' && len(strings.Fields(name)) == 1 && strings.Contains(" "+underscores+" ", " "+name+" ")
+	return name != "" && name[0] == '_' && slices.Contains(reserved.Properties, name)
 }
 
 // CheckName applies the rules for property names: a C# identifier of at most 255 characters that nobody has reserved
@@ -36,7 +38,7 @@ func CheckName(name string) error {
 		return fail("the name belongs to the service")
 	}
 	if System(name) {
-		return fail("the name belongs to the library: " + underscores)
+		return fail("the name belongs to the library: " + strings.Join(reserved.Properties, " "))
 	}
 	for i, r := range name {
 		ok := r == '_' || unicode.IsLetter(r) || unicode.Is(unicode.Nl, r) ||

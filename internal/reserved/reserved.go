@@ -1,0 +1,53 @@
+// Package reserved registers what the library stores beside a program's own data: system properties of rows, whose names begin with
+// "_", and rows whose RowKeys begin with "~". No other file spells these names.
+package reserved
+
+// System properties. A struct field cannot have one of these names.
+const (
+	// OperationID is written by package table into each row: the operation ID of the last write, 26 characters of 0-9 and A-Z, the
+	// first 10 of which are its time.
+	OperationID = "_op"
+
+	// Incarnation is written by package table into the rows of entities whose maintainers ask for it: 16 characters of 0-9 and A-Z.
+	Incarnation = "_life"
+
+	// MaintainerState is written by package table into the rows of entities that have maintainers: the keys of their derived rows and
+	// a digest, as Edm.Binary.
+	MaintainerState = "_ix"
+
+	// Owner is written by package table into derived rows: the RowKey of their entity, and the tags by which package index tells whose
+	// they are, as an Edm.String.
+	Owner = "_sys"
+
+	// Type and Version are written by package table into rows of a schema that has them: the name of the type as an Edm.String, the
+	// version as an Edm.Int32.
+	Type    = "_type"
+	Version = "_v"
+)
+
+// Properties are the system properties.
+var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner}
+
+// Prefixes of the RowKeys of the library's rows.
+const (
+	// First begins the RowKeys of all the library's rows: they sort behind a program's own. It also separates the RowKey of an
+	// archived row from its incarnation, which package archive appends.
+	First = "~"
+
+	// CommitRecord begins the RowKeys of commit records and abort records, of package table: the operation ID follows.
+	CommitRecord = "~i|"
+
+	// PlannedSweep begins the RowKeys of notes that the commit records of an hour will be swept, of package table: the hour follows
+	// as 10 digits, 2006010215.
+	PlannedSweep = "~g|"
+
+	// Derived begins the RowKeys of derived rows, of package index, if their definition is Reserved: the key as it would be without
+	// that follows.
+	Derived = "~x|"
+
+	// Tombstone begins the RowKeys of notes that an archived incarnation is gone, of package archive: the incarnation follows.
+	Tombstone = "~d|"
+
+	// Restored begins the RowKeys of notes that an incarnation was restored, of package archive: the incarnation follows.
+	Restored = "~l|"
+)
