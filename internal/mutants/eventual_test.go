@@ -15,7 +15,7 @@ func TestEventual(t *testing.T) {
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a message is dropped whose write may still be done", File: "table/intents.go",
-			Old: "		switch state, err := in.core.fence(ctx, pk, op); {\n", New: "		switch state, err := CommitAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
+			Old: "		switch state, err := in.core.abort(ctx, pk, op); {\n", New: "		switch state, err := CommitAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "hints are not hidden", File: "eventual/outbox.go",
 			Old: "o.box.put(ctx, text, a.Hidden)", New: "o.box.put(ctx, text, 0)", Test: "TestHidden"},
 		{Name: "a writer's death is not survived", File: "eventual/outbox.go",
@@ -107,6 +107,6 @@ func TestEventual(t *testing.T) {
 		{Name: "the end of the caller's context is the service's", File: "internal/wire/unreached.go",
 			Old: "	return !stopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableCaller"},
 		{Name: "an effect is settled past the intent's ETag", File: "table/settle.go",
-			Old: "match: s.intent.etag", New: "match: `*`", Test: "TestSettlingRaces"},
+			Old: "match: s.record.etag", New: "match: `*`", Test: "TestSettlingRaces"},
 	})
 }
