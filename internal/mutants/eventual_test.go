@@ -19,7 +19,7 @@ func TestEventual(t *testing.T) {
 		{Name: "hints are not hidden", File: "eventual/outbox.go",
 			Old: "o.box.put(ctx, text, a.Hidden)", New: "o.box.put(ctx, text, 0)", Test: "TestHidden"},
 		{Name: "a writer's death is not survived", File: "eventual/outbox.go",
-			Old: "	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()\n", New: "	text := message{Version: 0, Table: a.Table, Partition: a.Partition, Op: a.Op}.text()\n", Test: "TestEveryFault|TestRequests"},
+			Old: "	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()\n", New: "	text := message{Version: 0, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()\n", Test: "TestEveryFault|TestRequests"},
 		{Name: "a message is deleted before its effects are carried out", File: "eventual/work.go",
 			Old: "	if v = w.carry(ctx, t, m, x); v.kind", New: "	_ = x.box.delete(context.WithoutCancel(ctx), x.d)\n	if v = w.carry(ctx, t, m, x); v.kind", Test: "TestEveryFault", Args: some},
 		{Name: "an effect of an unknown kind counts as done", File: "eventual/work.go",
