@@ -1,27 +1,32 @@
 package table
 
 import (
-	fifo "container/list"
 	"context"
 	"iter"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // BulkOptions are options of [Bulk]. The zero value is ready for use.
 type BulkOptions struct {
-	// Width is how many transactions are under way at a time, each in another partition. Defaults to 10, for which the SDK's
+	// Width is how many transactions travel at a time, each in another partition. Defaults to 10, for which the SDK's
 	// transport keeps connections open.
 	Width int
 
-	// Window is how many operations wait, to find those of one partition. Defaults to 10,000. The more of them, the fewer
-	// transactions where partitions are mixed. It also bounds memory, as does WindowBytes, of the rows that they write and
+	// Window is how many operations wait, to find those of one partition. Defaults to 10,000. A larger window needs fewer
+	// transactions if partitions are mixed. It also bounds memory, as does WindowBytes, of the rows that they write and
 	// know, which defaults to 32 MiB.
 	Window, WindowBytes int
 
-	// Skip is asked about each operation that is refused, by a check or by the service, with its index in the stream and a
-	// *BulkError, which also has its key: true drops it and goes on, false ends the work. By default the first refusal ends it. It
-	// is called by Bulk's goroutine, as is Progress, and only while the stream is not being asked: a stream must not wait for them.
+	// Skip is asked about each refused operation, whether a check or the service refused it, with its index in the stream and a
+	// *BulkError, which also contains its key: true drops the operation and goes on, false ends the work. By default the first refusal
+	// ends the work. Bulk's goroutine calls Skip and Progress, and only while the stream is not being asked: a stream must not wait for
+	// them.
 	Skip func(index int, err error) bool
 
 	// Progress is called after each transaction.
@@ -30,18 +35,17 @@ type BulkOptions struct {
 
 // BulkResult is how far bulk work has come.
 type BulkResult struct {
-	Done    int // operations that were carried out; also deletes whose rows were gone after a lost response
-	Missing int // operations that delete a row which was not there, or not what DeleteQuery asks for any more
+	Done    int // operations that were applied; also deletes whose rows were gone after a lost response
+	Missing int // deletes of rows that did not exist, or that the query of DeleteQuery no longer finds
 	Skipped int // operations that were refused, and that Skip dropped
 
-	// ResumeAt is the index of the first operation of which it is not known that it was carried out, dropped, or had
-	// nothing to do: everything before it is settled, so the same stream can be taken up there. Of those behind it, some may
-	// be done. When Bulk returns no error, it is the number of all operations.
+	// ResumeAt is the index at which to resume the same stream. All operations before it were applied or skipped, or had nothing to do;
+	// later ones may have been applied. If Bulk returns no error, ResumeAt is the number of all operations.
 	ResumeAt int
 }
 
-// BulkError is the end of bulk work. Err is what was wrong with the operation of this index; where it is no fault of an
-// operation, such as an ErrUnknownOutcome or a service that cannot be reached, it is that of a transaction which begins with it.
+// BulkError is the error that ended bulk work. Err is what is wrong with the operation of this index. If no single operation is at fault, as
+// with an ErrUnknownOutcome or a service that cannot be reached, Err is the error of a transaction that begins with it.
 type BulkError struct {
 	Index int
 	Key   keys.Key
@@ -55,11 +59,11 @@ func (e *BulkError) Error() string {
 // Unwrap returns Err.
 func (e *BulkError) Unwrap() error { return e.Err }
 
-// Bulk carries out a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as
-// large as they may be: 100 operations, with those that maintainers add and the intent, or 4 MiB, to the byte on clients made with
-// [ClientOptions]. How many rows maintainers add is seen when they are asked; not what they might. Operations of one partition are
-// carried out in their order, a transaction at a time; several partitions at once. Not the stream as a whole is all or nothing,
-// but each transaction.
+// Bulk applies a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as
+// large as they may be: 100 operations, with those that maintainers add and the commit record, or 4 MiB, to the byte on clients made with
+// [ClientOptions]. Maintainers are asked for their rows while a transaction is planned. Operations of one partition are
+// applied in their order, a transaction at a time; several partitions at once. Each transaction is all or nothing, and the stream as a whole
+// is not.
 //
 //	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 //		for row := range rows {
@@ -70,164 +74,102 @@ func (e *BulkError) Unwrap() error { return e.Err }
 //	}, nil)
 //
 // Operations wait until those of their partition fill a transaction, until the window is full, or until the stream ends. An
-// error in the stream ends it: what was read before is carried out, and the error returned.
+// error in the stream ends it: the operations before it are applied, and the error is returned.
 //
-// A delete of a row that is not there is no failure. An operation that is refused ends the work, unless [BulkOptions].Skip says
-// otherwise: what is under way is finished, nothing more is begun. Upserts and deletes can be repeated: after an error, the
-// stream may be taken up at BulkResult.ResumeAt.
+// A delete of a row that does not exist is no failure. A refused operation ends the work, unless [BulkOptions].Skip says
+// otherwise: transactions that travel are finished, and no others begin. Upserts and deletes can be repeated: after an error, the
+// stream may be resumed at BulkResult.ResumeAt.
 //
-// Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition where there are no maintainers and no intents, and
-// ⌈2N / 100⌉ where each adds a row; and 1 for each row that must be read, as by the single verbs, several at a time. So upserts of rows
-// without derived rows are 100 times cheaper on a handle with [Options].BlindWrites. For each operation that
-// is refused, or finds nothing to delete, 1 more, and 1 for what a transaction that is replanned must read; where a row exists, or
-// a value is taken, 1 more to see that this was not its own work, or whose it is. But not more than 3 for all of a transaction that
-// find nothing to delete, and 5 for all that insert rows which exist: 2 that fail, and 1 query for what is there.
+// Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition without maintainers and commit records, and
+// ⌈2N / 100⌉ if each adds a row; and 1 for each row that must be read, as by the single methods, several at a time. So upserts of rows
+// without derived rows are 100 times cheaper on a handle with [Options].BlindWrites. 1 more for each operation that
+// is refused, or finds nothing to delete, and 1 for each row that a replanned transaction must read; if a row exists, or
+// a value is taken, 1 more to find out whether this operation stored it, or whose it is. But not more than 3 for all operations of a
+// transaction that find nothing to delete, and 5 for all that insert rows which exist: 2 that fail, and 1 query for the existing rows.
 //
-// Errors: *BulkError with the errors of [Transact] and of the single verbs in it; the stream's own. The result is right in any
+// Errors: *BulkError with the errors of [Transact] and of the single methods in it; the stream's own. The result is right in any
 // case.
 func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkResult, error) {
-	b := newBulk(ctx, o)
-	defer close(b.over)
-	index := 0
-	var broken error
-	for op, err := range ops {
-		if broken = err; err != nil || !b.room() {
-			break
-		}
-		b.add(index, op)
-		index++
+	if o == nil {
+		o = &BulkOptions{}
 	}
-	b.finish()
-	return b.result, either(b.err, broken)
+	plain := engine.BulkOptions{Width: o.Width, Window: o.Window, WindowBytes: o.WindowBytes, Skip: publicSkip(o.Skip)}
+	if o.Progress != nil {
+		plain.Progress = func(r engine.BulkResult) { o.Progress(BulkResult(r)) }
+	}
+	r, err := engine.Bulk(ctx, func(yield func(engine.Op, error) bool) {
+		for op, err := range ops {
+			if !yield(op.op, err) {
+				return
+			}
+		}
+	}, plain)
+	return BulkResult(r), public(err)
 }
 
 // DeleteQuery deletes the rows of a query, by their ETags, in transactions; see [Bulk]. A row that has changed since it was read
-// is looked at again, and deleted if the query still asks for it; otherwise it stays, and counts as missing, as does one that
-// others have deleted. ResumeAt counts rows in the order of the query. After an error it is begun again: a query with a
-// Cursor is refused with a *ValueError, for a cursor follows what is read, and not what is deleted.
+// is read again, and deleted if the query still finds it; otherwise it stays, and counts as missing, as does a row that a concurrent writer
+// has deleted. ResumeAt counts rows in the order of the query. After an error, begin again: a query with a
+// Cursor is refused with a *ValueError, because a cursor follows what is read, and not what is deleted.
 //
-// Only keys are read, where there are no maintainers and the keys alone tell whose the rows are. Requests: those of List and of
+// If the handle has no maintainers, and the keys alone tell whose the rows are, only keys are read. Requests: those of List and of
 // Bulk, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
 //
-// Errors: those of List and Bulk, and ErrChanged for a row that is always changed again, Retry.ConflictAttempts times. After one of List,
-// ErrBudget for instance, the rows that it has given are deleted.
+// Errors: those of List and Bulk, and ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts. After an error of
+// List, such as ErrBudget, the rows that it has yielded are deleted.
 func (t *Table[T]) DeleteQuery(ctx context.Context, q Query[T], o *BulkOptions) (_ BulkResult, err error) {
-	ctx, end := t.span(ctx, "DeleteQuery")
+	ctx, end := t.h.engine.Span(ctx, "DeleteQuery")
 	defer func() { end(err) }()
 	if q.Cursor != nil {
-		return BulkResult{}, t.opError("DeleteQuery", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"})
+		return BulkResult{}, t.h.opError("DeleteQuery", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"})
 	}
-	return Bulk(ctx, t.deletes(ctx, q), o)
+	return Bulk(ctx, t.h.deletes(ctx, untyped(q)), o)
 }
 
-// bulk is bulk work under way. Its fields belong to the goroutine that reads the stream; transactions report to it.
-type bulk struct {
-	ctx context.Context
-	opt BulkOptions
-
-	tables  []*core
-	groups  map[groupKey]*group
-	waiting *fifo.List // of groups that have something to send and send nothing, the oldest first
-	ready   []*group   // those of them whose first batch will not grow
-	held    int        // operations that wait
-	bytes   int        // of their bodies
-
-	running int
-	reports chan report
-	over    chan struct{} // closed at the end
-
-	ahead  map[int]bool // settled operations behind ResumeAt
-	result BulkResult
-	err    error // why nothing more is begun
+// deletion makes the operations that delete the rows of a query.
+type deletion struct {
+	h    handle
+	q    engine.Query
+	read func(*edm.Reader, edm.Entity) (entity, bool, error)
 }
 
-// report is what has become of operations of a batch.
-type report struct {
-	group   *group
-	done    []bulkOp
-	missing int         // of them, deletes that found nothing
-	refused *bulkOp     // one of them, for err
-	err     error       // or why the rest of the batch was given up
-	answer  chan<- bool // where it is refused: whether to go on
-	end     bool        // the batch is over
-	panics  any         // with this
-	left    []bulkOp    // of which nothing was sent
-}
-
-func newBulk(ctx context.Context, o *BulkOptions) *bulk {
-	b := &bulk{ctx: ctx, groups: map[groupKey]*group{}, waiting: fifo.New(), ahead: map[int]bool{}, reports: make(chan report), over: make(chan struct{})}
-	if o != nil {
-		b.opt = *o
+// deletes returns the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must a schema that tells by
+// them whether they are T's.
+func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error] {
+	d := &deletion{h, q, h.shape.read}
+	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {
+		d.q.Select = h.shape.choose(reserved.MaintainerState) // by which the operation sees that it should have maintainers
+		d.read = h.shape.unread
 	}
-	def := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
+	return func(yield func(Op, error) bool) {
+		err := h.list(ctx, "DeleteQuery", *h.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
+		if err != nil {
+			yield(Op{}, err)
 		}
 	}
-	def(&b.opt.Width, fanOut)
-	def(&b.opt.Window, 10_000)
-	def(&b.opt.WindowBytes, 32<<20)
-	return b
 }
 
-// fail ends the work: what is under way is finished, nothing more is begun.
-func (b *bulk) fail(err error) {
-	if b.err == nil {
-		b.err = err
-	}
+// unread returns an entity of which only the key, the ETag and the maintainer state are known.
+func (s *shape) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+	mine, err := s.ownsAny(r, in)
+	made := s.newEntity()
+	e := made.parts()
+	*e.key, *e.etag, e.row = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), edm.Stored{JSON: in.Raw}
+	return made, mine, err
 }
 
-// room waits until another operation may be read. It is false where the work has ended.
-func (b *bulk) room() bool {
-	for b.err == nil {
-		if err := b.ctx.Err(); err != nil {
-			b.fail(err)
-			break
+// op returns the operation that deletes a row of the query.
+func (d *deletion) op(e entity) Op {
+	op := d.h.remove(e)
+	k := *e.parts().key
+	op.op.Again = func(ctx context.Context) (engine.Op, bool, error) {
+		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select}
+		var found entity
+		err := d.h.list(ctx, "DeleteQuery", *d.h.query(q, true), d.read, func(e entity) bool { found = e; return false })
+		if err != nil || found == nil {
+			return engine.Op{}, false, err
 		}
-		full := b.held >= b.opt.Window || b.bytes >= b.opt.WindowBytes
-		far := len(b.ahead) >= 10*(b.opt.Window+maxOperations*b.opt.Width) // one partition lags, and what is known of the others grows
-		switch {
-		case !full && !far:
-			return true
-		case b.running < b.opt.Width && b.beginOne(true):
-		default:
-			b.take(<-b.reports)
-		}
+		return d.op(found).op, true, nil
 	}
-	return false
-}
-
-// add takes an operation into its group.
-func (b *bulk) add(index int, op Op) {
-	item := bulkOp{index: index, op: op}
-	if err := item.wrong(); err != nil {
-		b.take(report{refused: &item, err: err})
-		return
-	}
-	b.held++
-	b.bytes += item.size()
-	g := b.group(op)
-	g.put(item)
-	b.queue(g)
-	for {
-		select {
-		case r := <-b.reports:
-			b.take(r)
-			continue
-		default:
-		}
-		b.begin(false)
-		return
-	}
-}
-
-// finish sends all that is left, unless the work has ended, and waits for what is under way.
-func (b *bulk) finish() {
-	for {
-		b.begin(true)
-		if b.running == 0 { // and nothing waits, or nothing is begun any more
-			return
-		}
-		b.take(<-b.reports)
-	}
+	return op
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// DefaultAttemptTimeout bounds one try of a request where nothing else is set. The SDK itself waits for ever.
-const DefaultAttemptTimeout = 10 * time.Second
+// DefaultAttemptTimeout bounds one attempt of a request if nothing else is set. The SDK itself waits for ever.
+const DefaultAttemptTimeout = engine.DefaultAttemptTimeout
 
 // ClientOptions returns a copy of base with what this library adds to a client of the SDK: no signature in the text of a
 // transport error; tries that end after DefaultAttemptTimeout unless base says otherwise; marks by which a write that never

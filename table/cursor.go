@@ -1,19 +1,9 @@
 package table
 
-import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
-	"fmt"
-	"hash/crc32"
-	"strings"
+import "github.com/aztablekit/aztablekit/internal/engine"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/keys"
-)
-
-// Cursor is where a list stands. A query that holds one begins there and moves it on with each entity that is yielded, so
-// that a list can be left at any point, also in the middle of a page, by its limit or by an error, and be taken up again
+// Cursor is the place of a list. A query with a cursor begins there and moves it on with each entity that is yielded, so
+// that a list can be left at any point, also in the middle of a page, by its limit or by an error, and be resumed
 // later, by another process too:
 //
 //	cursor := table.NewCursor(saved) // "" begins at the beginning
@@ -21,46 +11,34 @@ import (
 //	for e, err := range staff.List(ctx, q) { … break … }
 //	save(cursor.Token())
 //
-// A list that is taken up again may or may not show rows that were inserted behind its place meanwhile: the service's own token names
+// A resumed list may or may not show rows that were inserted behind its place meanwhile: the service's own token names
 // the row with which the next page begins, so a cursor that was left at the end of a page does not show rows that were inserted
 // between that page and this row. Rows that were there all the time are shown once each. The page in whose middle a list was left is
 // read once more: 1 request, unless its pages were larger (Query.PageSize). To follow rows as they come, range over the keys behind
 // the last one instead.
 //
 // It is not for concurrent use. The zero Cursor is at the beginning.
-type Cursor struct {
-	token string // as given, until a list has begun
-	at    *position
-}
+type Cursor struct{ c engine.Cursor }
 
-// NewCursor is a cursor at the place of a token, or at the beginning for "". What is wrong with the token is reported by the
-// list.
-func NewCursor(token string) *Cursor { return &Cursor{token: token} }
+// NewCursor returns a cursor at the place of a token, or at the beginning for "". The list reports what is wrong with the token.
+func NewCursor(token string) *Cursor { return &Cursor{*engine.NewCursor(token)} }
 
-// Copy is a cursor at the same place, which does not move with this one.
-func (c *Cursor) Copy() *Cursor {
-	at := *c
-	if c.at != nil {
-		place := *c.at
-		at.at = &place
+func (c *Cursor) engine() *engine.Cursor {
+	if c == nil {
+		return nil
 	}
-	return &at
+	return &c.c
 }
 
-// Done tells whether the list has come to its end.
-func (c *Cursor) Done() bool { return c.at != nil && c.at.done }
+// Copy returns a cursor at the same place, which does not move with this one.
+func (c *Cursor) Copy() *Cursor { return &Cursor{*c.c.Copy()} }
 
-// Token is the place in a form to be stored, or "" at the end. It names the table and the query and is refused for others.
-// It holds keys of the table: who may not see those should not see it.
-func (c *Cursor) Token() string {
-	switch {
-	case c.at == nil:
-		return c.token
-	case c.at.done:
-		return ""
-	}
-	return c.at.token()
-}
+// Done reports whether the list has come to its end.
+func (c *Cursor) Done() bool { return c.c.Done() }
+
+// Token returns the place in a form to be stored, or "" at the end. It names the table and the query and is refused for others.
+// It contains keys of the table: keep it from people who may not see those.
+func (c *Cursor) Token() string { return c.c.Token() }
 
 // TokenError is a token that cannot be used with a query. No request was sent.
 type TokenError struct {
@@ -68,141 +46,3 @@ type TokenError struct {
 }
 
 func (e *TokenError) Error() string { return "continuation token: " + e.Reason }
-
-// position is the place of a list: a page, by the service's own token, and the last row that was delivered, if rows up to
-// it may still come. A page that is read again may be shorter than it was, so they may come with later pages too.
-type position struct {
-	table  string
-	query  [8]byte
-	pk, rk *string
-	last   *keys.Key
-	done   bool
-}
-
-// begin gives a list its place.
-func (c *Cursor) begin(table string, query [8]byte) (*position, error) {
-	at := c.at
-	switch {
-	case at == nil && c.token == "":
-		at = &position{table: table, query: query}
-	case at == nil:
-		var err error
-		if at, err = parseToken(c.token); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case !strings.EqualFold(at.table, table):
-		return nil, &TokenError{fmt.Sprintf("is of the table %.63q", at.table)}
-	case at.query != query:
-		return nil, &TokenError{"is of another query"}
-	}
-	c.at = at
-	return at, nil
-}
-
-// deliver moves on behind a row.
-func (p *position) deliver(in edm.Entity) {
-	k := keys.Stored(in.PartitionKey, in.RowKey)
-	p.last = &k
-}
-
-// delivered tells whether a row comes before the place. Rows that were deleted or inserted since do not matter.
-func (p *position) delivered(in edm.Entity) bool {
-	if p.last == nil {
-		return false
-	}
-	n := keys.Compare(in.PartitionKey, p.last.PartitionKey())
-	return n < 0 || n == 0 && keys.Compare(in.RowKey, p.last.RowKey()) <= 0
-}
-
-// queryID tells queries apart by what decides which rows they find: not by projections, limits and sizes of pages.
-func queryID(table, typ, filter string, rows keys.Range, own bool) (id [8]byte) {
-	if !own {
-		typ = ""
-	}
-	h := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v", strings.ToLower(table), typ, filter, rows, own))
-	copy(id[:], h[:])
-	return id
-}
-
-const tokenVersion = 1
-
-// What a token holds besides the table's name and the query.
-const (
-	hasPK = 1 << iota
-	hasRK
-	hasLast
-)
-
-// token writes a position: version, what it holds, query, texts with their lengths, check sum.
-func (p *position) token() string {
-	b := []byte{tokenVersion, 0}
-	b = append(b, p.query[:]...)
-	put := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
-	put(p.table)
-	if p.pk != nil {
-		b[1] |= hasPK
-		put(*p.pk)
-	}
-	if p.rk != nil {
-		b[1] |= hasRK
-		put(*p.rk)
-	}
-	if p.last != nil {
-		b[1] |= hasLast
-		put(p.last.PartitionKey())
-		put(p.last.RowKey())
-	}
-	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// parseToken reads what token writes, and nothing else.
-func parseToken(s string) (*position, error) {
-	damaged := &TokenError{"is damaged or was made by something else"}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	const head = 2 + 8
-	if err != nil || len(b) < head+4 {
-		return nil, damaged
-	}
-	b, sum := b[:len(b)-4], binary.BigEndian.Uint32(b[len(b)-4:])
-	switch {
-	case crc32.ChecksumIEEE(b) != sum:
-		return nil, damaged
-	case b[0] != tokenVersion:
-		return nil, &TokenError{fmt.Sprintf("is of version %d, and this library knows version %d", b[0], tokenVersion)}
-	case b[1] >= hasLast<<1:
-		return nil, damaged
-	}
-	p := &position{query: [8]byte(b[2:head])}
-	has, rest, ok := b[1], b[head:], true
-	take := func() string {
-		n, used := binary.Uvarint(rest)
-		if used <= 0 || n > uint64(len(rest)-used) {
-			ok = false
-			return ""
-		}
-		s := string(rest[used : used+int(n)])
-		rest = rest[used+int(n):]
-		return s
-	}
-	optional := func(bit byte) *string {
-		if has&bit == 0 {
-			return nil
-		}
-		s := take()
-		return &s
-	}
-	p.table = take()
-	p.pk, p.rk = optional(hasPK), optional(hasRK)
-	if has&hasLast != 0 {
-		pk := take()
-		k := keys.Stored(pk, take())
-		p.last = &k
-	}
-	if !ok || len(rest) > 0 || p.token() != s {
-		return nil, damaged
-	}
-	return p, nil
-}

@@ -2,47 +2,28 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // AnyTable is a *[Table] of any type.
 type AnyTable interface {
-	member() member
+	handle() handle
 }
 
-// member is one type among those of a table.
-type member struct {
-	core   *core
-	name   string // of the Go type
-	typ    string // Schema.Type
-	rows   keys.Range
-	keyed  func(edm.Entity) bool // it might have made the row's keys
-	decode func(*edm.Reader, edm.Entity) (e any, mine bool, err error)
-}
-
-func (t *Table[T]) member() member {
-	m := member{core: &t.core, name: fmt.Sprintf("%T", *new(T)), typ: t.schema.Type, rows: t.schema.Row.Range()}
-	if !m.rows.IsSet() {
-		m.rows = everyRow
-	}
-	m.keyed = func(in edm.Entity) bool {
-		var v T
-		return t.schema.Row.Decode(&v, in.RowKey) == nil && t.schema.Partition.Decode(&v, in.PartitionKey) == nil
-	}
-	m.decode = func(r *edm.Reader, in edm.Entity) (any, bool, error) { return t.decode(r, in) }
-	return m
-}
+func (t *Table[T]) handle() handle { return t.h }
 
 // Types reads entities of several Go types from one table and gives each its own: an *Entity of the type that is registered
 // for the row, or an *Entity[Row] where none is. It is safe for concurrent use.
 type Types struct {
 	rows    *Table[Row]
-	members []member
+	members []*shape
 }
 
 // NewTypes registers the types of a table. A row belongs to the type whose Schema.Type it names in _type; one that names
@@ -55,20 +36,20 @@ func NewTypes(tables ...AnyTable) (*Types, error) {
 		return fail(&ValueError{Field: "tables", Reason: "there is none"})
 	}
 	m := &Types{}
+	first := tables[0].handle().engine
 	for _, t := range tables {
-		a := t.member()
+		h := t.handle()
+		if !h.engine.Same(first) {
+			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, h.engine.Name, first.Name))
+		}
 		for _, b := range m.members {
-			switch {
-			case !a.core.same(b.core):
-				return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, a.core.name, b.core.name))
-			case a.typ == b.typ && a.rows == b.rows:
-				return fail(&ValueError{Field: "tables", Reason: fmt.Sprintf("the rows of %s and %s cannot be told apart: give them a Schema.Type, or layouts with names", b.name, a.name)})
+			if h.shape.name == b.name && h.shape.rows() == b.rows() {
+				return fail(&ValueError{Field: "tables", Reason: fmt.Sprintf("the rows of %s and %s cannot be told apart: give them a Schema.Type, or layouts with names", b.typ, h.shape.typ)})
 			}
 		}
-		m.members = append(m.members, a)
+		m.members = append(m.members, h.shape)
 	}
-	c := m.members[0].core
-	rows, err := New(c.service, c.name, Schema[Row]{}, &Options{Common: c.opt})
+	rows, err := New(first.Service, first.Name, Schema[Row]{}, &Options{Common: commonOf(first.Options)})
 	m.rows = rows
 	return m, err
 }
@@ -79,19 +60,20 @@ func (m *Types) Rows() *Table[Row] { return m.rows }
 // Get reads one entity, of whatever type it is: *Entity[Employee], *Entity[Review], … or *Entity[Row]. 1 request. Errors are
 // those of [Table.Get].
 func (m *Types) Get(ctx context.Context, k keys.Key) (any, error) {
-	row, err := m.rows.Get(ctx, k)
-	if err != nil {
-		return nil, err
+	h := m.rows.h
+	fail := func(err error) (any, error) { return nil, h.opError("Get", k, err) }
+	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+		return fail(err)
 	}
-	r := edm.NewReader(row.raw)
-	in, err := r.One()
+	ctx, end := h.engine.Span(ctx, "Get")
+	r, in, err := h.engine.Fetch(ctx, k)
+	end(err)
 	if err != nil {
-		return nil, m.rows.opError("Get", k, err)
+		return fail(err)
 	}
-	in.ETag, in.Timestamp = string(row.ETag), row.Timestamp
 	e, err := m.dispatch(r, in)
 	if err != nil {
-		return nil, m.rows.opError("Get", k, err)
+		return fail(err)
 	}
 	return e, nil
 }
@@ -100,26 +82,32 @@ func (m *Types) Get(ctx context.Context, k keys.Key) (any, error) {
 // below it ([keys.Family]), in one query. Conditions name properties ([PropertyOf]). Requests and errors are those of
 // [Table.List].
 func (m *Types) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
-	return list(m.rows, ctx, "List", q, "", true, func(r *edm.Reader, in edm.Entity) (any, bool, error) {
-		e, err := m.dispatch(r, in)
-		return e, true, err
-	})
+	return func(yield func(any, error) bool) {
+		h := m.rows.h
+		err := h.list(ctx, "List", *h.query(untyped(q), true), func(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+			e, err := m.dispatch(r, in)
+			return e, true, err
+		}, func(e entity) bool { return yield(e, nil) })
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 // dispatch makes of the row that the reader has just read an entity of its type.
-func (m *Types) dispatch(r *edm.Reader, in edm.Entity) (any, error) {
+func (m *Types) dispatch(r *edm.Reader, in edm.Entity) (entity, error) {
 	typ, err := r.Find(reserved.Type)
 	if err != nil {
 		return nil, err
 	}
-	var found any
+	var found entity
 	n := 0
-	for _, c := range m.members {
-		if typ.S != "" && c.typ != typ.S || !c.keyed(in) {
+	for _, s := range m.members {
+		if typ.S != "" && s.name != typ.S || !s.keyed(in) {
 			continue
 		}
-		// Where keys are computed from fields, only these tell whether it has made them.
-		e, mine, derr := c.decode(r, in)
+		// If keys are computed from fields, only these tell whether they have made them.
+		e, mine, derr := s.read(r, in)
 		if mine {
 			found, err = e, derr
 			n++
@@ -128,6 +116,20 @@ func (m *Types) dispatch(r *edm.Reader, in edm.Entity) (any, error) {
 	if n == 1 {
 		return found, err
 	}
-	e, _, err := m.rows.decode(r, in)
+	e, _, err := m.rows.h.shape.read(r, in)
 	return e, err
+}
+
+// keyed reports whether the schema might have made the keys of a row.
+func (s *shape) keyed(in edm.Entity) bool {
+	v := s.newValue()
+	return s.row.decode(v, in.RowKey) == nil && s.partition.decode(v, in.PartitionKey) == nil
+}
+
+// rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.
+func (s *shape) rows() keys.Range {
+	if s.row.all.IsSet() {
+		return s.row.all
+	}
+	return engine.EveryKey
 }

@@ -1,118 +1,101 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// keyOf makes an entity's key of its fields.
-func (t *Table[T]) keyOf(v *T) keys.Key {
-	if v == nil {
-		return keys.Key{} // encode says so
-	}
-	if row, ok := any(v).(*Row); ok && !t.schema.Partition.IsSet() && !t.schema.Row.IsSet() {
-		return row.Key
-	}
-	return keys.At(t.schema.Partition.Encode(v), t.schema.Row.Encode(v))
-}
-
-// create is encode for a row that may not exist yet: its key must be one that lists show, which that of a row that was
-// read ([keys.Stored]) need not be.
-func (t *Table[T]) create(k keys.Key, v *T, stored []byte, except ...string) ([]byte, error) {
-	if k.Err() == nil && !t.derivedRows {
+// create is encode for a row that may not exist yet. Lists must show its key. The key of a row that was read ([keys.Stored]) may be one
+// that lists do not show.
+func (h handle) create(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
+	if k.Err() == nil && !h.engine.Mode.LibraryRows {
 		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
-			return nil, err
+			return edm.Body{}, err
 		}
 	}
-	return t.encode(k, v, stored, except...)
+	return h.encode(k, value, stored, except...)
 }
 
-// keptProperties belong to one existence of a row: its incarnation and its maintainer state. Only a write that knows the stored row
-// writes them, by its ETag.
-var incarnationProperties = []string{reserved.Incarnation, reserved.MaintainerState}
-
-// encode writes the whole of a value under a key, and what the stored row holds besides, except for some properties.
-func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]byte, error) {
-	if v == nil {
-		return nil, errNil
+// encode returns the whole of a value under a key, and the other columns of the stored row, except for some properties.
+func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
+	if value == nil {
+		return edm.Body{}, errNil
 	}
 	if err := k.Err(); err != nil {
-		return nil, err
+		return edm.Body{}, err
 	}
-	if err := t.agrees(v, k); err != nil {
-		return nil, err
+	if err := h.shape.agrees(value, k); err != nil {
+		return edm.Body{}, err
 	}
-	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	own := append(t.schema.put(w), reserved.OperationID)
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
+	own := append(h.shape.put(w), reserved.OperationID)
 	own = append(own, except...)
-	if stored == nil {
-		own = append(own, incarnationProperties...) // a new row has none of another's
-		if !t.derivedRows {
+	if !stored.Known() {
+		own = append(own, engine.StateProperties()...) // a new row has none of another's
+		if !h.engine.Mode.LibraryRows {
 			own = append(own, reserved.Owner)
 		}
 	}
-	if row, ok := any(v).(*Row); ok && stored != nil {
-		if err := row.over(w, stored, t.derivedRows, own...); err != nil {
-			return nil, err
+	if row, ok := value.(*Row); ok && stored.Known() {
+		if err := row.over(w, stored, h.engine.Mode.LibraryRows, own...); err != nil {
+			return edm.Body{}, err
 		}
 	} else if ok {
 		row.write(w, own...)
 	} else {
-		t.plan.Encode(w, reflect.ValueOf(v).Elem(), stored)
-		t.plan.PutUnknown(w, stored, own...)
+		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), stored)
+		h.shape.plan.PutUnknown(w, stored, own...)
 	}
-	if !t.opt.OmitOperationID {
-		reserve(w)
-	}
+	h.reserveID(w)
 	return w.Finish()
 }
 
-var errNil = &ValueError{Field: "value", Reason: "is nil"}
+// reserveID counts the operation ID, if the table's rows have one.
+func (h handle) reserveID(w *edm.Writer) {
+	if !h.engine.Options.OmitOperationID {
+		w.Reserve(engine.Unnamed)
+	}
+}
 
-// encodeSets writes the properties that a merge sets. stored is the row as it was read, or nil.
-func (t *Table[T]) encodeSets(k keys.Key, sets []Set[T], stored []byte) ([]byte, error) {
+// encodeSets returns the properties that a merge sets. stored is the row as it was read, if it was.
+func (h handle) encodeSets(k keys.Key, sets []set, stored edm.Stored) (edm.Body, error) {
 	if err := k.Err(); err != nil {
-		return nil, err
+		return edm.Body{}, err
 	}
 	if len(sets) == 0 {
-		return nil, &ValueError{Field: "sets", Reason: "a merge needs at least one property to set"}
+		return edm.Body{}, &ValueError{Field: "sets", Reason: "a merge needs at least one property to set"}
 	}
-	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(sets)+1)
 	for i, s := range sets {
 		if s.err != nil {
-			return nil, s.err
+			return edm.Body{}, s.err
 		}
 		for _, other := range sets[:i] {
 			if other.name == s.name && slices.Equal(other.path, s.path) {
-				return nil, &ValueError{Field: t.fieldName(s), Reason: "is set twice"}
+				return edm.Body{}, &ValueError{Field: h.shape.fieldName(s), Reason: "is set twice"}
 			}
 		}
 		if s.name == "" {
-			t.plan.EncodeField(w, s.path, s.value, stored)
+			h.shape.plan.EncodeField(w, s.path, s.value, stored)
 		} else if err := putNamed(w, s.name, s.value); err != nil {
-			return nil, err
+			return edm.Body{}, err
 		}
 	}
-	if !t.opt.OmitOperationID {
-		reserve(w)
-	}
+	h.reserveID(w)
 	return w.Finish()
 }
 
-func (t *Table[T]) fieldName(s Set[T]) string {
-	if s.name != "" || len(s.path) == 0 {
-		return s.name
+func (s *shape) fieldName(change set) string {
+	if change.name != "" || len(change.path) == 0 {
+		return change.name
 	}
-	return t.plan.Type.FieldByIndex(s.path).Name
+	return s.plan.Type.FieldByIndex(change.path).Name
 }
 
 // putNamed writes a property that a merge of a Row sets.
@@ -130,87 +113,44 @@ func putNamed(w *edm.Writer, name string, v reflect.Value) error {
 	return nil
 }
 
-// merged writes what a merge of e sends. If the row is known, it must be one that can be stored afterwards.
-func (t *Table[T]) merged(e *Entity[T], sets []Set[T]) (body []byte, err error) {
+// merged returns what a merge of e sends. If the row is known, it must be one that can be stored afterwards.
+func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
 	switch {
 	case e.upgraded:
-		return nil, ErrOldVersion
-	case e.raw == nil && t.schema.Version > 0:
-		return nil, fmt.Errorf("%w, and its version is not known", ErrPartial)
+		return body, ErrOldVersion
+	case !e.row.Known() && h.shape.version > 0:
+		return body, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
-	if body, err = t.encodeSets(e.Key, sets, e.raw); err != nil {
-		return nil, err
+	if body, err = h.encodeSets(*e.key, sets, e.row); err != nil {
+		return body, err
 	}
-	if t.oneWay() {
-		v := e.Value
-		apply(&v, sets)
-		if t.agrees(&v, e.Key) != nil {
-			return nil, ErrKeyChanged
+	if h.shape.oneWay() {
+		changed := reflect.New(h.shape.typ)
+		changed.Elem().Set(reflect.ValueOf(e.value).Elem())
+		apply(changed.Interface(), sets)
+		if h.shape.agrees(changed.Interface(), *e.key) != nil {
+			return body, ErrKeyChanged
 		}
 	}
-	if e.raw != nil {
-		_, err = edm.Overlay(e.raw, body)
+	if e.row.Known() {
+		id := edm.Column{}
+		if !h.engine.Options.OmitOperationID {
+			id = engine.Unnamed
+		}
+		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns, id, reserved.OperationID)
 	}
 	return body, err
 }
 
 // apply makes the changes of a merge to a value.
-func apply[T any](v *T, sets []Set[T]) {
-	to := reflect.ValueOf(v).Elem()
+func apply(value any, sets []set) {
+	to := reflect.ValueOf(value).Elem()
 	for _, s := range sets {
-		if row, ok := any(v).(*Row); ok {
+		if row, ok := value.(*Row); ok {
 			x, _ := edm.Named(s.name, s.value) // it has been written
 			row.put(s.name, x)
 			continue
 		}
 		to.FieldByIndex(s.path).Set(s.value)
-	}
-}
-
-// oneWay tells whether a key is computed from fields that are stored as properties.
-func (t *Table[T]) oneWay() bool { return t.schema.Partition.OneWay() || t.schema.Row.OneWay() }
-
-// keysAlone is the body of a merge that changes nothing.
-func keysAlone(k keys.Key) []byte {
-	body, _ := edm.NewWriter(nil, k.PartitionKey(), k.RowKey()).Finish() // no properties, no limit to exceed
-	return body
-}
-
-var errPart = errors.New("it was read from a copy that holds some of its properties, and the others are zero: Get it by its Key")
-
-var errDoubt = &condition{ErrUnknownOutcome, errors.New("of an earlier write to this entity; Get it again")}
-
-// usable tells whether an entity may be written by its ETag; entire asks that the whole row is known.
-func (e *Entity[T]) usable(entire bool) error {
-	switch {
-	case e == nil:
-		return errNil
-	case e.Key.Err() != nil:
-		return e.Key.Err()
-	case e.doubtful:
-		return errDoubt
-	case !versioned(e.ETag) && e.part:
-		return &condition{ErrNoETag, errPart}
-	case !versioned(e.ETag) && e.copied == nil:
-		return ErrNoETag
-	case entire && e.raw == nil:
-		return ErrPartial
-	}
-	return nil
-}
-
-// versioned tells whether an ETag names one version of a row: a quoted text, perhaps marked as weak. In particular it holds
-// no line end, which would end the header that it is sent in.
-func versioned(etag azcore.ETag) bool {
-	s := strings.TrimPrefix(string(etag), "W/")
-	plain := func(r rune) bool { return r < 0x21 || r > 0x7E || r == '"' }
-	return len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s[1:len(s)-1], plain)
-}
-
-// renew makes e what the service has stored.
-func (e *Entity[T]) renew(etag azcore.ETag, raw []byte) {
-	e.ETag, e.Timestamp, e.raw, e.upgraded, e.doubtful, e.copied, e.edited = etag, stamp(etag), raw, false, false, nil, false
-	if row, ok := any(&e.Value).(*Row); ok && raw != nil {
-		row.named(raw)
 	}
 }

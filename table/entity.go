@@ -11,40 +11,83 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Entity is a value with what the service and the library know of its row. Verbs take it and renew it: after a write it
-// carries the new ETag. On any error it stays as it was, but after ErrUnknownOutcome it cannot be used until it is read
-// again. It is not for concurrent use.
+// Entity is a value, and what is known of its row. Methods take it and renew it: after a write it contains the new ETag. It stays
+// unchanged on any error, but after ErrUnknownOutcome it cannot be used until it is read again. It is not for concurrent use.
 //
-// One that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy names the write that it is from, and so serves
-// Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and it is ErrChanged where the row is not
-// as the copy, or from another write. What was read from part of a row cannot be written by.
+// An entity that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy contains the operation ID of its write, so the entity
+// serves Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and fail with ErrChanged if the row is not
+// as the copy, or from another write. An entity that was read from part of a row cannot be written.
 //
-// Entities come from verbs. One that a program makes itself, of a key and an ETag that it has kept, serves Merge and
-// Delete; Replace refuses it with ErrPartial, for the columns that T does not know would be lost.
+// Entities come from methods. A program can make one itself, of a key and an ETag that it has stored, for Merge and Delete; Replace refuses
+// it with ErrPartial, because the columns that T does not know would be lost.
 type Entity[T any] struct {
 	Value     T
 	Key       keys.Key
 	ETag      azcore.ETag
-	Timestamp time.Time // the service's time of the last write; zero if the service did not tell
+	Timestamp time.Time // the service's time of the last write; zero if the service did not send it
 
-	// raw is the row as it was read or written last: what Replace keeps of it goes back from here, and a change is the
-	// difference to it, whatever the caller has done to Value.
-	raw []byte
+	known known
+}
 
-	doubtful bool // the outcome of a write is unknown
-	upgraded bool // the stored row is of an older version than raw and Value
-	copied   *Row // the copy that it was read from
-	part     bool // it was read from a copy of some of its properties
-	edited   bool // it was made of a row that was changed since it was read, so raw is not what is stored
+// known is what is known of an entity's row besides.
+type known struct {
+	// row is the row as it was read or written last. Replace keeps the columns of it that T does not know, and a change is the difference
+	// to it, whatever the caller has done to Value.
+	row edm.Stored
+
+	doubtful bool        // the outcome of a write is unknown
+	upgraded bool        // the stored row is of an older version than row and Value
+	copied   *engine.Row // the copy that the entity was read from
+	part     bool        // it was read from a copy of some of its properties
+	edited   bool        // it was made of a row that was changed since it was read, so row is not what is stored
+}
+
+// entity is an *Entity of any type.
+type entity interface {
+	parts() parts
+}
+
+// parts are the fields of an entity.
+type parts struct {
+	value     any // a pointer to Entity.Value, nil for a nil entity
+	key       *keys.Key
+	etag      *azcore.ETag
+	timestamp *time.Time
+	*known
+}
+
+func (e *Entity[T]) parts() parts {
+	if e == nil {
+		return parts{}
+	}
+	return parts{&e.Value, &e.Key, &e.ETag, &e.Timestamp, &e.known}
+}
+
+// typed is an entity with its type again.
+func typed[T any](e entity, err error) (*Entity[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return e.(*Entity[T]), nil
+}
+
+// pointer is a value without its type, nil for a nil pointer.
+func pointer[T any](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return v
 }
 
 // String returns the key and the value, for programs that print an entity.
 func (e Entity[T]) String() string { return fmt.Sprintf("%v %s", e.Key, printed(e.Value)) }
 
-// LogValue is the key, the value and the ETag, for slog. It is on the pointer, which methods return and which may be nil after an error.
+// LogValue returns the key, the value and the ETag, for slog. It is on the pointer, which methods return and which may be nil after an
+// error.
 func (e *Entity[T]) LogValue() slog.Value {
 	if e == nil {
 		return slog.Value{}
@@ -52,7 +95,7 @@ func (e *Entity[T]) LogValue() slog.Value {
 	return slog.GroupValue(slog.Any("key", e.Key), slog.Any("value", e.Value), slog.String("etag", string(e.ETag)))
 }
 
-// printed is a value with the names of its fields; a Row is its properties.
+// printed returns a value with the names of its fields. A Row is its properties.
 func printed(v any) string {
 	row, ok := v.(Row)
 	if !ok {
@@ -66,23 +109,25 @@ func printed(v any) string {
 }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
-// is nil where the whole row is not known, as after an Upsert that merged.
-func (e *Entity[T]) Row() (*Row, error) {
-	if e.raw == nil {
+// is nil if the whole row is not known, as after an Upsert that merged.
+func (e *Entity[T]) Row() (*Row, error) { return e.parts().asRow() }
+
+func (e parts) asRow() (*Row, error) {
+	if !e.row.Known() {
 		return nil, nil
 	}
-	columns, err := columnsOf(e.raw)
+	columns, err := e.row.Decoded()
 	if err != nil {
 		return nil, public(err)
 	}
-	return &Row{Key: e.Key, ETag: e.ETag, Timestamp: e.Timestamp, columns: columns}, nil
+	return &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}, nil
 }
 
 // Composite is a field that is stored in several properties. The pointer to the field's type implements it.
 //
 // PropertySuffixes is called on a zero value and always returns the same list; a property's name is the field's followed
 // by a suffix. PropertyValues returns a value for each suffix, or nil for none at all; SetPropertyValues takes them back,
-// and is not called where all are absent. Values are string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or
+// and is not called if all are absent. Values are string, int32, int64, float64, bool, time.Time, [16]byte, []byte, or
 // nil for an absent property.
 type Composite interface {
 	PropertySuffixes() []string
@@ -90,71 +135,39 @@ type Composite interface {
 	SetPropertyValues([]any) error
 }
 
-// asked is the error of a response to a request for one row that brings another: of a proxy, for instance.
-func asked(k keys.Key, in edm.Entity) error {
-	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
-		return nil
-	}
-	return &DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
-}
-
-// decode turns the entity that the reader has just read into a typed one. mine is false for a row that belongs to another
-// type, and err says why: a *keys.KeyError where another layout has made its key, ErrOtherType where it says so itself.
-func (t *Table[T]) decode(r *edm.Reader, in edm.Entity) (e *Entity[T], mine bool, err error) {
-	e = &Entity[T]{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, raw: in.Raw}
-	if err := t.schema.Row.Decode(&e.Value, in.RowKey); err != nil {
-		return nil, false, err
-	}
-	if err := t.schema.Partition.Decode(&e.Value, in.PartitionKey); err != nil {
-		return nil, false, err
-	}
-	if mine, err := t.conform(r, e); err != nil {
-		return nil, mine, err
-	}
-	if t.verify {
-		if err := t.agrees(&e.Value, e.Key); err != nil {
-			return nil, !t.schema.Row.OneWay(), err // only its key tells whose row it is
-		}
-	}
-	return e, true, nil
-}
-
-// agrees compares a key with what the schema makes of a value. A half that is not bound agrees with everything.
-func (t *Table[T]) agrees(v *T, k keys.Key) error {
-	if row, ok := any(v).(*Row); ok && row.Key != (keys.Key{}) && row.Key != k {
-		return &keys.KeyError{Key: edm.RowKey, Value: row.Key.String(), Reason: "is the row's own key, but is not the one under which it is written, " + k.String()}
-	}
-	for _, half := range []struct {
-		name  string
-		bind  keys.Bind[T]
-		given string
-	}{{edm.PartitionKey, t.schema.Partition, k.PartitionKey()}, {edm.RowKey, t.schema.Row, k.RowKey()}} {
-		if !half.bind.IsSet() {
-			continue
-		}
-		s, err := half.bind.Encode(v).Result()
-		if err != nil && t.unchanged(half.bind, v, half.given) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if s != half.given {
-			return &keys.KeyError{Key: half.name, Value: half.given, Reason: "does not agree with the entity's fields, which make " + s}
-		}
+// usable returns an error if an entity may not be written by its ETag. entire asks that the whole row is known.
+func (e parts) usable(entire bool) error {
+	switch {
+	case e.value == nil:
+		return errNil
+	case e.key.Err() != nil:
+		return e.key.Err()
+	case e.doubtful:
+		return errDoubt
+	case !versioned(*e.etag) && e.part:
+		return &engine.Condition{Is: ErrNoETag, Cause: errPart}
+	case !versioned(*e.etag) && e.copied == nil:
+		return ErrNoETag
+	case entire && !e.row.Known():
+		return ErrPartial
 	}
 	return nil
 }
 
-// unchanged tells whether a key that could not be made again says the same as v: the key of a row that others have written
-// need not be one that this library would write.
-func (t *Table[T]) unchanged(b keys.Bind[T], v *T, given string) bool {
-	var read T
-	if b.OneWay() || b.Decode(&read, given) != nil {
-		return false
+// versioned reports whether an ETag names one version of a row: a quoted text, perhaps marked as weak. In particular it contains
+// no line end, which would end the header that it is sent in.
+func versioned(etag azcore.ETag) bool {
+	s := strings.TrimPrefix(string(etag), "W/")
+	plain := func(r rune) bool { return r < 0x21 || r > 0x7E || r == '"' }
+	return len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s[1:len(s)-1], plain)
+}
+
+// renew makes the entity what the service has stored.
+func (e parts) renew(etag azcore.ETag, row edm.Stored) {
+	*e.etag, *e.timestamp, *e.known = etag, stamp(etag), known{row: row}
+	if r, ok := e.value.(*Row); ok && row.Known() {
+		r.setOperationID(row)
 	}
-	is, was := b.Fields(v), b.Fields(&read)
-	return len(is) > 0 && reflect.DeepEqual(is, was)
 }
 
 // stamp reads the time out of an ETag: the two determine each other.
@@ -167,4 +180,100 @@ func stamp(etag azcore.ETag) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that belongs to
+// another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so itself.
+func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made entity, mine bool, err error) {
+	made = s.newEntity()
+	e := made.parts()
+	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
+	e.row = stored
+	if err := s.row.decode(e.value, in.RowKey); err != nil {
+		return nil, false, err
+	}
+	if err := s.partition.decode(e.value, in.PartitionKey); err != nil {
+		return nil, false, err
+	}
+	if mine, err := s.conform(r, e); err != nil {
+		return nil, mine, err
+	}
+	if s.verify {
+		if err := s.agrees(e.value, *e.key); err != nil {
+			return nil, !s.row.oneWay, err // only its key tells whose row it is
+		}
+	}
+	return made, true, nil
+}
+
+// read is decode for a row that was read as JSON.
+func (s *shape) read(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+	return s.decode(r, in, edm.Stored{JSON: in.Raw})
+}
+
+// conform decodes the row that the reader has just read, upgraded if it is of an older version.
+func (s *shape) conform(r *edm.Reader, e parts) (mine bool, err error) {
+	if !s.isRow || s.typed() {
+		v, mine, err := s.versionOf(r)
+		if err != nil {
+			return mine, err
+		}
+		if s.outdated(v) {
+			if r, err = s.upgradeRow(r, e, v); err != nil {
+				return true, err
+			}
+		}
+	}
+	return true, s.properties(r, e)
+}
+
+// properties decodes the properties of the row that the reader has just read.
+func (s *shape) properties(r *edm.Reader, e parts) (err error) {
+	if row, isRow := e.value.(*Row); isRow {
+		row.Key, row.ETag, row.Timestamp = *e.key, *e.etag, *e.timestamp
+		row.columns, err = r.Columns()
+		return err
+	}
+	return s.plan.Decode(r, reflect.ValueOf(e.value).Elem())
+}
+
+// upgradeRow makes of the row that the reader has just read, of version v, a row of the schema's version.
+func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
+	columns, err := r.Columns()
+	if err != nil {
+		return nil, err
+	}
+	row := &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}
+	for ; v < s.version; v++ {
+		f, ok := s.upgrade[v]
+		if !ok {
+			continue
+		}
+		if err := f(row); err != nil {
+			return nil, fmt.Errorf("upgrade from version %d: %w", v, err)
+		}
+	}
+	w := edm.NewWriter(e.key.PartitionKey(), e.key.RowKey(), len(row.columns)+2)
+	own := s.put(w)
+	row.write(w, own...)
+	body, err := w.Finish()
+	if err != nil {
+		return nil, err
+	}
+	e.row, e.upgraded = edm.Stored{Columns: body.Columns}, true
+	r, _, err = e.row.Open(body.PartitionKey, body.RowKey)
+	return r, err
+}
+
+// Value returns a pointer to the value that a reader would find in a row, for the engine's maintainers.
+func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
+	r, in, err := row.Open(k.PartitionKey(), k.RowKey())
+	if err != nil {
+		return nil, err
+	}
+	e, _, err := s.decode(r, in, row)
+	if err != nil {
+		return nil, err
+	}
+	return e.parts().value, nil
 }

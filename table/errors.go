@@ -1,94 +1,86 @@
 package table
 
 import (
-	"context"
-	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
-	"strings"
-	"unicode"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// The conditions that callers tell apart, with errors.Is. errors.As with *azcore.ResponseError reaches the service's own
-// error wherever there is one.
+// The conditions that callers tell apart, with errors.Is. errors.As with *azcore.ResponseError finds the service's own error, if there is
+// one.
 var (
 	// ErrNotFound: there is no such row.
-	ErrNotFound = errors.New("no such row")
+	ErrNotFound = engine.ErrNotFound
 	// ErrExists: the row to be inserted, or the table to be created, exists.
-	ErrExists = errors.New("exists already")
+	ErrExists = engine.ErrExists
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
-	ErrChanged = errors.New("the row has changed since it was read")
-	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or the time was used
-	// up. Such a row is one that entities share, as a list or a sum, or the row of a write by key. Nothing was written.
-	ErrContended = errors.New("others were faster in every round")
+	ErrChanged = engine.ErrChanged
+	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or the time
+	// was used up. Such a row is one that entities share, as a list or a sum, or the row of a write by key. Nothing was written.
+	ErrContended = engine.ErrContended
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
-	ErrTableNotFound = errors.New("no such table")
+	ErrTableNotFound = engine.ErrTableNotFound
 	// ErrUnknownOutcome: the responses to a write were lost, and the row does not tell whether the write was applied. It may have been
 	// applied, may still be applied, or may never be. The entity cannot be used until it is read again. A read at once proves nothing about
 	// a write that is still on its way. The error of an exact write is an *UnknownError.
-	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
+	ErrUnknownOutcome = engine.ErrUnknownOutcome
 	// ErrUnreachable: the service was not reached, did not answer, was not able to answer (429, 5xx), or did not let the caller in
 	// (401, 403). The error says nothing about the row. A write was not applied, and the same request may succeed later. If the request
 	// of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the context's.
-	ErrUnreachable = errors.New("the service could not be reached, or did not let the caller in")
+	ErrUnreachable = engine.ErrUnreachable
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
-	ErrKeyChanged = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it")
+	ErrKeyChanged = engine.ErrKeyChanged
 	// ErrPartial: only a part of the entity was read, so Replace would delete the other properties. Get it first, or merge.
-	ErrPartial = errors.New("the entity is not the whole row")
+	ErrPartial = engine.ErrPartial
 	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
-	ErrNoETag = errors.New("the entity carries no ETag of a stored row")
+	ErrNoETag = engine.ErrNoETag
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
-	ErrGivenUp = errors.New("the write was given up; nothing of it is done, nor will be")
+	ErrGivenUp = engine.ErrGivenUp
 	// ErrExpired: the write is older than CommitRecordRetention and has no commit record any more, so its outcome cannot be resolved.
-	ErrExpired = errors.New("the write is too old for its absence to say anything")
+	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
-	ErrOutbox = errors.New("the outbox did not take the announcement")
+	ErrOutbox = engine.ErrOutbox
 	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.With.
-	ErrNoOutbox = errors.New("the write has effects, and the table has no outbox")
-	// ErrOtherOutbox: a transaction holds operations of tables with different outboxes.
-	ErrOtherOutbox = errors.New("the table has another outbox than the transaction")
+	ErrNoOutbox = engine.ErrNoOutbox
+	// ErrOtherOutbox: a transaction contains operations of tables with different outboxes.
+	ErrOtherOutbox = engine.ErrOtherOutbox
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
 	// maintainer's rows behind. Write by a handle that has the maintainer; see Table.With and index.Attach.
-	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle does not know")
+	ErrUnknownMaintainer = engine.ErrUnknownMaintainer
+	// ErrForeignRow: a derived row would take the place of a row of another type, definition or program. That row is neither
+	// replaced nor deleted. The *DerivedError around it contains the row's key.
+	ErrForeignRow = engine.ErrForeignRow
+	// ErrRanged: the client's signature is for a range of keys, so that lists leave out rows without an error, and nothing can be
+	// concluded from a row that is not in the list. See Grant.
+	ErrRanged = engine.ErrRanged
 	// ErrBudget: the list has used up its budget, and there are more entities. The yielded entities are right.
-	ErrBudget = errors.New("the budget of the query is used up")
+	ErrBudget = engine.ErrBudget
+	// ErrDuplicateRow: a transaction contains two operations on one row.
+	ErrDuplicateRow = engine.ErrDuplicateRow
+	// ErrOtherPartition: a transaction contains operations on two partitions.
+	ErrOtherPartition = engine.ErrOtherPartition
+	// ErrOtherTable: a transaction contains operations on two tables, or on one table by two services.
+	ErrOtherTable = engine.ErrOtherTable
+	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
+	ErrTableScan = engine.ErrTableScan
 
-	// ErrDuplicateRow: a transaction holds two operations on one row.
-	ErrDuplicateRow = errors.New("the transaction holds another operation on this row")
-
-	// ErrOtherPartition: a transaction holds operations on two partitions.
-	ErrOtherPartition = errors.New("the row is in another partition than the transaction")
-
-	// ErrOtherTable: a transaction holds operations on two tables, or on one table by two services.
-	ErrOtherTable = errors.New("the row is in another table, or another service's, than the transaction")
-
-	// ErrOtherType: the row says of itself that it is of another type.
+	// ErrOtherType: the type that is stored in the row (_type) is another type.
 	ErrOtherType = errors.New("the row is of another type")
-
 	// ErrOldVersion: the stored row is of an older version than the entity, so a merge would mix the two. Replace it first.
 	ErrOldVersion = errors.New("the stored row is of an older version; Replace it, or use Update")
-
-	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
-	ErrTableScan = errors.New("the query would scan the table")
 )
 
 // OpError is the error of an operation on a row. Err is one of the conditions above, a typed error of this package or of package
 // keys, or the cause. Its text contains neither the row's data nor a secret.
 type OpError struct {
-	Op    string // the verb, such as Replace
+	Op    string // the method, such as Replace
 	Table string
-	Key   keys.Key // zero for queries, and where the key itself is wrong
-	Code  string   // the service's error code, if it answered with one
+	Key   keys.Key // zero for queries, and if the key itself is wrong
+	Code  string   // the service's error code, if the service sent one
 	Err   error
 }
 
@@ -107,74 +99,19 @@ func (e *OpError) Error() string {
 	return s + brief(e.Err)
 }
 
+// Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// condition is one of the conditions above with the service's error or the transport's behind it.
-type condition struct{ is, cause error }
-
-func (c *condition) Error() string {
-	switch c.is {
-	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag:
-		return c.is.Error() + " (" + brief(c.cause) + ")"
-	case ErrContended:
-		for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
-			if errors.Is(c.cause, ended) {
-				return c.is.Error() + " (" + ended.Error() + ")"
-			}
-		}
-	}
-	return c.is.Error()
-}
-
-// brief is an error's text, but for the service's error, whose own text prints the whole response.
+// brief returns an error's text, without the text of the service's error, which prints the whole response.
 func brief(err error) string {
-	var re *azcore.ResponseError
 	switch err.(type) {
-	case *condition, *explainedError, *UnknownError, *DerivedError, foreign:
+	case *UnknownError, *DerivedError, foreign:
+		return err.Error()
+	case *BatchError:
 		return err.Error()
 	}
-	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
-		return fmt.Sprintf("the service answered %d", re.StatusCode) + sentence(re)
-	}
-	return err.Error()
+	return engine.Brief(err)
 }
-
-// sentence is what the service says about a request that it does not allow. Its messages about other errors may hold data.
-func sentence(re *azcore.ResponseError) string {
-	if re.StatusCode != http.StatusForbidden && re.StatusCode != http.StatusUnauthorized || re.RawResponse == nil {
-		return ""
-	}
-	var body struct {
-		Error struct{ Message struct{ Value string } } `json:"odata.error"`
-	}
-	b, err := runtime.Payload(re.RawResponse)
-	if err == nil && json.Unmarshal(b, &body) != nil {
-		var asXML struct { // as a wrong signature is answered, whatever was asked for
-			Message string `xml:"message"`
-		}
-		err = xml.Unmarshal(b, &asXML)
-		body.Error.Message.Value = asXML.Message
-	}
-	if err != nil {
-		return ""
-	}
-	first, _, _ := strings.Cut(body.Error.Message.Value, "\n")
-	if first = strings.TrimSpace(first); first == "" || len(first) > 200 || strings.ContainsFunc(first, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return ""
-	}
-	return ": " + wire.Redact(errors.New(first)).Error()
-}
-
-func (c *condition) Unwrap() []error { return []error{c.is, c.cause} }
-
-// hinted is an error with what its reader may want to know.
-type explainedError struct {
-	err         error
-	explanation string
-}
-
-func (h *explainedError) Error() string { return brief(h.err) + " (" + h.explanation + ")" }
-func (h *explainedError) Unwrap() error { return h.err }
 
 // LimitError is a limit of the service that a property, an entity or a query exceeds, or falls short of. No request was sent.
 type LimitError struct {
@@ -190,7 +127,7 @@ func (e *LimitError) Error() string { return (*edm.LimitError)(e).Error() }
 type ValueError struct {
 	Field  string
 	Reason string
-	Err    error // what the field's own type says, if that is the cause; it may hold data, so Error leaves it out
+	Err    error // the error of the field's own type, if that is the cause; it may contain data, so Error leaves it out
 }
 
 func (e *ValueError) Error() string { return (*edm.ValueError)(e).Error() }
@@ -202,7 +139,7 @@ func (e *ValueError) Unwrap() error { return e.Err }
 type DecodeError struct {
 	Field  string // the property, or "" for the response as a whole
 	Reason string
-	Err    error // what the field's own type says, if that is the cause; it may hold data, so Error leaves it out
+	Err    error // the error of the field's own type, if that is the cause; it may contain data, so Error leaves it out
 }
 
 func (e *DecodeError) Error() string { return (*edm.DecodeError)(e).Error() }
@@ -213,7 +150,7 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // VersionError is a row of a version that cannot be read here.
 type VersionError struct {
 	Type      string // the schema's, or ""
-	Got, Want int    // the row's version, and the one that is registered
+	Got, Want int    // the row's version, and the registered one
 }
 
 func (e *VersionError) Error() string {
@@ -236,18 +173,8 @@ type TypeError struct {
 
 func (e *TypeError) Error() string { return (*edm.TypeError)(e).Error() }
 
-// unknown tells whether an error leaves the outcome of a write open.
-func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
-
-// derived tells whether a maintainer or an outbox has something against a write. The write path has tried again where that
-// could help.
-func derived(err error) bool {
-	var de *DerivedError
-	return errors.As(err, &de) || errors.Is(err, ErrOutbox)
-}
-
-// foreign is an error of somebody else's code, which may come from writes of its own: that their outcome is unknown says nothing
-// of ours.
+// foreign is an error of somebody else's code: of a maintainer, an outbox. Such code may write on its own. That the outcome of its write is
+// unknown says nothing of ours.
 type foreign struct{ err error }
 
 func (f foreign) Error() string { return f.err.Error() }
@@ -259,7 +186,24 @@ func (f foreign) As(target any) bool {
 	return !is && errors.As(f.err, target)
 }
 
-// public turns the codec's errors into this package's.
+// unknown reports whether an error leaves the outcome of a write open.
+func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
+
+// derived reports whether the error of a write comes from a maintainer or an outbox. The write has been repeated already if that could
+// help.
+func derived(err error) bool {
+	var de *DerivedError
+	return errors.As(err, &de) || errors.Is(err, ErrOutbox)
+}
+
+func either(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// public turns the errors of the engine and the codec into this package's, with those that they wrap.
 func public(err error) error {
 	switch e := err.(type) {
 	case *edm.LimitError:
@@ -270,101 +214,41 @@ func public(err error) error {
 		return (*DecodeError)(e)
 	case *edm.TypeError:
 		return (*TypeError)(e)
+	case *engine.OpError:
+		return &OpError{e.Op, e.Table, e.Key, e.Code, public(e.Err)}
+	case *engine.BatchError:
+		return &BatchError{e.Index, e.Key, e.Code, public(e.Err)}
+	case *engine.BulkError:
+		return &BulkError{e.Index, e.Key, public(e.Err)}
+	case *engine.DerivedError:
+		if e.Verbatim {
+			return e.Err
+		}
+		return &DerivedError{e.Maintainer, e.Key, e.Owner, public(e.Err)}
+	case *engine.VersionError:
+		return (*VersionError)(e)
+	case *engine.TokenError:
+		return (*TokenError)(e)
+	case *engine.UnknownError:
+		return &UnknownError{Table: e.Table, Partition: e.Partition, OperationID: e.ID, Err: public(e.Err), unknown: e}
+	case *engine.Condition:
+		return &engine.Condition{Is: public(e.Is), Cause: public(e.Cause)}
+	case *engine.Explained:
+		return &engine.Explained{Err: public(e.Err), Explanation: e.Explanation}
+	case engine.Foreign:
+		return foreign{e.Err}
 	}
 	return err
 }
 
 // opError wraps what went wrong before or after a request.
-func (c *core) opError(op string, k keys.Key, err error) error {
-	if err == nil {
-		return nil
-	}
-	if k.Err() != nil {
-		k = keys.Key{} // the cause says what is wrong with it
-	}
-	e := &OpError{Op: op, Table: c.name, Key: k, Err: public(err)}
-	var re *azcore.ResponseError
-	var theirs foreign
-	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && errors.As(err, &re) {
-		e.Code = re.ErrorCode
-	}
-	return e
+func (h handle) opError(method string, k keys.Key, err error) error {
+	return public(h.engine.OpError(method, k, err))
 }
 
-// readError is the error of a request that reads.
-func (c *core) readError(ctx context.Context, op string, k keys.Key, err error) error {
-	return c.opError(op, k, conditioned(ctx, err))
-}
-
-// conditioned is an error of a request that reads, with the condition that it stands for. ctx is the context of the request, which
-// says who ended a request that ran out of time.
-func conditioned(ctx context.Context, err error) error {
-	switch err.(type) {
-	case *condition, *DecodeError, *edm.DecodeError:
-		return public(err) // of what has been read
-	}
-	err = wire.Redact(err)
-	if is := known(err); is != nil {
-		return &condition{is, err}
-	}
-	if wire.Unreached(ctx, err) {
-		return &condition{ErrUnreachable, err}
-	}
-	return err
-}
-
-// unreadable is the error of a request that reads: a *DecodeError where a response of status 200 came whole and the SDK could not
-// read it.
-func unreadable(call *wire.Call, err error) error {
-	if call.Status() != http.StatusOK {
-		return err
-	}
-	if body, berr := call.Body(); berr != nil || len(body) == 0 {
-		return err
-	}
-	return &DecodeError{Reason: "it is neither an entity nor a page", Err: err}
-}
-
-// writeError is the error of a request that writes: refused, not sent, or unknown.
-func (c *core) writeError(op string, k keys.Key, call *wire.Call, err error) error {
-	return c.opError(op, k, c.judged(call, wire.Redact(err)))
-}
-
-// judged names the condition of a write that failed.
-func (c *core) judged(call *wire.Call, err error) error {
-	switch call.Verdict(err) {
-	case wire.Refused:
-		if is := known(err); is != nil {
-			return &condition{is, err}
-		}
-		if call.Unreached(err) {
-			return &condition{ErrUnreachable, err}
-		}
-	case wire.NotSent:
-		if call.Unreached(err) {
-			return &condition{ErrUnreachable, err}
-		}
-	case wire.Unknown:
-		return &condition{ErrUnknownOutcome, err}
-	}
-	return err
-}
-
-// known names the condition that the service's error code stands for.
-func known(err error) error {
-	var re *azcore.ResponseError
-	if !errors.As(err, &re) {
-		return nil
-	}
-	switch re.ErrorCode {
-	case "ResourceNotFound", "EntityNotFound":
-		return ErrNotFound
-	case "TableNotFound":
-		return ErrTableNotFound
-	case "EntityAlreadyExists", "TableAlreadyExists":
-		return ErrExists
-	case "UpdateConditionNotSatisfied", "ConditionNotMet":
-		return ErrChanged
-	}
-	return nil
-}
+var (
+	errNil  = &edm.ValueError{Field: "value", Reason: "is nil"}
+	errPart = errors.New("it was read from a copy that contains some of its properties, and the others are zero: Get it by its Key")
+	// errDoubt is the error of an entity whose last write is in doubt.
+	errDoubt = &engine.Condition{Is: ErrUnknownOutcome, Cause: errors.New("of an earlier write to this entity; Get it again")}
+)

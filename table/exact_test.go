@@ -132,7 +132,7 @@ func TestExactHangs(t *testing.T) {
 				t.Error(took)
 			}
 			var unknown *table.UnknownError
-			if !errors.As(err, &unknown) || !errors.Is(err, table.ErrUnknownOutcome) || unknown.Table != "staff" || unknown.Partition != "Sales" || !strings.Contains(err.Error(), unknown.Op) {
+			if !errors.As(err, &unknown) || !errors.Is(err, table.ErrUnknownOutcome) || unknown.Table != "staff" || unknown.Partition != "Sales" || !strings.Contains(err.Error(), unknown.OperationID) {
 				t.Fatal(err)
 			}
 			if err := staff.Delete(context.Background(), e); !errors.Is(err, table.ErrUnknownOutcome) {
@@ -154,7 +154,7 @@ func TestExactHangs(t *testing.T) {
 			// Elsewhere, by its names alone.
 			in, err := table.NewCommitRecords(serviceOf(s), "staff", nil)
 			check(err)
-			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
+			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
 			if want := map[bool]table.CommitState{true: table.CommitDone, false: table.CommitAborted}[c.done]; err != nil || i.State != want {
 				t.Error(i, err)
 			}

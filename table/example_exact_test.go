@@ -55,7 +55,7 @@ func ExampleUnknownError() {
 	fmt.Println(done, err, jones.Value.Age) // the entity is as it was stored
 
 	// Another program needs the names alone.
-	intent, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
+	intent, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
 	fmt.Println(intent.State, err)
 	// Output:
 	// true true

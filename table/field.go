@@ -5,70 +5,81 @@ import (
 	"reflect"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
-// Field names a field of T by a pointer to it, for conditions and merges: there is no string to rot, and the compiler
+// Field names a field of T by a pointer to it, for conditions and merges: no name can be misspelled, and the compiler
 // checks the type of what is compared and set. It is a value to be kept in a variable:
 //
 //	var age = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
 //
 // A mistake in the accessor is an error of the first use.
-type Field[T, V any] struct {
+type Field[T, V any] struct{ f field }
+
+// field is a Field without its types.
+type field struct {
 	path []int
-	name string
+	name string // of a property of a Row
 	err  error
 }
 
 // PropertyOf names a property of rows of any type, with the Go type of its values, for conditions and merges of [Row]:
 //
 //	table.PropertyOf[int32]("Age").Ge(30)
-func PropertyOf[V any](name string) Field[Row, V] { return Field[Row, V]{name: name} }
+func PropertyOf[V any](name string) Field[Row, V] { return Field[Row, V]{field{name: name}} }
 
 // FieldOf finds the field that at points to. It must be a field of T or of a struct embedded in T.
-func FieldOf[T, V any](at func(*T) *V) (f Field[T, V]) {
-	t := reflect.TypeFor[T]()
+func FieldOf[T, V any](at func(*T) *V) Field[T, V] {
+	zero := new(T)
+	return Field[T, V]{fieldAt(zero, func() any { return at(zero) })}
+}
+
+// fieldAt finds the field of a zero struct that at points to.
+func fieldAt(zero any, at func() any) (f field) {
+	v := reflect.ValueOf(zero).Elem()
 	defer func() {
 		if r := recover(); r != nil {
-			f.err = &TypeError{Type: t, Reason: fmt.Sprintf("a field's accessor panics: %v", r)}
+			f.err = &TypeError{Type: v.Type(), Reason: fmt.Sprintf("a field's accessor panics: %v", r)}
 		}
 	}()
-	if t.Kind() != reflect.Struct {
-		f.err = &TypeError{Type: t, Reason: "is not a struct"}
+	if v.Kind() != reflect.Struct {
+		f.err = &TypeError{Type: v.Type(), Reason: "is not a struct"}
 		return f
 	}
-	zero := new(T)
-	if f.path = edm.Find(reflect.ValueOf(zero).Elem(), at(zero)); f.path == nil {
-		f.err = &TypeError{Type: t, Reason: "a field's accessor does not point at a field of it"}
+	if f.path = edm.Find(v, at()); f.path == nil {
+		f.err = &TypeError{Type: v.Type(), Reason: "a field's accessor does not point at a field of it"}
 	}
 	return f
 }
 
 // Set is a change of one property, for Merge.
-type Set[T any] struct {
-	path  []int
-	name  string        // of a property of a Row
+type Set[T any] struct{ s set }
+
+// set is a Set without its type.
+type set struct {
+	field
 	value reflect.Value // addressable
-	err   error
+}
+
+func sets[T any](all []Set[T]) []set {
+	plain := make([]set, len(all))
+	for i := range all {
+		plain[i] = all[i].s
+	}
+	return plain
 }
 
 // Set makes the change that gives the field the value v. An absent v (nil, the zero time) is an error of Merge, which
 // leaves absent properties as they are: use Replace.
 func (f Field[T, V]) Set(v V) Set[T] {
-	return Set[T]{f.path, f.name, reflect.ValueOf(&v).Elem(), f.err}
+	return Set[T]{set{f.f, reflect.ValueOf(&v).Elem()}}
 }
 
 // Cond is a condition on the properties of T. Conditions on keys are the query's Partition and Rows.
-type Cond[T any] struct {
-	op    string // a comparison, "and", "or" or "not"; "" for the zero condition, which everything meets
-	path  []int
-	name  string // of a property of a Row
-	value reflect.Value
-	parts []Cond[T]
-	err   error
-}
+type Cond[T any] struct{ c engine.Cond }
 
 func (f Field[T, V]) compare(op string, v V) Cond[T] {
-	return Cond[T]{op: op, path: f.path, name: f.name, value: reflect.ValueOf(&v).Elem(), err: f.err}
+	return Cond[T]{engine.Cond{Op: op, Path: f.f.path, Name: f.f.name, Value: reflect.ValueOf(&v).Elem(), Err: f.f.err}}
 }
 
 // Eq is met by rows whose property equals v. A row without the property meets no comparison.
@@ -94,13 +105,21 @@ func (f Field[T, V]) Gt(v V) Cond[T] { return f.compare("gt", v) }
 func (f Field[T, V]) Ge(v V) Cond[T] { return f.compare("ge", v) }
 
 // And is met by rows that meet all of the conditions.
-func And[T any](c ...Cond[T]) Cond[T] { return Cond[T]{op: "and", parts: c} }
+func And[T any](c ...Cond[T]) Cond[T] { return joined("and", c) }
 
 // Or is met by rows that meet at least one of the conditions.
-func Or[T any](c ...Cond[T]) Cond[T] { return Cond[T]{op: "or", parts: c} }
+func Or[T any](c ...Cond[T]) Cond[T] { return joined("or", c) }
 
-// Not is met by rows that do not meet c. Whether a row without the property is one of them is the service's to say.
-func Not[T any](c Cond[T]) Cond[T] { return Cond[T]{op: "not", parts: []Cond[T]{c}} }
+// Not is met by rows that do not meet c. The service decides whether a row without the property is one of them.
+func Not[T any](c Cond[T]) Cond[T] { return joined("not", []Cond[T]{c}) }
 
-// IsZero tells whether c is the zero condition, which everything meets.
-func (c Cond[T]) IsZero() bool { return c.op == "" }
+func joined[T any](op string, all []Cond[T]) Cond[T] {
+	c := engine.Cond{Op: op}
+	for _, part := range all {
+		c.Parts = append(c.Parts, part.c)
+	}
+	return Cond[T]{c}
+}
+
+// IsZero reports whether c is the zero condition, which every row meets.
+func (c Cond[T]) IsZero() bool { return c.c.Op == "" }

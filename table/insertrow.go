@@ -12,45 +12,56 @@ import (
 )
 
 // InsertRow stores a row that was read elsewhere, or is a copy ([Row.Copy]), as a new entity under a key, with the columns that T
-// does not know; what the library keeps with an entity, such as its life, begins anew. The row must be one of T, as Get would read
+// does not know; what the library stores with an entity, such as its incarnation, begins anew. The row must be one of T, as Get would read
 // it, and is upgraded as by Get. Requests and errors are those of Insert, and those of Get about the row.
 func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *Row) (*Entity[T], error) {
-	return t.storing(ctx, t.InsertRowOp(k, r))
+	return storing[T](ctx, t.InsertRowOp(k, r))
 }
 
 // InsertRowOp is [Table.InsertRow] as part of a transaction. [Stored] gives the entity.
-func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op {
-	fail := func(err error) Op { return Op{core: &t.core, method: "InsertRow", key: k, err: err} }
-	if strings.HasPrefix(k.RowKey(), reserved.First) {
-		return fail(keys.Raw(k.RowKey()).Err())
+func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op { return t.h.insertRow(k, r) }
+
+func (h handle) insertRow(k keys.Key, r *Row) Op {
+	op := h.begin("InsertRow", aztables.TransactionTypeAdd, k)
+	switch {
+	case strings.HasPrefix(k.RowKey(), reserved.First):
+		op.op.Err = keys.Raw(k.RowKey()).Err()
+	case r == nil || k.Err() != nil:
+		op.op.Err = either(k.Err(), errNil)
+	default:
+		op.stored, op.op.Body, op.op.Err = h.rowToInsert(k, r)
 	}
-	if r == nil || k.Err() != nil {
-		return fail(either(k.Err(), errNil))
+	if op.op.Err != nil {
+		return op
 	}
-	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
+	op.op.Known = true
+	op.op.Target = &target{parts: op.stored.parts(), use: makesEntity}
+	return op.maintained()
+}
+
+// rowToInsert returns a row as a new entity.
+func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(r.columns))
 	r.WithoutSystemProperties().write(w, reserved.OperationID)
 	body, err := w.Finish()
 	if err != nil {
-		return fail(err)
+		return nil, body, err
 	}
-	in := edm.NewReader(body)
-	row, err := in.One()
+	stored := edm.Stored{Columns: body.Columns}
+	in, row, err := stored.Open(k.PartitionKey(), k.RowKey())
 	if err != nil {
-		return fail(err)
+		return nil, body, err
 	}
-	e, _, err := t.decode(in, row)
+	e, _, err := h.shape.decode(in, row, stored)
 	if err != nil {
-		return fail(err)
+		return nil, body, err
 	}
-	if v, ok := any(&e.Value).(*Row); ok {
+	p := e.parts()
+	if v, ok := p.value.(*Row); ok {
 		v.Key = k
 	}
-	op := t.op("InsertRow", aztables.TransactionTypeAdd, k)
-	// The key may be one that this library would not make: of a row that others have written, and that was moved.
-	if op.body, op.err = t.encode(k, &e.Value, e.raw); op.err != nil {
-		return op
-	}
-	is := &Entity[T]{Value: e.Value, Key: k}
-	op.stored, op.done = is, is.renew
-	return t.maintained(op, true, nil)
+	// The key may be one that this library would not make: of a row that another program has written, and that was moved.
+	body, err = h.encode(k, p.value, p.row)
+	*p.key, *p.known = k, known{}
+	return e, body, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -30,55 +31,50 @@ type Change[T any] struct {
 	Key      keys.Key
 	Old, New *T
 
-	was   []byte // the row as it is stored
-	row   []byte // as it will be stored
-	state *entityState
-	by    string // whose turn it is
+	change *engine.Change
 }
 
 // Row returns the row as it will be stored, with the columns that T does not know, for full copies: put it under another RowKey of
 // the partition by [Row.Copy] or [Row.At]. It contains the operation ID, but neither the incarnation nor maintainer state. It is nil
 // if the entity is deleted.
 func (c *Change[T]) Row() (*Row, error) {
-	return c.rowOf(c.row)
+	r, err := c.change.Row()
+	return rowOf(r), public(err)
 }
 
 // OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and may be nil if the stored
 // row is of an older version than the schema.
-func (c *Change[T]) OldRow() (*Row, error) { return c.rowOf(c.was) }
-
-func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
-	if raw == nil {
-		return nil, nil
-	}
-	columns, err := columnsOf(raw)
-	if err != nil {
-		return nil, err
-	}
-	return (&Row{Key: c.Key, columns: columns}).WithoutSystemProperties(), nil
+func (c *Change[T]) OldRow() (*Row, error) {
+	r, err := c.change.OldRow()
+	return rowOf(r), public(err)
 }
 
-// Forgotten reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced the row, or
-// the row was written without maintainers. The entity may then have derived rows that follow neither from Remembered nor from Old.
-func (c *Change[T]) StateMissing() bool {
-	return !c.state.fresh && (!c.state.stored || c.state.corrupt)
-}
+// StateMissing reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced the row,
+// or the row was written without maintainers. The entity may then have derived rows that follow neither from State nor from Old.
+func (c *Change[T]) StateMissing() bool { return c.change.StateMissing() }
 
-// Life returns the entity's incarnation. An entity that was deleted and inserted again has another one. The first call creates the
+// Incarnation returns the entity's incarnation. An entity that was deleted and inserted again has another one. The first call creates the
 // incarnation, and the write stores it with the entity. It is "" for an entity without an incarnation that is being deleted.
-func (c *Change[T]) Incarnation() string {
-	if c.state.incarnation == "" && c.New != nil {
-		c.state.incarnation, c.state.changed = c.state.newID(), true
-	}
-	return c.state.incarnation
-}
+func (c *Change[T]) Incarnation() string { return c.change.Incarnation() }
 
-// Remembered returns the maintainer state: the texts that the maintainer gave to Remember at the entity's last write, nil for none.
-func (c *Change[T]) State() []string { return c.state.was[c.by] }
+// State returns the maintainer state: the texts that the maintainer gave to SetState at the entity's last write, nil for none.
+func (c *Change[T]) State() []string { return c.change.State() }
 
-// Remember stores texts with the entity as maintainer state, in place of the earlier ones: the keys of its index rows, so that a
+// SetState stores texts with the entity as maintainer state, in place of the earlier ones: the keys of its index rows, so that a
 // program with another key function finds them. All maintainers together have 60 KiB; above that, the write fails with a *LimitError.
-func (c *Change[T]) SetState(texts ...string) { c.state.is[c.by] = texts }
+func (c *Change[T]) SetState(texts ...string) { c.change.SetState(texts...) }
+
+// maintainerOf is a Maintainer as the engine calls it.
+type maintainerOf[T any] struct{ Maintainer[T] }
+
+// Maintain calls the maintainer.
+func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine.Change) error {
+	change := &Change[T]{Key: c.Key, change: c}
+	change.Old, _ = c.Old.(*T)
+	change.New, _ = c.New.(*T)
+	plan := &Plan{plan: p}
+	return plan.result(m.Name(), m.Maintainer.Maintain(ctx, plan, change))
+}
 
 // DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
 // own error, such as the one for a value that is taken, or one of the package's conditions.
@@ -103,10 +99,6 @@ func (e *DerivedError) Error() string {
 // Unwrap returns Err.
 func (e *DerivedError) Unwrap() error { return e.Err }
 
-// maxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under two keys where it is rekeyed, and
-// the intent take the others of a transaction.
-const maxDerived = maxOperations - 3
-
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
@@ -122,41 +114,59 @@ const maxDerived = maxOperations - 3
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
 // another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
 func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
-	fail := func(err error) (*Table[T], error) { return nil, fmt.Errorf("table: With %s: %w", t.name, err) }
 	c := *t
 	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
+	plain := make([]engine.Maintainer, len(c.maintainers))
+	for i, m := range c.maintainers {
+		if !wire.Absent(m) {
+			plain[i] = maintainerOf[T]{m}
+		}
+	}
+	var err error
+	if c.h, err = t.h.withMaintainers(outbox, plain); err != nil {
+		return nil, fmt.Errorf("table: With %s: %w", t.Name(), err)
+	}
+	return &c, nil
+}
+
+// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) (handle, error) {
+	m := h.engine.Mode
 	if wire.Absent(outbox) {
 		outbox = nil
 	}
+	plain := outboxOf{outbox}
 	switch {
 	case outbox == nil:
 	case !reflect.ValueOf(outbox).Comparable():
-		return fail(&ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"})
-	case t.outbox != nil && !sameValue(t.outbox, outbox):
-		return fail(&ValueError{Field: "outbox", Reason: "the table has another one"})
-	case t.opt.WriteTimeout < 0:
-		return fail(&ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound, for what an outbox announces is due by then"})
+		return h, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+	case m.Outbox != nil && !engine.SameOutbox(m.Outbox, plain):
+		return h, &ValueError{Field: "outbox", Reason: "the table has another one"}
+	case h.engine.Options.WriteTimeout < 0:
+		return h, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"}
 	default:
-		c.outbox = outbox
+		m.Outbox = plain
 	}
+	m.Maintainers = maintainers
 	rows := 0
 	names := map[string]bool{}
-	for _, m := range c.maintainers {
+	for _, m := range maintainers {
 		switch {
-		case wire.Absent(m):
-			return fail(&ValueError{Field: "maintainers", Reason: "one is nil"})
+		case m == nil:
+			return h, &ValueError{Field: "maintainers", Reason: "one is nil"}
 		case m.Name() == "" || names[m.Name()]:
-			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})
+			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())}
 		case m.MaxRows() < 0:
-			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())})
+			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())}
 		}
 		names[m.Name()] = true
 		rows += m.MaxRows()
 	}
-	if rows > maxDerived {
-		return fail(&LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: maxDerived})
+	if rows > engine.MaxDerived {
+		return h, &LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived}
 	}
-	return &c, nil
+	h.engine = h.engine.With(m)
+	return h, nil
 }
 
 // Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
@@ -168,11 +178,9 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 // Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
 // exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	c := *t
-	c.exact = true
-	return &c
+	return t.with(func(m *engine.Mode) { m.Exact = true })
 }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
 // and by handles that With and Exact made of it or that it was made of.
-func (t *Table[T]) Repaired() int { return int(t.shared.repaired.Load()) }
+func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
-
-// fanOut is how many requests go out at a time: as many idle connections as the SDK's transport keeps for one host.
-const fanOut = 10
 
 // GetMany reads entities by their keys, 10 at a time, and yields them in the order of the keys. A row that does not exist is
 // (nil, ErrNotFound), one that is not T's is (nil, ErrOtherType) or a *keys.KeyError, and the list goes on; any other error ends it. 1 request for each key. Not more than 40 entities are
@@ -20,70 +17,35 @@ const fanOut = 10
 // whose keys do not agree with their fields.
 func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
-		ctx, end := t.span(ctx, "GetMany")
-		var err error
-		defer func() { end(err) }()
-		for _, k := range ks {
-			if err = k.Err(); err != nil {
-				err = t.opError("GetMany", k, err)
-				yield(nil, err)
-				return
-			}
-		}
-		inOrder(ctx, ks, func(ctx context.Context, k keys.Key) (*Entity[T], error) {
-			return t.get(ctx, "GetMany", k)
-		}, func(e *Entity[T], gerr error) bool {
-			if gerr != nil && !errors.Is(gerr, ErrNotFound) && !notMine(gerr) {
-				err = gerr
-				yield(nil, err)
-				return false
-			}
-			return yield(e, gerr)
-		})
+		t.h.getMany(ctx, ks, func(e entity, err error) bool { return yield(typed[T](e, err)) })
 	}
 }
 
-// notMine tells that a row is somebody else's.
-func notMine(err error) bool {
-	var ke *keys.KeyError
-	return errors.Is(err, ErrOtherType) || errors.As(err, &ke)
-}
-
-// inOrder does work for each item, fanOut at a time, and hands out the results in the order of the items, until yield
-// returns false. When it returns, nothing is under way any more.
-func inOrder[X, R any](ctx context.Context, items []X, work func(context.Context, X) (R, error), yield func(R, error) bool) {
-	type result struct {
-		r   R
-		err error
-	}
-	const ahead = 4 * fanOut
-	var (
-		wg      sync.WaitGroup
-		next    = make(chan int, ahead) // begun and not yet handed out, so it never blocks
-		results = make([]chan result, len(items))
-	)
-	ctx, cancel := context.WithCancel(ctx)
-	defer wg.Wait()
-	defer close(next)
-	defer cancel()
-	for range min(fanOut, len(items)) {
-		wg.Go(func() {
-			for i := range next {
-				r, err := work(ctx, items[i])
-				results[i] <- result{r, err}
-			}
-		})
-	}
-	begun := 0
-	for i := range items {
-		for ; begun < min(len(items), i+ahead); begun++ {
-			results[begun] = make(chan result, 1)
-			next <- begun
-		}
-		got := <-results[i]
-		results[i] = nil
-		if !yield(got.r, got.err) {
+func (h handle) getMany(ctx context.Context, ks []keys.Key, yield func(entity, error) bool) {
+	ctx, end := h.engine.Span(ctx, "GetMany")
+	var err error
+	defer func() { end(err) }()
+	for _, k := range ks {
+		if err = k.Err(); err != nil {
+			err = h.opError("GetMany", k, err)
+			yield(nil, err)
 			return
 		}
 	}
+	engine.InOrder(ctx, ks, func(ctx context.Context, k keys.Key) (entity, error) {
+		return h.get(ctx, "GetMany", k)
+	}, func(e entity, gerr error) bool {
+		if gerr != nil && !errors.Is(gerr, ErrNotFound) && !notMine(gerr) {
+			err = gerr
+			yield(nil, err)
+			return false
+		}
+		return yield(e, gerr)
+	})
+}
+
+// notMine reports that a row belongs to another type.
+func notMine(err error) bool {
+	var ke *keys.KeyError
+	return errors.Is(err, ErrOtherType) || errors.As(err, &ke)
 }

@@ -43,7 +43,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
-	if _, err := table.New(s, "größe", staffSchema, once()); err == nil || !strings.Contains(err.Error(), "holds 'ö' at byte 2") {
+	if _, err := table.New(s, "größe", staffSchema, once()); err == nil || !strings.Contains(err.Error(), "contains 'ö' at byte 2") {
 		t.Error(err)
 	}
 	var te *table.TypeError

@@ -2,149 +2,160 @@ package table
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // Op is one write, of an entity of any type, for [Transact]. The methods of a Table that end in Op make it of what the
-// entity is at that moment; what is wrong with it is reported when it is used. It is not for concurrent use.
+// entity is at that moment; an error is reported when the operation is used. It is not for concurrent use.
 type Op struct {
-	core   *core
-	method string
-	kind   aztables.TransactionType
-	key    keys.Key
-	match  azcore.ETag // "" for an insert or upsert
-	body   []byte
-	err    error
-
-	room   bool // the body ends with room for the operation ID
-	marked bool // it is named there
-
-	// left is the row as it is once this is done, by the body that was sent, as far as that is known; nil if it is not.
-	left func(body []byte) []byte
-
-	old         []byte                                  // the row as the entity has it, if it has
-	copied      *Row                                    // the copy that the entity was read from, if it was
-	upgraded    bool                                    // old is of a newer version than the stored row
-	edited      bool                                    // old is not the stored row
-	caller      int                                     // which of the caller's it is
-	replannable bool                                    // the row was read for it, so it may be tried again where a concurrent writer was faster
-	derived     *derivedRow                             // it is none of the caller's
-	maintain    func(context.Context, *Plan, *Op) error // plans what follows from it; nil where nothing does
-	reads       bool                                    // which reads its row first
-	adds        bool                                    // and may add rows
-
-	again func(context.Context) (op Op, there bool, err error) // makes it of the row as it is now, if it is still wanted
-
-	open    func() error              // what has become of the entity since this was made, or nil
-	stored  any                       // the *Entity that the row is once this is done, or nil
-	done    func(azcore.ETag, []byte) // makes that true, by the ETag and the row as it is then, nil if it is not known
-	doubt   func()                    // nobody knows whether it is done
-	certain func()                    // it is known that it is not
+	op     engine.Op
+	stored entity // the entity that the row is once the operation is applied, nil for none
 }
 
-// Err is what is wrong with the operation, as far as can be seen before it is sent.
-func (op Op) Err() error {
-	if op.core == nil {
-		return errNoTable
-	}
-	return op.core.opError(op.method, op.key, op.usable())
-}
+// Err returns what is wrong with the operation, as far as can be seen before it is sent.
+func (op Op) Err() error { return public(op.op.Check()) }
 
 // send is a write on its own: one request.
-func (op Op) send(ctx context.Context) error {
-	if err := op.usable(); err != nil {
-		return op.core.opError(op.method, op.key, err)
-	}
-	_, err := op.core.commit(ctx, op.method, op.key, []Op{op}, false)
-	return err
-}
+func (op Op) send(ctx context.Context) error { return public(op.op.Send(ctx)) }
 
-// usable is what is wrong with the operation now.
-func (op Op) usable() error {
-	if op.err != nil || op.open == nil {
-		return op.err
-	}
-	return op.open()
-}
-
-// request calls the SDK. It writes into its options, so they are made anew for each call.
-func (op Op) request(ctx context.Context) (etag azcore.ETag, err error) {
-	c := op.core.client
-	update := aztables.UpdateModeReplace
-	switch op.kind {
-	case aztables.TransactionTypeAdd:
-		// A body would repeat what was sent: without it, the response is an ETag.
-		ctx = policy.WithHTTPHeader(ctx, http.Header{"Prefer": {"return-no-content"}})
-		resp, err := c.AddEntity(ctx, op.body, nil)
-		return resp.ETag, err
-	case aztables.TransactionTypeDelete:
-		_, err := c.DeleteEntity(ctx, op.key.PartitionKey(), op.key.RowKey(), &aztables.DeleteEntityOptions{IfMatch: &op.match})
-		return "", err
-	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeInsertReplace:
-		if op.kind == aztables.TransactionTypeInsertMerge {
-			update = aztables.UpdateModeMerge
-		}
-		resp, err := c.UpsertEntity(ctx, op.body, &aztables.UpsertEntityOptions{UpdateMode: update})
-		return resp.ETag, err
-	}
-	if op.kind == aztables.TransactionTypeUpdateMerge {
-		update = aztables.UpdateModeMerge
-	}
-	resp, err := c.UpdateEntity(ctx, op.body, &aztables.UpdateEntityOptions{IfMatch: &op.match, UpdateMode: update})
-	return resp.ETag, err
-}
-
-// op begins a write.
-func (t *Table[T]) op(verb string, kind aztables.TransactionType, k keys.Key) Op {
-	return Op{core: &t.core, method: verb, kind: kind, key: k, room: !t.opt.OmitOperationID && kind != aztables.TransactionTypeDelete, left: entire}
-}
-
-// entire is what is left by operations that bring the whole row.
-func entire(body []byte) []byte { return body }
-
-// of is op for an entity that was read.
-func (t *Table[T]) of(verb string, kind aztables.TransactionType, e *Entity[T], entire bool) Op {
-	op := t.op(verb, kind, keys.Key{})
-	if op.err = e.usable(entire); e != nil {
-		op.key, op.match, op.stored = e.Key, e.ETag, e
-		op.old, op.copied, op.upgraded, op.edited = e.raw, e.copied, e.upgraded, e.edited
-		op.doubt, op.certain = func() { e.doubtful = true }, func() { e.doubtful = false }
-		op.open = func() error {
-			if e.doubtful {
-				return errDoubt
-			}
-			return nil
-		}
-	}
+// maintained ends the making of an operation.
+func (op Op) maintained() Op {
+	op.op = op.op.Maintained()
 	return op
 }
 
+// target is the entity that an operation was made of.
+type target struct {
+	parts
+	use     targetUse
+	sets    []set // of a merge
+	wasRead bool  // its row was known before
+	to      keys.Key
+}
+
+// targetUse is what an operation does with its entity.
+type targetUse int
+
+const (
+	makesEntity targetUse = iota // the entity is new: nothing can be wrong with it, and nobody has it yet
+	storesEntity
+	mergesUpsert // the whole row is not known afterwards
+	mergesSets
+	touches
+	pins
+	removes
+	rekeys
+)
+
+// Usable returns an error if the entity is in doubt.
+func (t *target) Usable() error {
+	if t.use != makesEntity && t.use != mergesUpsert && t.use != rekeys && t.doubtful {
+		return errDoubt
+	}
+	return nil
+}
+
+// SetInDoubt notes whether the outcome of the write is unknown.
+func (t *target) SetInDoubt(doubtful bool) {
+	if t.use != makesEntity && t.use != mergesUpsert && t.use != rekeys {
+		t.doubtful = doubtful
+	}
+}
+
+// Applied makes the entity what is stored.
+func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
+	switch t.use {
+	case removes:
+		return
+	case mergesUpsert:
+		row = edm.Stored{}
+	case mergesSets:
+		apply(t.value, t.sets)
+	case pins:
+		upgraded := t.upgraded // the row is of the version that it was
+		t.renew(etag, t.row)
+		t.upgraded = upgraded
+		return
+	case rekeys:
+		if *t.key = t.to; t.value != nil {
+			if r, isRow := t.value.(*Row); isRow {
+				r.Key = t.to
+			}
+		}
+	}
+	if (t.use == mergesSets || t.use == touches) && !t.wasRead {
+		row = edm.Stored{} // the entity has not become whole by a write that has read the row
+	}
+	t.renew(etag, row)
+}
+
+// begin begins an operation.
+func (h handle) begin(method string, kind aztables.TransactionType, k keys.Key) Op {
+	return Op{op: engine.Op{
+		Table: h.engine, Method: method, Kind: kind, Key: k,
+		Named: !h.engine.Options.OmitOperationID && kind != aztables.TransactionTypeDelete,
+	}}
+}
+
+// of is begin for an entity that was read. Its content is the row before the operation; whole asks that it is known.
+func (h handle) of(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (Op, parts) {
+	op := h.begin(method, kind, keys.Key{})
+	p := e.parts()
+	if op.op.Err = p.usable(whole); p.value == nil {
+		return op, p
+	}
+	if op.op.Key, op.op.Match = *p.key, *p.etag; use != removes {
+		op.stored = e
+	}
+	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
+	op.op.Known = p.row.Known()
+	op.op.Target = &target{parts: p, use: use, wasRead: p.row.Known()}
+	return op, p
+}
+
+// storing returns the entity of an operation that was sent.
+func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
+	return typed[T](op.stored, op.send(ctx))
+}
+
 // InsertOp is [Table.Insert] as part of a transaction. [Stored] gives the entity.
-func (t *Table[T]) InsertOp(v *T) Op { return t.insertOp("Insert", t.keyOf(v), v) }
+func (t *Table[T]) InsertOp(v *T) Op { return t.insertOp("Insert", t.h.shape.keyOf(pointer(v)), v) }
 
 // InsertAtOp is [Table.InsertAt] as part of a transaction.
 func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op { return t.insertOp("InsertAt", k, v) }
 
-func (t *Table[T]) insertOp(verb string, k keys.Key, v *T) Op {
-	op := t.op(verb, aztables.TransactionTypeAdd, k)
-	if op.body, op.err = t.create(k, v, nil); op.err != nil {
+func (t *Table[T]) insertOp(method string, k keys.Key, v *T) Op {
+	return t.h.insert(method, k, newEntity(k, v))
+}
+
+// newEntity returns an entity that is to be stored, nil for a nil value.
+func newEntity[T any](k keys.Key, v *T) entity {
+	if v == nil {
+		return (*Entity[T])(nil)
+	}
+	return &Entity[T]{Value: *v, Key: k}
+}
+
+func (h handle) insert(method string, k keys.Key, e entity) Op {
+	op := h.begin(method, aztables.TransactionTypeAdd, k)
+	p := e.parts()
+	if op.op.Body, op.op.Err = h.create(k, p.value, edm.Stored{}); op.op.Err != nil {
 		return op
 	}
-	e := &Entity[T]{Value: *v, Key: k}
-	op.stored, op.done = e, e.renew
-	return t.maintained(op, true, nil)
+	op.stored, op.op.Known = e, true
+	op.op.Target = &target{parts: p, use: makesEntity}
+	return op.maintained()
 }
 
 // UpsertOp is [Table.Upsert] as part of a transaction. [Stored] gives the entity.
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
-	return t.upsertOp("Upsert", t.keyOf(v), v, mode)
+	return t.upsertOp("Upsert", t.h.shape.keyOf(pointer(v)), v, mode)
 }
 
 // UpsertAtOp is [Table.UpsertAt] as part of a transaction.
@@ -152,157 +163,142 @@ func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
 	return t.upsertOp("UpsertAt", k, v, mode)
 }
 
-func (t *Table[T]) upsertOp(verb string, k keys.Key, v *T, mode UpsertMode) Op {
-	op := t.op(verb, aztables.TransactionTypeInsertReplace, k)
-	if op.body, op.err = t.create(k, v, nil); op.err != nil {
+func (t *Table[T]) upsertOp(method string, k keys.Key, v *T, mode UpsertMode) Op {
+	return t.h.upsert(method, k, newEntity(k, v), mode)
+}
+
+func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode) Op {
+	op := h.begin(method, aztables.TransactionTypeInsertReplace, k)
+	p := e.parts()
+	if op.op.Body, op.op.Err = h.create(k, p.value, edm.Stored{}); op.op.Err != nil {
 		return op
 	}
-	e := &Entity[T]{Value: *v, Key: k}
-	op.stored = e
+	use := makesEntity
 	switch mode {
 	case ReplaceExisting:
-		op.done = e.renew
 	case MergeExisting:
-		op.left = nil
-		op.kind, op.done = aztables.TransactionTypeInsertMerge, func(etag azcore.ETag, _ []byte) { e.renew(etag, nil) }
-		if t.schema.Version > 0 {
-			op.err = &ValueError{Field: "UpsertMode", Reason: "MergeExisting cannot be used where rows have versions, for it does not see that of the row: Update, or ReplaceExisting"}
+		op.op.Kind, use = aztables.TransactionTypeInsertMerge, mergesUpsert
+		if h.shape.version > 0 {
+			op.op.Err = &ValueError{Field: "UpsertMode", Reason: "is MergeExisting, which does not read the version of the row, and rows of this table have versions: use Update, or ReplaceExisting"}
 		}
 	default:
-		op.err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
+		op.op.Err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
 	}
-	return t.maintained(op, false, nil)
+	op.stored = e
+	op.op.Target = &target{parts: p, use: use}
+	return op.maintained()
 }
 
 // ReplaceOp is [Table.Replace] as part of a transaction.
-func (t *Table[T]) ReplaceOp(e *Entity[T]) Op {
-	op := t.replaceOp("Replace", e)
-	return t.maintained(op, true, op.old)
-}
+func (t *Table[T]) ReplaceOp(e *Entity[T]) Op { return t.h.replace("Replace", e) }
+
+func (h handle) replace(method string, e entity) Op { return h.replacement(method, e).maintained() }
 
 // ReplaceAnyOp is [Table.ReplaceAny] as part of a transaction.
-func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op {
-	op := t.replaceOp("ReplaceAny", e, incarnationProperties...) // e may be older than the row
-	op.match = azcore.ETagAny
-	return t.maintained(op, false, nil)
+func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op { return t.h.replaceAny(e) }
+
+func (h handle) replaceAny(e entity) Op {
+	op := h.replacement("ReplaceAny", e, engine.StateProperties()...) // e may be older than the row
+	op.op.Match, op.op.Known = azcore.ETagAny, false
+	return op.maintained()
 }
 
-func (t *Table[T]) replaceOp(verb string, e *Entity[T], except ...string) Op {
-	op := t.of(verb, aztables.TransactionTypeUpdateReplace, e, true)
-	if op.err != nil {
+func (h handle) replacement(method string, e entity, except ...string) Op {
+	op, p := h.of(method, aztables.TransactionTypeUpdateReplace, e, storesEntity, true)
+	if op.op.Err != nil {
 		return op
 	}
-	if t.agrees(&e.Value, e.Key) != nil {
-		op.err = ErrKeyChanged
+	if h.shape.agrees(p.value, *p.key) != nil {
+		op.op.Err = ErrKeyChanged
 		return op
 	}
-	op.body, op.err = t.encode(e.Key, &e.Value, e.raw, except...)
-	op.done = e.renew
+	op.op.Body, op.op.Err = h.encode(*p.key, p.value, p.row, except...)
 	return op
 }
 
 // MergeOp is [Table.Merge] as part of a transaction.
-func (t *Table[T]) MergeOp(e *Entity[T], sets ...Set[T]) Op {
-	op := t.of("Merge", aztables.TransactionTypeUpdateMerge, e, false)
-	if op.err != nil {
-		return op
-	}
-	if op.body, op.err = t.merged(e, sets); op.err != nil {
-		return op
-	}
-	old := e.raw
-	op.left = func(body []byte) (raw []byte) {
-		if old != nil {
-			raw, _ = edm.Overlay(old, body) // as merged has seen it
-		}
-		return raw
-	}
-	op.done = func(etag azcore.ETag, raw []byte) {
-		apply(&e.Value, sets)
-		e.renew(etag, ifRead(old, raw))
-	}
-	return t.maintained(op, old != nil, old)
-}
+func (t *Table[T]) MergeOp(e *Entity[T], changes ...Set[T]) Op { return t.h.merge(e, sets(changes)) }
 
-// ifRead is the row as it was left, for an entity that was read: one that was not has not become whole by a write that has looked.
-func ifRead(old, left []byte) []byte {
-	if old == nil {
-		return nil
+func (h handle) merge(e entity, changes []set) Op {
+	op, p := h.of("Merge", aztables.TransactionTypeUpdateMerge, e, mergesSets, false)
+	if op.op.Err != nil {
+		return op
 	}
-	return left
+	if op.op.Body, op.op.Err = h.merged(p, changes); op.op.Err != nil {
+		return op
+	}
+	op.op.Target.(*target).sets = changes
+	return op.maintained()
 }
 
 // MergeAnyOp is [Table.MergeAny] as part of a transaction.
-func (t *Table[T]) MergeAnyOp(k keys.Key, sets ...Set[T]) Op {
-	op := t.op("MergeAny", aztables.TransactionTypeUpdateMerge, k)
-	op.match, op.left = azcore.ETagAny, nil
-	switch op.body, op.err = t.encodeSets(k, sets, nil); {
-	case op.err != nil:
-	case t.oneWay():
-		op.err = &ValueError{Field: "sets", Reason: "a key of this table is computed from fields and not read back, so a merge must see the entity: Get it and use Merge"}
-	case t.schema.Version > 0:
-		op.err = &ValueError{Field: "sets", Reason: "rows of this table have versions, so a merge must see the entity: Get it and use Merge"}
+func (t *Table[T]) MergeAnyOp(k keys.Key, changes ...Set[T]) Op {
+	return t.h.mergeAny(k, sets(changes))
+}
+
+func (h handle) mergeAny(k keys.Key, changes []set) Op {
+	op := h.begin("MergeAny", aztables.TransactionTypeUpdateMerge, k)
+	op.op.Match = azcore.ETagAny
+	switch op.op.Body, op.op.Err = h.encodeSets(k, changes, edm.Stored{}); {
+	case op.op.Err != nil:
+	case h.shape.oneWay():
+		op.op.Err = &ValueError{Field: "sets", Reason: "a key of this table is computed from fields and not read back, so a merge must see the entity: Get it and use Merge"}
+	case h.shape.version > 0:
+		op.op.Err = &ValueError{Field: "sets", Reason: "rows of this table have versions, so a merge must see the entity: Get it and use Merge"}
 	}
-	return t.maintained(op, false, nil)
+	return op.maintained()
 }
 
 // TouchOp is [Table.Touch] as part of a transaction.
-func (t *Table[T]) TouchOp(e *Entity[T]) Op {
-	op := t.of("Touch", aztables.TransactionTypeUpdateMerge, e, false)
-	if op.err != nil {
+func (t *Table[T]) TouchOp(e *Entity[T]) Op { return t.h.touch(e) }
+
+func (h handle) touch(e entity) Op {
+	op, p := h.of("Touch", aztables.TransactionTypeUpdateMerge, e, touches, false)
+	if op.op.Err != nil {
 		return op
 	}
-	if e.upgraded {
-		op.err = ErrOldVersion // what is derived would be of the new one
+	if p.upgraded {
+		op.op.Err = ErrOldVersion // what is derived would be of the new one
 		return op
 	}
-	w := edm.NewWriter(nil, e.Key.PartitionKey(), e.Key.RowKey())
-	if op.room {
-		reserve(w)
-	}
-	op.body, op.err = w.Finish()
-	old := e.raw
-	op.left = func(body []byte) (raw []byte) {
-		if old != nil {
-			raw, _ = edm.Overlay(old, body)
-		}
-		return raw
-	}
-	op.done = func(etag azcore.ETag, raw []byte) { e.renew(etag, ifRead(old, raw)) }
-	return t.maintained(op, old != nil, old)
+	w := edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0)
+	h.reserveID(w)
+	op.op.Body, op.op.Err = w.Finish()
+	return op.maintained()
 }
 
 // PinOp writes nothing, but lets the transaction fail with ErrChanged or ErrNotFound unless the row is still as e was
-// read: what one row must hold for another to be written. It renews the row's ETag and Timestamp, so two transactions that
+// read: for a row on which other writes of the transaction depend. It renews the row's ETag and Timestamp, so two transactions that
 // pin the same row exclude each other.
-func (t *Table[T]) PinOp(e *Entity[T]) Op {
-	op := t.of("Pin", aztables.TransactionTypeUpdateMerge, e, false)
-	if op.err != nil {
+func (t *Table[T]) PinOp(e *Entity[T]) Op { return t.h.pin(e) }
+
+func (h handle) pin(e entity) Op {
+	op, p := h.of("Pin", aztables.TransactionTypeUpdateMerge, e, pins, false)
+	if op.op.Err != nil {
 		return op
 	}
-	if e.copied != nil {
-		op.err = ErrNoETag
+	if p.copied != nil {
+		op.op.Err = ErrNoETag
 		return op
 	}
-	op.room, op.left = false, func([]byte) []byte { return e.raw }
-	op.body, op.done = keysAlone(e.Key), func(etag azcore.ETag, _ []byte) {
-		upgraded := e.upgraded // the row is of the version that it was
-		e.renew(etag, e.raw)
-		e.upgraded = upgraded
-	}
+	op.op.Named = false
+	op.op.Body, op.op.Err = edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0).Finish()
 	return op
 }
 
 // DeleteOp is [Table.Delete] as part of a transaction.
-func (t *Table[T]) DeleteOp(e *Entity[T]) Op {
-	op := t.of("Delete", aztables.TransactionTypeDelete, e, false)
-	op.stored = nil
-	return t.maintained(op, op.old != nil, op.old)
+func (t *Table[T]) DeleteOp(e *Entity[T]) Op { return t.h.remove(e) }
+
+func (h handle) remove(e entity) Op {
+	op, _ := h.of("Delete", aztables.TransactionTypeDelete, e, removes, false)
+	return op.maintained()
 }
 
 // DeleteAnyOp is [Table.DeleteAny] as part of a transaction.
-func (t *Table[T]) DeleteAnyOp(k keys.Key) Op {
-	op := t.op("DeleteAny", aztables.TransactionTypeDelete, k)
-	op.match, op.err = azcore.ETagAny, k.Err()
-	return t.maintained(op, false, nil)
+func (t *Table[T]) DeleteAnyOp(k keys.Key) Op { return t.h.removeAny(k) }
+
+func (h handle) removeAny(k keys.Key) Op {
+	op := h.begin("DeleteAny", aztables.TransactionTypeDelete, k)
+	op.op.Match, op.op.Err = azcore.ETagAny, k.Err()
+	return op.maintained()
 }

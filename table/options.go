@@ -6,7 +6,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
-	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
 // Common are the options that all packages of this library share. The zero value of each field is its default.
@@ -36,12 +36,12 @@ type Common struct {
 	Tracing tracing.Provider
 }
 
-// Retry bounds attempts: of one request (Tries), and of reading and writing again after a conflict (Rounds).
+// Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
 type Retry struct {
 	// AttemptTimeout bounds one attempt of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
 	AttemptTimeout time.Duration
 
-	// Tries is how often a write is sent if its response is lost or it could not be sent. Defaults to 4; 1, or less than 0, means once.
+	// Attempts is how often a write is sent if its response is lost or it could not be sent. Defaults to 4; 1, or less than 0, means once.
 	// A busy service (503, 429) uses up no attempt: the write is sent again until WriteTimeout or the context ends, and no sooner than
 	// Retry-After asks.
 	Attempts int
@@ -50,69 +50,35 @@ type Retry struct {
 	// by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
 	Wait, MaxWait time.Duration
 
-	// Rounds bounds how often a method reads and writes again after conflicts: Update, InPartition, GetOrInsert, writes with derived
+	// ConflictAttempts bounds how often a method reads and writes again after conflicts: Update, InPartition, GetOrInsert, writes with derived
 	// rows, and bulk deletes. WriteTimeout usually ends first. Defaults to 100.
 	ConflictAttempts int
 
-	// Delay is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is shortened at random
+	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is shortened at random
 	// by up to a half. Defaults to 20 ms and 1 s; a negative Delay means no pause.
 	ConflictWait, MaxConflictWait time.Duration
 }
 
-const (
-	defaultWriteTimeout = 30 * time.Second
-	defaultDelay        = 20 * time.Millisecond
-	defaultRounds       = 100
-)
-
 // WithDefaults returns the options with their defaults filled in, for packages that embed them.
-func (o Common) WithDefaults() Common {
-	def := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	def(&o.WriteTimeout, defaultWriteTimeout)
-	def(&o.ReadTimeout, time.Minute)
-	def(&o.Retry.AttemptTimeout, DefaultAttemptTimeout)
-	def(&o.Retry.Wait, 200*time.Millisecond)
-	def(&o.Retry.MaxWait, 3*time.Second)
-	def(&o.Retry.ConflictWait, defaultDelay)
-	def(&o.Retry.MaxConflictWait, time.Second)
-	if o.Retry.ConflictAttempts <= 0 {
-		o.Retry.ConflictAttempts = defaultRounds
-	}
-	switch {
-	case o.Retry.Attempts == 0:
-		o.Retry.Attempts = 4
-	case o.Retry.Attempts < 0:
-		o.Retry.Attempts = 1
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.NewID == nil {
-		o.NewID = newID
-	}
-	return o
+func (o Common) WithDefaults() Common { return commonOf(o.engine()) }
+
+// engine returns the options as the engine takes them, with their defaults.
+func (o Common) engine() engine.Options {
+	return engine.Options{
+		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
+		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
+	}.WithDefaults()
 }
 
-// bound gives a context a deadline; a negative d means none. The cause tells a request without a response from one that its caller ended.
-func bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d < 0 {
-		return ctx, func() {}
+func commonOf(o engine.Options) Common {
+	return Common{
+		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: Retry(o.Retry), OmitOperationID: o.OmitOperationID,
+		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
 	}
-	return context.WithTimeoutCause(ctx, d, wire.ErrBound)
 }
 
-// Repeat calls f until f succeeds or returns again = false, until Tries are used up, or until ctx ends. It pauses between the calls, and
+// Repeat calls f until f succeeds or returns again = false, until Attempts are used up, or until ctx ends. It pauses between the calls, and
 // returns the last error. A 503 or 429 of the service uses up no attempt if ctx has a deadline.
 func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
-	tries := attempts{retry: r}
-	for {
-		again, err := f()
-		if err == nil || !again || !tries.again(ctx, err) {
-			return err
-		}
-	}
+	return engine.Retry(r).Repeat(ctx, f)
 }

@@ -2,13 +2,14 @@ package table
 
 import (
 	"context"
-	"reflect"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
 // Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent use.
 type Outbox interface {
-	// Hint stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
+	// Notify stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
 	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
 	Notify(ctx context.Context, a Notification) (SentNotification, error)
 }
@@ -18,11 +19,11 @@ type Outbox interface {
 type Notification struct {
 	Table       string
 	Partition   string
-	OperationID string // the operation ID
-	Hidden      time.Duration
+	OperationID string
+	Hidden      time.Duration // workers must not see it for that long, unless Show is called
 }
 
-// Hint is a notification that an outbox has stored.
+// SentNotification is a notification that an outbox has stored.
 type SentNotification interface {
 	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Notification.Hidden has
 	// passed.
@@ -39,5 +40,21 @@ type Effect struct {
 	Payload []byte
 }
 
-// sameValue compares what two interfaces hold, as far as that can be compared.
-func sameValue(a, b any) bool { return reflect.ValueOf(a).Comparable() && a == b }
+// outboxOf is an Outbox as the engine calls it.
+type outboxOf struct{ Outbox }
+
+// Notify stores a notification.
+func (o outboxOf) Notify(ctx context.Context, n engine.Notification) (engine.Sent, error) {
+	sent, err := o.Outbox.Notify(ctx, Notification(n))
+	if err != nil || sent == nil {
+		return nil, err
+	}
+	return sent, nil
+}
+
+func effectsOf(effects []engine.Effect) (all []Effect) {
+	for _, e := range effects {
+		all = append(all, Effect(e))
+	}
+	return all
+}

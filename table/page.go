@@ -22,7 +22,7 @@ type Page[T any] struct {
 // With ErrBudget comes the page as far as it was read, and its Token.
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
 	if q.Cursor != nil {
-		return nil, t.opError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
+		return nil, t.h.opError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
 	}
 	cursor := NewCursor(token)
 	q.Cursor, q.onePage = cursor, true

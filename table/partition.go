@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -13,7 +14,7 @@ import (
 type Tx struct {
 	ctx       context.Context
 	partition keys.Enc
-	core      *core // of the first table that was used
+	table     *engine.Table // the first that was used
 	ops       []Op
 	read      []keys.Range // of rows, in this round
 }
@@ -24,20 +25,20 @@ func (tx *Tx) Context() context.Context { return tx.ctx }
 // Do adds operations, to be sent when the function of InPartition returns.
 func (tx *Tx) Do(ops ...Op) {
 	for _, op := range ops {
-		tx.use(op.core)
+		tx.use(op.op.Table)
 	}
 	tx.ops = append(tx.ops, ops...)
 }
 
-func (tx *Tx) use(c *core) {
-	if tx.core == nil {
-		tx.core = c
+func (tx *Tx) use(t *engine.Table) {
+	if tx.table == nil {
+		tx.table = t
 	}
 }
 
 // GetIn is [Table.Get] in the partition of a transaction. 1 request.
 func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
-	tx.use(&t.core)
+	tx.use(t.h.engine)
 	tx.read = append(tx.read, keys.Point(row))
 	return t.Get(tx.ctx, keys.At(tx.partition, row))
 }
@@ -45,7 +46,7 @@ func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
 // ListIn is [Table.List] in the partition of a transaction, which the query need not name. ErrOtherPartition if it names
 // another.
 func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error] {
-	tx.use(&t.core)
+	tx.use(t.h.engine)
 	// The same key may come from a layout or from a row.
 	if q.Partition.IsSet() {
 		named, err1 := q.Partition.Result()
@@ -55,11 +56,12 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 			err = ErrOtherPartition
 		}
 		if err != nil {
-			return func(yield func(*Entity[T], error) bool) { yield(nil, t.opError("List", keys.Key{}, err)) }
+			return func(yield func(*Entity[T], error) bool) { yield(nil, t.h.opError("List", keys.Key{}, err)) }
 		}
 	}
 	q.Partition = tx.partition
-	if completed, _, err := t.completed(q, true); err == nil {
+	completed := t.h.query(untyped(q), true)
+	if _, err := completed.Complete(); err == nil {
 		tx.read = append(tx.read, completed.Rows)
 	}
 	return t.List(tx.ctx, q)
@@ -77,7 +79,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // Requests: those of f and 1 for each round, 2 where it has met a concurrent writer, none where f adds no operation. Errors are those of
 // [Transact]; ErrUnknownOutcome is not repeated.
 func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*Receipt, error) {
-	var rounds *contention
+	var conflicts *engine.Conflicts
 	for {
 		tx := &Tx{ctx: ctx, partition: partition}
 		if err := f(tx); err != nil {
@@ -90,30 +92,36 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*R
 			return nil, err
 		}
 		r, err := Transact(ctx, tx.ops...)
-		if err == nil || tx.core == nil || !tx.lost(err) {
+		if err == nil || tx.table == nil || !tx.lost(err) {
 			return r, err
 		}
-		if rounds == nil {
-			rounds = tx.core.opt.contention()
+		if conflicts == nil {
+			conflicts = tx.table.Options.Conflicts()
 		}
-		if again, ended := rounds.again(ctx); !again {
-			return nil, either(tx.core.opError("InPartition", keys.Key{}, ended), err)
+		if again, ended := conflicts.Again(ctx); !again {
+			return nil, either(public(tx.table.OpError("InPartition", keys.Key{}, ended)), err)
 		}
 	}
 }
 
-// inside tells whether the operations are of the partition that f was given.
+// inside returns an error for an operation on another partition.
 func (tx *Tx) inside() error {
 	want, err := tx.partition.Result()
 	for i, op := range tx.ops {
-		if op.err == nil && op.core != nil && (err != nil || op.key.PartitionKey() != want) {
-			return op.core.opError("InPartition", keys.Key{}, &BatchError{Index: i, Key: readable(op.key), Err: errors.Join(ErrOtherPartition, err)})
+		o := op.op
+		if o.Err != nil || o.Table == nil || err == nil && o.Key.PartitionKey() == want {
+			continue
 		}
+		k := o.Key
+		if k.Err() != nil {
+			k = keys.Key{} // the cause says what is wrong with it
+		}
+		return public(o.Table.OpError("InPartition", keys.Key{}, &BatchError{Index: i, Key: k, Err: errors.Join(ErrOtherPartition, err)}))
 	}
 	return nil
 }
 
-// lost tells whether a transaction failed for what others have done since f has read.
+// lost reports whether a transaction failed because a concurrent writer has changed what f read.
 func (tx *Tx) lost(err error) bool {
 	var be *BatchError
 	switch {
@@ -125,7 +133,7 @@ func (tx *Tx) lost(err error) bool {
 		return false
 	}
 	for _, r := range tx.read {
-		if r.Contains(tx.ops[be.Index].key.RowKey()) {
+		if r.Contains(tx.ops[be.Index].op.Key.RowKey()) {
 			return true
 		}
 	}

@@ -3,9 +3,9 @@ package table
 import (
 	"context"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -18,51 +18,50 @@ import (
 // ErrPartial; ErrNoETag; ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError.
 func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
 	if e == nil {
-		return t.opError("Rekey", keys.Key{}, errNil)
+		return t.h.opError("Rekey", keys.Key{}, errNil)
 	}
-	if t.schema.Partition.IsSet() && t.schema.Row.IsSet() && t.agrees(&e.Value, e.Key) == nil {
-		return t.RekeyAt(ctx, e, e.Key) // also where e.Key is one that the schema would not make
+	s := t.h.shape
+	if s.partition.set && s.row.set && s.agrees(&e.Value, e.Key) == nil {
+		return t.RekeyAt(ctx, e, e.Key) // also if e.Key is one that the schema would not make
 	}
-	return t.RekeyAt(ctx, e, t.keyOf(&e.Value))
+	return t.RekeyAt(ctx, e, s.keyOf(&e.Value))
 }
 
 // RekeyAt is Rekey to an explicit key, for schemas that leave a binding out.
-func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) (err error) {
-	ctx, end := t.span(ctx, "Rekey")
+func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) error {
+	return t.h.rekey(ctx, e, to)
+}
+
+func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
+	ctx, end := h.engine.Span(ctx, "Rekey")
 	defer func() { end(err) }()
-	remove := t.of("Rekey", aztables.TransactionTypeDelete, e, true)
-	fail := func(err error) error { return t.opError("Rekey", remove.key, err) }
+	remove, p := h.of("Rekey", aztables.TransactionTypeDelete, e, removes, true)
+	fail := func(err error) error { return h.opError("Rekey", remove.op.Key, err) }
 	switch {
-	case remove.err != nil:
-		return fail(remove.err)
-	case to == e.Key:
-		op := t.replaceOp("Rekey", e)
-		return t.maintained(op, true, op.old).send(ctx)
-	case to.Err() == nil && to.PartitionKey() != e.Key.PartitionKey():
+	case remove.op.Err != nil:
+		return fail(remove.op.Err)
+	case to == *p.key:
+		return h.replace("Rekey", e).send(ctx)
+	case to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():
 		return fail(ErrOtherPartition)
 	}
-	insert := t.op("Rekey", aztables.TransactionTypeAdd, to)
-	v := &e.Value
-	row, isRow := any(v).(*Row) // which holds its key
-	if isRow {
+	insert := h.begin("Rekey", aztables.TransactionTypeAdd, to)
+	value := p.value
+	if row, isRow := value.(*Row); isRow { // which contains its key
 		moved := *row
 		moved.Key = to
-		v = any(&moved).(*T)
+		value = &moved
 	}
-	if insert.body, insert.err = t.create(to, v, e.raw, reserved.MaintainerState); insert.err != nil {
-		return fail(insert.err)
+	if insert.op.Body, insert.op.Err = h.create(to, value, p.row, reserved.MaintainerState); insert.op.Err != nil {
+		return fail(insert.op.Err)
 	}
-	remove, insert = t.maintained(remove, true, remove.old), t.maintained(insert, true, nil)
-	if remove.err != nil {
-		return fail(remove.err)
+	insert.op.Known = true
+	insert.op.Target = &target{parts: p, use: rekeys, to: to}
+	remove, insert = remove.maintained(), insert.maintained()
+	if remove.op.Err != nil {
+		return fail(remove.op.Err)
 	}
-	insert.done = func(etag azcore.ETag, body []byte) {
-		if e.Key = to; isRow {
-			row.Key = to
-		}
-		e.renew(etag, body)
-	}
-	// What the entity gives up first can be taken again under the other key.
-	_, err = t.commit(ctx, "Rekey", remove.key, []Op{remove, insert}, true)
-	return err
+	// The entity gives up its derived rows first, so that it can take them again under the other key.
+	_, err = engine.Commit(ctx, "Rekey", remove.op.Key, []engine.Op{remove.op, insert.op})
+	return public(err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -91,28 +92,20 @@ func (r *Row) Set(name string, value any) error {
 }
 
 func (r *Row) put(name string, x edm.Value) {
-	// Rows that were copied share their columns until one of them is changed.
-	r.columns = slices.Clone(r.columns)
-	for i := range r.columns {
-		if r.columns[i].Name == name {
-			r.columns[i].Value = x
-			return
-		}
-	}
-	r.columns = append(r.columns, edm.Column{Name: name, Value: x})
+	r.columns = engine.Put(r.columns, name, x) // rows that were copied share their columns
 }
 
-// named takes the operation ID from the row as it was stored.
-func (r *Row) named(raw []byte) {
-	in := edm.NewReader(raw)
-	if _, err := in.One(); err != nil {
+// setOperationID takes the operation ID from the row as it is stored.
+func (r *Row) setOperationID(stored edm.Stored) {
+	columns, err := stored.Decoded()
+	if err != nil {
 		return
 	}
-	if op, err := in.Find(reserved.OperationID); err == nil && op.Kind == edm.String {
-		r.put(reserved.OperationID, op)
+	if id := engine.Find(columns, reserved.OperationID); id.Kind == edm.String {
+		r.put(reserved.OperationID, id)
 		return
 	}
-	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == reserved.OperationID })
+	r.columns = engine.Without(r.columns, reserved.OperationID)
 }
 
 // Delete deletes a property, if there is one of that name and it is not the library's.
@@ -120,7 +113,7 @@ func (r *Row) Delete(name string) {
 	if edm.System(name) {
 		return
 	}
-	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == name })
+	r.columns = engine.Without(r.columns, name)
 	r.edited = true
 }
 
@@ -139,22 +132,16 @@ func (r *Row) StateCorrupt() bool {
 	return err != nil
 }
 
-// remembered is what maintainers remember, by their names.
-func (r *Row) maintainerState() (was map[string][]string, err error) {
-	var ix edm.Value
-	for _, c := range r.columns {
-		if c.Name == reserved.MaintainerState {
-			ix = c.Value
-		}
-	}
-	return stateIn(ix, r.Key.RowKey())
+// maintainerState returns the state of each maintainer, by its name.
+func (r *Row) maintainerState() (map[string][]string, error) {
+	return engine.StateIn(engine.Find(r.columns, reserved.MaintainerState), r.Key.RowKey())
 }
 
 // Life returns the incarnation of the row's entity, "" for none; see [Change.Incarnation]. A text of another form than 16 of the characters
 // 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
 func (r *Row) Incarnation() string {
 	v, _ := r.Get(reserved.Incarnation)
-	if s, _ := v.(string); isID(s) {
+	if s, _ := v.(string); engine.IsID(s) {
 		return s
 	}
 	return ""
@@ -168,6 +155,30 @@ func (r *Row) Type(name string) string {
 		}
 	}
 	return ""
+}
+
+// row returns the row as the engine takes it, nil for nil.
+func (r *Row) row() *engine.Row {
+	if r == nil {
+		return nil
+	}
+	return &engine.Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: r.columns}
+}
+
+// rowOf returns a row of the engine, nil for nil.
+func rowOf(r *engine.Row) *Row {
+	if r == nil {
+		return nil
+	}
+	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
+}
+
+// stored returns the row's content.
+func (r *Row) stored() edm.Stored {
+	if r.columns == nil {
+		return edm.Stored{Columns: []edm.Column{}}
+	}
+	return edm.Stored{Columns: r.columns}
 }
 
 // Len is the number of properties.
@@ -185,46 +196,15 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 // At returns the row under another key, for Insert and Put of a [Plan].
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
-// encode writes the row under a key. If it is from a write that is being planned, it ends with room for the name of that.
-// named and lives tell that it keeps a name and a life of its own.
-func (r *Row) encode(k keys.Key, named, lives bool) (body []byte, room bool, err error) {
-	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	theirs := []string{reserved.OperationID, reserved.MaintainerState, reserved.Incarnation} // which are the primary's
-	if lives {
-		theirs = theirs[:2]
-	}
-	r.write(w, theirs...)
-	if name, ok := r.Get(reserved.OperationID); ok && name == unnamed || named {
-		reserve(w)
-		room = true
-	}
-	body, err = w.Finish()
-	return body, room, err
-}
-
-// columnsOf are the properties of a row as it was read or is sent.
-func columnsOf(raw []byte) ([]edm.Column, error) {
-	r := edm.NewReader(raw)
-	if _, err := r.One(); err != nil {
-		return nil, err
-	}
-	return r.Columns()
-}
-
-// without are columns but for some.
-func without(columns []edm.Column, names ...string) []edm.Column {
-	return slices.DeleteFunc(columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) })
-}
-
 // over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.
-// But marks are the row's, where derived rows are written.
-func (r *Row) over(w *edm.Writer, stored []byte, derived bool, except ...string) error {
-	columns, err := columnsOf(stored)
+// But tags are the row's, where derived rows are written.
+func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...string) error {
+	columns, err := stored.Decoded()
 	if err != nil {
 		return err
 	}
 	kept := func(c edm.Column) bool { return edm.System(c.Name) && !(derived && c.Name == reserved.Owner) }
-	own := slices.DeleteFunc(columns, func(c edm.Column) bool { return !kept(c) })
+	own := slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return !kept(c) })
 	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)
 	return nil

@@ -9,13 +9,16 @@ import (
 // value or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError, *ValueError
 // for a value that no row can have.
 func (r Row) MarshalJSON() ([]byte, error) {
-	w := edm.NewWriter(nil, r.Key.PartitionKey(), r.Key.RowKey())
+	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns))
 	r.write(w)
-	b, err := w.Finish()
-	return b, public(err)
+	body, err := w.Finish()
+	if err != nil {
+		return nil, public(err)
+	}
+	return body.Append(nil), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON has written. Errors: *DecodeError.
+// UnmarshalJSON reads what MarshalJSON wrote. Errors: *DecodeError.
 func (r *Row) UnmarshalJSON(b []byte) error {
 	in := edm.NewReader(b)
 	e, err := in.One()

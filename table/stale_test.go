@@ -371,7 +371,7 @@ func TestClocksAhead(t *testing.T) {
 		}
 		s.SetFaults(nil)
 		clock.jump(-c.ahead) // it is right again
-		i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.Op)
+		i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.OperationID)
 		var ve *table.ValueError
 		switch {
 		case c.want == nil && (err != nil || i.State != table.CommitAborted),

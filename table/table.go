@@ -2,44 +2,26 @@ package table
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
-// Schema says how entities of type T are addressed. How their fields are stored is said by T itself; see [Table].
-type Schema[T any] struct {
-	// Partition and Row bind the keys to fields of T, both ways. Bound fields are found by their address and are never
-	// stored as properties, whatever their tags. A binding that is left out means that verbs need an explicit key:
-	// InsertAt, UpsertAt, and the verbs that take one anyway.
-	Partition, Row keys.Bind[T]
-
-	// Type tells the rows of T from others whose RowKeys look alike. It is stored in the property _type. Rows of another
-	// type are not T's; rows without one are T's, of version 0. Where RowKeys tell types apart, by a layout's name for
-	// instance, it can be left out.
-	Type string
-
-	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v. Rows of a newer version
-	// are a *VersionError, also for a T that has no version yet, but in its views and counts, which do not read _v. From
-	// version 1 on, what would change a row without having seen its version is refused: MergeExisting, MergeAny, and Merge
-	// of an entity made by hand.
-	Version int
-
-	// Upgrade has a function for each version whose rows must be changed to be rows of the next one. Reading a row of an
-	// older version applies them in turn; the stored row changes when it is replaced. Versions that only add properties
-	// need none. Conditions of a query see rows as they are stored.
-	Upgrade map[int]func(*Row) error
+// Service returns the SDK's clients by table name. *aztables.ServiceClient is one, however it was made.
+type Service interface {
+	NewClient(tableName string) *aztables.Client
 }
+
+var _ Service = (*aztables.ServiceClient)(nil)
 
 // Options of a table. The zero value is ready for use.
 type Options struct {
 	Common
 
-	// BlindWrites lets writes that go by the key alone do without reading the row: Upsert, MergeAny, ReplaceAny, DeleteAny, and Merge
+	// BlindWrites lets writes by key do without reading the row: Upsert, MergeAny, ReplaceAny, DeleteAny, and Merge
 	// and Delete of an entity that was not read; also in transactions and bulk work. It saves 1 request for each row. Set it for
 	// tables whose rows have no derived rows: a write without reading leaves the index rows, lists and summaries behind that other
 	// programs keep of the entity. By default the row is read first and written by its ETag, and a row with derived rows that this
@@ -90,85 +72,58 @@ type Options struct {
 //
 // Columns that T does not know survive reading, changing and replacing an entity even without such a map.
 type Table[T any] struct {
-	core
-	schema Schema[T]
-	plan   *edm.Plan
+	h           handle
+	maintainers []Maintainer[T]
+}
 
-	maintainers         []Maintainer[T]
-	derivedRows         bool // it writes rows that begin as the library's do
-	readsFirst          bool // it looks at each row that it writes
-	ignoresCorruptState bool // what maintainers remember may be unreadable
+// handle is a table without the type parameter.
+type handle struct {
+	engine *engine.Table
+	shape  *shape
+}
 
-	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
-	verify bool
+// with returns the same handle in another mode.
+func (h handle) with(change func(*engine.Mode)) handle {
+	m := h.engine.Mode
+	change(&m)
+	h.engine = h.engine.With(m)
+	return h
 }
 
 // New makes a table of an SDK client and a schema. It sends nothing: the table itself is created by [Table.Ensure]. Errors
 // are a *TypeError for a T that cannot be stored, a *keys.KeyError for a binding that was made wrongly, and a *ValueError
 // or *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first).
 func New[T any](service Service, name string, schema Schema[T], o *Options) (*Table[T], error) {
-	if o == nil {
-		o = &Options{}
-	}
 	if err := checkTableName(name); err != nil {
 		return nil, fmt.Errorf("table: New: %w", err)
 	}
-	if err := errors.Join(schema.Partition.Err(), schema.Row.Err()); err != nil {
-		return nil, fmt.Errorf("table: New %s: %w", name, err)
-	}
-	if service == nil {
-		return nil, fmt.Errorf("table: New %s: %w", name, &ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
-	}
-	if err := schema.sound(); err != nil {
-		return nil, fmt.Errorf("table: New %s: %w", name, err)
-	}
-	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema, readsFirst: !o.BlindWrites}
-	if _, err := t.opt.newOp(); err != nil {
-		return nil, fmt.Errorf("table: New %s: %w", name, err)
-	}
-	bound, err := t.boundFields()
-	if err == nil {
-		typ := reflect.TypeFor[T]()
-		if typ == rowType {
-			typ = emptyType
-		}
-		t.plan, err = edm.NewPlan(typ, bound)
-	}
+	s, err := shapeOf(schema)
 	if err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, public(err))
 	}
-	return t, nil
+	h, err := newHandle(service, name, s, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Table[T]{h: h}, nil
 }
 
-// boundFields finds the fields that the schema binds to keys.
-func (t *Table[T]) boundFields() (paths [][]int, err error) {
-	if reflect.TypeFor[T]().Kind() != reflect.Struct {
-		return nil, nil // NewPlan says so
+func newHandle(service Service, name string, s *shape, o *Options) (handle, error) {
+	fail := func(err error) (handle, error) { return handle{}, fmt.Errorf("table: New %s: %w", name, public(err)) }
+	if o == nil {
+		o = &Options{}
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = &TypeError{Type: reflect.TypeFor[T](), Reason: fmt.Sprintf("a key binding's accessor panics: %v", r)}
-		}
-	}()
-	zero := new(T)
-	v := reflect.ValueOf(zero).Elem()
-	seen := map[string]bool{}
-	for _, b := range []keys.Bind[T]{t.schema.Partition, t.schema.Row} {
-		t.verify = t.verify || b.OneWay()
-		mine := map[string]bool{}
-		for _, ptr := range b.Fields(zero) {
-			path := edm.Find(v, ptr)
-			if path == nil {
-				return nil, &TypeError{Type: v.Type(), Reason: "a key binding's accessor does not point at a field of it"}
-			}
-			id := fmt.Sprint(path)
-			t.verify = t.verify || seen[id] || mine[id]
-			mine[id] = true
-			paths = append(paths, path)
-		}
-		seen = mine
+	if service == nil {
+		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
-	return paths, nil
+	t, err := engine.New(service, name, o.Common.engine())
+	if err != nil {
+		return fail(err)
+	}
+	if err := s.finish(); err != nil {
+		return fail(err)
+	}
+	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Decoder: s}), s}, nil
 }
 
 func checkTableName(name string) error {
@@ -180,7 +135,7 @@ func checkTableName(name string) error {
 	}
 	for i, c := range name {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
-			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("holds %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
+			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("contains %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
 		}
 	}
 	return nil
@@ -189,24 +144,14 @@ func checkTableName(name string) error {
 func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }
 
 // Name returns the table's name.
-func (t *Table[T]) Name() string { return t.name }
+func (t *Table[T]) Name() string { return t.h.engine.Name }
 
-// Ensure creates the table unless it exists. 1 request, sent again where its outcome is unknown; idempotent. A name that was
+// Common returns the options that the handle shares with the packages on top of it, with their defaults.
+func (t *Table[T]) Common() Common { return commonOf(t.h.engine.Options) }
+
+// Same reports whether two handles are of the same table, as far as can be known: of one client of the service, by the name.
+func Same[A, B any](a *Table[A], b *Table[B]) bool { return a.h.engine.Same(b.h.engine) }
+
+// Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. A name that was
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
-func (t *Table[T]) Ensure(ctx context.Context) error {
-	ctx, cancel := bound(ctx, t.opt.WriteTimeout)
-	defer cancel()
-	tries := attempts{retry: t.opt.Retry}
-	for {
-		err := t.write(ctx, "Ensure", keys.Key{}, func(ctx context.Context) error {
-			_, err := t.client.CreateTable(ctx, nil)
-			return err
-		})
-		switch {
-		case errors.Is(err, ErrExists):
-			return nil
-		case !unknown(err) && !dialing(err), !tries.again(ctx, err):
-			return err
-		}
-	}
-}
+func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }

@@ -144,20 +144,19 @@ func (r *Reader) Find(name string) (Value, error) {
 	return Value{}, nil
 }
 
-// PutUnknown writes again what the stored entity raw holds and the plan does not: columns that the type does not know, and
+// PutUnknown writes again what the stored entity holds and the plan does not: columns that the type does not know, and
 // the library's own, but for those in except. Where the type has a map for unknown columns, that map is the truth about them.
-func (p *Plan) PutUnknown(w *Writer, raw []byte, except ...string) {
-	if raw == nil {
+func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
+	if !stored.Known() {
 		return
 	}
-	r := NewReader(raw)
-	if _, err := r.One(); err != nil {
+	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
+	if err != nil {
 		w.Fail(err)
 		return
 	}
 	for _, m := range r.members {
-		name := string(m.name)
-		if p.Has(name) || p.extra != nil && !System(name) || slices.Contains(except, name) {
+		if p.knows(m.name) || p.extra != nil && !System(string(m.name)) || slices.Contains(except, string(m.name)) {
 			continue
 		}
 		x, err := r.value(m)
@@ -165,36 +164,9 @@ func (p *Plan) PutUnknown(w *Writer, raw []byte, except ...string) {
 			w.Fail(err)
 			return
 		}
-		w.Put(name, x)
+		w.Put(string(m.name), x)
 	}
 }
 
-// Overlay returns the stored entity raw with the properties of body in place of its own: what a merge makes of a row.
-func Overlay(raw, body []byte) ([]byte, error) {
-	under, over := NewReader(raw), NewReader(body)
-	e, err := under.One()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := over.One(); err != nil {
-		return nil, err
-	}
-	old, err := under.Columns()
-	if err != nil {
-		return nil, err
-	}
-	set, err := over.Columns()
-	if err != nil {
-		return nil, err
-	}
-	w := NewWriter(nil, e.PartitionKey, e.RowKey)
-	for _, c := range old {
-		if !slices.ContainsFunc(set, func(s Column) bool { return s.Name == c.Name }) {
-			w.Put(c.Name, c.Value)
-		}
-	}
-	for _, c := range set {
-		w.Put(c.Name, c.Value)
-	}
-	return w.Finish()
-}
+// knows reports whether a property belongs to a field.
+func (p *Plan) knows(name []byte) bool { _, ok := p.byName[string(name)]; return ok }

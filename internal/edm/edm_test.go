@@ -85,10 +85,9 @@ func newPlan(t testing.TB, v any, boundPaths ...[]int) *Plan {
 }
 
 func encode[T any](p *Plan, v T) (string, error) {
-	w := NewWriter(nil, "p", "r")
-	p.Encode(w, reflect.ValueOf(&v).Elem(), nil)
-	b, err := w.Finish()
-	return string(b), err
+	w := NewWriter("p", "r", 0)
+	p.Encode(w, reflect.ValueOf(&v).Elem(), Stored{})
+	return finish(w)
 }
 
 // decode reads an entity, which has keys whether or not body has.
@@ -356,9 +355,9 @@ func TestUnknownColumnsSurvive(t *testing.T) {
 	}
 	raw := []byte(`{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","N":null}`)
 	// A name that no service would keep does not become another property.
-	w := NewWriter(nil, "p", "r")
-	newPlan(t, row{}).PutUnknown(w, []byte(`{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`))
-	if got, err := w.Finish(); err != nil || string(got) != `{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}` {
+	w := NewWriter("p", "r", 0)
+	newPlan(t, row{}).PutUnknown(w, Stored{JSON: []byte(`{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`)})
+	if got, err := finish(w); err != nil || got != `{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	for _, c := range []struct {
@@ -368,9 +367,9 @@ func TestUnknownColumnsSurvive(t *testing.T) {
 		{newPlan(t, row{}), `{"PartitionKey":"p","RowKey":"r","D@odata.type":"Edm.Double","D":3,"L@odata.type":"Edm.Int64","L":"5","_op":"o"}`},
 		{newPlan(t, open{}), `{"PartitionKey":"p","RowKey":"r","_op":"o"}`},
 	} {
-		w := NewWriter(nil, "p", "r")
-		c.p.PutUnknown(w, raw)
-		if got, err := w.Finish(); err != nil || string(got) != c.want {
+		w := NewWriter("p", "r", 0)
+		c.p.PutUnknown(w, Stored{JSON: raw})
+		if got, err := finish(w); err != nil || got != c.want {
 			t.Errorf("%s, %v", got, err)
 		}
 	}

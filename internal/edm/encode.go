@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing. stored is the entity as
-// it was read, or nil: a number keeps the type that its property has there, if the value fits.
-func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
+// Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing. If the stored entity is known, a
+// number keeps the type that its property has there, if the value fits.
+func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	if w.keep = p.numbers(w, stored); w.keep != nil {
 		defer func() { w.keep = nil }()
 	}
@@ -24,7 +24,7 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
 
 // EncodeField writes the one field at path, with the value v: what a merge sends. Setting a field to an absent value is an
 // error, for a merge leaves absent properties as they are. stored is as in Encode.
-func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored []byte) {
+func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored Stored) {
 	if w.keep = p.numbers(w, stored); w.keep != nil {
 		defer func() { w.keep = nil }()
 	}
@@ -68,23 +68,23 @@ func fieldByPath(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
 }
 
 // numbers returns the types of numbers in a stored entity that are not those in which their fields are stored, nil for none.
-func (p *Plan) numbers(w *Writer, stored []byte) (types map[string]Kind) {
-	if stored == nil {
+func (p *Plan) numbers(w *Writer, stored Stored) (types map[string]Kind) {
+	if !stored.Known() {
 		return nil
 	}
-	r := NewReader(stored)
-	if _, err := r.One(); err != nil {
+	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
+	if err != nil {
 		w.Fail(err)
 		return nil
 	}
 	composites := false
 	for _, m := range r.members {
 		t, known := p.byName[string(m.name)]
-		if !known || m.tok.kind != '0' && string(m.typ) != "Edm.Int64" {
+		if !known || m.column == nil && m.tok.kind != '0' && string(m.typ) != "Edm.Int64" {
 			continue
 		}
 		x, err := r.value(m)
-		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil) || x.Kind == p.fields[t.field].kind() {
+		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil && m.column == nil) || x.Kind == p.fields[t.field].kind() {
 			continue // an emulator writes a large whole double as digits alone
 		}
 		if types == nil {

@@ -11,6 +11,9 @@ import (
 
 // value reads a member by its annotation, or by its form if it has none.
 func (r *Reader) value(m member) (Value, error) {
+	if m.column != nil {
+		return m.column.Value, nil
+	}
 	v, err := r.parse(m)
 	if err != nil {
 		return Value{}, inField(m.name, err)

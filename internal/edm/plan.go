@@ -212,6 +212,9 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	return nil
 }
 
+// Fields returns for how many properties there should be room: those of all fields, unless lists make them many.
+func (p *Plan) Fields() int { return min(len(p.byName), 32) }
+
 // Names returns the properties of all fields, in the order of the fields.
 func (p *Plan) Names() []string {
 	var names []string

@@ -37,6 +37,8 @@ type member struct {
 	name []byte
 	typ  []byte // its annotation, or nil
 	tok  token
+
+	column *Column // of an entity that is known by its columns
 }
 
 // note is an annotation whose property has not come yet.

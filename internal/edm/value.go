@@ -124,12 +124,12 @@ func boolean(b bool) Value {
 	return v
 }
 
-// binary tells nil, which is absent, from empty.
+// binary returns a copy, since the caller may change b before it is sent. nil is absent, and empty is not.
 func binary(b []byte) Value {
 	if b == nil {
 		return Value{}
 	}
-	return Value{Kind: Binary, B: b}
+	return Value{Kind: Binary, B: append([]byte{}, b...)}
 }
 
 // moment is a time in UTC, cut to the service's steps of 100 ns; the zero time is absent.
@@ -137,7 +137,7 @@ func moment(t time.Time) Value {
 	if t.IsZero() {
 		return Value{}
 	}
-	t = t.UTC()
+	t = t.UTC().Round(0) // without the monotonic clock, as it is read back
 	return Value{Kind: DateTime, T: t.Add(-time.Duration(t.Nanosecond() % 100))}
 }
 

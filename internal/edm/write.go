@@ -23,51 +23,54 @@ var (
 	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)
 )
 
-// Writer builds the JSON body of one entity and keeps count of its size, which is not that of the JSON: the service
-// computes it from names and types. The first error stays and is returned by Finish.
+// Body is an entity that can be sent: its keys and properties, within the limits of the service. It is encoded once, by Append.
+type Body struct {
+	PartitionKey, RowKey string
+	Columns              []Column
+
+	// Length is the number of bytes of the JSON in a transaction. The SDK escapes there what HTML may take for its own.
+	Length int
+}
+
+// Writer collects the properties of one entity, and checks the limits of the service. The first error stays, and Finish returns it.
 type Writer struct {
-	b     []byte
-	count int
-	size  int
+	body  Body
+	count int             // of properties
+	size  int             // by the service's formula, which counts names and types
 	keep  map[string]Kind // types of numbers that stay as they are stored
 	err   error
 }
 
-// NewWriter begins a body with its keys, in the memory of b.
-func NewWriter(b []byte, partitionKey, rowKey string) *Writer {
-	if b == nil {
-		b = make([]byte, 0, 512)
-	}
-	w := &Writer{b: append(b, `{"`+PartitionKey+`":`...)}
-	w.b = appendString(w.b, partitionKey)
-	w.b = append(w.b, `,"`+RowKey+`":`...)
-	w.b = appendString(w.b, rowKey)
+// NewWriter begins an entity with its keys, and with room for so many properties.
+func NewWriter(partitionKey, rowKey string, room int) *Writer {
+	w := &Writer{body: Body{PartitionKey: partitionKey, RowKey: rowKey, Columns: make([]Column, 0, room)}}
 	// 4 bytes and two for each character of the keys: the size of an entity without properties.
 	w.size = 4 + 2*(units(partitionKey)+units(rowKey))
+	w.body.Length = len(`{"":"","":""}`) + len(PartitionKey) + textLength(partitionKey) + len(RowKey) + textLength(rowKey)
 	return w
 }
 
-// Finish returns the body, or the first error: of a property, or of the entity's count of properties and size.
-func (w *Writer) Finish() ([]byte, error) {
+// Finish returns the entity, or the first error: of a property, of the number of properties, or of the size.
+func (w *Writer) Finish() (Body, error) {
 	switch {
 	case w.err != nil:
-		return nil, w.err
+		return Body{}, w.err
 	case w.count > maxProperties:
-		return nil, &LimitError{Limit: "properties of an entity, those of the library included", Got: w.count, Max: maxProperties}
+		return Body{}, &LimitError{Limit: "properties of an entity, those of the library included", Got: w.count, Max: maxProperties}
 	case w.size > maxEntity:
-		return nil, &LimitError{Limit: "bytes of an entity, by the service's formula", Got: w.size, Max: maxEntity}
+		return Body{}, &LimitError{Limit: "bytes of an entity, by the service's formula", Got: w.size, Max: maxEntity}
 	}
-	return append(w.b, '}'), nil
+	return w.body, nil
 }
 
-// Fail keeps err as the body's error, unless there is one.
+// Fail keeps err as the entity's error, unless there is one.
 func (w *Writer) Fail(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
-// Put writes a property; an absent value writes nothing. The name has been checked, or was read from the service.
+// Put adds a property; an absent value adds nothing. The name has been checked, or was read from the service.
 func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
@@ -79,16 +82,78 @@ func (w *Writer) Put(name string, v Value) {
 		w.Fail(err)
 		return
 	}
-	w.b = appendName(append(w.b, ',', '"'), name)
-	if v.Kind != String && v.Kind != Int32 && v.Kind != Bool {
-		w.b = append(w.b, annotation+`":"`...)
-		w.b = append(w.b, kindNames[v.Kind]...)
-		w.b = appendName(append(w.b, `","`...), name)
-	}
-	w.b = append(w.b, `":`...)
-	w.b = appendJSON(w.b, v)
+	c := Column{name, v}
+	w.body.Columns = append(w.body.Columns, c)
+	w.Reserve(c)
+}
+
+// Reserve counts a property of the size of c, which the caller of Append adds.
+func (w *Writer) Reserve(c Column) {
 	w.count++
-	w.size += 8 + 2*units(name) + size(v)
+	w.size += 8 + 2*units(c.Name) + size(c.Value)
+	w.body.Length += c.length()
+}
+
+// Append appends the JSON of the entity to b, with more properties behind its own.
+func (e Body) Append(b []byte, more ...Column) []byte {
+	b = append(b, `{"`+PartitionKey+`":`...)
+	b = appendString(b, e.PartitionKey)
+	b = append(b, `,"`+RowKey+`":`...)
+	b = appendString(b, e.RowKey)
+	for i := range e.Columns {
+		b = appendColumn(b, &e.Columns[i])
+	}
+	for i := range more {
+		b = appendColumn(b, &more[i])
+	}
+	return append(b, '}')
+}
+
+// annotated reports whether the JSON of a value says its type.
+func (k Kind) annotated() bool { return k != String && k != Int32 && k != Bool }
+
+func appendColumn(b []byte, c *Column) []byte {
+	b = appendName(append(b, ',', '"'), c.Name)
+	if c.Value.Kind.annotated() {
+		b = append(b, annotation+`":"`...)
+		b = append(b, kindNames[c.Value.Kind]...)
+		b = appendName(append(b, `","`...), c.Name)
+	}
+	b = append(b, `":`...)
+	return appendJSON(b, c.Value)
+}
+
+// length is the number of bytes that the column adds to Body.Length.
+func (c *Column) length() int {
+	name := textLength(c.Name)
+	n := len(`,"":`) + name
+	if c.Value.Kind.annotated() {
+		n += len(annotation) + len(`":"","`) + len(kindNames[c.Value.Kind]) + name
+	}
+	switch c.Value.Kind {
+	case String:
+		return n + 2 + textLength(c.Value.S)
+	case Binary:
+		return n + 2 + base64.StdEncoding.EncodedLen(len(c.Value.B))
+	}
+	var room [64]byte
+	return n + len(appendJSON(room[:0], c.Value))
+}
+
+// textLength is the number of bytes of a text in the JSON of a transaction, without its quotes.
+func textLength(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"', c == '\\', c == '\b', c == '\f', c == '\n', c == '\r', c == '\t':
+			n++
+		case c < 0x20, c == '<', c == '>', c == '&':
+			n += 5
+		case c == 0xE2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xA8: // U+2028 and U+2029
+			n += 3
+		}
+	}
+	return n
 }
 
 // CheckValue applies the limits of a single property.

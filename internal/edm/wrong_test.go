@@ -36,8 +36,8 @@ func TestOverlayTypes(t *testing.T) {
 	for _, old := range values {
 		for _, set := range values {
 			head := `{"PartitionKey":"p","RowKey":"r",`
-			got, err := Overlay([]byte(head+old+`,"B":1}`), []byte(head+set+"}"))
-			if want := head + `"B":1,` + set + "}"; string(got) != want || err != nil {
+			got, err := overlay(head+old+`,"B":1}`, head+set+"}")
+			if want := head + `"B":1,` + set + "}"; got != want || err != nil {
 				t.Errorf("%s over %s: %s, %v, want %s", set, old, got, err, want)
 			}
 		}
@@ -88,9 +88,9 @@ func TestKeptNumbers(t *testing.T) {
 		{`"N":5,"F":5000000000`, row{5, 5e9}, `"N":5,"F@odata.type":"Edm.Double","F":5e+09`}, // an emulator's whole double
 		{`"X":5`, row{5, 5}, `"N@odata.type":"Edm.Int64","N":"5","F@odata.type":"Edm.Double","F":5`},
 	} {
-		w := NewWriter(nil, "p", "r")
-		p.Encode(w, reflect.ValueOf(&c.v).Elem(), []byte(`{"PartitionKey":"p","RowKey":"r",`+c.stored+`}`))
-		b, err := w.Finish()
+		w := NewWriter("p", "r", 0)
+		p.Encode(w, reflect.ValueOf(&c.v).Elem(), Stored{JSON: []byte(`{"PartitionKey":"p","RowKey":"r",` + c.stored + `}`)})
+		b, err := finish(w)
 		if got := strings.TrimPrefix(string(b), `{"PartitionKey":"p","RowKey":"r",`); got != c.want+"}" || err != nil {
 			t.Errorf("%v over %s: %s, %v, want %s", c.v, c.stored, got, err, c.want)
 		}

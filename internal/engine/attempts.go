@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+)
+
+// Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or until ctx ends. It pauses between the
+// calls, and returns the last error. A throttled request uses up no attempt if ctx has a deadline.
+func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
+	tries := attempts{retry: r}
+	for {
+		again, err := f()
+		if err == nil || !again || !tries.again(ctx, err) {
+			return err
+		}
+	}
+}
+
+// RepeatBusy calls f, which reads, until its error is not that of a throttled request, the attempts are used up, or ctx ends.
+func (r Retry) RepeatBusy(ctx context.Context, f func() error) error {
+	err := f()
+	for tries := (attempts{retry: r}); tries.busyAgain(ctx, err); {
+		err = f()
+	}
+	return err
+}
+
+// attempts counts the attempts of one request, and waits between them. A throttled attempt does not count if the context has a
+// deadline, which then ends the attempts. If Retry.Attempts is 1, every attempt counts.
+type attempts struct {
+	retry  Retry
+	failed int // attempts that count
+	busy   int // attempts that were throttled
+}
+
+// again waits before the next attempt, after an attempt that failed with err. It reports whether there is a next attempt.
+func (a *attempts) again(ctx context.Context, err error) bool {
+	wait, busy := throttled(err)
+	_, bounded := ctx.Deadline()
+	if !busy || !bounded || a.retry.Attempts == 1 {
+		a.failed++
+		return a.failed < a.retry.Attempts && sleep(ctx, backOff(a.failed, a.retry.Wait, a.retry.MaxWait)) == nil
+	}
+	a.busy++
+	least, most := a.retry.Wait, a.retry.MaxWait
+	if least < 0 { // no pause is for lost requests, and not for a busy service
+		least, most = defaultConflictWait, max(most, defaultConflictWait)
+	}
+	return sleep(ctx, max(wait, backOff(a.busy, least, most))) == nil
+}
+
+// busyAgain is again for a throttled request. After another failure, or none, there is no next attempt.
+func (a *attempts) busyAgain(ctx context.Context, err error) bool {
+	_, busy := throttled(err)
+	return busy && a.again(ctx, err)
+}
+
+// throttled reports whether the service refused a request because it is busy, and for how long it asks not to be called.
+func throttled(err error) (wait time.Duration, busy bool) {
+	var re *azcore.ResponseError
+	switch {
+	case !errors.As(err, &re):
+		return 0, false
+	case re.StatusCode != http.StatusServiceUnavailable && re.StatusCode != http.StatusTooManyRequests && re.ErrorCode != "OperationTimedOut":
+		return 0, false
+	case re.RawResponse == nil:
+		return 0, true
+	}
+	h := re.RawResponse.Header
+	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
+		if ms, err := strconv.Atoi(h.Get(name)); err == nil {
+			return time.Duration(ms) * time.Millisecond, true
+		}
+	}
+	text := h.Get("Retry-After")
+	if s, err := strconv.Atoi(text); err == nil {
+		return time.Duration(s) * time.Second, true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at), true
+	}
+	return 0, true
+}
+
+// Conflicts bounds how often, and for how long, work starts again because concurrent writers changed what it read.
+type Conflicts struct {
+	retry    Retry
+	end      time.Time // zero if there is none
+	attempts int       // that are over
+}
+
+// Conflicts begins to count, and to measure the time, now.
+func (o *Options) Conflicts() *Conflicts {
+	c := &Conflicts{retry: o.Retry}
+	if o.WriteTimeout > 0 {
+		c.end = time.Now().Add(o.WriteTimeout)
+	}
+	return c
+}
+
+// Again waits before the next attempt, and reports whether there is one. err is the context's, if the context has ended.
+func (c *Conflicts) Again(ctx context.Context) (_ bool, err error) {
+	c.attempts++
+	if c.attempts >= c.retry.ConflictAttempts {
+		return false, nil
+	}
+	pause := backOff(c.attempts, c.retry.ConflictWait, c.retry.MaxConflictWait)
+	ends, bounded := ctx.Deadline()
+	if own := !c.end.IsZero() && !(bounded && ends.Before(c.end)); own && time.Now().Add(pause).After(c.end) {
+		return false, nil
+	}
+	err = sleep(ctx, pause)
+	return err == nil, err
+}
+
+// backOff is the n-th pause: d the first, and twice as long each time, up to most, shortened at random by up to a half so that
+// concurrent writers part. It is 0 for a d below 0.
+func backOff(n int, d, most time.Duration) time.Duration {
+	d = min(d, most)
+	for ; n > 1 && d > 0 && d < most; n-- {
+		d = min(2*d, most)
+	}
+	if d <= 0 {
+		return 0
+	}
+	return d - rand.N(d/2+1)
+}
+
+// sleep waits, or until ctx ends. It does not wait for what ctx's deadline does not allow.
+func sleep(ctx context.Context, d time.Duration) error {
+	if deadline, bounded := ctx.Deadline(); bounded && d > 0 && time.Until(deadline) <= d {
+		return context.DeadlineExceeded
+	}
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,176 @@
+package engine
+
+import fifo "container/list"
+
+// bulkOp is an operation of a stream.
+type bulkOp struct {
+	index     int
+	op        Op
+	conflicts int // how often the row was found changed
+}
+
+// wrong returns what is wrong with the operation before anything is sent.
+func (i bulkOp) wrong() error {
+	if i.op.Table == nil {
+		return errNoTable
+	}
+	return i.op.Err
+}
+
+// size is the number of bytes of rows that the operation holds.
+func (i bulkOp) size() int { return i.op.size() }
+
+// groupKey is a partition of a table.
+type groupKey struct {
+	table     int
+	partition string
+}
+
+// group is what is to be sent to one partition, in its order.
+type group struct {
+	key   groupKey
+	left  []bulkOp // that have come back, before the queue
+	queue []bulkOp
+	busy  bool
+	place *fifo.Element // among those that wait to be sent
+	ready bool          // it is among those whose next transaction will not grow
+
+	// The next transaction: the first n of the queue, or as many of them as go into one with what their maintainers add, which is
+	// known when it is planned.
+	n     int
+	rows  map[string]bool
+	count int // operations, the commit record included
+	bytes int
+	full  bool
+}
+
+// group finds or makes the group of an operation.
+func (b *bulk) group(op Op) *group {
+	k := groupKey{-1, op.Key.PartitionKey()}
+	for i, c := range b.tables {
+		if c.Same(op.Table) {
+			k.table = i
+		}
+	}
+	if k.table < 0 {
+		k.table = len(b.tables)
+		b.tables = append(b.tables, op.Table)
+	}
+	g := b.groups[k]
+	if g == nil {
+		g = &group{key: k}
+		b.groups[k] = g
+	}
+	return g
+}
+
+// What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. How
+// long the endpoint is, is not known here, nor how many bytes a character of a key takes in an address. A client that has the
+// library's policies tells the exact size before anything is sent, so it is given what may be a little too much; the others
+// would have to ask the service, so they are given what is surely not.
+const (
+	leastHeaders = 300
+	mostHeaders  = 900
+)
+
+func (i bulkOp) sent() int {
+	names := len(i.op.Key.PartitionKey()) + len(i.op.Key.RowKey())
+	if i.op.Table.shared.probed.Load() {
+		return leastHeaders + names + i.op.sentLength()
+	}
+	return mostHeaders + 3*names + i.op.sentLength()
+}
+
+// put adds an operation behind the others, and to the next transaction as long as that takes them in their order.
+func (g *group) put(i bulkOp) {
+	g.queue = append(g.queue, i)
+	g.grow()
+}
+
+// grow takes from the queue into the next transaction what that can take.
+func (g *group) grow() {
+	for ; g.n < g.len() && !g.full; g.n++ {
+		i := g.at(g.n)
+		if g.n == 0 {
+			g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
+			if m := i.op.Table.Mode; m.Exact || m.Outbox != nil || m.Completes != nil {
+				g.count = 1
+			}
+		}
+		size, rk := i.sent(), i.op.Key.RowKey()
+		if g.n > 0 && (g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.at(0))) {
+			g.full = true
+			return
+		}
+		g.rows[rk] = true
+		g.count++
+		g.bytes += size
+		g.full = g.count >= maxOperations
+	}
+}
+
+func (g *group) len() int { return len(g.left) + len(g.queue) }
+
+func (g *group) at(i int) bulkOp {
+	if i < len(g.left) {
+		return g.left[i]
+	}
+	return g.queue[i-len(g.left)]
+}
+
+// take takes the next transaction.
+func (g *group) take() (batch []bulkOp) {
+	n := min(g.n, len(g.left))
+	batch, g.left = g.left[:n:n], g.left[n:]
+	n = g.n - n
+	batch, g.queue = append(batch, g.queue[:n]...), g.queue[n:]
+	g.n, g.full = 0, false
+	g.grow()
+	return batch
+}
+
+// back takes operations back that have not been sent, before all others: not many, so that these stay where they are.
+func (g *group) back(left []bulkOp) {
+	g.left = append(left[:len(left):len(left)], g.left...)
+	g.n, g.full = 0, false
+	g.grow()
+}
+
+// goesWith reports whether two operations on one partition may be in one transaction.
+func (i bulkOp) goesWith(j bulkOp) bool {
+	a, b := &i.op.Table.Mode, &j.op.Table.Mode
+	return a.Exact == b.Exact && a.Completes == b.Completes && (a.Outbox == nil && b.Outbox == nil || SameOutbox(a.Outbox, b.Outbox))
+}
+
+// queue lets a group wait for its turn, if it has something to send.
+func (b *bulk) queue(g *group) {
+	switch {
+	case g.busy:
+		return
+	case g.len() == 0:
+		delete(b.groups, g.key)
+		return
+	case g.place == nil:
+		g.place = b.waiting.PushBack(g)
+	}
+	if g.full && !g.ready {
+		g.ready = true
+		b.ready = append(b.ready, g)
+	}
+}
+
+// next takes the group whose turn it is: one whose batch is full, or where flush says so the one that waits longest. nil if
+// there is none.
+func (b *bulk) next(flush bool) (g *group) {
+	switch {
+	case len(b.ready) > 0:
+		g, b.ready = b.ready[0], b.ready[1:]
+	case flush && b.waiting.Len() > 0:
+		g = b.waiting.Front().Value.(*group)
+	default:
+		return nil
+	}
+	b.waiting.Remove(g.place)
+	g.place, g.ready, g.busy = nil, false, true
+	return g
+}

@@ -1,0 +1,332 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// begin sends what is ready, or where flush says so whatever waits, as far as the width allows.
+func (b *bulk) begin(flush bool) {
+	for b.err == nil && b.running < b.opt.Width && b.beginOne(flush) {
+	}
+}
+
+func (b *bulk) beginOne(flush bool) bool {
+	g := b.next(flush)
+	if g == nil {
+		return false
+	}
+	batch := g.take()
+	for _, i := range batch {
+		b.held--
+		b.bytes -= i.size()
+	}
+	b.running++
+	s := &bulkSender{ctx: b.ctx, group: g, reports: b.reports, over: b.over}
+	go s.run(batch)
+	return true
+}
+
+// take notes a report. Everything that the work counts and decides happens here, in the goroutine that reads the stream.
+func (b *bulk) take(r report) {
+	if r.panics != nil {
+		panic(r.panics)
+	}
+	for _, i := range r.done {
+		b.finished(i)
+	}
+	b.result.Missing += r.missing
+	b.result.Done += len(r.done) - r.missing
+	if r.refused != nil {
+		err := &BulkError{Index: r.refused.index, Key: readable(r.refused.op.Key), Err: r.err}
+		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, err)
+		if on {
+			b.finished(*r.refused)
+			b.result.Skipped++
+		} else {
+			b.fail(err)
+		}
+		if r.answer != nil {
+			r.answer <- on
+		}
+	} else if r.err != nil {
+		b.fail(r.err)
+	}
+	if r.end {
+		b.running--
+		r.group.busy = false
+		for _, i := range r.left {
+			b.held++
+			b.bytes += i.size()
+		}
+		if len(r.left) > 0 {
+			r.group.back(r.left)
+		}
+		b.queue(r.group)
+	}
+	if len(r.done) > 0 && b.opt.Progress != nil {
+		b.opt.Progress(b.result)
+	}
+}
+
+// settle notes that nothing more is to be done about an operation.
+func (b *bulk) finished(i bulkOp) {
+	b.ahead[i.index] = true
+	for b.ahead[b.result.ResumeAt] {
+		delete(b.ahead, b.result.ResumeAt)
+		b.result.ResumeAt++
+	}
+}
+
+// bulkSender carries out one batch.
+type bulkSender struct {
+	ctx     context.Context
+	group   *group
+	reports chan<- report
+	over    <-chan struct{} // nobody takes reports any more
+	missing bool            // a delete has found nothing
+	exists  bool            // an insert has found a row
+	left    []bulkOp        // what was too much for the transaction, and has not been sent
+}
+
+// errStopped is the end of a batch of which everything is reported.
+var errStopped = errors.New("stopped")
+
+func (s *bulkSender) run(batch []bulkOp) {
+	r := report{group: s.group, end: true, err: errors.New("table: Bulk: somebody has ended its goroutine")}
+	defer func() {
+		// What panics in a maintainer panics where Bulk was called.
+		if v := recover(); v != nil {
+			r.panics = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
+		}
+		s.report(r)
+	}()
+	if r.err = s.send(batch); r.err == errStopped {
+		r.err = nil
+	}
+	r.left = s.left
+}
+
+func (s *bulkSender) report(r report) {
+	select {
+	case s.reports <- r:
+	case <-s.over:
+	}
+}
+
+// refused tells of an operation that was refused, and ends the batch unless it is to be skipped.
+func (s *bulkSender) refused(i bulkOp, err error) error {
+	answer := make(chan bool, 1)
+	s.report(report{refused: &i, err: err, answer: answer})
+	select {
+	case on := <-answer:
+		if on {
+			return nil
+		}
+	case <-s.over:
+	}
+	return errStopped
+}
+
+// send carries out a batch, but for the operations that are skipped or find nothing to delete.
+func (s *bulkSender) send(batch []bulkOp) error {
+	for attempt := 1; len(batch) > 0; {
+		ops := make([]Op, len(batch))
+		deletes := true
+		for i, item := range batch {
+			if err := item.op.Usable(); err != nil { // also for what has become of its entity since it was read
+				if err := s.refused(item, err); err != nil {
+					return err
+				}
+				batch = slices.Delete(slices.Clone(batch), i, i+1)
+				break
+			}
+			ops[i] = item.op
+			deletes = deletes && item.op.deletes()
+		}
+		if len(ops) > len(batch) {
+			continue
+		}
+		var gone []bulkOp // deletes that find nothing, by the plan
+		taken, err := commitSome(s.ctx, "Bulk", ops, func(i int, err error) bool {
+			var derived *DerivedError
+			item := batch[i]
+			if !item.op.deletes() || !errors.Is(err, ErrNotFound) || errors.As(err, &derived) {
+				return false
+			}
+			gone = append(gone, item)
+			batch = slices.Delete(slices.Clone(batch), i, i+1)
+			return true
+		})
+		if len(gone) > 0 {
+			s.report(report{done: gone, missing: len(gone)})
+		}
+		failed, large := blamed(err)
+		switch {
+		case err == nil:
+			s.report(report{done: batch[:taken:taken]})
+			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
+			return nil
+		case failed != nil:
+			if batch, err = s.without(batch, failed); err != nil {
+				return err
+			}
+		case large != nil && len(batch) > 1:
+			fits := fitting(batch[:taken], large.Got-large.Max)
+			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
+		case large != nil:
+			return s.refused(batch[0], large)
+		case unknown(err) && deletes && s.ctx.Err() == nil && attempt < ops[0].Table.Options.Retry.Attempts:
+			attempt++ // what is gone is gone, whoever has deleted it: most likely this
+			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
+			batch = s.there(batch[:taken:taken], 0)
+			for _, item := range batch {
+				if item.op.Target != nil {
+					item.op.Target.SetInDoubt(false) // the row is there, and goes by its ETag
+				}
+			}
+		default:
+			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: err}
+		}
+	}
+	return nil
+}
+
+// fitting is how many operations of a batch are left when those at its end are taken away that make it too large by so much.
+func fitting(batch []bulkOp, excess int) int {
+	n := len(batch)
+	for n > 1 && (excess > 0 || n == len(batch)) {
+		n--
+		excess -= leastHeaders + batch[n].op.sentLength()
+	}
+	return n
+}
+
+// blamed tells whether a transaction failed for one of its operations, or for its size; not for what an outbox or an outcome
+// that is unknown says of other operations.
+func blamed(err error) (failed *BatchError, large *LimitError) {
+	var oe *OpError
+	if !errors.As(err, &oe) || unknown(err) {
+		return nil, nil
+	}
+	if failed, _ = oe.Err.(*BatchError); failed != nil && failed.Index >= 0 {
+		return failed, nil
+	}
+	if !errors.Is(err, ErrOutbox) {
+		errors.As(err, &large)
+	}
+	return nil, large
+}
+
+// without is a batch without the operation that it has failed for, or with another in its place.
+func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, error) {
+	item := batch[failed.Index]
+	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
+	var derived *DerivedError
+	if errors.As(failed.Err, &derived) && errors.Is(failed.Err, ErrDuplicateRow) && len(batch) > 1 {
+		// What it derives is a row of another operation's, which goes by itself: before it, or behind.
+		at := max(failed.Index, 1)
+		s.left = append(batch[at:len(batch):len(batch)], s.left...)
+		return batch[:at], nil
+	}
+	own := item.op.deletes() && !errors.As(failed.Err, &derived)
+	switch {
+	case item.op.inserts() && errors.Is(failed.Err, ErrExists) && !errors.As(failed.Err, &derived):
+		err := s.refused(item, failed.Err)
+		if err == nil && s.exists {
+			rest, err = s.alike(rest, failed.Err)
+		}
+		s.exists = true
+		return rest, err
+	case own && errors.Is(failed.Err, ErrNotFound):
+		s.report(report{done: []bulkOp{item}, missing: 1})
+		if s.missing {
+			rest = s.there(rest, 1)
+		}
+		s.missing = true
+		return rest, nil
+	case own && errors.Is(failed.Err, ErrChanged) && item.op.Again != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
+		op, there, err := item.op.Again(s.ctx)
+		switch {
+		case err != nil:
+			return nil, &BulkError{Index: item.index, Key: readable(item.op.Key), Err: err}
+		case !there:
+			s.report(report{done: []bulkOp{item}, missing: 1})
+			return rest, nil
+		}
+		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}), nil
+	}
+	return rest, s.refused(item, failed.Err)
+}
+
+// there is a batch without the deletes whose rows are not there, as far as one page tells. They are settled, and as many for
+// each as missing says counted as missing. 1 request.
+func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
+	there, known := s.rows(batch, aztables.TransactionTypeDelete, missing > 0)
+	var gone []bulkOp
+	for _, i := range batch {
+		if rk := i.op.Key.RowKey(); i.op.deletes() && known(rk) && !there[rk] {
+			gone = append(gone, i)
+		} else {
+			left = append(left, i)
+		}
+	}
+	if len(gone) > 0 {
+		s.report(report{done: gone, missing: missing * len(gone)})
+	}
+	return left
+}
+
+// alike is a batch without the inserts whose rows are there, as far as one page tells. They are refused as another was. 1 request.
+func (s *bulkSender) alike(batch []bulkOp, refusal error) (left []bulkOp, err error) {
+	there, _ := s.rows(batch, aztables.TransactionTypeAdd, true)
+	for _, i := range batch {
+		if !i.op.inserts() || !there[i.op.Key.RowKey()] {
+			left = append(left, i)
+		} else if err := s.refused(i, refusal); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// rows are the rows that are there of those that operations of a kind in a batch are about. Of which of them that is known, known
+// says: of none where they cannot be read, or where it is not worth a query, because there are but few. 1 request.
+func (s *bulkSender) rows(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
+	var from, to keys.Key
+	for _, i := range batch {
+		if k := i.op.Key; i.op.Kind == kind {
+			if from == (keys.Key{}) || keys.Compare(k.RowKey(), from.RowKey()) < 0 {
+				from = k
+			}
+			if to == (keys.Key{}) || keys.Compare(k.RowKey(), to.RowKey()) > 0 {
+				to = k
+			}
+		}
+	}
+	nothing := func(string) bool { return false }
+	if from == (keys.Key{}) || from == to && few {
+		return nil, nothing
+	}
+	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
+		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
+	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey)
+	body, err := p.page(s.ctx, maxPage)
+	if err != nil {
+		return nil, nothing // they will tell themselves
+	}
+	last := ""
+	there = map[string]bool{}
+	if err := edm.NewReader(body).Page(func(e edm.Entity) bool { last = e.RowKey; there[last] = true; return true }); err != nil {
+		return nil, nothing
+	}
+	return there, func(rk string) bool { return !p.more() || keys.Compare(rk, last) <= 0 }
+}

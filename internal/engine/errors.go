@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// The conditions that callers tell apart. Package table documents each.
+var (
+	ErrNotFound          = errors.New("no such row")
+	ErrExists            = errors.New("exists already")
+	ErrChanged           = errors.New("the row has changed since it was read")
+	ErrContended         = errors.New("concurrent writers changed the row at every attempt")
+	ErrTableNotFound     = errors.New("no such table")
+	ErrUnknownOutcome    = errors.New("the outcome of the write is unknown")
+	ErrUnreachable       = errors.New("the service could not be reached, or did not let the caller in")
+	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it")
+	ErrPartial           = errors.New("the entity is not the whole row")
+	ErrNoETag            = errors.New("the entity has no ETag of a stored row")
+	ErrGivenUp           = errors.New("the write was given up; nothing of it was applied, nor will be")
+	ErrExpired           = errors.New("the write is older than the retention of commit records, so a missing record proves nothing")
+	ErrOutbox            = errors.New("the outbox did not store the notification")
+	ErrNoOutbox          = errors.New("the write has effects, and the table has no outbox")
+	ErrOtherOutbox       = errors.New("the table has another outbox than the transaction")
+	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle lacks")
+	ErrBudget            = errors.New("the budget of the query is used up")
+	ErrDuplicateRow      = errors.New("the transaction contains another operation on this row")
+	ErrOtherPartition    = errors.New("the row is in another partition than the transaction")
+	ErrOtherTable        = errors.New("the row is in another table, or another service's, than the transaction")
+	ErrForeignRow        = errors.New("the row belongs to another type, definition or program")
+	ErrRanged            = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
+)
+
+// The errors of the codec.
+type (
+	LimitError  = edm.LimitError
+	ValueError  = edm.ValueError
+	DecodeError = edm.DecodeError
+)
+
+var (
+	errNil     = &ValueError{Field: "value", Reason: "is nil"}
+	errNoTable = &ValueError{Field: "Op", Reason: "was made by no method of a table"}
+)
+
+// OpError is table.OpError.
+type OpError struct {
+	Op, Table string
+	Key       keys.Key
+	Code      string
+	Err       error
+}
+
+func (e *OpError) Error() string { return "table: " + e.Op + ": " + Brief(e.Err) }
+func (e *OpError) Unwrap() error { return e.Err }
+
+// OpError adds the method, the table and the key to an error, nil to none.
+func (t *Table) OpError(method string, k keys.Key, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &OpError{Op: method, Table: t.name(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
+	var re *azcore.ResponseError
+	var theirs Foreign
+	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && errors.As(err, &re) {
+		e.Code = re.ErrorCode
+	}
+	return e
+}
+
+// ReadError is OpError for an error of a request that reads.
+func (t *Table) ReadError(ctx context.Context, method string, k keys.Key, err error) error {
+	if err == nil {
+		return nil
+	}
+	return t.OpError(method, k, conditioned(ctx, err))
+}
+
+// readable is a key for an error, or none if the error is about the key.
+func readable(k keys.Key) keys.Key {
+	if k.Err() != nil {
+		return keys.Key{}
+	}
+	return k
+}
+
+// BatchError is table.BatchError.
+type BatchError struct {
+	Index int
+	Key   keys.Key
+	Code  string
+	Err   error
+}
+
+func (e *BatchError) Error() string { return fmt.Sprintf("operation %d: %s", e.Index, Brief(e.Err)) }
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// DerivedError is table.DerivedError.
+type DerivedError struct {
+	Maintainer string
+	Key        keys.Key
+	Owner      keys.Key
+	Err        error
+
+	Verbatim bool // Err is to be shown alone: a maintainer has put its own words around the error of a Plan
+}
+
+func (e *DerivedError) Error() string { return "maintainer " + e.Maintainer + ": " + Brief(e.Err) }
+func (e *DerivedError) Unwrap() error { return e.Err }
+
+// VersionError is table.VersionError.
+type VersionError struct {
+	Type      string
+	Got, Want int
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s has version %d, not %d", e.Type, e.Got, e.Want)
+}
+
+// Condition is one of the conditions above, and the error of the service or the transport behind it.
+type Condition struct{ Is, Cause error }
+
+func (c *Condition) Error() string {
+	switch c.Is {
+	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag:
+		return c.Is.Error() + " (" + Brief(c.Cause) + ")"
+	case ErrContended:
+		for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(c.Cause, ended) {
+				return c.Is.Error() + " (" + ended.Error() + ")"
+			}
+		}
+	}
+	return c.Is.Error()
+}
+
+func (c *Condition) Unwrap() []error { return []error{c.Is, c.Cause} }
+
+// cause returns what is behind a condition.
+func cause(err error) error {
+	if c, is := err.(*Condition); is {
+		return c.Cause
+	}
+	return err
+}
+
+// Explained is an error with a hint for its reader.
+type Explained struct {
+	Err         error
+	Explanation string
+}
+
+func (e *Explained) Error() string { return Brief(e.Err) + " (" + e.Explanation + ")" }
+func (e *Explained) Unwrap() error { return e.Err }
+
+// Foreign is an error of somebody else's code: of a maintainer, an outbox. Such code may write on its own. That the outcome of its write is
+// unknown says nothing of ours.
+type Foreign struct{ Err error }
+
+func (f Foreign) Error() string { return f.Err.Error() }
+
+// Is reports whether the error is target, but never ErrUnknownOutcome.
+func (f Foreign) Is(target error) bool {
+	return target != ErrUnknownOutcome && errors.Is(f.Err, target)
+}
+
+// Brief returns an error's text. The service's error prints the whole response, so its own text is left out.
+func Brief(err error) string {
+	var re *azcore.ResponseError
+	switch err.(type) {
+	case *Condition, *Explained, *UnknownError, *DerivedError, *BatchError, Foreign:
+		return err.Error()
+	}
+	if errors.As(err, &re) {
+		return fmt.Sprintf("the service answered %d", re.StatusCode) + sentence(re)
+	}
+	return err.Error()
+}
+
+// sentence is what the service says about a request that it does not allow. Its messages about other errors may contain data.
+func sentence(re *azcore.ResponseError) string {
+	if re.StatusCode != http.StatusForbidden && re.StatusCode != http.StatusUnauthorized || re.RawResponse == nil {
+		return ""
+	}
+	var body struct {
+		Error struct{ Message struct{ Value string } } `json:"odata.error"`
+	}
+	b, err := runtime.Payload(re.RawResponse)
+	if err == nil && json.Unmarshal(b, &body) != nil {
+		var asXML struct { // the form of a response to a wrong signature, whatever was requested
+			Message string `xml:"message"`
+		}
+		err = xml.Unmarshal(b, &asXML)
+		body.Error.Message.Value = asXML.Message
+	}
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(body.Error.Message.Value, "\n")
+	if first = strings.TrimSpace(first); first == "" || len(first) > 200 || strings.ContainsFunc(first, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return ": " + wire.Redact(errors.New(first)).Error()
+}
+
+// conditioned adds the condition to an error of a request that reads. ctx is the context of the request: it tells who ended a request
+// that ran out of time.
+func conditioned(ctx context.Context, err error) error {
+	switch err.(type) {
+	case *Condition, *DecodeError:
+		return err // of what has been read
+	}
+	err = wire.Redact(err)
+	if is := known(err); is != nil {
+		return &Condition{is, err}
+	}
+	if wire.Unreached(ctx, err) {
+		return &Condition{ErrUnreachable, err}
+	}
+	return err
+}
+
+// unreadable is the error of a request that reads: a *DecodeError if a complete response of status 200 came, and the SDK could not read
+// it.
+func unreadable(call *wire.Call, err error) error {
+	if call.Status() != http.StatusOK {
+		return err
+	}
+	if body, berr := call.Body(); berr != nil || len(body) == 0 {
+		return err
+	}
+	return &DecodeError{Reason: "it is neither an entity nor a page", Err: err}
+}
+
+// judged adds the condition to an error of a request that writes.
+func judged(call *wire.Call, err error) error {
+	switch call.Verdict(err) {
+	case wire.Refused:
+		if is := known(err); is != nil {
+			return &Condition{is, err}
+		}
+		if call.Unreached(err) {
+			return &Condition{ErrUnreachable, err}
+		}
+	case wire.NotSent:
+		if call.Unreached(err) {
+			return &Condition{ErrUnreachable, err}
+		}
+	case wire.Unknown:
+		return &Condition{ErrUnknownOutcome, err}
+	}
+	return err
+}
+
+// known returns the condition that the service's error code stands for, nil for none.
+func known(err error) error {
+	var re *azcore.ResponseError
+	if !errors.As(err, &re) {
+		return nil
+	}
+	switch re.ErrorCode {
+	case "ResourceNotFound", "EntityNotFound":
+		return ErrNotFound
+	case "TableNotFound":
+		return ErrTableNotFound
+	case "EntityAlreadyExists", "TableAlreadyExists":
+		return ErrExists
+	case "UpdateConditionNotSatisfied", "ConditionNotMet":
+		return ErrChanged
+	}
+	return nil
+}
+
+// unknown reports whether an error leaves the outcome of a write open.
+func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
+
+func either(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}

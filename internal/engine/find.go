@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// found is a row as it was read.
+type found struct {
+	row    *Row  // nil if there is none
+	gone   error // the service's response, if there is none
+	hidden bool  // there may be a row that the client's signature does not show
+}
+
+// Get reads the row under a key as it is stored. 1 request. Errors: ErrNotFound, and those of any read.
+func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
+	f, err := t.find(ctx, k)
+	if err == nil && f.row == nil {
+		err = f.gone
+	}
+	return f.row, err
+}
+
+// Fetch is Get for a row whose columns the caller decodes.
+func (t *Table) Fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, error) {
+	r, in, f, err := t.fetch(ctx, k)
+	if err == nil && r == nil {
+		err = f.gone
+	}
+	return r, in, err
+}
+
+// find reads the row under a key. A row that is not there is no error. 1 request.
+func (t *Table) find(ctx context.Context, k keys.Key) (found, error) {
+	r, in, f, err := t.fetch(ctx, k)
+	if err != nil || r == nil {
+		return f, err
+	}
+	columns, err := r.Columns()
+	if err != nil {
+		return found{}, err
+	}
+	return found{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.Raw}}, nil
+}
+
+// fetch is every read of one row. The reader is nil if there is no row.
+func (t *Table) fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, found, error) {
+	fail := func(err error) (*edm.Reader, edm.Entity, found, error) { return nil, edm.Entity{}, found{}, err }
+	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
+	defer cancel()
+	var call wire.Call
+	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
+	if err = call.Check(err); err != nil {
+		if known(err) == ErrNotFound {
+			return nil, edm.Entity{}, found{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
+		}
+		return fail(conditioned(ctx, unreadable(&call, err)))
+	}
+	body, err := call.Body()
+	if err != nil {
+		return fail(conditioned(ctx, err))
+	}
+	r := edm.NewReader(body)
+	in, err := r.One()
+	if err == nil {
+		err = asked(k, in)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if in.ETag == "" {
+		in.ETag = string(resp.ETag) // a service that sends it in the header alone
+	}
+	return r, in, found{}, nil
+}
+
+// asked returns the error of a response that contains another row than the one that was asked for, such as the response of a proxy.
+func asked(k keys.Key, in edm.Entity) error {
+	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
+		return nil
+	}
+	return &DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
+}
+
+// hidden reports whether a row could exist although the call has not found it, since the signature is for other rows.
+func hidden(call *wire.Call, k keys.Key) bool {
+	first, last, ranged := call.Rows()
+	return ranged && (keys.Compare(k.RowKey(), first) < 0 || last != "" && keys.Compare(k.RowKey(), last) > 0)
+}
+
+// mayNotRead is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
+func mayNotRead(err error, must bool) error {
+	var re *azcore.ResponseError
+	if must || !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
+		return err
+	}
+	return &Condition{errMayNotRead, err}
+}
+
+var errMayNotRead = errors.New("the row must be read before it is written, and this client may not read it; set Options.BlindWrites if the table's rows have no derived rows")

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// Outbox is table.Outbox.
+type Outbox interface {
+	Notify(ctx context.Context, n Notification) (Sent, error)
+}
+
+// Notification is table.Notification.
+type Notification struct {
+	Table       string
+	Partition   string
+	OperationID string
+	Hidden      time.Duration
+}
+
+// Sent is table.SentNotification.
+type Sent interface {
+	Show(context.Context) error
+	Withdraw(context.Context) error
+}
+
+// SameOutbox compares two outboxes, as far as they can be compared.
+func SameOutbox(a, b Outbox) bool { return reflect.ValueOf(a).Comparable() && a == b }
+
+// notify stores the notification of a write with effects.
+func (w *write) notify(ctx context.Context) (err error) {
+	n := Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout}
+	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.Absent(w.notification) {
+		err = errors.New("it returned no SentNotification")
+	}
+	if err != nil {
+		w.notification = nil
+		return &Condition{ErrOutbox, Foreign{wire.Redact(err)}}
+	}
+	return nil
+}
+
+// notifyAgain stores another notification of a committed write that is stale by now: a worker may have found nothing, and deleted the first.
+func (w *write) notifyAgain(ctx context.Context) {
+	first := w.notification
+	if first == nil || !w.stale() {
+		return
+	}
+	if !w.plan.effects || w.notify(ctx) != nil {
+		w.notification = first
+	}
+}
+
+// show makes the notification visible to the workers. The write is committed, so it does not fail any more: at worst they see it later.
+func (w *write) show(ctx context.Context) {
+	if w.notification == nil {
+		return
+	}
+	ctx, cancel := Bound(ctx, w.table.Options.Retry.AttemptTimeout)
+	defer cancel()
+	_ = w.notification.Show(ctx)
+}
+
+// withdraw deletes the notification. If it cannot, a worker finds that nothing is to be done.
+func (w *write) withdraw(ctx context.Context) {
+	if w.notification == nil {
+		return
+	}
+	ctx, cancel := Bound(ctx, w.table.Options.Retry.AttemptTimeout)
+	defer cancel()
+	_ = w.notification.Withdraw(ctx)
+	w.notification = nil
+}

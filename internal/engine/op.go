@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Op is one write as data. It is encoded once, when the operation ID is known.
+type Op struct {
+	Table  *Table
+	Method string // that made the operation, for errors
+	Kind   aztables.TransactionType
+	Key    keys.Key
+	Match  azcore.ETag // "" for an insert or upsert
+	Body   edm.Body    // the columns that are written
+	Named  bool        // the operation ID is written, too
+	Err    error       // what is wrong with the operation
+
+	// What the caller knows of the row.
+	Before   edm.Stored // its content, zero if it is not known
+	Known    bool       // Before is what is stored, or there is no row: the row need not be read first
+	Copied   *Row       // the copy that the entity was read from, nil if it was not read from a copy
+	Upgraded bool       // Before is of a newer version than the stored row
+	Edited   bool       // Before is not what is stored
+
+	Target Target // is told what becomes of the operation; may be nil
+
+	// Again makes the operation anew of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
+	Again func(context.Context) (op Op, wanted bool, err error)
+
+	derives bool // the row is read first, or maintainers derive rows from it
+}
+
+// Target is what an operation was made of: an entity.
+type Target interface {
+	// Usable returns an error if the operation must not be sent, because of what became of the target since the operation was made.
+	Usable() error
+	// Applied makes the target what is stored: with an ETag, and a content that is zero if it is not known.
+	Applied(azcore.ETag, edm.Stored)
+	// SetInDoubt notes whether the outcome of a write is unknown.
+	SetInDoubt(bool)
+}
+
+// Usable returns what is wrong with the operation now.
+func (op *Op) Usable() error {
+	if op.Err != nil || op.Target == nil {
+		return op.Err
+	}
+	return op.Target.Usable()
+}
+
+// Check returns what is wrong with the operation, as its method reports it.
+func (op *Op) Check() error {
+	if op.Table == nil {
+		return errNoTable
+	}
+	return op.Table.OpError(op.Method, op.Key, op.Usable())
+}
+
+// Send sends a write on its own.
+func (op Op) Send(ctx context.Context) error {
+	if err := op.Usable(); err != nil {
+		return op.Table.OpError(op.Method, op.Key, err)
+	}
+	w := write{table: op.Table, ops: []Op{op}}
+	_, err := w.execute(ctx, op.Method, op.Key)
+	return err
+}
+
+// Maintained ends the making of an operation: its table's maintainers derive rows from it, and its row is read first unless it is known
+// or the table writes blindly.
+func (op Op) Maintained() Op {
+	op.Known = op.Known && op.Copied == nil && !op.Edited
+	m := &op.Table.Mode
+	if op.derives = len(m.Maintainers) > 0 || !op.Known && !m.BlindWrites; op.derives || op.Err != nil {
+		return op
+	}
+	switch {
+	case op.Copied != nil:
+		op.Err = &Condition{ErrNoETag, errCopy}
+	case op.Before.Known() && HasState(op.Before, op.Key):
+		op.Err = ErrUnknownMaintainer
+	}
+	return op
+}
+
+// reads reports whether the row is read first.
+func (op *Op) reads() bool { return op.derives && !op.Known }
+
+// adds reports whether maintainers may add rows.
+func (op *Op) adds() bool { return op.derives && len(op.Table.Mode.Maintainers) > 0 }
+
+func (op *Op) deletes() bool { return op.Kind == aztables.TransactionTypeDelete }
+
+func (op *Op) inserts() bool { return op.Kind == aztables.TransactionTypeAdd }
+
+func (op *Op) upserts() bool {
+	return op.Kind == aztables.TransactionTypeInsertMerge || op.Kind == aztables.TransactionTypeInsertReplace
+}
+
+// merges reports whether the operation is a merge into a row that exists.
+func (op *Op) merges() bool { return op.Kind == aztables.TransactionTypeUpdateMerge }
+
+// after returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there is no row.
+// Errors: those of edm.Stored.Overlay.
+func (op *Op) after(id edm.Column) (edm.Stored, error) {
+	if !op.Named {
+		id = edm.Column{}
+	}
+	switch op.Kind {
+	case aztables.TransactionTypeDelete, aztables.TransactionTypeInsertMerge:
+		return edm.Stored{}, nil
+	case aztables.TransactionTypeUpdateMerge:
+		if !op.Before.Known() {
+			return edm.Stored{}, nil
+		}
+		if id.Name == "" {
+			return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), op.Body.Columns, edm.Column{})
+		}
+		set := append(slices.Clip(op.Body.Columns), id)
+		return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), set, edm.Column{})
+	}
+	columns := slices.Clip(op.Body.Columns)
+	if columns == nil {
+		columns = []edm.Column{}
+	}
+	if id.Name != "" {
+		columns = append(columns, id)
+	}
+	return edm.Stored{Columns: columns}, nil
+}
+
+// applied tells the target what is stored.
+func (op *Op) applied(etag azcore.ETag, id string) {
+	if op.Target == nil {
+		return
+	}
+	after, _ := op.after(idColumn(id)) // planning has seen it
+	op.Target.Applied(etag, after)
+}
+
+// request sends the operation by a call of the SDK. The SDK writes into its options, so they are made anew for each call.
+func (s *step) request(ctx context.Context) (etag azcore.ETag, err error) {
+	c := s.Table.client
+	update := aztables.UpdateModeReplace
+	switch s.Kind {
+	case aztables.TransactionTypeAdd:
+		// A body would repeat what was sent: without it, the response is an ETag.
+		ctx = policy.WithHTTPHeader(ctx, http.Header{"Prefer": {"return-no-content"}})
+		resp, err := c.AddEntity(ctx, s.json, nil)
+		return resp.ETag, err
+	case aztables.TransactionTypeDelete:
+		_, err := c.DeleteEntity(ctx, s.Key.PartitionKey(), s.Key.RowKey(), &aztables.DeleteEntityOptions{IfMatch: &s.Match})
+		return "", err
+	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeInsertReplace:
+		if s.Kind == aztables.TransactionTypeInsertMerge {
+			update = aztables.UpdateModeMerge
+		}
+		resp, err := c.UpsertEntity(ctx, s.json, &aztables.UpsertEntityOptions{UpdateMode: update})
+		return resp.ETag, err
+	}
+	if s.Kind == aztables.TransactionTypeUpdateMerge {
+		update = aztables.UpdateModeMerge
+	}
+	resp, err := c.UpdateEntity(ctx, s.json, &aztables.UpdateEntityOptions{IfMatch: &s.Match, UpdateMode: update})
+	return resp.ETag, err
+}
+
+// size is the number of bytes of the rows that the operation holds.
+func (op *Op) size() int {
+	n := op.Body.Length + len(op.Before.JSON)
+	for i := range op.Before.Columns {
+		n += len(op.Before.Columns[i].Name) + 16
+	}
+	return n
+}
+
+// sentLength is the number of bytes of the operation's entity in a transaction.
+func (op *Op) sentLength() int { return op.Body.Length }
+
+// noProperties returns an entity without properties.
+func noProperties(k keys.Key) edm.Body {
+	body, _ := edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish() // there is no limit to exceed
+	return body
+}
+
+// hasState is HasState for a row that was found.
+func (r *Row) hasState() bool {
+	return r.Has(reserved.MaintainerState) && HasState(edm.Stored{Columns: r.Columns}, r.Key)
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+)
+
+// An operation ID: 10 digits of time in milliseconds, so that IDs sort by time, and 16 random characters, both in the digits of Crockford's
+// base 32.
+const (
+	idDigits   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	timeDigits = 10
+	idLength   = timeDigits + 16
+)
+
+// newOperationID names a write that begins now.
+func (o *Options) newOperationID() (string, error) {
+	id := o.NewID()
+	if !IsID(id) {
+		return "", errNewID
+	}
+	return IDTime(o.Now()) + id, nil
+}
+
+var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+
+// IsID reports whether a text has the form that Options.NewID makes, as every incarnation has.
+func IsID(s string) bool {
+	return len(s) == idLength-timeDigits && strings.Trim(s, idDigits+"ILOU") == ""
+}
+
+// IDTime returns the beginning of the operation IDs of a time.
+func IDTime(t time.Time) string {
+	b := make([]byte, timeDigits)
+	ms := uint64(max(t.UnixMilli(), 0))
+	for i := timeDigits - 1; i >= 0; i-- {
+		b[i] = idDigits[ms&31]
+		ms >>= 5
+	}
+	return string(b)
+}
+
+// TimeOf returns the time of an operation ID. Errors: *ValueError for a text that is none.
+func TimeOf(id string) (time.Time, error) {
+	var ms int64
+	bad := len(id) != idLength || strings.Trim(id, idDigits+"ILOU") != ""
+	for i := 0; i < timeDigits && !bad; i++ {
+		d := strings.IndexByte(idDigits, id[i])
+		bad = d < 0
+		ms = ms<<5 | int64(d)
+	}
+	if bad {
+		return time.Time{}, &ValueError{Field: "Op", Reason: "is no operation ID"}
+	}
+	return time.UnixMilli(ms).UTC(), nil
+}
+
+// newID returns 80 random bits.
+func newID() string {
+	b := make([]byte, idLength-timeDigits)
+	rand.Read(b) // it never fails
+	for i := range b {
+		b[i] = idDigits[b[i]&31]
+	}
+	return string(b)
+}
+
+// idColumn is the column with an operation ID.
+func idColumn(id string) edm.Column {
+	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
+}
+
+// Unnamed stands for the operation ID in the columns of a row that has not been written yet.
+var Unnamed = idColumn(strings.Repeat("?", idLength))

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// Options are those of table.Common, with their defaults filled in.
+type Options struct {
+	WriteTimeout    time.Duration
+	ReadTimeout     time.Duration
+	Retry           Retry
+	OmitOperationID bool
+	Now             func() time.Time
+	NewID           func() string
+	Tracing         tracing.Provider
+}
+
+// Retry is table.Retry.
+type Retry struct {
+	AttemptTimeout                time.Duration
+	Attempts                      int
+	Wait, MaxWait                 time.Duration
+	ConflictAttempts              int
+	ConflictWait, MaxConflictWait time.Duration
+}
+
+// The defaults.
+const (
+	DefaultAttemptTimeout = 10 * time.Second
+
+	defaultWriteTimeout     = 30 * time.Second
+	defaultConflictWait     = 20 * time.Millisecond
+	defaultConflictAttempts = 100
+)
+
+// WithDefaults fills the defaults in.
+func (o Options) WithDefaults() Options {
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.WriteTimeout, defaultWriteTimeout)
+	def(&o.ReadTimeout, time.Minute)
+	def(&o.Retry.AttemptTimeout, DefaultAttemptTimeout)
+	def(&o.Retry.Wait, 200*time.Millisecond)
+	def(&o.Retry.MaxWait, 3*time.Second)
+	def(&o.Retry.ConflictWait, defaultConflictWait)
+	def(&o.Retry.MaxConflictWait, time.Second)
+	if o.Retry.ConflictAttempts <= 0 {
+		o.Retry.ConflictAttempts = defaultConflictAttempts
+	}
+	switch {
+	case o.Retry.Attempts == 0:
+		o.Retry.Attempts = 4
+	case o.Retry.Attempts < 0:
+		o.Retry.Attempts = 1
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newID
+	}
+	return o
+}
+
+// Bound gives a context a deadline; a negative d means none. The cause tells a request without a response from one that its caller ended.
+func Bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, d, wire.ErrBound)
+}

@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Lister is told about the rows of a list.
+type Lister interface {
+	// Read decodes a row. mine is false for a row of another type, which is passed over.
+	Read(r *edm.Reader, in edm.Entity) (mine bool, err error)
+	// Yield hands out what Read has decoded last. It returns false to end the list.
+	Yield() bool
+}
+
+// List is every list: it asks for pages until there are no more, and gives their rows to l. If Yield ends the list, the error is nil.
+func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err error) {
+	ctx, end := t.Span(ctx, method)
+	defer func() { end(err) }()
+	p, err := t.newPager(q)
+	if err != nil {
+		return t.OpError(method, keys.Key{}, err)
+	}
+	for left := q.Limit; !p.at.done; {
+		body, err := p.next(ctx, left)
+		if err != nil {
+			return t.ReadError(ctx, method, keys.Key{}, err)
+		}
+		stopped, bad := false, error(nil)
+		r := edm.NewReader(body)
+		broken := r.Page(func(in edm.Entity) bool {
+			if bad = t.OpError(method, keys.Key{}, p.unasked(in)); bad != nil {
+				return false
+			}
+			if !p.wants(in) {
+				return !p.spent
+			}
+			mine, err := l.Read(r, in)
+			if !mine {
+				p.foreign(in)
+				return true
+			}
+			if err != nil {
+				k := keys.Stored(in.PartitionKey, in.RowKey)
+				if bad = t.OpError(method, k, err); q.Skip != nil && q.Skip(k, bad) {
+					bad = nil
+					p.stats.Skipped++
+					p.at.deliver(in)
+					return true
+				}
+				return false
+			}
+			left--
+			if p.at.deliver(in); r.AtEnd() {
+				p.turn()
+			}
+			stopped = !l.Yield() || left == 0
+			return !stopped
+		})
+		if broken != nil && !stopped && bad == nil {
+			bad = t.OpError(method, keys.Key{}, broken)
+		}
+		if p.spent {
+			bad = t.ReadError(ctx, method, keys.Key{}, errRows)
+		}
+		switch {
+		case stopped:
+			return nil
+		case bad != nil:
+			return bad
+		}
+		if p.turn(); q.OnePage && q.Limit == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// each calls f for the rows of a filter, of any type, the library's own included, until f returns false. The rows have the properties in
+// choice, all if it is "". 1 request for each 1,000.
+func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bool) error {
+	for p := t.pages(filter, choice); !p.at.done; {
+		body, err := p.next(ctx, 0)
+		if err != nil {
+			return conditioned(ctx, err)
+		}
+		stopped, bad := false, error(nil)
+		r := edm.NewReader(body)
+		err = r.Page(func(in edm.Entity) bool {
+			columns, cerr := r.Columns()
+			if bad = cerr; bad != nil {
+				return false
+			}
+			stopped = !f(&Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns})
+			return !stopped
+		})
+		if err = either(bad, err); err != nil || stopped {
+			return err
+		}
+		p.turn()
+	}
+	return nil
+}
+
+// pager asks for one page after another. Each has its own size, so each is a pager of the SDK of its own.
+type pager struct {
+	table    *Table
+	q        Query
+	filter   string
+	stats    *Stats
+	at       *position
+	deadline time.Time // of the budget, or zero
+
+	passed         bool // a row behind at.last has come with this page
+	spent          bool // more rows have come than the budget allows
+	turned         bool // at is where the next page begins
+	again          bool // this page may contain rows that were delivered
+	nextPK, nextRK *string
+}
+
+func (t *Table) newPager(q Query) (*pager, error) {
+	ex, err := q.Explain()
+	if err != nil {
+		return nil, err
+	}
+	p := &pager{table: t, q: q, filter: ex.Filter, stats: q.Stats, at: new(position)}
+	if p.stats == nil {
+		p.stats = new(Stats)
+	}
+	*p.stats = Stats{}
+	if q.Budget.Time > 0 {
+		p.deadline = time.Now().Add(q.Budget.Time)
+	}
+	if q.Cursor == nil {
+		return p, nil
+	}
+	p.at, err = q.Cursor.begin(t.Name, queryID(t.Name, q.Type, ex.Filter, q.Rows, q.Own))
+	return p, err
+}
+
+// pages asks for the rows of a filter, of any type, the library's own included.
+func (t *Table) pages(filter, choice string) *pager {
+	return &pager{table: t, q: Query{Select: choice}, filter: filter, stats: new(Stats), at: new(position)}
+}
+
+// unasked is the error of a page with a row that cannot be of the query: of another partition, or not the only row.
+func (p *pager) unasked(in edm.Entity) error {
+	pk, rk := in.PartitionKey, in.RowKey
+	if p.q.Partition.IsSet() {
+		pk = p.q.Partition.String()
+	}
+	if p.q.Rows.IsPoint() {
+		rk, _, _ = p.q.Rows.Bounds()
+	}
+	return asked(keys.Stored(pk, rk), in)
+}
+
+// wants reports whether a row of a page is to be looked at: not one that was delivered before the list was taken up again, nor
+// one that merely lies between the bounds.
+func (p *pager) wants(in edm.Entity) bool {
+	if !p.passed && p.at.delivered(in) {
+		return false
+	}
+	p.passed = true
+	if b := p.q.Budget.Rows; b > 0 && p.stats.Rows == b {
+		p.spent = true
+		return false
+	}
+	p.stats.Rows++
+	if !p.q.Rows.Contains(in.RowKey) {
+		p.foreign(in)
+		return false
+	}
+	return true
+}
+
+// foreign passes over a row that is none of the query's.
+func (p *pager) foreign(in edm.Entity) {
+	p.stats.Foreign++
+	if p.again {
+		p.at.deliver(in) // or a list with a budget might come no further than to the same rows again
+	}
+}
+
+// size returns how many rows the next request asks for: no more than are still wanted, unless some come in vain, and as many as possible
+// if rows come that were delivered.
+func (p *pager) size(left int) int {
+	n := p.q.PageSize
+	if n == 0 {
+		n = maxPage
+	}
+	if p.again = p.at.last != nil; p.again {
+		return n
+	}
+	if p.q.Limit > 0 && p.stats.Foreign == 0 {
+		n = min(n, left)
+	}
+	if b := p.q.Budget.Rows; b > 0 {
+		n = min(n, b-p.stats.Rows)
+	}
+	return n
+}
+
+var (
+	errRepeated = &DecodeError{Reason: "the service repeats its continuation token, so the list would never end"}
+	errRows     = &Condition{ErrBudget, errors.New("its rows are used up")}
+	errTime     = errors.New("the time of the budget is over")
+)
+
+// next returns the body of the page at p.at, if the budget allows it.
+func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	size := p.size(left)
+	switch b := p.q.Budget; {
+	case b.Rows > 0 && p.stats.Rows >= b.Rows:
+		return nil, errRows
+	case b.Requests > 0 && p.stats.Requests >= b.Requests:
+		return nil, &Condition{ErrBudget, errors.New("its requests are used up")}
+	case b.Time > 0:
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, p.deadline, errTime)
+		defer cancel()
+	}
+	body, err := p.page(ctx, int32(size))
+	if err != nil && context.Cause(ctx) == errTime {
+		err = &Condition{ErrBudget, errTime}
+	}
+	return body, err
+}
+
+func (p *pager) page(ctx context.Context, size int32) ([]byte, error) {
+	o := &aztables.ListEntitiesOptions{Top: &size, NextPartitionKey: p.at.pk, NextRowKey: p.at.rk}
+	if p.filter != "" {
+		o.Filter = &p.filter
+	}
+	if p.q.Select != "" {
+		o.Select = &p.q.Select
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p.stats.Requests++
+	ctx, cancel := Bound(ctx, p.table.Options.ReadTimeout)
+	defer cancel()
+	var call wire.Call
+	resp, err := p.table.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
+	if err = call.Check(err); err != nil {
+		return nil, unreadable(&call, err)
+	}
+	if call.Ranged() {
+		p.table.shared.ranged.Store(true)
+	}
+	if _, _, rows := call.Rows(); rows {
+		p.table.shared.rowsOnly.Store(true)
+	}
+	p.passed, p.turned, p.nextPK, p.nextRK = false, false, set(resp.NextPartitionKey), set(resp.NextRowKey)
+	if p.more() && same(p.nextPK, p.at.pk) && same(p.nextRK, p.at.rk) {
+		return nil, errRepeated
+	}
+	return call.Body()
+}
+
+// turn moves on to the next page.
+func (p *pager) turn() {
+	if p.turned {
+		return
+	}
+	p.turned = true
+	p.at.pk, p.at.rk, p.at.done = p.nextPK, p.nextRK, !p.more()
+	if p.passed {
+		p.at.last = nil
+	}
+}
+
+// more reports whether a token came: also one without a RowKey, which the service sends at boundaries of its own.
+func (p *pager) more() bool { return p.nextPK != nil || p.nextRK != nil }
+
+func same(a, b *string) bool { return a != nil && b != nil && *a == *b || a == nil && b == nil }
+
+// set turns an empty token into none, for the service refuses an empty one.
+func set(s *string) *string {
+	if s != nil && *s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// FuzzToken: nothing breaks the parser, and what it takes is what was written, byte for byte.
+func FuzzToken(f *testing.F) {
+	text := func(s string) *string { return &s }
+	last := keys.Stored("Sales", "empid_000223")
+	for _, p := range []position{
+		{table: "staff"}, {table: "staff", pk: text("1!8!U2FsZXM-")}, {table: "staff", pk: text("p"), rk: text("")},
+		{table: "staff", rk: text("r"), last: &last}, {query: [8]byte{1, 2, 3}, table: "T", pk: text("p"), rk: text("r"), last: &last},
+	} {
+		b, err := base64.RawURLEncoding.DecodeString(p.token())
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b[:len(b)-4])
+	}
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		parseToken(string(b))
+		// With the right check sum the parser has to look further.
+		s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b[:len(b):len(b)], crc32.ChecksumIEEE(b)))
+		p, err := parseToken(s)
+		if err != nil {
+			if _, ok := err.(*TokenError); !ok || p != nil {
+				t.Fatalf("%T, %+v", err, p)
+			}
+			return
+		}
+		if p.token() != s {
+			t.Fatalf("%q was read as %+v", s, p)
+		}
+	})
+}
+
+// TestTokenVersion: a token of a later library says so.
+func TestTokenVersion(t *testing.T) {
+	b := []byte{tokenVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
+	_, err := parseToken(s)
+	if err == nil || err.Error() != "continuation token: is of version 2, and this library knows version 1" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+)
+
+// superseded stands for the ETag of a version that was overwritten before it became known. It fits no row.
+const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
+
+// maxReadBacks is the most rows that are read to learn the outcome of a write.
+const maxReadBacks = 10
+
+// readBack reads at most so many rows of the write, the refused one first, and reports whether one of them contains the operation ID: the
+// write was applied then. Deleted rows tell nothing. If it was applied, the caller's other rows are read for their ETags.
+func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
+	var order []int
+	for i := range w.plan.steps {
+		switch s := &w.plan.steps[i]; {
+		case s.Named && i == failed:
+			order = slices.Insert(order, 0, i)
+		case s.Named:
+			order = append(order, i)
+		}
+	}
+	at, etag := -1, azcore.ETag("")
+	for _, i := range order[:min(len(order), most)] {
+		if etag, ours, err = w.readBackRow(ctx, &w.plan.steps[i]); err != nil {
+			return nil, false, err
+		}
+		if at = i; ours {
+			break
+		}
+	}
+	if !ours {
+		return nil, false, nil
+	}
+	return w.etags(ctx, at, etag), true, nil
+}
+
+// etags reads the ETags of the caller's rows after the write was applied, but for a step whose ETag is known.
+func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore.ETag {
+	etags := make([]azcore.ETag, len(w.plan.steps))
+	for i := range w.plan.steps {
+		switch s := &w.plan.steps[i]; {
+		case i == known:
+			etags[i] = etag
+		case s.deletes(), s.caller < 0, s.derived != nil:
+		default:
+			var err error
+			if etags[i], _, err = w.readBackRow(ctx, s); err != nil || etags[i] == "" {
+				etags[i] = superseded
+			}
+		}
+	}
+	return etags
+}
+
+// readBackRow reads a row and reports whether it contains the operation ID. A missing row does not. The ETag is that of the version that
+// the write stored, or superseded if the row is another version by now, or may be one: the caller's next write by that ETag must not
+// overwrite content that the caller has not seen. If the stored content is not known, as after a merge into a row that was not read, the
+// operation ID decides, with the columns that the write sent.
+func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, ours bool, err error) {
+	f, err := w.find(ctx, s.Key)
+	if err != nil || f.row == nil {
+		return "", false, err
+	}
+	id := idColumn(w.id)
+	ours = edm.Same(Find(f.row.Columns, reserved.OperationID), id.Value)
+	same := false
+	if after, err := w.stored(s).Decoded(); err == nil && after != nil {
+		same = len(after) == len(f.row.Columns) && containsAll(f.row.Columns, after)
+	} else {
+		same = ours && containsAll(f.row.Columns, s.Body.Columns)
+	}
+	if !same {
+		return superseded, ours, nil
+	}
+	return f.row.ETag, ours, nil
+}
+
+// containsAll reports whether columns contain each of some others.
+func containsAll(columns, others []edm.Column) bool {
+	return !slices.ContainsFunc(others, func(c edm.Column) bool { return !slices.ContainsFunc(columns, c.Same) })
+}

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// recordFilter finds the library's rows of a partition from one RowKey on, and below the commit records of a time.
+func recordFilter(partition, from string, before time.Time) string {
+	return fmt.Sprintf("%s eq %s and %s %s and %s lt '%s'", edm.PartitionKey, edm.Quote(partition), edm.RowKey, from, edm.RowKey, reserved.CommitRecord+IDTime(before))
+}
+
+// Records calls f for the commit and abort records of a partition that are older than a time, until f returns false; see
+// table.CommitRecords.List. A record that cannot be read comes as an error, with its key.
+func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*Record, keys.Key, error) bool) error {
+	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *Row) bool {
+		rec, err := recordOf(r)
+		return f(rec, r.Key, err)
+	})
+}
+
+// Pending calls f for the operation IDs of the pending commit records of a partition, until f returns false; see
+// table.CommitRecords.Pending.
+func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string) bool) error {
+	from := "ge '" + reserved.CommitRecord + "'"
+	if after != "" {
+		if _, err := TimeOf(after); err != nil {
+			return err
+		}
+		from = "gt '" + reserved.CommitRecord + after + "'"
+	}
+	filter := recordFilter(partition, from, before) + fmt.Sprintf(" and %s eq '%s'", stateProperty, RecordPending)
+	err := t.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *Row) bool {
+		id := strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)
+		if _, err := TimeOf(id); err != nil {
+			return true // no write has made it
+		}
+		return f(id)
+	})
+	if err == nil && t.RangedRows() {
+		err = ErrRanged
+	}
+	return err
+}
+
+// Sweep deletes old commit records of a partition; see table.CommitRecords.Sweep.
+func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err error) {
+	plain := t.Plain()
+	before := t.Options.Now().Add(-Retention - time.Hour)
+	filter := recordFilter(partition, "ge '"+reserved.PlannedSweep+"'", before)
+	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
+		err := plain.each(ctx, filter, "", func(r *Row) bool {
+			if !swept(r, before) {
+				return true
+			}
+			op := Op{Table: plain, Method: "SweepCommitRecords", Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
+			if op.Match == "" {
+				op.Match = azcore.ETagAny
+			}
+			return yield(op, nil)
+		})
+		if err != nil {
+			yield(Op{}, t.OpError("SweepCommitRecords", keys.Key{}, err))
+		}
+	}, BulkOptions{})
+	return r.Done, err
+}
+
+// swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, or a note whose hour is over.
+func swept(r *Row, before time.Time) bool {
+	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.PlannedSweep); is {
+		return hour < hourText(before)
+	}
+	rec, err := recordOf(r)
+	return err == nil && rec.State != RecordPending
+}
+
+func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
+
+func sweepKey(partition string, hour time.Time) keys.Key {
+	return keys.Stored(partition, reserved.PlannedSweep+hourText(hour))
+}
+
+// PlanSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
+func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time) error {
+	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), Named: true}
+	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
+	w.Reserve(Unnamed)
+	op.Body, op.Err = w.Finish()
+	if err := op.Send(ctx); err != nil && !errors.Is(err, ErrExists) {
+		return err
+	}
+	return nil
+}
+
+// SweepPlanned reports whether PlanSweep has noted an hour. 1 request.
+func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Time) (bool, error) {
+	k := sweepKey(partition, hour)
+	f, err := t.find(ctx, k)
+	return f.row != nil, t.OpError("SweepPlanned", k, err)
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Row is a row of any type, as it was read or as it is to be. Rows share their columns: they are never changed, but replaced.
+type Row struct {
+	Key       keys.Key
+	ETag      azcore.ETag
+	Timestamp time.Time
+	Columns   []edm.Column
+	JSON      []byte // as it was read, nil if it was not
+}
+
+// Stored returns the row's content.
+func (r *Row) Stored() edm.Stored { return edm.Stored{JSON: r.JSON, Columns: r.Columns} }
+
+// Find returns the value of a property, absent if there is none.
+func Find(columns []edm.Column, name string) edm.Value {
+	for i := range columns {
+		if columns[i].Name == name {
+			return columns[i].Value
+		}
+	}
+	return edm.Value{}
+}
+
+// Has reports whether the row has a property.
+func (r *Row) Has(name string) bool { return Find(r.Columns, name).Kind != edm.Absent }
+
+// Put returns columns with a property of this value.
+func Put(columns []edm.Column, name string, v edm.Value) []edm.Column {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		if columns[i].Name == name {
+			columns[i].Value = v
+			return columns
+		}
+	}
+	return append(columns, edm.Column{Name: name, Value: v})
+}
+
+// Without returns columns without some properties.
+func Without(columns []edm.Column, names ...string) []edm.Column {
+	left := make([]edm.Column, 0, len(columns))
+	for _, c := range columns {
+		if !slices.Contains(names, c.Name) {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// Only returns some of the properties of columns.
+func Only(columns []edm.Column, names ...string) []edm.Column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return !slices.Contains(names, c.Name) })
+}
+
+// SameColumns reports whether two rows have the same properties, apart from their operation IDs.
+func SameColumns(a, b []edm.Column) bool {
+	n := 0
+	for _, c := range a {
+		if c.Name == reserved.OperationID {
+			continue
+		}
+		n++
+		if !slices.ContainsFunc(b, c.Same) {
+			return false
+		}
+	}
+	for _, c := range b {
+		if c.Name != reserved.OperationID {
+			n--
+		}
+	}
+	return n == 0
+}
+
+// The property _sys tells whose a derived row is. It is one of
+//
+//	empid_000223          of a copy: the RowKey of the entity
+//	empid_000223/P4x1     and the projection ID
+//	/byname/byage         the tags of a row that contains something of these maintainers
+//	//byname:empid_       the owner of a row that several entities share
+const ownerMark = "//"
+
+func ownerOf(columns []edm.Column) string {
+	v := Find(columns, reserved.Owner)
+	if v.Kind != edm.String {
+		return ""
+	}
+	return v.S
+}
+
+func putOwner(columns []edm.Column, text string) []edm.Column {
+	return Put(columns, reserved.Owner, edm.Value{Kind: edm.String, S: text})
+}
+
+// CopyOf returns the columns of a copy of the row with this RowKey.
+func CopyOf(columns []edm.Column, rowKey, projectionID string) []edm.Column {
+	if projectionID != "" {
+		rowKey += "/" + projectionID // no RowKey contains a /
+	}
+	return putOwner(columns, rowKey)
+}
+
+// Copied returns the RowKey of the entity that columns are a copy of, and the projection ID; "" if they are no copy.
+func Copied(columns []edm.Column) (rowKey, projectionID string) {
+	rowKey, projectionID, _ = strings.Cut(ownerOf(columns), "/")
+	if rowKey == "" {
+		return "", ""
+	}
+	return rowKey, projectionID
+}
+
+// Own returns columns with an owner.
+func Own(columns []edm.Column, owner string) []edm.Column { return putOwner(columns, ownerMark+owner) }
+
+// Owner returns the owner of columns, "" for none.
+func Owner(columns []edm.Column) string {
+	owner, is := strings.CutPrefix(ownerOf(columns), ownerMark)
+	if !is {
+		return ""
+	}
+	return owner
+}
+
+// Tags returns the tags of columns.
+func Tags(columns []edm.Column) []string {
+	if s := ownerOf(columns); strings.HasPrefix(s, "/") && !strings.HasPrefix(s, ownerMark) {
+		return strings.Split(s[1:], "/")
+	}
+	return nil
+}
+
+// Tag returns columns with a tag, or without it if off is set.
+func Tag(columns []edm.Column, tag string, off bool) []edm.Column {
+	tags := slices.DeleteFunc(Tags(columns), func(s string) bool { return s == tag })
+	if !off {
+		tags = append(tags, tag)
+	}
+	if len(tags) == 0 {
+		return Without(columns, reserved.Owner)
+	}
+	return putOwner(columns, "/"+strings.Join(tags, "/"))
+}
+
+// Primary returns the key of the entity that the row is a copy of.
+func (r *Row) Primary() (k keys.Key, isCopy bool) {
+	rowKey, _ := Copied(r.Columns)
+	if rowKey == "" {
+		return keys.Key{}, false
+	}
+	return keys.Stored(r.Key.PartitionKey(), rowKey), true
+}
+
+func (r *Row) isCopy() bool { _, is := r.Primary(); return is }
+
+// sameOwner reports whether two rows are copies of one entity.
+func sameOwner(a, b *Row) bool {
+	if b == nil {
+		return false
+	}
+	is, isCopy := a.Primary()
+	want, wanted := b.Primary()
+	return isCopy && wanted && is == want
+}
+
+// body returns the row as it is to be sent as a derived row. The operation ID, the incarnation and the maintainer state belong to the
+// entity, so they are left out, but for the incarnation of a row that keeps its own. named reports that the row gets the operation ID of
+// the write: a copy of a row that gets it, or a row that keeps one.
+func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, err error) {
+	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.Columns)+1)
+	named = keepsID
+	for _, c := range r.Columns {
+		switch c.Name {
+		case reserved.OperationID:
+			named = named || c.Value.S == Unnamed.Value.S
+		case reserved.MaintainerState:
+		case reserved.Incarnation:
+			if keepsIncarnation {
+				w.Put(c.Name, c.Value)
+			}
+		default:
+			w.Put(c.Name, c.Value)
+		}
+	}
+	if named {
+		w.Reserve(Unnamed)
+	}
+	body, err = w.Finish()
+	return body, named, err
+}

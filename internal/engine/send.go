@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// send sends the plan until its outcome is known, or the time or the attempts are used up.
+//
+// A request that could not be sent, or whose outcome is unknown, is sent again: the same operations with the same operation ID. An
+// operation with a condition may then meet the work of the first request, and so may any operation whose request the network repeats. The
+// commit record tells, if there is one, or the operation ID in the row: if it is ours, the write was applied. If it is not, the refusal
+// stands if the write was sent once. If it was sent before, it may have been applied and overwritten since, and nobody knows.
+func (w *write) send(ctx context.Context) state {
+	w.out = w.sendPlan(ctx)
+	w.sent.withoutRecord = w.sent.withoutRecord || !w.plan.record && w.sent.doubt != nil
+	switch w.out.verdict {
+	case wire.Done:
+		return w.done(ctx, w.out.etags)
+	case wire.Refused:
+		return refused
+	}
+	return givenUp
+}
+
+func (w *write) sendPlan(ctx context.Context) outcome {
+	tries := attempts{retry: w.table.Options.Retry}
+	var last error
+	for {
+		if w.stale() {
+			return w.unsent()
+		}
+		etags, failed, verdict, err := w.sendOnce(ctx)
+		switch verdict {
+		case wire.Done:
+			return outcome{verdict: wire.Done, etags: etags}
+		case wire.Refused:
+			return w.refused(ctx, failed, err)
+		case wire.Unknown:
+			w.sent.doubt = err
+		default:
+			if !dialing(err) && w.sent.doubt == nil {
+				return outcome{verdict: wire.NotSent, failed: -1, err: err}
+			}
+		}
+		if last = err; !tries.again(ctx, err) {
+			break
+		}
+		// A write without a condition would be applied once more, over what concurrent writers have stored since. Another one is refused.
+		if w.sent.doubt != nil && w.unconditional() {
+			if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
+				return outcome{verdict: wire.Done, etags: etags}
+			}
+		}
+	}
+	if w.sent.doubt == nil {
+		return outcome{verdict: wire.NotSent, failed: -1, err: last}
+	}
+	if !w.plan.record {
+		if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
+			return outcome{verdict: wire.Done, etags: etags}
+		}
+	}
+	return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+}
+
+// unconditional reports whether nothing of the write depends on what is stored.
+func (w *write) unconditional() bool {
+	return !slices.ContainsFunc(w.plan.steps, func(s step) bool {
+		return s.inserts() || s.Match != "" && s.Match != azcore.ETagAny
+	})
+}
+
+// dialing reports whether a request could not be sent because nobody was there, which may change soon.
+func dialing(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// sendOnce sends the plan once. failed is the step that was refused.
+func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
+	if w.plan.batch {
+		return w.table.transact(ctx, w.plan.steps)
+	}
+	s := &w.plan.steps[0]
+	etag, verdict, err := s.sendAlone(ctx)
+	return []azcore.ETag{etag}, 0, verdict, err
+}
+
+// sendAlone sends a step as a request of its own.
+func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Verdict, error) {
+	var call wire.Call
+	etag, err := s.request(call.Write(ctx, s.Table.attemptTimeout()))
+	if s.deletes() {
+		err = call.CheckBare(err)
+	} else {
+		err = call.CheckWrite(string(etag), err)
+	}
+	return etag, call.Verdict(err), judged(&call, wire.Redact(err))
+}
+
+// refused is the outcome if the service has refused a step.
+func (w *write) refused(ctx context.Context, failed int, refusal error) outcome {
+	out := outcome{verdict: wire.Refused, failed: failed, err: w.inCallersTerms(refusal)}
+	switch {
+	case w.plan.record:
+		return w.refusedWithRecord(ctx, out)
+	case w.sent.doubt == nil && !w.repeated(failed, refusal):
+		return out
+	case failed >= 0 && w.plan.steps[failed].derived != nil && w.repairable(failed, refusal):
+		return out // the row that it follows from was as it should be, so the write was not applied before; and it is not applied twice
+	}
+	most := 1 // of a request that the network repeated, the refused row tells
+	if w.sent.doubt != nil {
+		most = maxReadBacks
+	}
+	etags, ours, err := w.readBack(ctx, failed, most)
+	var re *azcore.ResponseError
+	switch {
+	case err == nil && ours:
+		return outcome{verdict: wire.Done, etags: etags}
+	case w.sent.doubt != nil:
+		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
+		return out // a caller that may not read cannot find out; see table.Grant
+	case err != nil:
+		// Not the refusal's condition: the write may have met its own work.
+		w.sent.doubt = &Condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", Brief(refusal), wire.Redact(err))}
+		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+	}
+	if w.plan.steps[failed].deletes() && errors.Is(out.err, ErrNotFound) {
+		if b, is := out.err.(*BatchError); is {
+			b.Err = &Explained{b.Err, repeatedDelete}
+		} else {
+			out.err = &Explained{out.err, repeatedDelete}
+		}
+	}
+	return out
+}
+
+const repeatedDelete = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
+
+// repairable reports whether a derived row was refused for not being as the plan took it to be.
+func (w *write) repairable(failed int, refusal error) bool {
+	d := w.plan.steps[failed].derived
+	return !(d.taken != nil && errors.Is(refusal, ErrExists))
+}
+
+// repeated reports whether a step may have been refused because its request arrived twice, and the first was applied.
+func (w *write) repeated(failed int, refusal error) bool {
+	if failed < 0 || w.plan.steps[failed].derived != nil {
+		return false // of a derived row: the row that it follows from was as it should be
+	}
+	switch s := &w.plan.steps[failed]; {
+	case s.inserts():
+		return errors.Is(refusal, ErrExists)
+	case s.deletes():
+		return errors.Is(refusal, ErrNotFound) || errors.Is(refusal, ErrChanged)
+	default:
+		return errors.Is(refusal, ErrChanged)
+	}
+}
+
+// inCallersTerms returns the refusal of a step as an error of the caller's operation.
+func (w *write) inCallersTerms(err error) error {
+	b, is := err.(*BatchError)
+	if !is {
+		return err
+	}
+	b = &BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
+	if b.Index >= 0 {
+		s := &w.plan.steps[b.Index]
+		b.Index = s.caller
+		if d := s.derived; d != nil {
+			cause := b.Err
+			if d.taken != nil && errors.Is(cause, ErrExists) {
+				cause = &Condition{d.taken, cause}
+			}
+			b.Err = &DerivedError{Maintainer: d.by, Key: s.Key, Err: cause}
+		}
+	}
+	if !w.together {
+		return b.Err
+	}
+	return b
+}

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// stateProperties belong to one incarnation of a row. Only a write that knows the stored row writes them, by its ETag.
+var stateProperties = []string{reserved.Incarnation, reserved.MaintainerState}
+
+// StateProperties are the properties that a write by key must not store.
+func StateProperties() []string { return slices.Clone(stateProperties) }
+
+// entityState is what the row of an entity contains for its maintainers.
+type entityState struct {
+	incarnation string
+	tags        string // of other maintainers
+	before      map[string][]string
+	after       map[string][]string
+
+	newIncarnation bool // the incarnation was created by this write
+	isNew          bool // there is no row yet
+	stored         bool // the row has the property
+	corrupt        bool // the property cannot be read
+}
+
+// stateOf reads the state from a row. If only the maintainer state is corrupt, the rest comes with the error.
+func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
+	s := &entityState{before: map[string][]string{}, after: map[string][]string{}}
+	if !old.Known() {
+		s.isNew = true
+		return s, nil
+	}
+	r, _, err := old.Open(k.PartitionKey(), k.RowKey())
+	if err != nil {
+		return nil, err
+	}
+	incarnation, err1 := r.Find(reserved.Incarnation)
+	ix, err2 := r.Find(reserved.MaintainerState)
+	tags, err3 := r.Find(reserved.Owner)
+	if err := either(err1, either(err2, err3)); err != nil {
+		return nil, err
+	}
+	s.stored = ix.Kind != edm.Absent
+	if IsID(incarnation.S) {
+		s.incarnation = incarnation.S
+	}
+	if strings.HasPrefix(tags.S, "/") {
+		s.tags = tags.S
+	}
+	before, err := StateIn(ix, k.RowKey())
+	if err != nil {
+		s.corrupt = true
+		return s, err
+	}
+	s.before = before
+	return s, nil
+}
+
+// HasState reports whether a row contains maintainer state.
+func HasState(row edm.Stored, k keys.Key) bool {
+	if row.JSON != nil && !bytes.Contains(row.JSON, []byte(`"`+reserved.MaintainerState+`"`)) {
+		return false
+	}
+	s, err := stateOf(row, k)
+	return err != nil || len(s.before) > 0
+}
+
+// put adds the state to an operation that stores the row, or merges into it. maintained reports that the handle has maintainers.
+func (s *entityState) put(op *Op, maintained bool) (err error) {
+	merge := op.merges()
+	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })
+	same := !s.corrupt && maps.EqualFunc(s.before, s.after, slices.Equal)
+	if merge && same && !s.newIncarnation {
+		return nil
+	}
+	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns)+4)
+	for _, c := range op.Body.Columns {
+		switch c.Name {
+		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
+		default:
+			w.Put(c.Name, c.Value)
+		}
+	}
+	if s.tags != "" {
+		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: s.tags})
+	}
+	if s.incarnation != "" {
+		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: s.incarnation})
+	}
+	if !merge || !same {
+		if err := s.write(w, op.Key.RowKey(), merge, maintained); err != nil {
+			return err
+		}
+	}
+	if op.Named {
+		w.Reserve(Unnamed)
+	}
+	op.Body, err = w.Finish()
+	return err
+}
+
+// write writes the maintainer state. If there is none, a new row, and a row that has the property already, get an empty one, which tells
+// them from rows whose state is lost. It has no header, since a header is of one RowKey alone, and other programs may copy the row under
+// another key. A row whose state is lost stays without: its derived rows may still exist.
+func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool) error {
+	b := []byte{}
+	if len(s.after) > 0 {
+		b = encodeState(s.after, rowKey)
+	}
+	if len(b) > maxState {
+		return &LimitError{Field: reserved.MaintainerState, Limit: "bytes of maintainer state of an entity", Got: len(b), Max: maxState}
+	}
+	if len(s.after) > 0 || s.stored && (merge || maintained) || s.isNew && maintained {
+		w.Put(reserved.MaintainerState, edm.Value{Kind: edm.Binary, B: b})
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Service returns the SDK's clients by table name.
+type Service interface {
+	NewClient(tableName string) *aztables.Client
+}
+
+// client is what the library uses of the SDK's client: public methods only.
+type client interface {
+	CreateTable(context.Context, *aztables.CreateTableOptions) (aztables.CreateTableResponse, error)
+	GetEntity(ctx context.Context, partitionKey, rowKey string, o *aztables.GetEntityOptions) (aztables.GetEntityResponse, error)
+	AddEntity(context.Context, []byte, *aztables.AddEntityOptions) (aztables.AddEntityResponse, error)
+	UpdateEntity(context.Context, []byte, *aztables.UpdateEntityOptions) (aztables.UpdateEntityResponse, error)
+	UpsertEntity(context.Context, []byte, *aztables.UpsertEntityOptions) (aztables.UpsertEntityResponse, error)
+	DeleteEntity(ctx context.Context, partitionKey, rowKey string, o *aztables.DeleteEntityOptions) (aztables.DeleteEntityResponse, error)
+	SubmitTransaction(context.Context, []aztables.TransactionAction, *aztables.SubmitTransactionOptions) (aztables.TransactionResponse, error)
+	NewListEntitiesPager(*aztables.ListEntitiesOptions) *runtime.Pager[aztables.ListEntitiesResponse]
+}
+
+var _ client = (*aztables.Client)(nil)
+
+// Table is a handle of a table. It is safe for concurrent use.
+type Table struct {
+	Service Service
+	Name    string
+	Options Options
+	Mode    Mode
+
+	client client
+	tracer tracing.Tracer
+	shared *shared
+}
+
+// Mode is what one handle of a table does otherwise than another.
+type Mode struct {
+	Maintainers []Maintainer
+	Decoder     Decoder // of rows for the maintainers
+	Outbox      Outbox
+	Completes   *Completion
+
+	Exact              bool // writes store a commit record
+	BlindWrites        bool // writes by key do not read the row first
+	IgnoreCorruptState bool // corrupt maintainer state counts as none
+	LibraryRows        bool // the handle also writes derived rows and rows of the library
+}
+
+// shared is what all handles of a table share.
+type shared struct {
+	repaired atomic.Int64 // derived rows
+	probed   atomic.Bool  // the client has the library's policies
+	ranged   atomic.Bool  // the client's signature is for a range of keys
+	rowsOnly atomic.Bool  // and for a range of rows in their partition
+}
+
+// New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if Options.NewID makes no IDs.
+func New(s Service, name string, o Options) (*Table, error) {
+	t := &Table{Service: s, Name: name, Options: o, client: s.NewClient(name), tracer: o.Tracing.NewTracer("aztablekit", ""), shared: new(shared)}
+	_, err := o.newOperationID()
+	return t, err
+}
+
+// With returns a handle of the same table with another mode.
+func (t *Table) With(m Mode) *Table {
+	c := *t
+	c.Mode = m
+	return &c
+}
+
+// Plain returns a handle for the library's own rows.
+func (t *Table) Plain() *Table { return t.With(Mode{BlindWrites: true, LibraryRows: true}) }
+
+func (t *Table) name() string {
+	if t == nil {
+		return ""
+	}
+	return t.Name
+}
+
+// Same reports whether two handles are of the same table, as far as can be known: of one service, by the name, whose case means nothing.
+func (t *Table) Same(other *Table) bool {
+	return strings.EqualFold(t.Name, other.Name) && (t.shared == other.shared || reflect.ValueOf(t.Service).Comparable() && t.Service == other.Service)
+}
+
+// Ranged reports whether a list of the table came through a signature for a range of keys.
+func (t *Table) Ranged() bool { return t.shared.ranged.Load() }
+
+// RangedRows reports whether a list of the table came through a signature for a range of rows.
+func (t *Table) RangedRows() bool { return t.shared.rowsOnly.Load() }
+
+// Repaired returns the number of derived rows that writes have repaired.
+func (t *Table) Repaired() int { return int(t.shared.repaired.Load()) }
+
+// Span begins the span of a method.
+func (t *Table) Span(ctx context.Context, method string) (context.Context, func(error)) {
+	return runtime.StartSpan(ctx, "aztablekit.Table."+method, t.tracer, &runtime.StartSpanOptions{
+		Attributes: []tracing.Attribute{{Key: "db.collection.name", Value: t.Name}},
+	})
+}
+
+// attemptTimeout is the bound of one attempt, 0 for none.
+func (t *Table) attemptTimeout() time.Duration { return max(t.Options.Retry.AttemptTimeout, 0) }
+
+// Ensure creates the table unless it exists.
+func (t *Table) Ensure(ctx context.Context) error {
+	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
+	defer cancel()
+	tries := attempts{retry: t.Options.Retry}
+	for {
+		err := t.create(ctx)
+		switch {
+		case errors.Is(err, ErrExists):
+			return nil
+		case !unknown(err) && !dialing(err), !tries.again(ctx, err):
+			return err
+		}
+	}
+}
+
+func (t *Table) create(ctx context.Context) (err error) {
+	ctx, end := t.Span(ctx, "Ensure")
+	defer func() { end(err) }()
+	if err := ctx.Err(); err != nil {
+		return t.OpError("Ensure", keys.Key{}, err) // nothing was sent, so nothing is unknown
+	}
+	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
+	defer cancel()
+	var call wire.Call
+	_, err = t.client.CreateTable(call.Write(ctx, t.attemptTimeout()), nil)
+	if err = call.CheckBare(err); err != nil {
+		return t.OpError("Ensure", keys.Key{}, judged(&call, wire.Redact(err)))
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// The limits of an entity group transaction ('Performing entity group transactions').
+const (
+	maxOperations  = 100
+	maxTransaction = 4 << 20
+)
+
+// MaxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under two keys if it is rekeyed, and
+// the commit record take the others of a transaction.
+const MaxDerived = maxOperations - 3
+
+// Transact applies operations, all or none of them; see table.Transact.
+func Transact(ctx context.Context, ops []Op) ([]azcore.ETag, error) {
+	if len(ops) == 0 || len(ops) > maxOperations {
+		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
+	}
+	if err := together(ops); err != nil {
+		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)
+	}
+	return Commit(ctx, "Transact", keys.Key{}, ops)
+}
+
+// together returns an error if operations cannot be one transaction.
+func together(ops []Op) error {
+	rows := make(map[string]bool, len(ops))
+	size := 0
+	var outbox Outbox
+	first := &ops[0]
+	for i := range ops {
+		op := &ops[i]
+		fail := func(err error) error { return &BatchError{Index: i, Key: readable(op.Key), Err: err} }
+		if op.Table == nil {
+			return fail(errNoTable)
+		}
+		if err := op.Usable(); err != nil {
+			return fail(err)
+		}
+		switch {
+		case !op.Table.Same(first.Table):
+			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, op.Table.Name, first.Table.Name))
+		case op.Key.PartitionKey() != first.Key.PartitionKey():
+			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherPartition, edm.Quote(op.Key.PartitionKey()), edm.Quote(first.Key.PartitionKey())))
+		case rows[op.Key.RowKey()]:
+			return fail(ErrDuplicateRow)
+		case op.Table.Mode.Outbox != nil && outbox != nil && !SameOutbox(op.Table.Mode.Outbox, outbox):
+			return fail(ErrOtherOutbox)
+		}
+		if op.Table.Mode.Outbox != nil {
+			outbox = op.Table.Mode.Outbox
+		}
+		rows[op.Key.RowKey()] = true
+		size += op.Body.Length
+	}
+	if size > maxTransaction {
+		return tooLarge(size)
+	}
+	return nil
+}
+
+// sized returns an error if steps are too many or too large for one transaction.
+func sized(steps []step) error {
+	size := 0
+	for i := range steps {
+		size += steps[i].Body.Length
+	}
+	switch {
+	case len(steps) > maxOperations:
+		return &LimitError{Limit: "operations of a transaction, those of maintainers and the commit record included", Got: len(steps), Max: maxOperations}
+	case size > maxTransaction:
+		return tooLarge(size)
+	}
+	return nil
+}
+
+func tooLarge(size int) error {
+	return &LimitError{Limit: "bytes of a transaction's request", Got: size, Max: maxTransaction}
+}
+
+// transact sends a transaction once. failed is the step that was refused, -1 for none.
+func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
+	call := wire.Call{MaxBody: maxTransaction}
+	serr := call.Check(t.submit(call.Write(ctx, t.attemptTimeout()), &call, steps))
+	var foreign *wire.ForeignError
+	if call.Probed() && !t.shared.probed.Load() {
+		t.shared.probed.Store(true)
+	}
+	var large *wire.BodyError
+	switch {
+	case errors.As(serr, &foreign):
+		return nil, -1, wire.Unknown, judged(&call, serr)
+	case errors.As(serr, &large):
+		return nil, -1, wire.NotSent, tooLarge(large.Size)
+	case call.Status() == http.StatusRequestEntityTooLarge:
+		return nil, -1, wire.Refused, &Condition{tooLarge(int(call.Sent())), wire.Redact(serr)}
+	case serr == nil && call.Status() != http.StatusAccepted:
+		serr = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
+		fallthrough
+	case call.Status() != http.StatusAccepted:
+		return nil, -1, call.Verdict(serr), judged(&call, wire.Redact(serr))
+	}
+	// The service has answered. The SDK's reading of the response does not count: it takes cut responses for success.
+	body, err := call.Body()
+	if err == nil {
+		var failure *wire.Failure
+		if etags, failure, err = wire.ParseReply(body, len(steps)); failure != nil {
+			verdict, err := refusedStep(&call, steps, failure)
+			return nil, failure.Index, verdict, err
+		}
+	}
+	for i := range etags {
+		if etags[i] == "" && !steps[i].deletes() && err == nil {
+			err = fmt.Errorf("the response has no ETag for operation %d", i)
+		}
+	}
+	if err != nil {
+		return nil, -1, wire.Unknown, &Condition{ErrUnknownOutcome, wire.Redact(err)}
+	}
+	return etags, -1, wire.Done, nil
+}
+
+// submit calls the SDK, which panics on responses that it does not expect. The response is there all the same.
+func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if call.Status() == 0 {
+				panic(r) // not by a response, so not the SDK's
+			}
+			err = fmt.Errorf("the SDK cannot read the response: %v", r)
+		}
+	}()
+	actions := make([]aztables.TransactionAction, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		actions[i] = aztables.TransactionAction{ActionType: s.Kind, Entity: s.json}
+		if s.Match != "" {
+			actions[i].IfMatch = &s.Match
+		}
+	}
+	_, err = t.client.SubmitTransaction(ctx, actions, nil)
+	return err
+}
+
+// doubled returns a key with its quotes doubled.
+func doubled(key string) string { return strings.ReplaceAll(key, "'", "''") }
+
+// refusedStep is the error of a transaction of which the service refused one operation.
+func refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Verdict, error) {
+	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.Part(f.Status)}
+	if wire.StatusVerdict(f.Status) == wire.Unknown {
+		return wire.Unknown, &Condition{ErrUnknownOutcome, re}
+	}
+	var err error = re
+	if is := known(re); is != nil {
+		err = &Condition{is, re}
+	}
+	b := &BatchError{Index: f.Index, Code: f.Code, Err: err}
+	if f.Index >= 0 {
+		b.Key = readable(steps[f.Index].Key)
+	}
+	return wire.Refused, b
+}

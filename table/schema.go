@@ -1,0 +1,290 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Schema says how entities of type T are addressed. T itself says how their fields are stored; see [Table].
+type Schema[T any] struct {
+	// Partition and Row bind the keys to fields of T, both ways. Bound fields are found by their address and are never
+	// stored as properties, whatever their tags. If a binding is left out, methods need an explicit key: InsertAt, UpsertAt, and the
+	// methods that take one anyway.
+	Partition, Row keys.Bind[T]
+
+	// Type tells the rows of T from others whose RowKeys look alike. It is stored in the property _type. Rows of another
+	// type are not T's; rows without one are T's, of version 0. It can be left out if RowKeys tell types apart, by a layout's name for
+	// instance.
+	Type string
+
+	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v. Rows of a newer version
+	// are a *VersionError, also for a T that has no version yet, but in its views and counts, which do not read _v. From
+	// version 1 on, a write that would change a row without knowing its version is refused: MergeExisting, MergeAny, and Merge
+	// of an entity made by hand.
+	Version int
+
+	// Upgrade has a function for each version whose rows must be changed to be rows of the next one. Reading a row of an
+	// older version applies them in turn; the stored row changes when it is replaced. Versions that only add properties
+	// need none. Conditions of a query see rows as they are stored.
+	Upgrade map[int]func(*Row) error
+}
+
+// shape is a schema, and how its entities are stored, without the type parameter: code that needs no T is compiled once.
+type shape struct {
+	typ            reflect.Type // T
+	isRow          bool         // T is Row
+	partition, row binding
+	name           string
+	version        int
+	upgrade        map[int]func(*Row) error
+	plan           *edm.Plan
+	newEntity      func() entity
+
+	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
+	verify bool
+}
+
+// binding is a keys.Bind without the type parameter. A value is a pointer to T.
+type binding struct {
+	set, oneWay bool
+	all         keys.Range
+	encode      func(value any) keys.Enc
+	decode      func(value any, key string) error
+	fields      func(value any) []any
+}
+
+func bindingOf[T any](b keys.Bind[T]) binding {
+	return binding{
+		set: b.IsSet(), oneWay: b.OneWay(), all: b.Range(),
+		encode: func(v any) keys.Enc { return b.Encode(v.(*T)) },
+		decode: func(v any, key string) error { return b.Decode(v.(*T), key) },
+		fields: func(v any) []any { return b.Fields(v.(*T)) },
+	}
+}
+
+func shapeOf[T any](s Schema[T]) (*shape, error) {
+	if err := errors.Join(s.Partition.Err(), s.Row.Err()); err != nil {
+		return nil, err
+	}
+	sh := &shape{
+		typ: reflect.TypeFor[T](), partition: bindingOf(s.Partition), row: bindingOf(s.Row),
+		name: s.Type, version: s.Version, upgrade: s.Upgrade,
+		newEntity: func() entity { return new(Entity[T]) },
+	}
+	sh.isRow = sh.typ == rowType
+	if err := sh.sound(); err != nil {
+		return nil, err
+	}
+	return sh, nil
+}
+
+// finish finds the bound fields, and plans how the others are stored.
+func (s *shape) finish() error {
+	bound, err := s.boundFields()
+	if err != nil {
+		return err
+	}
+	typ := s.typ
+	if s.isRow {
+		typ = emptyType
+	}
+	s.plan, err = edm.NewPlan(typ, bound)
+	return err
+}
+
+// newValue returns a pointer to a new T.
+func (s *shape) newValue() any { return reflect.New(s.typ).Interface() }
+
+// boundFields finds the fields that the schema binds to keys.
+func (s *shape) boundFields() (paths [][]int, err error) {
+	if s.typ.Kind() != reflect.Struct {
+		return nil, nil // NewPlan says so
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = &TypeError{Type: s.typ, Reason: fmt.Sprintf("a key binding's accessor panics: %v", r)}
+		}
+	}()
+	zero := s.newValue()
+	v := reflect.ValueOf(zero).Elem()
+	seen := map[string]bool{}
+	for _, b := range []binding{s.partition, s.row} {
+		s.verify = s.verify || b.oneWay
+		mine := map[string]bool{}
+		for _, ptr := range b.fields(zero) {
+			path := edm.Find(v, ptr)
+			if path == nil {
+				return nil, &TypeError{Type: s.typ, Reason: "a key binding's accessor does not point at a field of it"}
+			}
+			id := fmt.Sprint(path)
+			s.verify = s.verify || seen[id] || mine[id]
+			mine[id] = true
+			paths = append(paths, path)
+		}
+		seen = mine
+	}
+	return paths, nil
+}
+
+// oneWay reports whether a key is computed from fields that are stored as properties.
+func (s *shape) oneWay() bool { return s.partition.oneWay || s.row.oneWay }
+
+// typed reports whether rows contain their type or version.
+func (s *shape) typed() bool { return s.name != "" || s.version != 0 }
+
+// sound returns the error of a schema whose versions make no sense.
+func (s *shape) sound() error {
+	if s.version < 0 || s.version > 1<<30 {
+		return &ValueError{Field: "Schema.Version", Reason: fmt.Sprintf("is %d; it must be 0 to 2^30", s.version)}
+	}
+	for v, f := range s.upgrade {
+		if v < 0 || v >= s.version || f == nil {
+			return &ValueError{Field: "Schema.Upgrade", Reason: fmt.Sprintf("there is no version %d below %d to upgrade, or no function to do it", v, s.version)}
+		}
+	}
+	return nil
+}
+
+// put writes the type and the version of rows, and returns their properties.
+func (s *shape) put(w *edm.Writer) []string {
+	if !s.typed() {
+		return nil
+	}
+	if s.name != "" {
+		w.Put(reserved.Type, edm.Value{Kind: edm.String, S: s.name})
+	}
+	if s.version > 0 {
+		w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: int64(s.version)})
+	}
+	return []string{reserved.Type, reserved.Version}
+}
+
+// versionOf returns the version of the row that the reader has just read. mine is false if the row is of another type.
+func (s *shape) versionOf(r *edm.Reader) (v int, mine bool, err error) {
+	typ, err := r.Find(reserved.Type)
+	if err != nil {
+		return 0, true, err
+	}
+	if s.name != "" && typ.Kind != edm.Absent && (typ.Kind != edm.String || typ.S != s.name) {
+		return 0, false, ErrOtherType
+	}
+	n, err := r.Find(reserved.Version)
+	switch {
+	case err != nil:
+		return 0, true, err
+	case n.Kind != edm.Absent && n.Kind != edm.Int32 && n.Kind != edm.Int64:
+		return 0, true, &DecodeError{Field: reserved.Version, Reason: "is no number"}
+	case n.I > int64(s.version) || n.I < 0:
+		return 0, true, &VersionError{s.name, int(n.I), s.version}
+	}
+	return int(n.I), true, nil
+}
+
+// outdated reports whether rows of a version must be changed.
+func (s *shape) outdated(v int) bool {
+	for at := range s.upgrade {
+		if at >= v {
+			return true
+		}
+	}
+	return false
+}
+
+// current reports, for a row of which only some properties were read, whether it is T's, and refuses one that would have to be
+// upgraded. If the schema knows no types and versions, they are not read.
+func (s *shape) current(r *edm.Reader) (mine bool, err error) {
+	if !s.typed() {
+		return true, nil
+	}
+	v, mine, err := s.versionOf(r)
+	if err == nil && s.outdated(v) {
+		err = &VersionError{s.name, v, s.version}
+	}
+	return mine, err
+}
+
+// owns reports by its keys and its type whether a row of which only some properties were read is one of T.
+func (s *shape) owns(r *edm.Reader, in edm.Entity) (bool, error) {
+	v := s.newValue()
+	if s.row.decode(v, in.RowKey) != nil || s.partition.decode(v, in.PartitionKey) != nil {
+		return false, nil
+	}
+	return s.current(r)
+}
+
+// ownsAny is owns also for rows of older versions.
+func (s *shape) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
+	mine, err := s.owns(r, in)
+	var old *VersionError
+	if errors.As(err, &old) && old.Got < old.Want {
+		err = nil
+	}
+	return mine, err
+}
+
+// choose returns the projection of some properties, with those that tell a row's type and version.
+func (s *shape) choose(properties ...string) string {
+	choice := edm.PartitionKey + "," + edm.RowKey
+	if s.typed() {
+		properties = slices.Concat([]string{reserved.Type, reserved.Version}, properties)
+	}
+	for _, name := range properties {
+		choice += "," + name
+	}
+	return choice
+}
+
+// keyOf makes an entity's key of its fields.
+func (s *shape) keyOf(value any) keys.Key {
+	if value == nil {
+		return keys.Key{} // encode says so
+	}
+	if row, ok := value.(*Row); ok && !s.partition.set && !s.row.set {
+		return row.Key
+	}
+	return keys.At(s.partition.encode(value), s.row.encode(value))
+}
+
+// agrees compares a key with the key that the schema makes of a value. A half that is not bound agrees with everything.
+func (s *shape) agrees(value any, k keys.Key) error {
+	if row, ok := value.(*Row); ok && row.Key != (keys.Key{}) && row.Key != k {
+		return &keys.KeyError{Key: edm.RowKey, Value: row.Key.String(), Reason: "is the row's own key, but is not the one under which it is written, " + k.String()}
+	}
+	for _, half := range []struct {
+		name  string
+		bind  *binding
+		given string
+	}{{edm.PartitionKey, &s.partition, k.PartitionKey()}, {edm.RowKey, &s.row, k.RowKey()}} {
+		if !half.bind.set {
+			continue
+		}
+		key, err := half.bind.encode(value).Result()
+		if err != nil && s.unchanged(half.bind, value, half.given) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if key != half.given {
+			return &keys.KeyError{Key: half.name, Value: half.given, Reason: "does not agree with the entity's fields, which make " + key}
+		}
+	}
+	return nil
+}
+
+// unchanged reports whether a key that cannot be made again says the same as the value: the key of a row that another program has written
+// need not be one that this library would write.
+func (s *shape) unchanged(b *binding, value any, given string) bool {
+	read := s.newValue()
+	if b.oneWay || b.decode(read, given) != nil {
+		return false
+	}
+	is, was := b.fields(value), b.fields(read)
+	return len(is) > 0 && reflect.DeepEqual(is, was)
+}
