@@ -14,8 +14,8 @@ func TestEventual(t *testing.T) {
 	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
-		{Name: "a message is dropped whose write may still be done", File: "table/intents.go",
-			Old: "		switch state, err := in.core.abort(ctx, pk, op); {\n", New: "		switch state, err := CommitAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
+		{Name: "a message is dropped whose write may still be done", File: "internal/engine/record.go",
+			Old: "\tswitch state, err := t.abort(ctx, partition, id); {\n", New: "\tswitch state, err := RecordAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "hints are not hidden", File: "eventual/outbox.go",
 			Old: "o.box.put(ctx, text, a.Hidden)", New: "o.box.put(ctx, text, 0)", Test: "TestHidden"},
 		{Name: "a writer's death is not survived", File: "eventual/outbox.go",
@@ -50,8 +50,8 @@ func TestEventual(t *testing.T) {
 			Old: "	return l.running == 0 && len(l.held) == 0\n", New: "	return true\n", Test: "TestDrainIsHonest|TestDrainLooksAgain"},
 		{Name: "a clean-up is noted and not sent", File: "eventual/cleanup.go",
 			Old: "		return err\n	}\n	if !w.opt.Now()", New: "	}\n	if !w.opt.Now()", Test: "TestCleanUpLost"},
-		{Name: "a clean-up deletes what is live", File: "table/sweep.go",
-			Old: "	return err == nil && i.State != CommitPending\n", New: "	return err == nil && i.State != 0\n", Test: "TestCleanUp$"},
+		{Name: "a clean-up deletes what is live", File: "internal/engine/records.go",
+			Old: "\treturn err == nil && rec.State != RecordPending\n", New: "\treturn err == nil && rec.State != 0\n", Test: "TestCleanUp$"},
 		{Name: "messages of a busy partition go back", File: "eventual/hand.go",
 			Old: "	for len(l.held) > l.most {\n", New: "	for len(l.held) > 0 {\n", Test: "TestBusyPartition$"},
 		{Name: "nothing is taken behind a busy partition", File: "eventual/lane.go",
@@ -76,8 +76,8 @@ func TestEventual(t *testing.T) {
 			Old: "			return true // not the service's", New: "			return false // not the service's", Test: "TestOutage"},
 		{Name: "what has waited counts as an outage", File: "eventual/settle.go",
 			Old: "x.pause(int(n.Away), ", New: "x.pause(int(n.Uncounted), ", Test: "TestWaitedThenAway"},
-		{Name: "done commit records are notified", File: "table/pending.go",
-			Old: "stateProperty, CommitPending)", New: "stateProperty, CommitDone)", Test: "TestNotifyPending$"},
+		{Name: "done commit records are notified", File: "internal/engine/records.go",
+			Old: "stateProperty, RecordPending)", New: "stateProperty, RecordDone)", Test: "TestNotifyPending$"},
 		{Name: "a partition is begun anew", File: "eventual/pending.go",
 			Old: "		after = at.Op\n", New: "", Test: "TestNotifyPendingResumes"},
 		{Name: "any text is a table's name", File: "eventual/message.go",
@@ -86,8 +86,8 @@ func TestEventual(t *testing.T) {
 			Old: "receipt: *m.PopReceipt, until: until}", New: "receipt: *m.PopReceipt, until: until.Add(time.Until(until.Add(-visibility)) * -1)}", Test: "TestSlowGet"},
 		{Name: "several poison messages of one text are replayed each", File: "eventual/poison.go",
 			Old: " || replayed[m.Text] {\n", New: " {\n", Test: "TestReplayOnce"},
-		{Name: "old names are fenced", File: "table/exact.go",
-			Old: "	case age > CommitRecordRetention:\n", New: "	case age > 1000*CommitRecordRetention:\n", Test: "TestUntrusted"},
+		{Name: "old names are fenced", File: "internal/engine/record.go",
+			Old: "\tcase age > Retention:\n", New: "\tcase age > 1000*Retention:\n", Test: "TestUntrusted"},
 	})
 	mutants.Run(t, "./integration", []mutants.Mutant{
 		{Name: "a killed worker's message is gone", File: "eventual/work.go",
@@ -96,17 +96,17 @@ func TestEventual(t *testing.T) {
 			Old: "	if there != nil && there.Row == nil {\n", New: "	if there != nil {\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "an intent is closed past its ETag", File: "table/intents.go",
-			Old: "match: i.etag, room: true", New: "match: `*`, room: true", Test: "TestSettlingRaces"},
-		{Name: "effects are cut inside a character", File: "table/intent.go",
+		{Name: "an intent is closed past its ETag", File: "internal/engine/record.go",
+			Old: "Match: rec.ETag, Named: true", New: "Match: `*`, Named: true", Test: "TestSettlingRaces"},
+		{Name: "effects are cut inside a character", File: "internal/engine/record.go",
 			Old: "		for !utf8.RuneStart(s[cut]) {\n", New: "		for !utf8.RuneStart(s[cut]) && false {\n", Test: "TestEffectsInAnyLanguage"},
-		{Name: "a service that is not reached is like any other error", File: "table/errors.go",
+		{Name: "a service that is not reached is like any other error", File: "internal/engine/errors.go",
 			Old: "	if wire.Unreached(ctx, err) {\n", New: "	if false {\n", Test: "TestUnreachable"},
-		{Name: "a write that was not sent is like any other error", File: "table/errors.go",
+		{Name: "a write that was not sent is like any other error", File: "internal/engine/errors.go",
 			Old: "	case wire.NotSent:\n		if call.Unreached(err) {\n", New: "	case wire.NotSent:\n		if false {\n", Test: "TestUnreachable"},
 		{Name: "the end of the caller's context is the service's", File: "internal/wire/unreached.go",
 			Old: "	return !stopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableCaller"},
-		{Name: "an effect is settled past the intent's ETag", File: "table/settle.go",
-			Old: "match: s.record.etag", New: "match: `*`", Test: "TestSettlingRaces"},
+		{Name: "an effect is settled past the intent's ETag", File: "internal/engine/completion.go",
+			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestSettlingRaces"},
 	})
 }

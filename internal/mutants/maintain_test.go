@@ -13,15 +13,15 @@ func TestMaintain(t *testing.T) {
 		t.Skip("-short: takes half a minute")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "a stale entity is accepted at any version", File: "table/maintain.go",
-			Old: "	case !op.replannable && op.match != f.row.ETag:\n", New: "	case false && op.match != f.row.ETag:\n", Test: "TestStaleVersions"},
-		{Name: "what is remembered is not checked", File: "table/remembered.go",
+		{Name: "a stale entity is accepted at any version", File: "internal/engine/change.go",
+			Old: "\tcase !s.replannable && s.Match != f.row.ETag:\n", New: "\tcase false && s.Match != f.row.ETag:\n", Test: "TestStaleVersions"},
+		{Name: "what is remembered is not checked", File: "internal/engine/statetext.go",
 			Old: "[stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},
-		{Name: "a row of which nothing is remembered looks like one whose state is lost", File: "table/maintain.go",
-			Old: "k.stored && (merge || k.whole) || k.fresh && k.whole {\n", New: "k.stored && (merge || k.whole) {\n", Test: "TestEmptyState"},
-		{Name: "a row whose state is lost looks like one of which nothing is remembered", File: "table/maintain.go",
-			Old: "k.stored && (merge || k.whole) || k.fresh && k.whole {\n", New: "k.stored && merge || k.whole {\n", Test: "TestEmptyState"},
-		{Name: "signs are not escaped", File: "table/remembered.go",
+		{Name: "a row of which nothing is remembered looks like one whose state is lost", File: "internal/engine/state.go",
+			Old: "s.stored && (merge || maintained) || s.isNew && maintained {\n", New: "s.stored && (merge || maintained) {\n", Test: "TestEmptyState"},
+		{Name: "a row whose state is lost looks like one of which nothing is remembered", File: "internal/engine/state.go",
+			Old: "s.stored && (merge || maintained) || s.isNew && maintained {\n", New: "s.stored && merge || maintained {\n", Test: "TestEmptyState"},
+		{Name: "signs are not escaped", File: "internal/engine/statetext.go",
 			Old: "		if strings.IndexByte(stateSigns, s[i]) >= 0 {\n", New: "		if false {\n", Test: "FuzzMaintainerState"},
 	})
 }

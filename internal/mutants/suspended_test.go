@@ -13,19 +13,19 @@ func TestSuspended(t *testing.T) {
 		t.Skip("-short: takes a minute")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "a write is sent however old its operation ID is", File: "table/send.go",
+		{Name: "a write is sent however old its operation ID is", File: "internal/engine/send.go",
 			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},
-		{Name: "a write is sent whose operation ID is of a time to come", File: "table/stale.go",
+		{Name: "a write is sent whose operation ID is of a time to come", File: "internal/engine/exact.go",
 			Old: " || age < -most", New: "", Test: "TestSuspendedExact"},
-		{Name: "a write that was held up is not announced again", File: "table/commit.go",
+		{Name: "a write that was held up is not announced again", File: "internal/engine/write.go",
 			Old: "	w.notifyAgain(ctx)\n", New: "", Test: "TestHeldRequest"},
-		{Name: "an abort record says something however late it is stored", File: "table/exact.go",
+		{Name: "an abort record says something however late it is stored", File: "internal/engine/record.go",
 			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
-		{Name: "operation IDs of clocks that are a little ahead are refused as too old", File: "table/exact.go",
-			Old: "	case age > CommitRecordRetention:\n", New: "	case age > CommitRecordRetention, age < 0:\n", Test: "TestClocksAhead"},
+		{Name: "operation IDs of clocks that are a little ahead are refused as too old", File: "internal/engine/record.go",
+			Old: "\tcase age > Retention:\n", New: "\tcase age > Retention, age < 0:\n", Test: "TestClocksAhead"},
 		{Name: "a row's text is an incarnation", File: "table/row.go",
-			Old: "	if s, _ := v.(string); isID(s) {\n", New: "	if s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
-		{Name: "a new incarnation may have any form", File: "table/maintain.go",
-			Old: "	if c.state.changed && !isID(c.state.incarnation) {\n", New: "	if c.state.changed && c.state.incarnation == \"\" {\n", Test: "TestNewIDLater"},
+			Old: "\tif s, _ := v.(string); engine.IsID(s) {\n", New: "\tif s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
+		{Name: "a new incarnation may have any form", File: "internal/engine/change.go",
+			Old: "\tif c.state.newIncarnation && !IsID(c.state.incarnation) {\n", New: "\tif c.state.newIncarnation && c.state.incarnation == \"\" {\n", Test: "TestNewIDLater"},
 	})
 }
