@@ -145,7 +145,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestGuide: recipes have different names, titles of one line, and a problem, and show all requirements of the guide that have a package.
+// TestGuide: recipes have different names, titles of one line, and a problem, and show all requirements of the guide that have a
+// package.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	var names, shown []string

@@ -31,7 +31,8 @@ type file struct {
 	Row                  *table.Row // null: the row was removed
 }
 
-// folder returns the folder of a key. Its name is a hash, because file systems do not accept all names, and take some names for equal.
+// folder returns the folder of a key. Its name is a hash, because file systems do not accept all names, and take some names for
+// equal.
 func (d Directory) folder(k keys.Key) string {
 	sum := sha256.Sum256([]byte(k.PartitionKey() + "\x00" + k.RowKey()))
 	return filepath.Join(string(d), hex.EncodeToString(sum[:]))
@@ -80,8 +81,8 @@ func (d Directory) Get(_ context.Context, id archive.ID) (*archive.ArchivedRow, 
 	return &f.ArchivedRow, nil
 }
 
-// Put writes the version after the given one, and fails with table.ErrChanged if there is one already. When Put returns without an error, the
-// file is complete and on disk, because the mover then deletes the row from its table.
+// Put writes the version after the given one, and fails with table.ErrChanged if there is one already. When Put returns without an
+// error, the file is complete and on disk, because the mover then deletes the row from its table.
 func (d Directory) Put(_ context.Context, row *archive.ArchivedRow, version string) error {
 	f := file{ArchivedRow: *row, PartitionKey: row.Key.PartitionKey(), RowKey: row.Key.RowKey(), Row: row.Row}
 	f.ArchivedRow.Row, f.ArchivedRow.Key = nil, keys.Key{}
@@ -105,8 +106,8 @@ func (d Directory) Put(_ context.Context, row *archive.ArchivedRow, version stri
 	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return unreachable(err)
 	}
-	latest, _ := strconv.Atoi(version)
-	err = os.Link(temp.Name(), filepath.Join(folder, strconv.Itoa(latest+1)))
+	expected, _ := strconv.Atoi(version) // 0 if version is "": no file is expected
+	err = os.Link(temp.Name(), filepath.Join(folder, strconv.Itoa(expected+1)))
 	if errors.Is(err, os.ErrExist) {
 		return table.ErrChanged
 	}
@@ -171,8 +172,8 @@ var archiveDirectory = recipe{
 			Title      string
 		}
 		current, err := table.New(r.Tables(), r.TableName("Current"), table.Schema[Report]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(r *Report) *string { return &r.Department }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("report"), func(r *Report) *int { return &r.Number }),
+			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *Report) *string { return &p.Department }),
+			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("report"), func(p *Report) *int { return &p.Number }),
 		}, nil)
 		if err != nil {
 			return err

@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestDirectory: the destination returns rows with all values and types, refuses stale versions, and distinguishes keys that some file
-// systems take for equal.
+// TestDirectory: the destination returns rows with all values and types, refuses stale versions, and distinguishes keys that some
+// file systems take for equal.
 func TestDirectory(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

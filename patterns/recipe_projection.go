@@ -12,8 +12,8 @@ var projection = recipe{
 	name:  "projection",
 	title: "Read only the properties that you need",
 	guide: []string{"G09", "G43"},
-	problem: `A query returns all properties of each entity unless it selects some, and a page of whole entities can have a
-		megabyte and more. Here a narrower Go type selects the properties: the service sends only its fields.`,
+	problem: `A query returns all properties of each entity unless it selects some, and a page of whole entities can exceed a
+		megabyte. Here a narrower Go type selects the properties: the service sends only its fields.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string

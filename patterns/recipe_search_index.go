@@ -27,9 +27,9 @@ var articles = table.Schema[Article]{
 }
 
 // SearchIndex is a search index in a file: titles by the keys of their articles. The file follows the table, whichever process
-// crashes. From here to the recipe, the code is what a user writes. The mutex makes it safe for one process. For several processes, or for a
-// search service, write on condition of the version that was read before the article; where a machine may fail, wait until the file is on
-// disk. Recipe archive-directory does both.
+// crashes. From here to the recipe, the code is what a user writes. The mutex makes it safe for one process. For several
+// processes, or for a search service, write on condition of the version that was read before the article; where a machine may
+// fail, wait until the file is on disk. Recipe archive-directory does both.
 type SearchIndex struct {
 	mu   sync.Mutex
 	path string
@@ -49,8 +49,8 @@ func (x *SearchIndex) Titles() (map[string]string, error) {
 	return titles, json.Unmarshal(b, &titles)
 }
 
-// TitleChanged reports whether a write needs an update of the index. The effect contains no data of the article, because the article may have
-// changed again before the worker executes the effect.
+// TitleChanged reports whether a write needs an update of the index. The effect contains no data of the article, because the
+// article may have changed again before the worker executes the effect.
 func TitleChanged(c *table.Change[Article]) (struct{}, bool) {
 	return struct{}{}, c.Old == nil || c.New == nil || c.Old.Title != c.New.Title
 }
