@@ -88,13 +88,13 @@ var archiving = recipe{
 			return err
 		}
 		if err := r.Do("change the name of 456 before the move continues", func() error {
-			_, err := current.Update(ctx, e.Key, func(f *movedEmployee) error { f.LastName = "Brown"; return nil })
+			_, err := current.Update(ctx, e.Key, func(e *movedEmployee) error { e.LastName = "Brown"; return nil })
 			return err
 		}); err != nil {
 			return err
 		}
 		time.Sleep(1100 * time.Millisecond) // until the notification of the killed worker is visible again
-		if err := r.Do("a second worker completes the move: get the notification, read the commit record, Archive and Current, write to Archive, delete from Current, delete the notification, look for another one", func() error {
+		if err := r.Do("a second worker completes the move: read the commit record, Archive and Current; write to Archive; delete from Current", func() error {
 			return worker.Drain(ctx)
 		}); err != nil {
 			return err

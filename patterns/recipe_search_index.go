@@ -27,7 +27,7 @@ var articles = table.Schema[Article]{
 }
 
 // SearchIndex is a search index in a file: titles by the keys of their articles. The file follows the table, whichever process
-// crashes. From here to the recipe, the code is what a user writes. The mutex makes it safe for one process. For several
+// crashes. From here to the recipe, the code is what a user writes. The mutex makes it safe within one process. For several
 // processes, or for a search service, write on condition of the version that was read before the article; where a machine may
 // fail, wait until the file is on disk. Recipe archive-directory does both.
 type SearchIndex struct {
@@ -139,7 +139,7 @@ var searchIndex = recipe{
 				return nil
 			})
 		}
-		if err := work("a worker updates the index: get the notification, read the commit record and the article, mark the commit record as done, delete the notification, look for another one"); err != nil {
+		if err := work("a worker updates the index: read the commit record and the article; write the file; mark the commit record as done"); err != nil {
 			return err
 		}
 		if err := r.Do("a write whose queue is down fails before anything is written", func() error {
