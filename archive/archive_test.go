@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 	var ve *table.ValueError
 	self, err := archive.ToTable(h.acc.Tables(), "Current", nil)
 	check(err)
-	var none *archive.Rows
+	var none *archive.TableDestination
 	for what, err := range map[string]error{
 		"no kind":           errorOf(archive.New("", h.current, h.old, h.out)),
 		"no table":          errorOf(archive.New[clerk]("k", nil, h.old, h.out)),

@@ -71,7 +71,7 @@ func Example() {
 }
 
 // A destination keeps a row for each life of a key, by versions. Programs call it seldom; a [archive.Mover] does.
-func ExampleRows() {
+func ExampleTableDestination() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})

@@ -46,7 +46,7 @@ func at(id int) keys.Key { return keys.At(dept.Of("S"), cid.Of(id)) }
 type house struct {
 	acc     *account.Account
 	current *table.Table[clerk]
-	old     *archive.Rows
+	old     *archive.TableDestination
 	out     *eventual.Outbox
 	mover   *archive.Mover[clerk]
 	opt     table.Common

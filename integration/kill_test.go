@@ -49,7 +49,7 @@ type factory struct {
 
 	acc     *account.Account
 	current *table.Table[mark]
-	old     *archive.Rows
+	old     *archive.TableDestination
 	mover   *archive.Mover[mark]
 }
 
