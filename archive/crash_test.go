@@ -203,8 +203,8 @@ func workload(processes ...process) func() crashtest.Workload {
 	}
 }
 
-// TestEveryFault runs moves and concurrent writers one after the other, with each fault at each request of each process, late requests
-// included, and with each process crashing at each request.
+// TestEveryFault runs moves and concurrent writers one after the other, with each fault at each request of each process, late
+// requests included, and with each process crashing at each request.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for name, processes := range map[string][]process{

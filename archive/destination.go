@@ -15,15 +15,15 @@ import (
 // ErrForeign: the destination returned a row that no move has stored, or that belongs to another entity or incarnation.
 var ErrForeign = errors.New("archive: the destination contains a row that no move has stored")
 
-// ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has another
-// incarnation, so that late work for the first incarnation never changes the second.
+// ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has
+// another incarnation, so that late work for the first incarnation never changes the second.
 type ID struct {
 	Key         keys.Key
 	Incarnation string
 }
 
-// Err returns the error of the key, or a *table.ValueError if the incarnation is not 16 characters of 0-9 and A-Z. A destination that
-// makes paths, keys or addresses of IDs should call Err first. The IDs of a [Mover] have no error.
+// Err returns the error of the key, or a *table.ValueError if the incarnation is not 16 characters of 0-9 and A-Z. A destination
+// that makes paths, keys or addresses of IDs should call Err first. The IDs of a [Mover] have no error.
 func (id ID) Err() error {
 	if err := id.Key.Err(); err != nil {
 		return err
@@ -45,8 +45,8 @@ const (
 type ArchivedRow struct {
 	ID
 
-	// Row is the entity's row, with all its columns and under its own key. A nil Row is a tombstone: the destination contained the row
-	// before, and a late request cannot bring it back.
+	// Row is the entity's row, with all its columns and under its own key. A nil Row is a tombstone: the destination contained the
+	// row before, and a late request cannot bring it back.
 	Row *table.Row
 
 	// Kind is the kind of the mover. Movers of several tables, and of several types, may share a destination.
@@ -58,8 +58,8 @@ type ArchivedRow struct {
 	// Version changes with each Put.
 	Version string
 
-	// Time is when the row was last written in the table that it comes from, by that table's clock. The newest incarnation of a key is
-	// the one with the latest time. Put stores the time and Get returns it.
+	// Time is when the row was last written in the table that it comes from, by that table's clock. The newest incarnation of a key
+	// is the one with the latest time. Put stores the time and Get returns it.
 	Time time.Time
 }
 
@@ -71,16 +71,17 @@ func (r *ArchivedRow) tombstone() *ArchivedRow {
 // Destination stores moved entities: a table ([ToTable]), a directory, or anything else that can write a value on condition of its
 // version. It must be safe for concurrent use.
 //
-// An error that wraps table.ErrUnreachable means that the destination cannot be used now, as when a disk is full: the worker defers the
-// move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is poison.
+// An error that wraps table.ErrUnreachable means that the destination cannot be used now, as when a disk is full: the worker defers
+// the move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is
+// poison.
 type Destination interface {
 	// Get returns what is stored for an ID, or nil if nothing ever was.
 	Get(ctx context.Context, id ID) (*ArchivedRow, error)
 
-	// Put stores r if version is the version that is stored for r.ID, or "" if nothing ever was. Otherwise the error is table.ErrChanged.
-	// When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a *table.LimitError,
-	// *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone after
-	// table.CommitRecordRetention and an hour (for clocks that differ).
+	// Put stores r if version is the version that is stored for r.ID, or "" if nothing ever was. Otherwise the error is
+	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
+	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
+	// after table.CommitRecordRetention and an hour (for clocks that differ).
 	Put(ctx context.Context, r *ArchivedRow, version string) error
 
 	// Incarnations yields what is stored under a key, of all kinds and in any order, without tombstones.

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestNewest: the newest of several incarnations is the one that was written last in its table, also if a slow worker stores an older
-// incarnation once more after that.
+// TestNewest: the newest of several incarnations is the one that was written last in its table, also if a slow worker stores an
+// older incarnation once more after that.
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -82,7 +82,8 @@ func TestSharedDestination(t *testing.T) {
 	wantArchived(t, m, "Other")
 }
 
-// TestSharedTable: two movers move from one table to two destinations. The sweep of one mover leaves the restore records of the other.
+// TestSharedTable: two movers move from one table to two destinations. The sweep of one mover leaves the restore records of the
+// other.
 func TestSharedTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// payload is the payload of a mover's effects. It names an incarnation to be moved or, if Forget is set, a restored incarnation to be
-// deleted from the destination.
+// payload is the payload of a mover's effects. It names an incarnation to be moved or, if Forget is set, a restored incarnation to
+// be deleted from the destination.
 type payload struct {
 	Incarnation string `json:"life"`
 	Forget      bool   `json:"forget,omitempty"`
@@ -28,8 +28,8 @@ func addEffect(p *table.Plan, kind string, of payload) error {
 	return nil
 }
 
-// decodeEffect returns the ID and the payload of a job's effect. The effect is not trusted: it may name only rows of entities, and only
-// well-formed incarnations.
+// decodeEffect returns the ID and the payload of a job's effect. The effect is not trusted: it may name only rows of entities, and
+// only well-formed incarnations.
 func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
 	pk, err := j.Partition.Result()
 	if err != nil {

@@ -13,10 +13,11 @@ import (
 // ErrCannotList: the destination cannot list its rows. See [Lister].
 var ErrCannotList = errors.New("archive: the destination cannot list its rows: it has no method List")
 
-// Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it has no ETag
-// and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may miss an entity that is
-// restored and archived again at the same time. An entity from the destination may have a pending move, or may have been deleted
-// meanwhile. Errors: table.ErrNotFound. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in neither place.
+// Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it has
+// no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may miss
+// an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or may
+// have been deleted meanwhile. Errors: table.ErrNotFound. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
+// neither place.
 func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	fail := func(err error) (*table.Entity[T], bool, error) {
 		return nil, false, fmt.Errorf("archive: Find: %w", err)
@@ -58,9 +59,9 @@ func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow,
 	return newest, nil
 }
 
-// Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. After an entity
-// that cannot be read, which yields an error, the list continues. Errors: ErrCannotList; those of Get about the row. Requests are the
-// destination's.
+// Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. After an
+// entity that cannot be read, which yields an error, the list continues. Errors: ErrCannotList; those of Get about the row.
+// Requests are the destination's.
 func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		l, is := m.to.(Lister)

@@ -14,13 +14,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// newIndexTable returns the table of the foreign index: a row for each clerk, whose property Is contains the clerk's Last, or "gone".
+// newIndexTable returns the table of the foreign index: a row for each clerk, whose property Is contains the clerk's Last, or
+// "gone".
 func newIndexTable(fx *fixture) (*table.Table[table.Row], error) {
 	return table.New(fx.account.Tables(), "index", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
 }
 
-// addIndex gives the fixture a foreign index. Each insertion and each deletion has the effect to update the index, those of moves and restores
-// included.
+// addIndex gives the fixture a foreign index. Each insertion and each deletion has the effect to update the index, those of moves
+// and restores included.
 func addIndex(fx *fixture) error {
 	rows, err := newIndexTable(fx)
 	if err != nil {
@@ -39,8 +40,8 @@ func addIndex(fx *fixture) error {
 	return nil
 }
 
-// updateIndexRow derives a row of the index from its entity. It reads the row first and the entity second, and writes the row by its ETag
-// even if nothing changes, so that the row never becomes older than it is.
+// updateIndexRow derives a row of the index from its entity. It reads the row first and the entity second, and writes the row by
+// its ETag even if nothing changes, so that the row never becomes older than it is.
 func updateIndexRow(ctx context.Context, of *table.Table[clerk], rows *table.Table[table.Row], j eventual.Job) error {
 	k := keys.At(keys.Raw("all"), keys.Raw(j.Effect.RowKey))
 	row, err := rows.Get(ctx, k)
@@ -95,9 +96,9 @@ func checkIndex(s *storagetest.Service) error {
 	return nil
 }
 
-// TestForeignIndex: an index in another table follows an entity that is moved and restored, through the same commit record and the same
-// message. The worker that deletes the entity finds the index's effect in the commit record, and so does a worker that continues after
-// a crash.
+// TestForeignIndex: an index in another table follows an entity that is moved and restored, through the same commit record and the
+// same message. The worker that deletes the entity finds the index's effect in the commit record, and so does a worker that
+// continues after a crash.
 func TestForeignIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

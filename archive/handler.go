@@ -20,9 +20,9 @@ func (m *Mover[T]) Handler() eventual.Handler {
 // errConflict: a concurrent writer changed the row, or its copy in the destination, during an attempt.
 var errConflict = errors.New("concurrent writers changed the row or its archived copy each time")
 
-// errMovedBefore: the table contains an incarnation that was moved before, and that a restore may be about to delete from the destination.
-// Either the other move was applied during this attempt, and the next attempt finds no row, or a program has written an old read of the
-// row back by other means than this library's.
+// errMovedBefore: the table contains an incarnation that was moved before, and that a restore may be about to delete from the
+// destination. Either the other move was applied during this attempt, and the next attempt finds no row, or a program has written
+// an old read of the row back by other means than this library's.
 var errMovedBefore = errors.New("the row contains an incarnation (_life) that was moved before; delete that property")
 
 func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
@@ -52,9 +52,9 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 	return err
 }
 
-// move makes one attempt to move an incarnation. It reads the destination first and the table second, so that the row that it stores is
-// never older than the archived one. It then stores the row by the destination's version, and deletes the entity by its ETag in the
-// transaction that completes the effect.
+// move makes one attempt to move an incarnation. It reads the destination first and the table second, so that the row that it
+// stores is never older than the archived one. It then stores the row by the destination's version, and deletes the entity by its
+// ETag in the transaction that completes the effect.
 func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	archived, err := m.get(ctx, id)
 	if err != nil {
@@ -137,9 +137,9 @@ func (m *Mover[T]) put(ctx context.Context, r *ArchivedRow, version string) erro
 	return err
 }
 
-// withdraw ends the move of an incarnation that the table does not contain any more. Either another worker or another move has moved it,
-// or a program has deleted it. Only the commit records tell: a move completes its effect in the transaction that deletes the
-// entity. If no move has, the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a tombstone
+// withdraw ends the move of an incarnation that the table does not contain any more. Either another worker or another move has
+// moved it, or a program has deleted it. Only the commit records tell: a move completes its effect in the transaction that deletes
+// the entity. If no move has, the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a tombstone
 // even if the destination contains nothing, since an earlier Put may still arrive.
 func (m *Mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j eventual.Job) error {
 	if archived == nil {
@@ -162,8 +162,8 @@ func (m *Mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j
 }
 
 // moved reports whether one of the moves that have stored an archived row, other than except, has moved the entity: its effect is
-// complete, or its commit record was swept since. Until then the entity may change, and the archived row is provisional. 1 request for each
-// move whose effect is not complete.
+// complete, or its commit record was swept since. Until then the entity may change, and the archived row is provisional. 1 request
+// for each move whose effect is not complete.
 func (m *Mover[T]) moved(ctx context.Context, archived *ArchivedRow, except string) (bool, error) {
 	for _, op := range archived.Moves {
 		if op == except {

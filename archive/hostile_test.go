@@ -149,8 +149,8 @@ func hostiles() (all []hostile) {
 	return all
 }
 
-// TestHostile: a worker that reads a hostile incarnation, key or payload writes only the stored row of the entity and the incarnation that
-// the effect names, and the entity itself.
+// TestHostile: a worker that reads a hostile incarnation, key or payload writes only the stored row of the entity and the
+// incarnation that the effect names, and the entity itself.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for _, x := range hostiles() {

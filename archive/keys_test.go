@@ -62,8 +62,8 @@ func (fx *rowFixture) archivedRowKeys(t testing.TB, partition keys.Enc) (rowKeys
 	return rowKeys
 }
 
-// TestAnyRowKey: archived rows are listed, found, restored and swept whatever their RowKeys begin with. The list has the service's order of
-// the stored RowKeys, which continue with ~.
+// TestAnyRowKey: archived rows are listed, found, restored and swept whatever their RowKeys begin with. The list has the service's
+// order of the stored RowKeys, which continue with ~.
 func TestAnyRowKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -46,8 +46,8 @@ var (
 	longestTime        = time.Date(2000, 1, 1, 0, 0, 0, 1, time.UTC)
 )
 
-// restoreMaintainer adds a restore record to the insertion of a restored entity, and the effect that deletes the old incarnation from
-// the destination. A second restore of the incarnation, however late, fails at the record.
+// restoreMaintainer adds a restore record to the insertion of a restored entity, and the effect that deletes the old incarnation
+// from the destination. A second restore of the incarnation, however late, fails at the record.
 type restoreMaintainer[T any] struct{ kind, incarnation string }
 
 func (r *restoreMaintainer[T]) Name() string { return r.kind }

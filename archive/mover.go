@@ -17,8 +17,8 @@ type Mover[T any] struct {
 }
 
 // New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is the
-// table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of moves,
-// and may be nil if from has an outbox. New sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
+// table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of
+// moves, and may be nil if from has an outbox. New sends nothing. Errors are those of [table.Table.With], and *table.ValueError.
 func New[T any](kind string, from *table.Table[T], to Destination, outbox table.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
@@ -46,14 +46,15 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 	return &Mover[T]{kind, from, archiving, to}, nil
 }
 
-// Archive requests a move of an entity, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity, with
-// what concurrent writers have written to it meanwhile. Until then the entity is in the table, then in both places for a moment, and
-// always in at least one. If a concurrent writer deletes the entity meanwhile, the destination does not contain it in the end either.
+// Archive requests a move of an entity, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity,
+// with what concurrent writers have written to it meanwhile. Until then the entity is in the table, then in both places for a
+// moment, and always in at least one. If a concurrent writer deletes the entity meanwhile, the destination does not contain it in
+// the end either.
 //
 // Errors: those of [table.Table.Touch], such as table.ErrChanged, table.ErrNotFound and, for a row of an older version,
-// table.ErrOldVersion; table.ErrNoOutbox if there is no outbox; table.ErrOutbox if the queue does not store the notification, and then
-// nothing was written; *table.LimitError for a row that the destination can never store, if it is a [Checker]. Requests: 3, and 1 more if e
-// is not the whole row; the worker's are 7. A second request for the same move does no harm.
+// table.ErrOldVersion; table.ErrNoOutbox if there is no outbox; table.ErrOutbox if the queue does not store the notification, and
+// then nothing was written; *table.LimitError for a row that the destination can never store, if it is a [Checker]. Requests: 3,
+// and 1 more if e is not the whole row; the worker's are 7. A second request for the same move does no harm.
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	if err := m.archiving.Touch(ctx, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)

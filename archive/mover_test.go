@@ -156,8 +156,8 @@ func TestRoomForRestore(t *testing.T) {
 	}
 }
 
-// TestVersions: a row of a newer version waits for a worker that knows the version, and the destination contains nothing until then. A row
-// of an older version cannot be archived until it is replaced.
+// TestVersions: a row of a newer version waits for a worker that knows the version, and the destination contains nothing until
+// then. A row of an older version cannot be archived until it is replaced.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// neighbours are RowKeys of rows of other types, which resemble the RowKeys of clerks, of their stored rows, and of the library's rows. Both
-// tables contain them from the start, and nothing changes them.
+// neighbours are RowKeys of rows of other types, which resemble the RowKeys of clerks, of their stored rows, and of the library's
+// rows. Both tables contain them from the start, and nothing changes them.
 var neighbours = []string{"a", "c_", "c_000001x", "c_00000", "c_000001~", "c_000001~0123456789ABCDEF~0123456789ABCDEF", "d_000001", "\uE000", "zz"}
 
 func insertNeighbours(ctx context.Context, fx *fixture) error {
@@ -29,7 +29,8 @@ func insertNeighbours(ctx context.Context, fx *fixture) error {
 	return nil
 }
 
-// checkNeighbours returns an error if a neighbour has changed, or if a table contains a row that the library does not write for clerks.
+// checkNeighbours returns an error if a neighbour has changed, or if a table contains a row that the library does not write for
+// clerks.
 func checkNeighbours(s *storagetest.Service) error {
 	for _, name := range []string{"current", "old"} {
 		missing := map[string]bool{}
@@ -54,8 +55,8 @@ func checkNeighbours(s *storagetest.Service) error {
 	return nil
 }
 
-// The rows that the library writes for clerks: entities, commit records, restore records and planned sweeps; stored rows and tombstone
-// records.
+// The rows that the library writes for clerks: entities, commit records, restore records and planned sweeps; stored rows and
+// tombstone records.
 var (
 	currentRow = regexp.MustCompile(`^(c_[0-9]{6}|~i\|[0-9A-Z]{26}|~l\|[0-9A-Z]{16}|~g\|[0-9]{10})$`)
 	oldRow     = regexp.MustCompile(`^(c_[0-9]{6}~[0-9A-Z]{16}|~d\|[0-9A-Z]{16})$`)

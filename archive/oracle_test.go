@@ -10,9 +10,9 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// oracle reads both tables after each request that reaches the account, and derives what has happened to each incarnation of an entity. It
-// reads stored rows only, with code of its own. The Last of its entities is a number that each update of an incarnation increases.
-// A restored incarnation continues with the number of the old one.
+// oracle reads both tables after each request that reaches the account, and derives what has happened to each incarnation of an
+// entity. It reads stored rows only, with code of its own. The Last of its entities is a number that each update of an incarnation
+// increases. A restored incarnation continues with the number of the old one.
 type oracle struct {
 	mu           sync.Mutex
 	incarnations map[string]*incarnation // by ID; by key, for a row without an incarnation
@@ -126,7 +126,8 @@ func (o *oracle) observe(k string, clerk storedClerk, now contents) error {
 	return nil
 }
 
-// observeRemovals learns from the incarnations that are not in table current any more. A move removes its effect in the same request.
+// observeRemovals learns from the incarnations that are not in table current any more. A move removes its effect in the same
+// request.
 func (o *oracle) observeRemovals(now contents) error {
 	moveCompleted := false
 	for record := range o.before.pendingMoves {
@@ -174,7 +175,8 @@ func (in *incarnation) isCurrent(id string, now contents) bool {
 	return exists && (clerk.incarnation == id || in.key == id)
 }
 
-// atEnd returns an error unless each incarnation is in one of the tables, or in none if it was deleted or restored, and no work is left.
+// atEnd returns an error unless each incarnation is in one of the tables, or in none if it was deleted or restored, and no work is
+// left.
 func (o *oracle) atEnd(s *storagetest.Service) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

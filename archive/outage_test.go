@@ -47,8 +47,8 @@ func outageFaults() map[string]storagetest.Fault {
 	return all
 }
 
-// workThroughOutage archives three clerks, and runs a worker during an outage of two hours, far longer than all attempts of a move, and
-// after it. No message becomes poison or uses up an attempt, and every clerk is moved once.
+// workThroughOutage archives three clerks, and runs a worker during an outage of two hours, far longer than all attempts of a move,
+// and after it. No message becomes poison or uses up an attempt, and every clerk is moved once.
 func workThroughOutage(t testing.TB, fx *fixture, s, destination *storagetest.Service, begin, end func()) {
 	t.Helper()
 	ctx := context.Background()

@@ -46,8 +46,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	wantClerks(t, s, nil, []string{"c_000001=Changed"})
 }
 
-// TestConflictAttempts: a move is attempted Retry.ConflictAttempts times in one delivery of its message, while a concurrent writer changes
-// the entity during each attempt.
+// TestConflictAttempts: a move is attempted Retry.ConflictAttempts times in one delivery of its message, while a concurrent writer
+// changes the entity during each attempt.
 func TestConflictAttempts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -94,8 +94,8 @@ func TestConflictAttempts(t *testing.T) {
 	}
 }
 
-// TestSlowWorker: while a worker moves an entity, another worker moves it, for the same message or for that of a second request. The slow
-// worker neither stores an old row, nor takes the move for a deletion.
+// TestSlowWorker: while a worker moves an entity, another worker moves it, for the same message or for that of a second request.
+// The slow worker neither stores an old row, nor takes the move for a deletion.
 func TestSlowWorker(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -145,8 +145,8 @@ func TestSlowWorker(t *testing.T) {
 	}
 }
 
-// TestLateInsert: the request by which a crashed worker stores a row arrives when the incarnation is gone: deleted by a program, or restored.
-// The request fails at a tombstone.
+// TestLateInsert: the request by which a crashed worker stores a row arrives when the incarnation is gone: deleted by a program, or
+// restored. The request fails at a tombstone.
 func TestLateInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -205,7 +205,8 @@ func TestUnderway(t *testing.T) {
 	wantError("after the archived row was withdrawn", table.ErrNotFound)
 }
 
-// TestRestoresTheLast: the first read of a restore may be old if the move was not complete then. The restore inserts the moved version.
+// TestRestoresTheLast: the first read of a restore may be old if the move was not complete then. The restore inserts the moved
+// version.
 func TestRestoresTheLast(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -227,7 +228,8 @@ func TestRestoresTheLast(t *testing.T) {
 	equal(t, "restored", restored.Value.Last, "Changed")
 }
 
-// TestRestoredTwice: of two concurrent restores, one of which is slow, one succeeds, also if the entity was archived again meanwhile.
+// TestRestoredTwice: of two concurrent restores, one of which is slow, one succeeds, also if the entity was archived again
+// meanwhile.
 func TestRestoredTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -12,12 +12,13 @@ import (
 // ErrUnderway: the entity's move is not complete, so the entity cannot be restored yet.
 var ErrUnderway = errors.New("archive: the entity's move is not complete; restore it later")
 
-// Restore moves the newest incarnation of a key back, as a new incarnation, so that moves of the old one do not touch it. When Restore
-// returns, the entity is in its table, with all its columns and derived rows; a worker deletes it from the destination.
+// Restore moves the newest incarnation of a key back, as a new incarnation, so that moves of the old one do not touch it. When
+// Restore returns, the entity is in its table, with all its columns and derived rows; a worker deletes it from the destination.
 //
-// Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists if the
-// table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; those of [table.Table.InsertRow].
-// Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
+// Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists
+// if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; those of
+// [table.Table.InsertRow]. Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's
+// 6.
 func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
 	archived, err := m.newestMoved(ctx, k)
 	if err != nil {
@@ -34,8 +35,8 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	return e, nil
 }
 
-// newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the archived row may be old, or may belong to
-// an entity that was deleted. So newestMoved reads the row again once the move is seen to be complete.
+// newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the archived row may be old, or may
+// belong to an entity that was deleted. So newestMoved reads the row again once the move is seen to be complete.
 func (m *Mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
 	archived, err := m.newest(ctx, k)
 	switch {

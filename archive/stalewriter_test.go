@@ -117,9 +117,9 @@ func replaceDecoded(ctx context.Context, w *staleWriter) error {
 	return w.clerks.ReplaceAny(ctx, e)
 }
 
-// TestStaleWriter: an entity is archived and restored, and then written by a program that read it before. Whatever the program writes with,
-// and whether the entity is archived again before or after the old incarnation is deleted from the destination, Find returns the newest
-// content, and rows of other types do not change.
+// TestStaleWriter: an entity is archived and restored, and then written by a program that read it before. Whatever the program
+// writes with, and whether the entity is archived again before or after the old incarnation is deleted from the destination, Find
+// returns the newest content, and rows of other types do not change.
 func TestStaleWriter(t *testing.T) {
 	t.Parallel()
 	for name, write := range staleWrites {
@@ -169,8 +169,8 @@ func testStaleWriter(t *testing.T, write func(context.Context, *staleWriter) err
 	must(t, checkNeighbours(s))
 }
 
-// TestMovedBefore: a program has written an incarnation back that was moved before. The worker looks twice, since a concurrent move may
-// explain the first look, and then makes the message poison.
+// TestMovedBefore: a program has written an incarnation back that was moved before. The worker looks twice, since a concurrent move
+// may explain the first look, and then makes the message poison.
 func TestMovedBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -37,8 +37,8 @@ func (r *ArchivedRow) encode() *table.Row {
 	return row.WithoutSystemProperties().At(r.Key).Copy(r.storedKey(), strings.Join(words, " "))
 }
 
-// decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key belongs to
-// one entity and one incarnation only. Errors: ErrForeign.
+// decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key
+// belongs to one entity and one incarnation only. Errors: ErrForeign.
 func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	primary, isCopy := row.Primary()
 	incarnation, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
@@ -69,8 +69,8 @@ func tombstoneRecord(id ID) (*table.Row, error) {
 	return record, record.Set(tombstoneProperty, id.storedKey().RowKey())
 }
 
-// decodeTombstoneRecord returns the key of the tombstone that a record names. ok reports whether the record can be that of an archived row
-// of an entity; otherwise another program wrote it.
+// decodeTombstoneRecord returns the key of the tombstone that a record names. ok reports whether the record can be that of an
+// archived row of an entity; otherwise another program wrote it.
 func decodeTombstoneRecord(record *table.Row) (tombstone keys.Key, ok bool) {
 	property, _ := record.Get(tombstoneProperty)
 	rowKey, _ := property.(string)

@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// sweep deletes tombstones and restore records that are older than any late request. 1 request for each old restore record, besides those of
-// the destination's sweep and of one list.
+// sweep deletes tombstones and restore records that are older than any late request. 1 request for each old restore record, besides
+// those of the destination's sweep and of one list.
 func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
 	if s, is := m.to.(Sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {
@@ -45,8 +45,8 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 	return err
 }
 
-// stored reports whether the destination still contains a restored incarnation, which no worker could delete. Its restore record must stay
-// until then, so that the incarnation is not restored again.
+// stored reports whether the destination still contains a restored incarnation, which no worker could delete. Its restore record
+// must stay until then, so that the incarnation is not restored again.
 func (m *Mover[T]) stored(ctx context.Context, id ID) (bool, error) {
 	if id.Err() != nil {
 		return false, nil // no restore has written the record

@@ -17,7 +17,8 @@ func sweepLibraryRows(t testing.TB, h eventual.Handler, s *storagetest.Service) 
 	must(t, h.Sweep(context.Background(), keys.Raw("S"), s.Now().Add(-25*time.Hour)))
 }
 
-// advanceAndSweepCommitRecords advances the clock by 30 hours and sweeps the commit records of moves. It returns a fixture with the new time.
+// advanceAndSweepCommitRecords advances the clock by 30 hours and sweeps the commit records of moves. It returns a fixture with the
+// new time.
 func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int) *fixture {
 	t.Helper()
 	s.Advance(30 * time.Hour)
@@ -30,8 +31,8 @@ func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int
 	return fx
 }
 
-// TestSweep: tombstones and restore records are swept after a day, but not the restore record of an incarnation that is still in the
-// destination, since that incarnation could be restored again.
+// TestSweep: tombstones and restore records are swept after a day, but not the restore record of an incarnation that is still in
+// the destination, since that incarnation could be restored again.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -67,7 +68,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweptMove: the move of a commit record that was swept long ago is complete: its entity can be restored, and another move finds it.
+// TestSweptMove: the move of a commit record that was swept long ago is complete: its entity can be restored, and another move
+// finds it.
 func TestSweptMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

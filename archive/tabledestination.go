@@ -16,9 +16,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TableDestination is a destination in a table. It stores each row in the partition that the row comes from, under its RowKey with ~ and the
-// incarnation appended: empid_000456~01K9…. The property _sys names the entity, the mover's kind and the moves. A TableDestination is safe
-// for concurrent use.
+// TableDestination is a destination in a table. It stores each row in the partition that the row comes from, under its RowKey with
+// ~ and the incarnation appended: empid_000456~01K9…. The property _sys names the entity, the mover's kind and the moves. A
+// TableDestination is safe for concurrent use.
 type TableDestination struct{ rows *table.Table[table.Row] }
 
 var (
@@ -58,8 +58,8 @@ func (d *TableDestination) Get(ctx context.Context, id ID) (*ArchivedRow, error)
 // maxKey is the most UTF-16 code units of a key ('Understanding the Table service data model').
 const maxKey = 512
 
-// Check returns the error of a row that cannot be stored: the stored RowKey is 17 characters longer than the entity's, and the stored row
-// has one property more. Errors: *table.LimitError. No request.
+// Check returns the error of a row that cannot be stored: the stored RowKey is 17 characters longer than the entity's, and the
+// stored row has one property more. Errors: *table.LimitError. No request.
 func (d *TableDestination) Check(r *ArchivedRow) error {
 	row := r.encode()
 	if n := len(utf16.Encode([]rune(row.Key.RowKey()))); n > maxKey {
@@ -121,7 +121,8 @@ func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 // greatest, and characters beyond it sort before U+E000.
 var lastRowKey = strings.Repeat("\uFFFF", 16)
 
-// List yields what is stored of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each 1000 rows.
+// List yields what is stored of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each 1000
+// rows.
 func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween("", lastRowKey)}) {
