@@ -21,7 +21,7 @@ import (
 var exchange string
 
 // types has every EDM type, as both languages write it.
-type types struct {
+type edmTypes struct {
 	N     int
 	Text  string
 	Empty string
@@ -37,8 +37,8 @@ type types struct {
 	Bytes []byte
 }
 
-func typesSchema(partition string) table.Schema[types] {
-	return table.Schema[types]{Partition: keys.Const[types](partition), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](1)), func(v *types) *int { return &v.N })}
+func typesSchema(partition string) table.Schema[edmTypes] {
+	return table.Schema[edmTypes]{Partition: keys.Const[edmTypes](partition), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](1)), func(v *edmTypes) *int { return &v.N })}
 }
 
 // javascript runs one step of the other side.
@@ -71,19 +71,19 @@ func TestExchangeWithJavaScript(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends {
 		t.Run(b.Name(), func(t *testing.T) {
-			t.Run("theirs", func(t *testing.T) { t.Parallel(); readTheirs(newEnv(t, b)) })
-			t.Run("ours", func(t *testing.T) { t.Parallel(); readOurs(newEnv(t, b)) })
+			t.Run("theirs", func(t *testing.T) { t.Parallel(); readFromJavaScript(newEnv(t, b)) })
+			t.Run("ours", func(t *testing.T) { t.Parallel(); readInJavaScript(newEnv(t, b)) })
 		})
 	}
 }
 
-var id = [16]byte{0xc9, 0xda, 0x64, 0x55, 0x21, 0x3d, 0x42, 0xc9, 0x9a, 0x79, 0x3e, 0x91, 0x49, 0xa5, 0x78, 0x33}
+var exchangedGUID = [16]byte{0xc9, 0xda, 0x64, 0x55, 0x21, 0x3d, 0x42, 0xc9, 0x9a, 0x79, 0x3e, 0x91, 0x49, 0xa5, 0x78, 0x33}
 
-func readTheirs(e *env) {
-	tab := open(e, typesSchema("js"), nil)
+func readFromJavaScript(e *env) {
+	tab := newTable(e, typesSchema("js"), nil)
 	e.javascript(tab.Name(), "write")
-	var got []types
-	for v, err := range tab.List(context.Background(), table.Query[types]{}) {
+	var got []edmTypes
+	for v, err := range tab.List(context.Background(), table.Query[edmTypes]{}) {
 		e.must(err)
 		got = append(got, v.Value)
 	}
@@ -95,24 +95,24 @@ func readTheirs(e *env) {
 		e.Errorf("NaN came as %v", nan)
 	}
 	got[0].NaN = nil
-	base := types{N: 1, Text: "é日😀 \"'\\", Truth: true, Int32: math.MinInt32, Half: 0.5}
+	base := edmTypes{N: 1, Text: "é日😀 \"'\\", Truth: true, Int32: math.MinInt32, Half: 0.5}
 	first := base
-	first.Int64, first.Whole, first.Huge, first.ID, first.Bytes = 1<<53+1, &whole, &huge, &id, []byte{0, 1, 255}
+	first.Int64, first.Whole, first.Huge, first.ID, first.Bytes = 1<<53+1, &whole, &huge, &exchangedGUID, []byte{0, 1, 255}
 	first.When = time.Date(2026, 11, 21, 1, 2, 3, 123456700, time.UTC)
 	second := base
 	second.N, second.Int64, second.When = 2, math.MinInt64, time.Date(2026, 11, 21, 1, 2, 3, 123e6, time.UTC)
-	for i, want := range []types{first, second} {
+	for i, want := range []edmTypes{first, second} {
 		if !reflect.DeepEqual(got[i], want) {
 			e.Errorf("JavaScript wrote\n%+v, Go read\n%+v", want, got[i])
 		}
 	}
 }
 
-func readOurs(e *env) {
-	tab := open(e, typesSchema("go"), nil)
+func readInJavaScript(e *env) {
+	tab := newTable(e, typesSchema("go"), nil)
 	whole, huge, nan := 3.0, math.MaxFloat64, math.NaN()
-	_, err := tab.Insert(context.Background(), &types{N: 1, Text: "é日😀 \"'\\", Truth: true, Int32: math.MaxInt32, Half: 0.5, Int64: 1<<53 + 1, Whole: &whole, Huge: &huge, NaN: &nan,
-		When: time.Date(2026, 11, 21, 1, 2, 3, 123456700, time.UTC), ID: &id, Bytes: []byte{0, 1, 255}})
+	_, err := tab.Insert(context.Background(), &edmTypes{N: 1, Text: "é日😀 \"'\\", Truth: true, Int32: math.MaxInt32, Half: 0.5, Int64: 1<<53 + 1, Whole: &whole, Huge: &huge, NaN: &nan,
+		When: time.Date(2026, 11, 21, 1, 2, 3, 123456700, time.UTC), ID: &exchangedGUID, Bytes: []byte{0, 1, 255}})
 	e.must(err)
 	var rows map[string][]map[string][2]string
 	e.must(json.Unmarshal(e.javascript(tab.Name(), "read"), &rows))
@@ -136,7 +136,7 @@ func readOurs(e *env) {
 			}
 		}
 	}
-	for row, err := range tab.Rows(context.Background(), table.Query[types]{}) {
+	for row, err := range tab.Rows(context.Background(), table.Query[edmTypes]{}) {
 		e.must(err)
 		for name, want := range map[string]string{"Whole": "Edm.Double", "NaN": "Edm.Double", "Int32": "Edm.Int32", "Int64": "Edm.Int64", "When": "Edm.DateTime", "ID": "Edm.Guid", "Bytes": "Edm.Binary", "Text": "Edm.String", "Truth": "Edm.Boolean"} {
 			if got := row.Type(name); got != want {

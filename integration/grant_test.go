@@ -17,8 +17,8 @@ import (
 // checks signatures but not ranges, so what they keep out is shown on the other services.
 func grants(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 3)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 3)
 	in := table.Grant{
 		Table: staff.Name(), Read: true, Add: true, AllowHTTP: true,
 		Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(1, 100),

@@ -23,7 +23,7 @@ func indexes(e *env) {
 	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[employee]{Measures: []index.Measure[employee]{{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }}}})
 	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
-	plain := open(e, staffSchema, nil)
+	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, nil, all...)
 	e.must(err)
 	for i, c := range []struct {
@@ -37,7 +37,7 @@ func indexes(e *env) {
 		if _, err := staff.Insert(ctx, &c.worker); err != nil {
 			e.Fatal(i, err)
 		}
-		e.did(c.cost)
+		e.wantRequests(c.cost)
 	}
 	found := func(want string, list func(func(*table.Entity[employee], error) bool)) {
 		e.Helper()
@@ -46,30 +46,30 @@ func indexes(e *env) {
 			e.must(err)
 			got = append(got, w.Value.First)
 		}
-		if lines(got) != want {
+		if joined(got) != want {
 			e.Errorf("%q, not %q", got, want)
 		}
 	}
 	brien, err := byMail.Get(ctx, staff, sales, "o'brien@X")
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	found("Jo Pat", byMail.Between(ctx, staff, sales, "j", "p"))
-	e.did("1 query")
+	e.wantRequests("1 query")
 	found("Jo Al", byLast.List(ctx, staff, sales, "Jones"))
-	e.did("2 get, 1 query")
+	e.wantRequests("2 get, 1 query")
 	found("Pat", byLast.Prefix(ctx, staff, sales, "O'"))
-	e.did("1 get, 1 query")
+	e.wantRequests("1 get, 1 query")
 	found("Pat Al Jo", byAge.Between(ctx, staff, sales, 30, 50))
-	e.did("1 query")
+	e.wantRequests("1 query")
 	found("Jo Al", names.List(ctx, staff, sales, "Jones"))
-	e.did("3 get")
+	e.wantRequests("3 get")
 	found("Pat Jo Al", staff.List(ctx, table.Query[employee]{Partition: sales}))
-	e.did("1 query")
+	e.wantRequests("1 query")
 
 	// By what the look-up has found.
 	brien.Value.Last, brien.Value.Email = "Jones", "new@x"
 	e.must(staff.Replace(ctx, brien))
-	e.did("5 get, 1 transaction") // the entity, two lists, two groups
+	e.wantRequests("5 get, 1 transaction") // the entity, two lists, two groups
 	brien.Value.Email = "JONES%27@X"
 	err = staff.Replace(ctx, brien)
 	var de *table.DerivedError
@@ -120,7 +120,7 @@ func details(e *env) {
 	ctx := context.Background()
 	sales := dept.Of("Sales")
 	head := index.NewDetails("head", "Head", func(w *employee) (keys.Enc, bool) { return keys.Raw("department"), w.Age > 60 }, last, age)
-	plain := open(e, staffSchema, nil)
+	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, nil, head)
 	e.must(err)
 	rows := plain.Untyped(true)

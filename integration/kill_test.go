@@ -29,81 +29,81 @@ import (
 )
 
 // mark is an entity that is moved.
-type mark struct {
+type item struct {
 	Group string
 	ID    int
 	Text  string
 }
 
-var marks = table.Schema[mark]{
-	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(m *mark) *string { return &m.Group }),
-	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(m *mark) *int { return &m.ID }),
+var itemSchema = table.Schema[item]{
+	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(m *item) *string { return &m.Group }),
+	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(m *item) *int { return &m.ID }),
 }
 
 // factory is what a process that moves marks has, by its names.
-type factory struct {
+type moverProcess struct {
 	Connection, Name string
 	ASCII            bool
 	Target           string // where the process is to be killed, "" for nowhere
-	Times            int64  // how often it comes there
+	Visits           int64  // how often it comes there
 
 	acc     *account.Account
-	current *table.Table[mark]
+	current *table.Table[item]
 	old     *archive.TableDestination
-	mover   *archive.Mover[mark]
+	mover   *archive.Mover[item]
 }
 
 // factoryEnv tells a process of this test that it is a worker, and where.
-const factoryEnv = "AZTABLEKIT_FACTORY"
+const moverEnv = "AZTABLEKIT_FACTORY"
 
-func (f *factory) open(more ...policy.Policy) error {
+func (mp *moverProcess) connect(more ...policy.Policy) error {
 	o := &account.Options{}
-	if f.ASCII {
+	if mp.ASCII {
 		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
 	}
 	o.Client.PerRetryPolicies = more
 	var err error
-	if f.acc, err = account.FromConnectionString(f.Connection, o); err != nil {
+	if mp.acc, err = account.FromConnectionString(mp.Connection, o); err != nil {
 		return err
 	}
 	// Deadlines are short, so that what a dead process has announced is seen soon.
 	opt := &table.Options{Common: table.Common{WriteTimeout: 2 * time.Second}}
-	if f.current, err = table.New(f.acc.Tables(), f.Name+"c", marks, opt); err != nil {
+	if mp.current, err = table.New(mp.acc.Tables(), mp.Name+"c", itemSchema, opt); err != nil {
 		return err
 	}
-	if f.old, err = archive.ToTable(f.acc.Tables(), f.Name+"o", opt); err != nil {
+	if mp.old, err = archive.ToTable(mp.acc.Tables(), mp.Name+"o", opt); err != nil {
 		return err
 	}
-	out, err := eventual.NewOutbox(f.acc.Queue(f.Name+"q"), &eventual.OutboxOptions{Common: opt.Common})
+	out, err := eventual.NewOutbox(mp.acc.Queue(mp.Name+"q"), &eventual.OutboxOptions{Common: opt.Common})
 	if err != nil {
 		return err
 	}
-	f.mover, err = archive.New("marks", f.current, f.old, out)
+	mp.mover, err = archive.New("marks", mp.current, mp.old, out)
 	return err
 }
 
-func (f *factory) worker() (*eventual.Worker, error) {
-	return eventual.NewWorker(f.acc.Queue(f.Name+"q"), f.acc.Queue(f.Name+"p"), []eventual.Handler{f.mover.Handler()}, &eventual.WorkerOptions{
+func (mp *moverProcess) worker() (*eventual.Worker, error) {
+	return eventual.NewWorker(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []eventual.Handler{mp.mover.Handler()}, &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
 }
 
 // telling says at which request of a move a process is, before and after, when it has come to where it is to be killed, and stays there.
-type telling struct {
-	f    *factory
-	left atomic.Int64 // times that it comes there
+type positionReporter struct {
+	process   *moverProcess
+	remaining atomic.Int64 // times that it comes there
 }
 
-func (t *telling) Do(r *policy.Request) (*http.Response, error) {
-	at := t.f.position(r.Raw())
-	t.tell("before " + at)
+func (t *positionReporter) Do(r *policy.Request) (*http.Response, error) {
+	at := t.process.position(r.Raw())
+	t.report("before " + at)
 	resp, err := r.Next()
-	t.tell("after " + at)
+	t.report("after " + at)
 	return resp, err
 }
 
-func (t *telling) tell(at string) {
-	if at == t.f.Target && t.left.Add(-1) == 0 {
+func (t *positionReporter) report(at string) {
+	if at == t.process.Target && t.remaining.Add(-1) == 0 {
 		fmt.Println(at)
 		select {}
 	}
@@ -112,7 +112,7 @@ func (t *telling) tell(at string) {
 // positions are the requests of a move, in order.
 var positions = []string{"message", "intent", "destination", "entity", "put", "deletion", "end"}
 
-func (f *factory) position(r *http.Request) string {
+func (mp *moverProcess) position(r *http.Request) string {
 	path := r.URL.Path
 	switch {
 	case strings.HasSuffix(path, "/messages"):
@@ -121,31 +121,31 @@ func (f *factory) position(r *http.Request) string {
 		return "end"
 	case strings.Contains(path, "RowKey='~i|"):
 		return "intent"
-	case strings.Contains(path, f.Name+"o("):
+	case strings.Contains(path, mp.Name+"o("):
 		return "destination"
-	case strings.Contains(path, f.Name+"c("):
+	case strings.Contains(path, mp.Name+"c("):
 		return "entity"
 	}
 	b, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(strings.NewReader(string(b)))
-	if strings.Contains(string(b), f.Name+"o") {
+	if strings.Contains(string(b), mp.Name+"o") {
 		return "put"
 	}
 	return "deletion"
 }
 
 // workInFactory is what such a process does: it works until its input ends, or until it is killed.
-func workInFactory(text string) int {
-	var f factory
-	err := json.Unmarshal([]byte(text), &f)
+func runMoverProcess(text string) int {
+	var mp moverProcess
+	err := json.Unmarshal([]byte(text), &mp)
 	if err == nil {
-		at := &telling{f: &f}
-		at.left.Store(f.Times)
-		err = f.open(at)
+		at := &positionReporter{process: &mp}
+		at.remaining.Store(mp.Visits)
+		err = mp.connect(at)
 	}
 	if err == nil {
 		var w *eventual.Worker
-		if w, err = f.worker(); err == nil {
+		if w, err = mp.worker(); err == nil {
 			ctx, cancel := context.WithCancel(context.Background())
 			go func() { io.Copy(io.Discard, os.Stdin); cancel() }()
 			err = w.Run(ctx)
@@ -159,30 +159,30 @@ func workInFactory(text string) int {
 }
 
 // crew are processes that are killed at chosen positions, and replaced.
-type crew struct {
-	f factory // as each process has it
+type processPool struct {
+	process moverProcess // as each process has it
 
-	mu     sync.Mutex
-	kills  int // that are still to come
-	next   int // position of the next one
-	killed map[string]int
-	failed error
+	mu       sync.Mutex
+	kills    int // that are still to come
+	nextKill int // position of the next one
+	killed   map[string]int
+	err      error
 }
 
 // work keeps one process working, until all kills have been made and its input ends.
-func (c *crew) work(ctx context.Context) {
+func (c *processPool) work(ctx context.Context) {
 	for {
 		c.mu.Lock()
-		f := c.f
+		mp := c.process
 		if c.kills > 0 {
 			c.kills--
-			f.Target = []string{"before ", "after "}[c.next%2] + positions[c.next/2%len(positions)]
-			f.Times = int64(1 + c.next/(2*len(positions))%3)
-			c.next++
+			mp.Target = []string{"before ", "after "}[c.nextKill%2] + positions[c.nextKill/2%len(positions)]
+			mp.Visits = int64(1 + c.nextKill/(2*len(positions))%3)
+			c.nextKill++
 		}
 		c.mu.Unlock()
-		target := f.Target
-		at, err := c.life(ctx, f)
+		target := mp.Target
+		at, err := c.runProcess(ctx, mp)
 		c.mu.Lock()
 		if at != "" {
 			c.killed[at]++
@@ -190,7 +190,7 @@ func (c *crew) work(ctx context.Context) {
 			err = fmt.Errorf("a process has ended by itself before it was killed at %s", target)
 		}
 		if err != nil {
-			c.failed = errors.Join(c.failed, err)
+			c.err = errors.Join(c.err, err)
 		}
 		c.mu.Unlock()
 		if target == "" || err != nil || ctx.Err() != nil {
@@ -200,8 +200,8 @@ func (c *crew) work(ctx context.Context) {
 }
 
 // life is one process. It returns where it was when it was killed.
-func (c *crew) life(ctx context.Context, f factory) (at string, err error) {
-	text, err := json.Marshal(f)
+func (c *processPool) runProcess(ctx context.Context, mp moverProcess) (at string, err error) {
+	text, err := json.Marshal(mp)
 	if err != nil {
 		return "", err
 	}
@@ -210,7 +210,7 @@ func (c *crew) life(ctx context.Context, f factory) (at string, err error) {
 		return "", err
 	}
 	cmd := exec.Command(self, "-test.run=^$")
-	cmd.Env = append(os.Environ(), factoryEnv+"="+string(text))
+	cmd.Env = append(os.Environ(), moverEnv+"="+string(text))
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	in, err := cmd.StdinPipe()
@@ -256,13 +256,13 @@ func TestKill(t *testing.T) {
 		e := newEnv(t, b)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		f := &factory{Connection: b.ConnectionString(), Name: e.fresh(), ASCII: b.Name() == "azurite"}
-		e.must(f.open())
-		own, err := f.worker()
+		mp := &moverProcess{Connection: b.ConnectionString(), Name: e.freshName(), ASCII: b.Name() == "azurite"}
+		e.must(mp.connect())
+		own, err := mp.worker()
 		e.must(err)
-		e.must(errors.Join(f.current.Ensure(ctx), f.old.Ensure(ctx), own.Ensure(ctx)))
+		e.must(errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), own.Ensure(ctx)))
 		start := time.Now()
-		c := &crew{f: *f, kills: kills, killed: map[string]int{}}
+		c := &processPool{process: *mp, kills: kills, killed: map[string]int{}}
 		working, ends := context.WithCancel(ctx)
 		defer ends()
 		var crew sync.WaitGroup
@@ -270,9 +270,9 @@ func TestKill(t *testing.T) {
 			crew.Go(func() { c.work(working) })
 		}
 		for i := range entities {
-			x, err := f.current.Insert(ctx, &mark{fmt.Sprint("g", i%20), i, fmt.Sprint("text ", i)})
+			x, err := mp.current.Insert(ctx, &item{fmt.Sprint("g", i%20), i, fmt.Sprint("text ", i)})
 			e.must(err)
-			e.must(f.mover.Archive(ctx, x))
+			e.must(mp.mover.Archive(ctx, x))
 		}
 		// There is work for the processes until the last of them was killed.
 		tick := time.NewTicker(100 * time.Millisecond)
@@ -286,9 +286,9 @@ func TestKill(t *testing.T) {
 			}
 			due := kills
 			c.mu.Lock()
-			if c.failed != nil {
+			if c.err != nil {
 				defer c.mu.Unlock()
-				e.Fatal(c.failed)
+				e.Fatal(c.err)
 			}
 			for _, n := range c.killed {
 				due -= n
@@ -297,17 +297,17 @@ func TestKill(t *testing.T) {
 			left, err = own.Backlog(ctx)
 			e.must(err)
 			if left == 0 && due > 0 {
-				x, err := f.current.Insert(ctx, &mark{"more", more, fmt.Sprint("text ", more)})
+				x, err := mp.current.Insert(ctx, &item{"more", more, fmt.Sprint("text ", more)})
 				e.must(err)
-				e.must(f.mover.Archive(ctx, x))
+				e.must(mp.mover.Archive(ctx, x))
 				more++
 				left = 1
 			}
 		}
 		ends()
 		crew.Wait()
-		e.must(c.failed)
-		archived(e, f, more)
+		e.must(c.err)
+		checkAllArchived(e, mp, more)
 		var histogram []string
 		total := 0
 		for at, n := range c.killed {
@@ -323,14 +323,14 @@ func TestKill(t *testing.T) {
 }
 
 // archived tells whether all marks are in the archive, each once and whole, and nothing is left to do.
-func archived(e *env, f *factory, n int) {
+func checkAllArchived(e *env, mp *moverProcess, n int) {
 	ctx := context.Background()
-	for x, err := range f.current.List(ctx, table.Query[mark]{TableScan: true}) {
+	for x, err := range mp.current.List(ctx, table.Query[item]{TableScan: true}) {
 		e.must(err)
 		e.Errorf("%v is not moved", x.Key)
 	}
 	seen := map[int]int{}
-	rows, err := table.New(f.acc.Tables(), f.Name+"o", table.Schema[table.Row]{}, nil)
+	rows, err := table.New(mp.acc.Tables(), mp.Name+"o", table.Schema[table.Row]{}, nil)
 	e.must(err)
 	for x, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		e.must(err)
@@ -355,7 +355,7 @@ func archived(e *env, f *factory, n int) {
 		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
 	}
 	for g := range groups {
-		for i, err := range f.current.CommitRecords().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for i, err := range mp.current.CommitRecords().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
 			e.must(err)
 			if i.State == table.CommitPending {
 				e.Errorf("intent %s of %s is live", i.OperationID, g)
@@ -363,7 +363,7 @@ func archived(e *env, f *factory, n int) {
 		}
 	}
 	for _, q := range []string{"q", "p"} {
-		props, err := f.acc.Queue(f.Name+q).GetProperties(ctx, nil)
+		props, err := mp.acc.Queue(mp.Name+q).GetProperties(ctx, nil)
 		e.must(err)
 		if n := *props.ApproximateMessagesCount; n != 0 {
 			e.Errorf("%d messages are left in %s", n, q)

@@ -17,25 +17,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// fill stores n employees of a department, 100 at a time.
-func fill(e *env, staff *table.Table[employee], d string, n int) {
-	e.Helper()
-	var ops []table.Op
-	for i := range n {
-		ops = append(ops, staff.InsertOp(&employee{Department: d, ID: i + 1, Age: int32(20 + i%40)}))
-	}
-	for chunk := range slices.Chunk(ops, 100) {
-		_, err := table.Transact(context.Background(), chunk...)
-		e.must(err)
-	}
-	e.counter.Take()
-}
-
 // cursors: a list that is left in mid-page, or by its limit, goes on where it was.
 func cursors(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 250)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 250)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100}
 	token, ids := "", []int(nil)
 	for steps := 0; ; steps++ {
@@ -56,7 +42,7 @@ func cursors(e *env) {
 		e.Errorf("%d: %v", len(ids), ids)
 	}
 	// Three pages, each of which was left once in its middle and read again.
-	e.did("6 query")
+	e.wantRequests("6 query")
 	q = table.Query[employee]{Partition: dept.Of("Sales"), Limit: 100}
 	pages := 0
 	for token = ""; ; pages++ {
@@ -69,9 +55,9 @@ func cursors(e *env) {
 	if pages != 2 {
 		e.Errorf("%d pages before the last", pages)
 	}
-	e.did("3 query")
+	e.wantRequests("3 query")
 	// Over all partitions.
-	fill(e, staff, "Marketing", 30)
+	insertStaff(e, staff, "Marketing", 30)
 	q = table.Query[employee]{TableScan: true, Limit: 17}
 	seen := map[string]int{}
 	for token = ""; ; {
@@ -95,10 +81,10 @@ func cursors(e *env) {
 }
 
 // otherProcess: a token is stored, and another process takes the list up.
-func otherProcess(e *env) {
+func resumeInOtherProcess(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 120)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 120)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 50, Cursor: new(table.Cursor)}
 	n := 0
 	for _, err := range staff.List(ctx, q) {
@@ -145,8 +131,8 @@ func TestOtherProcess(t *testing.T) {
 // manyKeys: in the order asked, each one request, and a missing one is no end.
 func manyKeys(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 100)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 100)
 	var ks []keys.Key
 	for i := range 100 {
 		ks = append(ks, at("Sales", (i*37)%100+1))
@@ -166,7 +152,7 @@ func manyKeys(e *env) {
 	if i != 100 {
 		e.Errorf("%d results", i)
 	}
-	e.did("100 get")
+	e.wantRequests("100 get")
 	for _, err := range staff.GetMany(ctx, at("Sales", 1), keys.At(dept.Of("Sales"), keys.Raw("a/b"))) {
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
@@ -176,15 +162,15 @@ func manyKeys(e *env) {
 	for range staff.GetMany(ctx) {
 		e.Error("nothing was asked for")
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
 // counts: whether, and how many.
 func counts(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 1500)
-	reviews := same(e, staff, reviewSchema)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 1500)
+	reviews := sameTable(e, staff, reviewSchema)
 	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 4})
 	e.must(err)
 	e.counter.Take()
@@ -195,10 +181,10 @@ func counts(e *env) {
 	if !yes || no {
 		e.Errorf("%v, %v", yes, no)
 	}
-	e.did("2 query")
+	e.wantRequests("2 query")
 	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
-	e.did("2 query")
+	e.wantRequests("2 query")
 	old, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(59)})
 	e.must(err)
 	few, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 10})
@@ -208,7 +194,7 @@ func counts(e *env) {
 	if n != 1500 || old != 37 || few != 10 || all != 1 {
 		e.Errorf("%d, %d, %d, %d", n, old, few, all)
 	}
-	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
 	e.must(err)
 	if _, err := missing.Exists(ctx, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
 		e.Error(err)
@@ -221,7 +207,7 @@ func counts(e *env) {
 // getOrInsert: many at once agree on one entity, and one has made it.
 func getOrInsert(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := newTable(e, staffSchema, nil)
 	var mu sync.Mutex
 	made, names := 0, map[string]bool{}
 	var wg sync.WaitGroup
@@ -247,13 +233,13 @@ func getOrInsert(e *env) {
 	e.counter.Take()
 	got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1})
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	if inserted || got.Value.Last == "" {
 		e.Errorf("%+v", got)
 	}
 	got, inserted, err = staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 2, Age: 5})
 	e.must(err)
-	e.did("1 get, 1 insert")
+	e.wantRequests("1 get, 1 insert")
 	if !inserted || got.Value.Age != 5 || got.ETag == "" {
 		e.Errorf("%+v", got)
 	}
@@ -263,10 +249,10 @@ func getOrInsert(e *env) {
 // partitions: each once, without reading what is in them, and work on all of them at once.
 func partitions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := newTable(e, staffSchema, nil)
 	want := []string{"Marketing", "R=26D", "Sales", "Support"}
 	for _, d := range []string{"Sales", "Marketing", "R&D", "Support"} {
-		fill(e, staff, d, 20)
+		insertStaff(e, staff, d, 20)
 	}
 	raw := e.acc.Tables().NewClient(staff.Name())
 	_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"~i|library","RowKey":"x"}`), nil)
@@ -280,7 +266,7 @@ func partitions(e *env) {
 	if !slices.Equal(got, want) {
 		e.Errorf("%q", got)
 	}
-	e.did("5 query")
+	e.wantRequests("5 query")
 	var mu sync.Mutex
 	total := 0
 	e.must(staff.EachPartition(ctx, 0, func(ctx context.Context, pk keys.Enc) error {
@@ -293,7 +279,7 @@ func partitions(e *env) {
 	if total != 80 {
 		e.Errorf("%d rows", total)
 	}
-	e.did("9 query")
+	e.wantRequests("9 query")
 	no := errors.New("no")
 	if err := staff.EachPartition(ctx, 2, func(ctx context.Context, pk keys.Enc) error {
 		if pk.String() == "Marketing" {
@@ -304,7 +290,7 @@ func partitions(e *env) {
 	}); err != no {
 		e.Error(err)
 	}
-	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
 	e.must(err)
 	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.Enc) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
 		e.Error(err)
@@ -324,8 +310,8 @@ func partitions(e *env) {
 // budgets: a list that would cost too much ends, and goes on when it may.
 func budgets(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 300)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 300)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100, Cursor: new(table.Cursor), Budget: table.Budget{Requests: 2, Time: time.Hour}}
 	n, over := 0, 0
 	for !q.Cursor.Done() {

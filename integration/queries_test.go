@@ -12,52 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-type review struct {
-	Department string
-	ID, Year   int
-	Rating     int32
-}
-
-var (
-	reviewKey    = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4)).Named("review")
-	reviewSchema = table.Schema[review]{
-		Partition: keys.Bind1(dept, func(r *review) *string { return &r.Department }),
-		Row:       keys.Bind2(reviewKey, func(r *review) (*int, *int) { return &r.ID, &r.Year }),
-	}
-)
-
-// staffOf fills a table: ids 1 to n in Sales, every tenth also in Marketing.
-func staffOf(e *env, n int) *table.Table[employee] {
-	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	names := []string{"Jones", "Smith", "O'Brien", "Müller"}
-	for i := 1; i <= n; i++ {
-		v := employee{"Sales", i, fmt.Sprint("F", i), names[i%4], int32(20 + i), fmt.Sprintf("e%d@contoso.com", i)}
-		_, err := staff.Insert(ctx, &v)
-		e.must(err)
-		if i%10 == 0 {
-			v.Department = "Marketing"
-			_, err := staff.Insert(ctx, &v)
-			e.must(err)
-		}
-	}
-	e.counter.Take()
-	return staff
-}
-
-// ids lists a query and returns the employees' numbers.
-func ids(e *env, t *table.Table[employee], q table.Query[employee]) string {
-	e.Helper()
-	var got []string
-	for v, err := range t.List(context.Background(), q) {
-		e.must(err)
-		got = append(got, fmt.Sprint(v.Value.ID))
-	}
-	return lines(got)
-}
-
 func ranges(e *env) {
-	staff := staffOf(e, 30)
+	staff := newStaff(e, 30)
 	sales := dept.Of("Sales")
 	for _, c := range []struct {
 		q     table.Query[employee]
@@ -74,10 +30,10 @@ func ranges(e *env) {
 		{table.Query[employee]{Partition: dept.Of("Legal")}, table.PartitionScan, ""},
 		{table.Query[employee]{Partition: sales, Rows: empid.Between(100, 200)}, table.RangeQuery, ""},
 	} {
-		if got := ids(e, staff, c.q); got != c.want || c.q.Class() != c.class {
+		if got := listIDs(e, staff, c.q); got != c.want || c.q.Class() != c.class {
 			e.Errorf("%v %v: %q, %v, want %q, %v", c.q.Partition, c.q.Rows, got, c.q.Class(), c.want, c.class)
 		}
-		e.did("1 query")
+		e.wantRequests("1 query")
 	}
 	for what, q := range map[string]table.Query[employee]{
 		"another layout's range": {Partition: sales, Rows: reviewKey.Prefix(7)},
@@ -92,14 +48,14 @@ func ranges(e *env) {
 			}
 		}
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
 // family: a key and what is below it, without those that merely begin alike.
-func family(e *env) {
+func keyFamily(e *env) {
 	ctx := context.Background()
 	type row struct{ P, R string }
-	tab := open(e, table.Schema[row]{
+	tab := newTable(e, table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}, nil)
@@ -114,43 +70,37 @@ func family(e *env) {
 		e.must(err)
 		got = append(got, v.Value.R)
 	}
-	if lines(got) != "Jones Jones_000152 Jones_000153" || st.Rows != 6 || st.Foreign != 3 {
-		e.Errorf("%s, %+v", lines(got), *st)
+	if joined(got) != "Jones Jones_000152 Jones_000153" || st.Rows != 6 || st.Foreign != 3 {
+		e.Errorf("%s, %+v", joined(got), *st)
 	}
-	e.did("1 query")
-}
-
-func (k kind) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "kind-%d", int(k)), nil }
-func (k *kind) UnmarshalText(b []byte) error {
-	_, err := fmt.Sscanf(string(b), "kind-%d", (*int)(k))
-	return err
+	e.wantRequests("1 query")
 }
 
 // pages: the same list, however it is cut; requests as promised; break, limit and a second range.
 func pages(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 25)
+	staff := newStaff(e, 25)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), Stats: new(table.Stats)}
-	whole := ids(e, staff, q)
-	e.did("1 query")
+	whole := listIDs(e, staff, q)
+	e.wantRequests("1 query")
 	q.PageSize = 10
-	if got := ids(e, staff, q); got != whole {
+	if got := listIDs(e, staff, q); got != whole {
 		e.Error(got)
 	}
-	e.did("3 query")
+	e.wantRequests("3 query")
 	if *q.Stats != (table.Stats{Requests: 3, Rows: 25}) {
 		e.Errorf("%+v", *q.Stats)
 	}
 	q.Limit = 12
-	if got := ids(e, staff, q); got != strings.Join(strings.Fields(whole)[:12], " ") {
+	if got := listIDs(e, staff, q); got != strings.Join(strings.Fields(whole)[:12], " ") {
 		e.Error(got)
 	}
-	e.did("2 query")
+	e.wantRequests("2 query")
 	if q.Stats.Rows != 12 {
 		e.Errorf("%d rows were asked for, to deliver 12", q.Stats.Rows)
 	}
 	list := staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 10})
-	e.did("none") // nothing is sent until it is ranged over
+	e.wantRequests("none") // nothing is sent until it is ranged over
 	for range 2 {
 		n := 0
 		for _, err := range list {
@@ -159,7 +109,7 @@ func pages(e *env) {
 				break
 			}
 		}
-		e.did("2 query")
+		e.wantRequests("2 query")
 	}
 	var le *table.LimitError
 	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 1001}); !errors.As(err, &le) {
@@ -172,31 +122,31 @@ func pages(e *env) {
 }
 
 // scans: a table scan is refused before it is sent, unless it is meant.
-func scans(e *env) {
-	staff := staffOf(e, 20)
+func tableScans(e *env) {
+	staff := newStaff(e, 20)
 	for _, err := range staff.List(context.Background(), table.Query[employee]{Where: age.Ge(30)}) {
 		if !errors.Is(err, table.ErrTableScan) {
 			e.Error(err)
 		}
 	}
-	e.did("none")
-	got := ids(e, staff, table.Query[employee]{Where: age.Ge(39), TableScan: true})
+	e.wantRequests("none")
+	got := listIDs(e, staff, table.Query[employee]{Where: age.Ge(39), TableScan: true})
 	if got != "20 19 20" { // Marketing before Sales
 		e.Error(got)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 }
 
 // sideBySide: two types in one partition see their own rows only.
-func sideBySide(e *env) {
+func typesInOnePartition(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 3)
-	reviews := same(e, staff, reviewSchema)
+	staff := newStaff(e, 3)
+	reviews := sameTable(e, staff, reviewSchema)
 	for _, y := range []int{2011, 2012} {
 		_, err := reviews.Insert(ctx, &review{"Sales", 2, y, 5})
 		e.must(err)
 	}
-	if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales")}); got != "1 2 3" {
+	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales")}); got != "1 2 3" {
 		e.Error(got)
 	}
 	n := 0
@@ -211,7 +161,7 @@ func sideBySide(e *env) {
 	}
 	// A range that holds rows of both: the other's are skipped and counted.
 	st := new(table.Stats)
-	if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
+	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
 		e.Errorf("%s, %+v", got, st)
 	}
 	var ke *keys.KeyError
@@ -223,7 +173,7 @@ func sideBySide(e *env) {
 // projection reads what is asked for, and no more.
 func projection(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 5)
+	staff := newStaff(e, 5)
 	type name struct {
 		Last  string `table:"LastName"`
 		Email string
@@ -241,16 +191,16 @@ func projection(e *env) {
 			e.Error("no ETag")
 		}
 	}
-	if lines(got) != "2O'Briene2@contoso.com 3Müllere3@contoso.com" {
+	if joined(got) != "2O'Briene2@contoso.com 3Müllere3@contoso.com" {
 		e.Error(got)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 	one, err := names.Get(ctx, at("Sales", 4))
 	e.must(err)
 	if one.Value.Last != "Jones" || one.Key != at("Sales", 4) {
 		e.Errorf("%+v", one)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 	if _, err := names.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
 		e.Error(err)
 	}
@@ -269,10 +219,10 @@ func projection(e *env) {
 }
 
 // constPartition: where the schema knows the only partition, a query need not name it, and is no table scan.
-func constPartition(e *env) {
+func onlyPartition(e *env) {
 	ctx := context.Background()
 	type setting struct{ Name, Value string }
-	settings := open(e, table.Schema[setting]{
+	settings := newTable(e, table.Schema[setting]{
 		Partition: keys.Const[setting]("settings"),
 		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(s *setting) *string { return &s.Name }),
 	}, nil)
@@ -291,7 +241,7 @@ func constPartition(e *env) {
 }
 
 // oneWay: a key that cannot be read back is checked instead.
-func oneWay(e *env) {
+func oneWayKeys(e *env) {
 	ctx := context.Background()
 	type user struct{ Email, Name string }
 	bucket := keys.Tuple1(keys.Spread(keys.Text(), 16))
@@ -300,7 +250,7 @@ func oneWay(e *env) {
 		Partition: keys.BindFunc(bucket.All(), func(u *user) keys.Enc { return bucket.Of(u.Email) }),
 		Row:       keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) }),
 	}
-	users := open(e, schema, nil)
+	users := newTable(e, schema, nil)
 	in, err := users.Insert(ctx, &user{"JonesJ@Contoso.com", "Jones"})
 	e.must(err)
 	got, err := users.Get(ctx, keys.At(bucket.Of("JonesJ@Contoso.com"), folded.Of("jonesj@contoso.COM")))
@@ -326,10 +276,10 @@ func oneWay(e *env) {
 }
 
 // rowsAsStored shows what is in the table, whatever it is.
-func rowsAsStored(e *env) {
+func storedRows(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 1)
-	reviews := same(e, staff, reviewSchema)
+	staff := newStaff(e, 1)
+	reviews := sameTable(e, staff, reviewSchema)
 	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 5})
 	e.must(err)
 	var got []string

@@ -18,24 +18,24 @@ import (
 
 // queueSuite is the part of the behaviour suite that is about queues.
 var queueSuite = map[string]func(*env){
-	"life of a queue":        lifeOfAQueue,
-	"list of queues":         listOfQueues,
-	"life of a message":      lifeOfAMessage,
+	"life of a queue":        queueLifecycle,
+	"list of queues":         queueList,
+	"life of a message":      messageLifecycle,
 	"hidden messages":        hiddenMessages,
 	"receipts":               receipts,
 	"several messages":       severalMessages,
-	"times of messages":      timesOfMessages,
-	"texts of messages":      textsOfMessages,
-	"limits of messages":     limitsOfMessages,
+	"times of messages":      messageTimes,
+	"texts of messages":      messageTexts,
+	"limits of messages":     messageLimits,
 	"queues that are not":    missingQueues,
-	"names of queues":        namesOfQueues,
-	"messages without order": withoutOrder,
+	"names of queues":        queueNames,
+	"messages without order": concurrentReceivers,
 }
 
 // queue makes a fresh queue.
 func (e *env) queue() *azqueue.QueueClient {
 	e.Helper()
-	q := e.acc.Queue(e.fresh())
+	q := e.acc.Queue(e.freshName())
 	_, err := q.Create(context.Background(), nil)
 	e.must(err)
 	return q
@@ -68,7 +68,7 @@ func (e *env) peek(q *azqueue.QueueClient) string {
 		texts = append(texts, *m.MessageText)
 	}
 	slices.Sort(texts)
-	return lines(texts)
+	return joined(texts)
 }
 
 // count is how many messages there are, hidden ones too.
@@ -80,23 +80,23 @@ func (e *env) count(q *azqueue.QueueClient) int64 {
 }
 
 // refused fails the test unless an error has one of some codes.
-func (e *env) refused(err error, codes ...queueerror.Code) {
+func (e *env) wantCode(err error, codes ...queueerror.Code) {
 	e.Helper()
 	if !queueerror.HasCode(err, codes...) {
 		e.Errorf("%v, want %v", err, codes)
 	}
 }
 
-func lifeOfAQueue(e *env) {
+func queueLifecycle(e *env) {
 	ctx := context.Background()
-	q := e.acc.Queue(e.fresh())
+	q := e.acc.Queue(e.freshName())
 	meta := map[string]*string{"kind": to.Ptr("hints"), "owner": to.Ptr("index")}
 	for range 2 { // the second finds it as it is
 		_, err := q.Create(ctx, &azqueue.CreateOptions{Metadata: meta})
 		e.must(err)
 	}
 	_, err := q.Create(ctx, nil)
-	e.refused(err, queueerror.QueueAlreadyExists)
+	e.wantCode(err, queueerror.QueueAlreadyExists)
 	metadata := func(want string) {
 		e.Helper()
 		p, err := q.GetProperties(ctx, nil)
@@ -105,8 +105,8 @@ func lifeOfAQueue(e *env) {
 		for name, value := range p.Metadata {
 			got = append(got, strings.ToLower(name)+"="+*value)
 		}
-		if slices.Sort(got); lines(got) != want {
-			e.Errorf("metadata %s, want %s", lines(got), want)
+		if slices.Sort(got); joined(got) != want {
+			e.Errorf("metadata %s, want %s", joined(got), want)
 		}
 	}
 	metadata("kind=hints owner=index")
@@ -120,12 +120,12 @@ func lifeOfAQueue(e *env) {
 	_, err = q.Delete(ctx, nil)
 	e.must(err)
 	_, err = q.Delete(ctx, nil)
-	e.refused(err, queueerror.QueueNotFound)
+	e.wantCode(err, queueerror.QueueNotFound)
 }
 
-func listOfQueues(e *env) {
+func queueList(e *env) {
 	ctx := context.Background()
-	prefix := e.fresh()
+	prefix := e.freshName()
 	var want []string
 	for i := range 5 {
 		name := fmt.Sprintf("%s-%d", prefix, i)
@@ -142,12 +142,12 @@ func listOfQueues(e *env) {
 			got = append(got, *q.Name+":"+*q.Metadata["n"])
 		}
 	}
-	if lines(got) != lines(want) || pages != 3 {
+	if joined(got) != joined(want) || pages != 3 {
 		e.Errorf("%d pages: %v", pages, got)
 	}
 }
 
-func lifeOfAMessage(e *env) {
+func messageLifecycle(e *env) {
 	ctx := context.Background()
 	q := e.queue()
 	put, err := q.EnqueueMessage(ctx, "a", nil)
@@ -178,7 +178,7 @@ func lifeOfAMessage(e *env) {
 		e.Error("not deleted")
 	}
 	_, err = q.DeleteMessage(ctx, id, *got[0].PopReceipt, nil)
-	e.refused(err, queueerror.MessageNotFound)
+	e.wantCode(err, queueerror.MessageNotFound)
 	e.enqueue(q, "a", "b")
 	e.dequeue(q, 1)
 	_, err = q.ClearMessages(ctx, nil)
@@ -226,9 +226,9 @@ func receipts(e *env) {
 	useless := func(receipt string) {
 		e.Helper()
 		_, err := q.DeleteMessage(ctx, id, receipt, nil)
-		e.refused(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
+		e.wantCode(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
 		_, err = q.UpdateMessage(ctx, id, receipt, "no", nil)
-		e.refused(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
+		e.wantCode(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
 	}
 	useless(first)
 	u, err := q.UpdateMessage(ctx, id, second, "b", nil)
@@ -267,7 +267,7 @@ func severalMessages(e *env) {
 	}
 }
 
-func timesOfMessages(e *env) {
+func messageTimes(e *env) {
 	ctx := context.Background()
 	q := e.queue()
 	for _, c := range []struct {
@@ -287,7 +287,7 @@ func timesOfMessages(e *env) {
 	}
 }
 
-func textsOfMessages(e *env) {
+func messageTexts(e *env) {
 	ctx := context.Background()
 	q := e.queue()
 	for _, text := range []string{"", " ", " a ", "<a href=\"x\">&amp;</a>", "]]>", "é日😀", "a\nb\tc", "a\r\nb\rc", `{"p":"Sales","r":"empid_000223"}`, "\ufffd", strings.Repeat("x", 65536)} {
@@ -311,7 +311,7 @@ func textsOfMessages(e *env) {
 }
 
 // withoutOrder: several at once get each message once.
-func withoutOrder(e *env) {
+func concurrentReceivers(e *env) {
 	q := e.queue()
 	const workers, each = 4, 10
 	for i := range workers * each {

@@ -14,12 +14,12 @@ import (
 // transactions: several types of one partition, all or nothing, in one request.
 func transactions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
-	reviews := same(e, staff, reviewSchema)
+	staff := newTable(e, staffSchema, blindWrites())
+	reviews := sameTable(e, staff, reviewSchema)
 	v := jones
 	r, err := table.Transact(ctx, staff.InsertOp(&v), reviews.InsertOp(&review{"Sales", 223, 2011, 4}), reviews.InsertOp(&review{"Sales", 223, 2012, 5}))
 	e.must(err)
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	worker, first := table.Stored[employee](r, 0), table.Stored[review](r, 1)
 	if len(r.ETags) != 3 || worker == nil || first == nil || worker.ETag == "" || first.ETag != r.ETags[1] {
 		e.Fatalf("%+v", r)
@@ -34,7 +34,7 @@ func transactions(e *env) {
 	r, err = table.Transact(ctx, staff.ReplaceOp(worker), reviews.ReplaceOp(first), reviews.DeleteOp(second), reviews.PinOp(third),
 		staff.UpsertOp(&employee{Department: "Sales", ID: 7}, table.MergeExisting), reviews.UpsertOp(&review{"Sales", 7, 2020, 1}, table.ReplaceExisting))
 	e.must(err)
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	if worker.ETag == before || worker.ETag != r.ETags[0] || r.ETags[2] != "" {
 		e.Errorf("%+v, %q", worker, r.ETags)
 	}
@@ -56,7 +56,7 @@ func transactions(e *env) {
 	if !errors.As(err, &be) || be.Index != 2 || be.Key != first.Key || !errors.Is(err, table.ErrChanged) || be.Code != "UpdateConditionNotSatisfied" {
 		e.Errorf("%v", err)
 	}
-	e.did("1 get, 1 transaction") // it might have met its own work
+	e.wantRequests("1 get, 1 transaction") // it might have met its own work
 	if _, err := staff.Get(ctx, at("Sales", 8)); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("half a transaction was done: %v", err)
 	}
@@ -66,7 +66,7 @@ func transactions(e *env) {
 // largestTransaction: 100 operations are one request, and each refusal names its own.
 func largestTransaction(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	insert := func(from int) (ops []table.Op) {
 		for i := range 100 {
 			ops = append(ops, staff.InsertOp(&employee{Department: "Sales", ID: from + i}))
@@ -80,7 +80,7 @@ func largestTransaction(e *env) {
 			e.Fatalf("%d: %+v", i, in)
 		}
 	}
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	for _, index := range []int{0, 1, 50, 99} {
 		ops := insert(1000)
 		ops[index] = staff.InsertOp(&employee{Department: "Sales", ID: index})
@@ -100,7 +100,7 @@ func quotedKeys(e *env) {
 		P, R string
 		V    int32
 	}
-	tab := open(e, table.Schema[row]{
+	tab := newTable(e, table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}, nil)
@@ -150,7 +150,7 @@ func inPartition(e *env) {
 	o := &table.Options{}
 	o.Retry.ConflictAttempts = 1000
 	o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Millisecond, 20*time.Millisecond
-	tab := open(e, table.Schema[account]{
+	tab := newTable(e, table.Schema[account]{
 		Partition: keys.Const[account]("bank"),
 		Row:       keys.Bind1(owner, func(a *account) *string { return &a.Owner }),
 	}, o)
@@ -213,7 +213,7 @@ func inPartition(e *env) {
 	if rounds != 2 {
 		e.Errorf("%d rounds", rounds)
 	}
-	e.did("3 get, 1 insert, 1 transaction")
+	e.wantRequests("3 get, 1 insert, 1 transaction")
 	// What is pinned protects what is written.
 	dan, err := tab.Get(ctx, keys.At(bank, owner.Of("dan")))
 	e.must(err)
@@ -224,9 +224,9 @@ func inPartition(e *env) {
 }
 
 // rekeys: a row moves with all that it holds, or stays.
-func rekeys(e *env) {
+func rekey(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223","LastName":"Jones","Badge@odata.type":"Edm.Int64","Badge":"4711","_life":"00f"}`)
 	_, err := e.acc.Tables().NewClient(staff.Name()).AddEntity(ctx, body, nil)
 	e.must(err)
@@ -238,13 +238,13 @@ func rekeys(e *env) {
 		e.Error(err)
 	}
 	e.must(staff.Rekey(ctx, got))
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	if got.Key != at("Sales", 7) {
 		e.Errorf("%v", got.Key)
 	}
 	got.Value.Age = 9
 	e.must(staff.Rekey(ctx, got)) // the same key
-	e.did("1 replace")
+	e.wantRequests("1 replace")
 	row, err := got.Row()
 	e.must(err)
 	badge, _ := row.Get("Badge")
@@ -262,7 +262,7 @@ func rekeys(e *env) {
 		e.Errorf("%v, %v", err, got.Key)
 	}
 	type note struct{ Text string }
-	notes := open(e, table.Schema[note]{}, nil)
+	notes := newTable(e, table.Schema[note]{}, nil)
 	n, err := notes.InsertAt(ctx, keys.At(keys.Raw("p"), keys.Raw("a")), &note{"x"})
 	e.must(err)
 	e.must(notes.RekeyAt(ctx, n, keys.At(keys.Raw("p"), keys.Raw("b"))))

@@ -14,14 +14,14 @@ func dispatch(e *env) {
 	ctx := context.Background()
 	typed := staffSchema
 	typed.Type = "employee"
-	staff := open(e, typed, nil)
-	reviews := same(e, staff, reviewSchema) // told by its RowKeys alone
+	staff := newTable(e, typed, nil)
+	reviews := sameTable(e, staff, reviewSchema) // told by its RowKeys alone
 	type manager struct {
 		Department string
 		ID         int
 		Bonus      int64
 	}
-	managers := same(e, staff, table.Schema[manager]{
+	managers := sameTable(e, staff, table.Schema[manager]{
 		Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Department }),
 		Row:       keys.Bind1(empid, func(m *manager) *int { return &m.ID }),
 		Type:      "manager",
@@ -63,7 +63,7 @@ func dispatch(e *env) {
 	if want := "[employee Jones manager 1000 employee Smith row empid_000004 row empid_000005 row note review 2011]"; fmt.Sprint(got) != want {
 		e.Errorf("%v", got)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 	got = nil
 	q := table.Query[table.Row]{Partition: dept.Of("Sales"), Where: table.PropertyOf[int32]("Age").Lt(40)}
 	for x, err := range types.List(ctx, q) {
@@ -76,7 +76,7 @@ func dispatch(e *env) {
 	e.counter.Take()
 	x, err := types.Get(ctx, at("Sales", 2))
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	boss, ok := x.(*table.Entity[manager])
 	if !ok {
 		e.Fatalf("%T", x)
@@ -103,7 +103,7 @@ func dispatch(e *env) {
 		e.must(r.Value.Set("Audited", true))
 		e.must(rows.Replace(ctx, r))
 	}
-	e.did("1 query, 7 replace")
+	e.wantRequests("1 query, 7 replace")
 	again, err := managers.Get(ctx, at("Sales", 2))
 	e.must(err)
 	row, err := again.Row()
@@ -132,7 +132,7 @@ func versions(e *env) {
 		First, Last string
 	}
 	id := keys.Tuple1(keys.Digits[int](3))
-	old := open(e, table.Schema[v0]{Partition: keys.Const[v0]("p"), Row: keys.Bind1(id, func(v *v0) *int { return &v.ID }), Type: "person"}, nil)
+	old := newTable(e, table.Schema[v0]{Partition: keys.Const[v0]("p"), Row: keys.Bind1(id, func(v *v0) *int { return &v.ID }), Type: "person"}, nil)
 	schema := table.Schema[v1]{
 		Partition: keys.Const[v1]("p"), Row: keys.Bind1(id, func(v *v1) *int { return &v.ID }), Type: "person", Version: 1,
 		Upgrade: map[int]func(*table.Row) error{0: func(r *table.Row) error {
@@ -141,7 +141,7 @@ func versions(e *env) {
 			return errors.Join(r.Set("First", "J."), r.Set("Last", name))
 		}},
 	}
-	now := same(e, old, schema)
+	now := sameTable(e, old, schema)
 	for i, name := range []string{"Jones", "Smith"} {
 		_, err := old.Insert(ctx, &v0{i + 1, name})
 		e.must(err)

@@ -12,23 +12,23 @@ import (
 )
 
 // plainQueue is a client of the Queue service that knows nothing but the protocol, with a queue of its own.
-type plainQueue struct {
-	*plain
+type rawQueue struct {
+	*rawClient
 	name string
 }
 
 // queue makes a fresh queue.
-func (p *plain) queue() *plainQueue {
+func (p *rawClient) queue() *rawQueue {
 	p.Helper()
-	q := &plainQueue{p, (&env{T: p.T}).fresh()}
-	if got := q.failed("PUT", "/"+q.name, ""); got != "done" {
+	q := &rawQueue{p, (&env{T: p.T}).freshName()}
+	if got := q.result("PUT", "/"+q.name, ""); got != "done" {
 		p.Fatal(got)
 	}
 	return q
 }
 
 // ask sends a request and returns the answer's head, with its status, and its body.
-func (q *plainQueue) ask(method, path, body string, header ...string) (http.Header, string) {
+func (q *rawQueue) send(method, path, body string, header ...string) (http.Header, string) {
 	q.Helper()
 	req, err := http.NewRequest(method, q.queues+path, strings.NewReader(body))
 	if err != nil {
@@ -71,9 +71,9 @@ func (q *plainQueue) ask(method, path, body string, header ...string) (http.Head
 var errorElement = regexp.MustCompile(`<Code>([A-Za-z]*)</Code>`)
 
 // failed is how a request failed, or "done".
-func (q *plainQueue) failed(method, path, body string, header ...string) string {
+func (q *rawQueue) result(method, path, body string, header ...string) string {
 	q.Helper()
-	head, text := q.ask(method, path, body, header...)
+	head, text := q.send(method, path, body, header...)
 	if head.Get("Status") < "400" {
 		return "done"
 	}
@@ -95,23 +95,29 @@ func xmlPart(body, name string) string {
 }
 
 // messages is the path of the queue's messages.
-func (q *plainQueue) messages() string { return "/" + q.name + "/messages" }
+func (q *rawQueue) messages() string { return "/" + q.name + "/messages" }
 
 // put enqueues a message and returns the path that names it by its receipt.
-func (q *plainQueue) put(text string) string {
+func (q *rawQueue) put(text string) string {
 	q.Helper()
-	_, body := q.ask("POST", q.messages(), messageXML(text))
-	return q.own(body)
+	_, body := q.send("POST", q.messages(), messageXML(text))
+	return q.messagePath(body)
 }
 
 // own is the path of the first message of a list, by its receipt.
-func (q *plainQueue) own(body string) string {
+func (q *rawQueue) messagePath(body string) string {
 	return q.messages() + "/" + xmlPart(body, "MessageId") + "?popreceipt=" + url.QueryEscape(xmlPart(body, "PopReceipt"))
 }
 
 // get gets a message and returns its path too.
-func (q *plainQueue) get() string {
+func (q *rawQueue) get() string {
 	q.Helper()
-	_, body := q.ask("GET", q.messages(), "")
-	return q.own(body)
+	_, body := q.send("GET", q.messages(), "")
+	return q.messagePath(body)
+}
+
+// failedPut is how a put of a body failed, or "done".
+func (q *rawQueue) putResult(query, body string) string {
+	q.Helper()
+	return q.result("POST", q.messages()+query, body)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-//go:embed exchange_queue.js
+//go:embed exchangequeue.js
 var exchangeQueue string
 
 // TestExchangeOfMessagesWithJavaScript: texts come as they were put, both ways; no side writes base64 unless it is asked to.

@@ -14,31 +14,31 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-func lifeOfAnEntity(e *env) {
+func entityLifecycle(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	in, err := staff.Insert(ctx, &v)
 	e.must(err)
-	e.did("1 insert")
+	e.wantRequests("1 insert")
 	if in.Value != jones || in.Key != at("Sales", 223) || in.ETag == "" || in.Timestamp.IsZero() {
 		e.Errorf("inserted: %+v", in)
 	}
 	got, err := staff.Get(ctx, at("Sales", 223))
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	if got.Value != jones || got.Key != in.Key || got.ETag != in.ETag || !got.Timestamp.Equal(in.Timestamp) {
 		e.Errorf("got %+v after %+v", got, in)
 	}
 	got.Value.Age++
 	before := got.ETag
 	e.must(staff.Replace(ctx, got))
-	e.did("1 replace")
+	e.wantRequests("1 replace")
 	if got.ETag == before || got.ETag == "" {
 		e.Error("the ETag was not renewed")
 	}
 	e.must(staff.Merge(ctx, got, last.Set("Smith")))
-	e.did("1 merge")
+	e.wantRequests("1 merge")
 	again, err := staff.Get(ctx, got.Key)
 	e.must(err)
 	if again.Value != got.Value || again.ETag != got.ETag || again.Value.Age != 45 || again.Value.Last != "Smith" {
@@ -46,7 +46,7 @@ func lifeOfAnEntity(e *env) {
 	}
 	e.counter.Take()
 	e.must(staff.Delete(ctx, got))
-	e.did("1 delete")
+	e.wantRequests("1 delete")
 	if _, err := staff.Get(ctx, got.Key); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("deleted: %v", err)
 	}
@@ -55,8 +55,8 @@ func lifeOfAnEntity(e *env) {
 // conditions: each refusal is told apart, reaches the SDK's own error, and leaves the entity as it was.
 func conditions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
-	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	staff := newTable(e, staffSchema, blindWrites())
+	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
 	e.must(err)
 	v := jones
 	mine, err := staff.Insert(ctx, &v)
@@ -118,7 +118,7 @@ func systemProperties(e *env) {
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	bags := open(e, table.Schema[bag]{Version: 3}, nil)
+	bags := newTable(e, table.Schema[bag]{Version: 3}, nil)
 	body := []byte(`{"PartitionKey":"p","RowKey":"r","Name":"a","_op":"00f","_life":"b2","_v":3}`)
 	_, err := e.acc.Tables().NewClient(bags.Name()).AddEntity(ctx, body, nil)
 	e.must(err)
@@ -149,7 +149,7 @@ func systemProperties(e *env) {
 func explicitKeys(e *env) {
 	ctx := context.Background()
 	type note struct{ Text string }
-	notes := open(e, table.Schema[note]{}, nil)
+	notes := newTable(e, table.Schema[note]{}, nil)
 	k := keys.At(keys.Raw("2026"), keys.Raw("first"))
 	in, err := notes.InsertAt(ctx, k, &note{"a"})
 	e.must(err)
@@ -162,25 +162,25 @@ func explicitKeys(e *env) {
 		e.must(err)
 		got = append(got, n.Key.RowKey()+"="+n.Value.Text)
 	}
-	if lines(got) != "first=b second=c" {
+	if joined(got) != "first=b second=c" {
 		e.Error(got)
 	}
 	var ke *keys.KeyError
 	if _, err := notes.Insert(ctx, &note{"x"}); !errors.As(err, &ke) {
 		e.Errorf("no key: %v", err)
 	}
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	if _, err := staff.InsertAt(ctx, at("Sales", 224), &v); !errors.As(err, &ke) {
 		e.Errorf("a key that is not the entity's: %v", err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
 // merges: only what is named is written; local edits stay local.
-func merges(e *env) {
+func merge(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	in, err := staff.Insert(ctx, &v)
 	e.must(err)
@@ -215,11 +215,11 @@ func merges(e *env) {
 	if err := staff.Merge(ctx, in, id.Set(1)); !errors.As(err, &ve) || ve.Field != "ID" {
 		e.Errorf("key field: %v", err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
 // upserts: replacing deletes what the value lacks, merging keeps it.
-func upserts(e *env) {
+func upsert(e *env) {
 	ctx := context.Background()
 	type row struct {
 		P, R string
@@ -229,7 +229,7 @@ func upserts(e *env) {
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}
-	tab := open(e, schema, blind())
+	tab := newTable(e, schema, blindWrites())
 	one, two := int32(1), int32(2)
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	stored := func() string {
@@ -248,7 +248,7 @@ func upserts(e *env) {
 	}
 	_, err := tab.Upsert(ctx, &row{"p", "r", &one, &one}, table.MergeExisting)
 	e.must(err)
-	e.did("1 insert-or-merge")
+	e.wantRequests("1 insert-or-merge")
 	if s := stored(); s != "11" {
 		e.Error(s)
 	}
@@ -274,7 +274,7 @@ func upserts(e *env) {
 	}
 	up, err = tab.Upsert(ctx, &row{P: "p", R: "r", B: &one}, table.ReplaceExisting)
 	e.must(err)
-	e.did("1 insert-or-replace")
+	e.wantRequests("1 insert-or-replace")
 	if s := stored(); s != "-1" {
 		e.Error(s)
 	}
@@ -286,13 +286,13 @@ func upserts(e *env) {
 	if _, err := tab.Upsert(ctx, &row{P: "p", R: "r"}, 0); !errors.As(err, &ve) {
 		e.Errorf("no mode: %v", err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
 // forcedWrites go past the ETag, by name only.
-func forcedWrites(e *env) {
+func unconditionalWrites(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	stale, err := staff.Insert(ctx, &v)
 	e.must(err)
@@ -303,13 +303,13 @@ func forcedWrites(e *env) {
 	}
 	e.counter.Take()
 	e.must(staff.ReplaceAny(ctx, stale))
-	e.did("1 replace")
+	e.wantRequests("1 replace")
 	if got, err := staff.Get(ctx, stale.Key); err != nil || got.Value.Age != 44 || got.Value.Last != "Smith" || got.ETag != stale.ETag {
 		e.Errorf("%+v, %v", got, err)
 	}
 	e.counter.Take()
 	e.must(staff.DeleteAny(ctx, stale.Key))
-	e.did("1 delete")
+	e.wantRequests("1 delete")
 	stale.ETag = azcore.ETagAny
 	if err := staff.Delete(ctx, stale); !errors.Is(err, table.ErrNoETag) {
 		e.Errorf("an ETag of * passes for one that was read: %v", err)
@@ -334,9 +334,9 @@ func unknownColumns(e *env) {
 	}
 	full := wide{"a", 3, 1<<53 + 1, time.Date(2026, 11, 21, 1, 2, 3, 1234500, time.UTC), [16]byte{1}, []byte{}}
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
-	w := open(e, table.Schema[wide]{}, nil)
-	n := same(e, w, table.Schema[narrow]{})
-	o := same(e, w, table.Schema[open_]{})
+	w := newTable(e, table.Schema[wide]{}, nil)
+	n := sameTable(e, w, table.Schema[narrow]{})
+	o := sameTable(e, w, table.Schema[open_]{})
 	_, err := w.InsertAt(ctx, k, &full)
 	e.must(err)
 	got, err := n.Get(ctx, k)
@@ -362,4 +362,37 @@ func unknownColumns(e *env) {
 	if _, ok := row.Get("Big"); ok || row.Type("New") != "Edm.Int32" || row.Type("Ratio") != "Edm.Double" {
 		e.Errorf("%+v", row)
 	}
+}
+
+func ensure(e *env) {
+	ctx := context.Background()
+	t, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
+	e.must(err)
+	e.wantRequests("none") // New sends nothing
+	e.must(t.Ensure(ctx))
+	e.must(t.Ensure(ctx))
+	e.wantRequests("2 table-create")
+}
+
+func canceledContext(e *env) {
+	staff := newTable(e, staffSchema, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	v := jones
+	in, err := staff.Insert(ctx, &v)
+	e.must(err)
+	e.counter.Take()
+	cancel()
+	_, errInsert := staff.Insert(ctx, &v)
+	_, errGet := staff.Get(ctx, in.Key)
+	_, errUpdate := staff.Update(ctx, in.Key, func(*employee) error { return nil })
+	var errList error
+	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	}
+	for what, err := range map[string]error{"insert": errInsert, "get": errGet, "update": errUpdate, "list": errList,
+		"replace": staff.Replace(ctx, in), "merge": staff.Merge(ctx, in, age.Set(1)), "delete": staff.Delete(ctx, in)} {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrUnknownOutcome) {
+			e.Errorf("%s: %v", what, err)
+		}
+	}
+	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so nothing is in doubt
 }

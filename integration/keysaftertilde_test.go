@@ -17,9 +17,9 @@ type place struct {
 }
 
 // beyondTheLibrary: rows whose keys begin with a character above ~, as other programs write them, are rows like all others.
-func beyondTheLibrary(e *env) {
+func keysAfterTilde(e *env) {
 	ctx := context.Background()
-	places := open(e, table.Schema[place]{
+	places := newTable(e, table.Schema[place]{
 		Partition: keys.BindRaw(func(p *place) *string { return &p.Country }),
 		Row:       keys.BindRaw(func(p *place) *string { return &p.Town }),
 	}, nil)
@@ -54,17 +54,17 @@ func beyondTheLibrary(e *env) {
 		if got := towns(c.q); got != c.want {
 			e.Errorf("%s: %q, want %q", what, got, c.want)
 		}
-		e.did("1 query")
+		e.wantRequests("1 query")
 	}
 	var countries []string
 	for pk, err := range places.Partitions(ctx) {
 		e.must(err)
 		countries = append(countries, pk.String())
 	}
-	if lines(countries) != "Deutschland Schweiz Österreich" {
+	if joined(countries) != "Deutschland Schweiz Österreich" {
 		e.Errorf("partitions: %q", countries)
 	}
-	e.did("4 query")
+	e.wantRequests("4 query")
 
 	// Rows that are derived from them are found sound, and stay.
 	all, err := index.Attach(places, nil, index.New("people", keys.Tuple1(keys.Digits[int](3)), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))

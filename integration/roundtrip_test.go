@@ -59,9 +59,9 @@ type values struct {
 var valuesSchema = table.Schema[values]{Partition: keys.Const[values]("p"), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(v *values) *int { return &v.N })}
 
 // valuesOfAllSorts come back exactly as they went.
-func valuesOfAllSorts(e *env) {
+func valuesRoundTrip(e *env) {
 	ctx := context.Background()
-	tab := open(e, valuesSchema, nil)
+	tab := newTable(e, valuesSchema, nil)
 	moment := time.Date(2026, 11, 21, 23, 59, 59, 123456700, time.UTC)
 	empty := ""
 	all := []values{
@@ -115,7 +115,7 @@ func largestEntity(e *env) {
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	tab := open(e, table.Schema[bag]{}, nil)
+	tab := newTable(e, table.Schema[bag]{}, nil)
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	big := bag{map[string]any{}}
 	for i := range 15 {
@@ -156,17 +156,17 @@ func largestEntity(e *env) {
 	if _, err := tab.UpsertAt(ctx, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // with the operation ID
 		e.Error(err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
 // keysOfAllSorts: every verb addresses every key that may be stored.
-func keysOfAllSorts(e *env) {
+func keysRoundTrip(e *env) {
 	ctx := context.Background()
 	type row struct {
 		P, R string
 		V    int32
 	}
-	tab := open(e, table.Schema[row]{
+	tab := newTable(e, table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}, nil)
@@ -228,5 +228,5 @@ func keysOfAllSorts(e *env) {
 			e.Errorf("%q: %v, %v, %v, %v", bad, err1, err2, err3, err4)
 		}
 	}
-	e.did("none")
+	e.wantRequests("none")
 }

@@ -1,0 +1,55 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// exact: the intent stands beside the entity, tells of its write, and is in nobody's way.
+func exactWrites(e *env) {
+	ctx := context.Background()
+	staff := newTable(e, staffSchema, nil).Exact()
+	e.counter.Take()
+	v := jones
+	worker, err := staff.Insert(ctx, &v)
+	e.must(err)
+	e.wantRequests("1 transaction")
+	e.must(staff.Merge(ctx, worker, age.Set(45)))
+	e.wantRequests("1 transaction")
+	if _, err := staff.Insert(ctx, &v); !errors.Is(err, table.ErrExists) {
+		e.Errorf("%v", err)
+	}
+	e.wantRequests("1 insert, 1 transaction")
+	e.must(staff.Delete(ctx, worker))
+	states := map[table.CommitState]int{}
+	var op string
+	for i, err := range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
+		e.must(err)
+		if states[i.State]++; i.State == table.CommitDone {
+			op = i.OperationID
+		}
+	}
+	if states[table.CommitDone] != 3 || states[table.CommitAborted] != 1 {
+		e.Errorf("%v", states)
+	}
+	e.counter.Take()
+	i, err := staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op)
+	e.must(err)
+	e.wantRequests("1 get")
+	if i.State != table.CommitDone {
+		e.Errorf("%v", i)
+	}
+	i, err = staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
+	e.must(err)
+	if i.State != table.CommitAborted {
+		e.Errorf("%v", i)
+	}
+	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
+	e.must(err)
+	if n != 0 {
+		e.Errorf("%d", n)
+	}
+}
