@@ -27,21 +27,21 @@ func bulkWrites(e *env) {
 	})
 	e.wantRequests("10 transaction")
 	if r != (table.BulkResult{Done: 1000, ResumeAt: 1000}) {
-		e.Errorf("%+v", r)
+		e.Errorf("upserts: got %+v; want 1000 done", r)
 	}
 	deleted, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("O'Neil"), Where: age.Lt(500)}, nil)
 	e.must(err)
 	if deleted.Done != 250 {
-		e.Errorf("%+v", deleted)
+		e.Errorf("DeleteQuery: got %+v; want 250 done", deleted)
 	}
 	e.counter.Take()
 	r = load(func(i int) table.Op { return staff.DeleteAnyOp(at([]string{"Sales", "O'Neil"}[i%2], i)) })
 	if r != (table.BulkResult{Done: 750, Missing: 250, ResumeAt: 1000}) {
-		e.Errorf("%+v", r)
+		e.Errorf("deletes: got %+v; want 750 done and 250 missing", r)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
 	e.must(err)
 	if n != 0 {
-		e.Errorf("%d", n)
+		e.Errorf("got %d entities; want none", n)
 	}
 }

@@ -108,7 +108,7 @@ func TestDifferences(t *testing.T) {
 					want = d.azurite
 				}
 				if got := d.ask(newRawClient(t, b)); got != want {
-					t.Errorf("%s: %q, want %q", d.name, got, want)
+					t.Errorf("%s: got %q; want %q", d.name, got, want)
 				}
 			})
 		}

@@ -67,18 +67,18 @@ func effects(e *env) {
 		}
 		e.must(prints.Drain(ctx))
 		if joined(printed) != "223Jones" {
-			e.Errorf("%q", printed)
+			e.Errorf("executed effects: got %q; want 223Jones", printed)
 		}
 		e.counter.Take()
 	}
 	_, err = staff.Insert(ctx, &jones)
 	if !errors.Is(err, table.ErrExists) {
-		e.Error(err)
+		e.Errorf("Insert of an existing entity: got error %v; want ErrExists", err)
 	}
 	n, err := prints.Backlog(ctx)
 	e.must(err)
 	if n != 0 {
-		e.Error("what was refused is not withdrawn")
+		e.Errorf("messages after a refused Insert: got %d; want none", n)
 	}
 
 	// Given up, and replayed; junk and base64.
@@ -96,7 +96,7 @@ func effects(e *env) {
 	printed = nil
 	e.must(prints.Drain(ctx))
 	if joined(printed) != "223Brown" { // by the one in base64
-		e.Errorf("%q", printed)
+		e.Errorf("executed effects: got %q; want 223Brown", printed)
 	}
 	q, err := eventual.NewPoisonQueue(poison, nil)
 	e.must(err)
@@ -106,20 +106,20 @@ func effects(e *env) {
 		classes[p.Class]++
 	}
 	if classes[eventual.ClassHandler] != 1 || classes[eventual.ClassUndecodable] != 2 {
-		e.Error(classes)
+		e.Errorf("classes of poison messages: got %v; want 1 %s and 2 %s", classes, eventual.ClassHandler, eventual.ClassUndecodable)
 	}
 	if n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Op == "" }); n != 2 || err != nil {
-		e.Error(n, err)
+		e.Errorf("Drop: got %d, error %v; want 2", n, err)
 	}
 	if n, err := q.Replay(ctx, notifications, func(eventual.PoisonMessage) bool { return true }); n != 1 || err != nil {
-		e.Error(n, err)
+		e.Errorf("Replay: got %d, error %v; want 1", n, err)
 	}
 	printed = nil
 	e.must(prints.Drain(ctx))
 	if len(printed) != 0 { // it was done meanwhile
-		e.Errorf("%q", printed)
+		e.Errorf("effects executed after Replay: got %q; want none, since the effect is complete", printed)
 	}
 	if n, err := prints.Backlog(ctx); n != 0 || err != nil {
-		e.Error(n, err)
+		e.Errorf("Backlog: got %d, error %v; want 0", n, err)
 	}
 }

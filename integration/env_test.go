@@ -46,14 +46,14 @@ func (e *env) freshName() string {
 func (e *env) wantRequests(want string) {
 	e.Helper()
 	if got := e.counter.Take().String(); got != want {
-		e.Errorf("requests: %s, want %s", got, want)
+		e.Errorf("requests: got %s; want %s", got, want)
 	}
 }
 
 func (e *env) must(err error) {
 	e.Helper()
 	if err != nil {
-		e.Fatal(err)
+		e.Fatalf("got error %v; want none", err)
 	}
 }
 

@@ -20,7 +20,7 @@ func exactWrites(e *env) {
 	e.must(staff.Merge(ctx, worker, age.Set(45)))
 	e.wantRequests("1 transaction")
 	if _, err := staff.Insert(ctx, &v); !errors.Is(err, table.ErrExists) {
-		e.Errorf("%v", err)
+		e.Errorf("Insert of an existing entity: got error %v; want ErrExists", err)
 	}
 	e.wantRequests("1 insert, 1 transaction")
 	e.must(staff.Delete(ctx, worker))
@@ -33,23 +33,23 @@ func exactWrites(e *env) {
 		}
 	}
 	if states[table.CommitDone] != 3 || states[table.CommitAborted] != 1 {
-		e.Errorf("%v", states)
+		e.Errorf("states of commit records: got %v; want 3 done and 1 aborted", states)
 	}
 	e.counter.Take()
 	i, err := staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op)
 	e.must(err)
 	e.wantRequests("1 get")
 	if i.State != table.CommitDone {
-		e.Errorf("%v", i)
+		e.Errorf("Resolve of a committed write: got state %v; want done", i.State)
 	}
 	i, err = staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
 	e.must(err)
 	if i.State != table.CommitAborted {
-		e.Errorf("%v", i)
+		e.Errorf("Resolve of an unknown write: got state %v; want aborted", i.State)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
 	e.must(err)
 	if n != 0 {
-		e.Errorf("%d", n)
+		e.Errorf("Count: got %d; want 0", n)
 	}
 }

@@ -58,7 +58,7 @@ func (e *env) node(program, name, step string, more ...string) []byte {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		e.Fatalf("%v\n%s", err, errs.Bytes())
+		e.Fatalf("node: got error %v; want none\n%s", err, errs.Bytes())
 	}
 	return out.Bytes()
 }
@@ -88,11 +88,11 @@ func readFromJavaScript(e *env) {
 		got = append(got, v.Value)
 	}
 	if len(got) != 2 {
-		e.Fatalf("%d rows", len(got))
+		e.Fatalf("got %d rows; want 2", len(got))
 	}
 	whole, huge := 3.0, math.MaxFloat64
 	if nan := got[0].NaN; nan == nil || !math.IsNaN(*nan) {
-		e.Errorf("NaN came as %v", nan)
+		e.Errorf("property NaN: got %v; want NaN", nan)
 	}
 	got[0].NaN = nil
 	base := edmTypes{N: 1, Text: "é日😀 \"'\\", Truth: true, Int32: math.MinInt32, Half: 0.5}
@@ -103,7 +103,7 @@ func readFromJavaScript(e *env) {
 	second.N, second.Int64, second.When = 2, math.MinInt64, time.Date(2026, 11, 21, 1, 2, 3, 123e6, time.UTC)
 	for i, want := range []edmTypes{first, second} {
 		if !reflect.DeepEqual(got[i], want) {
-			e.Errorf("JavaScript wrote\n%+v, Go read\n%+v", want, got[i])
+			e.Errorf("read in Go: got\n%+v; want, as written by JavaScript,\n%+v", got[i], want)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func readInJavaScript(e *env) {
 	var rows map[string][]map[string][2]string
 	e.must(json.Unmarshal(e.javascript(tab.Name(), "read"), &rows))
 	if len(rows["1"]) != 2 {
-		e.Fatalf("%v", rows)
+		e.Fatalf("got %v; want row 1 twice", rows)
 	}
 	// Converted to what JavaScript has, where a date keeps milliseconds; and as it is. Two rows are not exact, and cannot be:
 	// JavaScript's JSON knows no point in 3.0, so its SDK calls a whole double an Int32, and it leaves NaN as the text that is
@@ -132,7 +132,7 @@ func readInJavaScript(e *env) {
 	} {
 		for name, v := range want {
 			if got := rows["1"][i][name]; got != v {
-				e.Errorf("Go wrote %s, JavaScript reads %q, want %q", name, got, v)
+				e.Errorf("property %s, read in JavaScript: got %q; want %q", name, got, v)
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func readInJavaScript(e *env) {
 		e.must(err)
 		for name, want := range map[string]string{"Whole": "Edm.Double", "NaN": "Edm.Double", "Int32": "Edm.Int32", "Int64": "Edm.Int64", "When": "Edm.DateTime", "ID": "Edm.Guid", "Bytes": "Edm.Binary", "Text": "Edm.String", "Truth": "Edm.Boolean"} {
 			if got := row.Type(name); got != want {
-				e.Errorf("%s is stored as %s, want %s", name, got, want)
+				e.Errorf("property %s: got stored type %s; want %s", name, got, want)
 			}
 		}
 	}

@@ -42,16 +42,16 @@ func TestExchangeOfMessagesWithJavaScript(t *testing.T) {
 			}
 			slices.Sort(put)
 			if slices.Sort(theirs); !slices.Equal(theirs, put) {
-				e.Errorf("JavaScript put %q, Go got %q", texts, theirs)
+				e.Errorf("texts put by JavaScript: got %q; want %q", theirs, put)
 			}
 			e.enqueue(q, texts...)
 			var ours []string
 			e.must(json.Unmarshal(e.node(exchangeQueue, name, "read"), &ours))
 			if slices.Sort(ours); !slices.Equal(ours, texts) {
-				e.Errorf("Go put %q, JavaScript got %q", texts, ours)
+				e.Errorf("texts put by Go: got %q; want %q", ours, texts)
 			}
 			if n := e.count(q); n != 0 {
-				e.Errorf("%d messages are left", n)
+				e.Errorf("got %d messages; want none", n)
 			}
 		})
 	}

@@ -84,27 +84,27 @@ func filters(e *env) {
 		var got []string
 		for v, err := range tab.List(ctx, table.Query[row]{Where: c.c}) {
 			if err != nil {
-				e.Errorf("%s: %v", what, err)
+				e.Errorf("%s: got error %v; want none", what, err)
 				break
 			}
 			got = append(got, fmt.Sprint(v.Value.N))
 		}
 		if joined(got) != c.want {
-			e.Errorf("%s: %s, want %s", what, joined(got), c.want)
+			e.Errorf("%s: got %s; want %s", what, joined(got), c.want)
 		}
 		e.wantRequests("1 query")
 	}
 	var le *table.LimitError
 	_, err := tab.Explain(table.Query[row]{Where: table.And(slices.Repeat([]table.Cond[row]{i32.Ge(1)}, 13)...)})
 	if !errors.As(err, &le) || le.Got != 16 || le.Max != 15 {
-		e.Errorf("16 comparisons, three of them the keys': %v", err)
+		e.Errorf("16 comparisons, 3 of them of keys: got error %v; want a *LimitError of 16 and 15", err)
 	}
 	n := table.FieldOf(func(r *row) *int { return &r.N })
 	for what, c := range map[string]table.Cond[row]{"absent": opt.Eq(nil), "key field": n.Eq(1), "empty and": table.And[row](), "zero inside": table.Not(table.Cond[row]{}), "year 1600": tm.Gt(base.AddDate(-426, 0, 0))} {
 		for _, err := range tab.List(ctx, table.Query[row]{Where: c}) {
 			var ve *table.ValueError
 			if !errors.As(err, &ve) {
-				e.Errorf("%s: %v", what, err)
+				e.Errorf("%s: got error %v; want a *ValueError", what, err)
 			}
 		}
 	}
@@ -123,17 +123,17 @@ func filterText(e *env) {
 		if s == "O'Brien" || s == "Müller" {
 			want = listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)})
 			if len(strings.Fields(want)) != 2 {
-				e.Errorf("%q: %q", s, want)
+				e.Errorf("LastName %q: got %q; want 2 employees", s, want)
 			}
 			continue
 		}
 		if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)}); got != "" {
-			e.Errorf("%q finds %s", s, got)
+			e.Errorf("LastName %q: got %s; want none", s, got)
 		}
 		got, err := staff.Insert(ctx, &employee{Department: "Text", ID: len(s), Last: s})
 		e.must(err)
 		if found := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Text"), Where: last.Eq(s)}); found != fmt.Sprint(len(s)) {
-			e.Errorf("%q finds %q", s, found)
+			e.Errorf("LastName %q: got %q; want %d", s, found, len(s))
 		}
 		e.must(staff.Delete(ctx, got))
 	}

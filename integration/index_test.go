@@ -35,7 +35,7 @@ func indexes(e *env) {
 		{employee{"Sales", 3, "Al", "Jones", 30, ""}, "2 get, 1 transaction"},
 	} {
 		if _, err := staff.Insert(ctx, &c.worker); err != nil {
-			e.Fatal(i, err)
+			e.Fatalf("Insert %d: got error %v; want none", i, err)
 		}
 		e.wantRequests(c.cost)
 	}
@@ -47,7 +47,7 @@ func indexes(e *env) {
 			got = append(got, w.Value.First)
 		}
 		if joined(got) != want {
-			e.Errorf("%q, not %q", got, want)
+			e.Errorf("look-up: got %q; want %q", got, want)
 		}
 	}
 	brien, err := byMail.Get(ctx, staff, sales, "o'brien@X")
@@ -74,13 +74,13 @@ func indexes(e *env) {
 	err = staff.Replace(ctx, brien)
 	var de *table.DerivedError
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at("Sales", 2) {
-		e.Errorf("%v", err)
+		e.Errorf("Replace with a taken address: got error %v; want ErrTaken by %v", err, at("Sales", 2))
 	}
 	e.counter.Take()
 	g, err := ages.Get(ctx, staff, sales, "Jones")
 	e.must(err)
 	if g.Count != 3 || g.Measures["Age"] != (index.Stat{Count: 3, Sum: 104, Min: 30, Max: 44}) {
-		e.Errorf("%+v", g)
+		e.Errorf("summary: got %+v; want 3 employees whose ages add up to 104", g)
 	}
 
 	// Damage by hand.
@@ -98,7 +98,7 @@ func indexes(e *env) {
 			want.Repaired = 7
 		}
 		if fmt.Sprint(r.Faults, r.Repaired, r.Failed, r.Undecided) != fmt.Sprint(want.Faults, want.Repaired, 0, 0) || r.Sound() == (i == 0) {
-			e.Errorf("%d: %+v", i, r)
+			e.Errorf("Verify %d: got %+v; want %+v", i, r, want)
 		}
 	}
 	found("Pat Al Jo", byAge.Between(ctx, staff, sales, 30, 50))
@@ -111,7 +111,7 @@ func indexes(e *env) {
 		n++
 	}
 	if result.Done != 3 || n != 0 {
-		e.Errorf("%+v, %d rows are left", result, n)
+		e.Errorf("DeleteQuery: got %+v and %d remaining rows; want 3 done and none", result, n)
 	}
 }
 
@@ -140,7 +140,7 @@ func details(e *env) {
 		who, _ := row.Get("HeadLastName")
 		budget, _ := row.Get("Budget")
 		if got := fmt.Sprint(whose, " ", who, " ", budget); got != want {
-			e.Errorf("%s, not %s", got, want)
+			e.Errorf("details: got %s; want %s", got, want)
 		}
 	}
 	told("empid_000001 O'Brien 7")
@@ -149,7 +149,7 @@ func details(e *env) {
 		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair}, head)
 		e.must(err)
 		if r.Faults[index.Stale] != 1 || r.Rows != 1 || r.Sound() != repair {
-			e.Errorf("%+v", r)
+			e.Errorf("Verify, repair %v: got %+v; want 1 stale row of 1", repair, r)
 		}
 	}
 	told("empid_000001 O'Brien 7")
@@ -158,6 +158,6 @@ func details(e *env) {
 	e.must(staff.Merge(ctx, w, age.Set(60)))
 	told("<nil> <nil> 7")
 	if r, err := index.Verify(ctx, staff, nil, head); err != nil || !r.Sound() || r.Rows != 0 {
-		e.Errorf("%+v, %v", r, err)
+		e.Errorf("Verify: got %+v, error %v; want it sound, without rows", r, err)
 	}
 }

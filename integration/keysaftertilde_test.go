@@ -52,7 +52,7 @@ func keysAfterTilde(e *env) {
 		"below ~":         {table.Query[place]{Partition: keys.Raw("Österreich"), Rows: keys.RawBetween("", "~")}, "Graz"},
 	} {
 		if got := towns(c.q); got != c.want {
-			e.Errorf("%s: %q, want %q", what, got, c.want)
+			e.Errorf("%s: got %q; want %q", what, got, c.want)
 		}
 		e.wantRequests("1 query")
 	}
@@ -62,7 +62,7 @@ func keysAfterTilde(e *env) {
 		countries = append(countries, pk.String())
 	}
 	if joined(countries) != "Deutschland Schweiz Österreich" {
-		e.Errorf("partitions: %q", countries)
+		e.Errorf("partitions: got %q; want Deutschland, Schweiz, Österreich", countries)
 	}
 	e.wantRequests("4 query")
 
@@ -72,11 +72,11 @@ func keysAfterTilde(e *env) {
 	for i, want := range []int{8, 0} {
 		r, err := index.Verify(ctx, all, &index.VerifyOptions{Repair: true})
 		if e.must(err); r.Repaired != want || r.Entities != 8 {
-			e.Errorf("verified, %d: %+v, want %d repaired of 8", i, r, want)
+			e.Errorf("Verify %d: got %+v; want %d repaired of 8 entities", i, r, want)
 		}
 	}
 	result, err := all.DeleteQuery(ctx, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
 	if e.must(err); result.Done != 1 {
-		e.Errorf("%d deleted, want 1", result.Done)
+		e.Errorf("DeleteQuery: got %d done; want 1", result.Done)
 	}
 }

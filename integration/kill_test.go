@@ -281,7 +281,7 @@ func TestKill(t *testing.T) {
 		for left := 1; left > 0; {
 			select {
 			case <-ctx.Done():
-				e.Fatalf("%d messages are left after a minute", left)
+				e.Fatalf("got %d messages after a minute; want none", left)
 			case <-tick.C:
 			}
 			due := kills
@@ -316,7 +316,7 @@ func TestKill(t *testing.T) {
 		}
 		slices.Sort(histogram)
 		if total != kills || len(c.killed) < min(kills, 2*len(positions)) {
-			t.Errorf("%d were killed, at %d positions", total, len(c.killed))
+			t.Errorf("got %d killed processes at %d positions; want %d at %d", total, len(c.killed), kills, 2*len(positions))
 		}
 		t.Logf("%d entities were moved by processes of which %d were killed, in %v, and %d more to have work for all: %s", entities, total, time.Since(start).Round(time.Second/10), more-entities, strings.Join(histogram, ", "))
 	}
@@ -327,7 +327,7 @@ func checkAllArchived(e *env, mp *moverProcess, n int) {
 	ctx := context.Background()
 	for x, err := range mp.current.List(ctx, table.Query[item]{TableScan: true}) {
 		e.must(err)
-		e.Errorf("%v is not moved", x.Key)
+		e.Errorf("table current: got %v; want it moved", x.Key)
 	}
 	seen := map[int]int{}
 	rows, err := table.New(mp.acc.Tables(), mp.Name+"o", table.Schema[table.Row]{}, nil)
@@ -339,16 +339,16 @@ func checkAllArchived(e *env, mp *moverProcess, n int) {
 		e.must(err)
 		seen[id]++
 		if text, _ := x.Value.Get("Text"); text != fmt.Sprint("text ", id) {
-			e.Errorf("%v is %v", x.Key, text)
+			e.Errorf("archived row %v: got text %v; want text %d", x.Key, text, id)
 		}
 	}
 	for id := range n {
 		if seen[id] != 1 {
-			e.Errorf("%d is there %d times", id, seen[id])
+			e.Errorf("archived entity %d: got %d rows; want 1", id, seen[id])
 		}
 	}
 	if len(seen) != n {
-		e.Errorf("%d are archived, not %d", len(seen), n)
+		e.Errorf("got %d archived entities; want %d", len(seen), n)
 	}
 	groups := map[string]bool{}
 	for id := range n {
@@ -358,7 +358,7 @@ func checkAllArchived(e *env, mp *moverProcess, n int) {
 		for i, err := range mp.current.CommitRecords().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
 			e.must(err)
 			if i.State == table.CommitPending {
-				e.Errorf("intent %s of %s is live", i.OperationID, g)
+				e.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)
 			}
 		}
 	}
@@ -366,7 +366,7 @@ func checkAllArchived(e *env, mp *moverProcess, n int) {
 		props, err := mp.acc.Queue(mp.Name+q).GetProperties(ctx, nil)
 		e.must(err)
 		if n := *props.ApproximateMessagesCount; n != 0 {
-			e.Errorf("%d messages are left in %s", n, q)
+			e.Errorf("queue %s: got %d messages; want none", q, n)
 		}
 	}
 }

@@ -22,9 +22,9 @@ func (mailMaintainer) Maintain(_ context.Context, p *table.Plan, c *table.Change
 		is = "mail_" + c.New.Email
 		c.SetState(is)
 	}
-	kept := false
+	stored := false
 	for _, was := range c.State() {
-		if kept = was == is; !kept {
+		if stored = was == is; !stored {
 			if err := p.Remove(keys.Raw(was)); err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *table.Plan, c *table.Change
 		return err
 	}
 	row = row.At(keys.At(c.Key.Partition(), keys.Raw(is)))
-	if kept {
+	if stored {
 		return p.Put(row)
 	}
 	return p.Insert(row, errTaken)
@@ -60,7 +60,7 @@ func maintainedRows(e *env) {
 			got = append(got, fmt.Sprint(r.Key.RowKey(), " ", last))
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
-			e.Errorf("%q, not %q", got, want)
+			e.Errorf("stored rows: got %q; want %q", got, want)
 		}
 		e.counter.Take()
 	}
@@ -80,7 +80,7 @@ func maintainedRows(e *env) {
 	err = staff.Merge(ctx, one, mail.Set("c@x"))
 	var de *table.DerivedError
 	if !errors.Is(err, errTaken) || !errors.As(err, &de) || de.Key.RowKey() != "mail_c@x" {
-		e.Errorf("%v", err)
+		e.Errorf("Merge with a taken address: got error %v; want a *DerivedError of mail_c@x", err)
 	}
 	two, err = staff.Get(ctx, two.Key)
 	e.must(err)
@@ -94,16 +94,16 @@ func maintainedRows(e *env) {
 	e.must(rows.DeleteAny(ctx, keys.At(dept.Of("Sales"), keys.Raw("mail_c@x"))))
 	e.must(staff.Merge(ctx, one, last.Set("Smith")))
 	if staff.Repaired() != 1 {
-		e.Errorf("%d", staff.Repaired())
+		e.Errorf("Repaired: got %d; want 1", staff.Repaired())
 	}
 	stored("empid_000001 Smith", "empid_000002 Cao", "mail_c@x Smith", "mail_o'brien@x Cao")
 	if err := plain.Delete(ctx, one); !errors.Is(err, table.ErrUnknownMaintainer) {
-		e.Errorf("%v", err)
+		e.Errorf("Delete without the maintainer: got error %v; want ErrUnknownMaintainer", err)
 	}
 	r, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
 	e.must(err)
 	if r.Done != 2 {
-		e.Errorf("%+v", r)
+		e.Errorf("DeleteQuery: got %+v; want 2 done", r)
 	}
 	e.wantRequests("1 query, 1 transaction")
 	stored()

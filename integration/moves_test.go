@@ -39,15 +39,15 @@ func archiveMoves(e *env) {
 	e.must(w.Drain(ctx))
 	e.wantRequests("4 get, 1 message-delete, 2 message-get, 2 transaction") // a list is loaded besides
 	if _, err := byMail.Get(ctx, staff, sales, jones.Email); !errors.Is(err, table.ErrNotFound) {
-		e.Error("its index row is left:", err)
+		e.Errorf("look-up by address after the move: got error %v; want ErrNotFound", err)
 	}
 	for x, err := range names.List(ctx, staff, sales, jones.Last) {
-		e.Error("its list has it:", x, err)
+		e.Errorf("look-up by name after the move: got %v, error %v; want nothing", x, err)
 	}
 	e.counter.Take()
 	found, archived, err := mover.Find(ctx, at("Sales", 223))
 	if e.must(err); !archived || found.Value != jones {
-		e.Error(found, archived)
+		e.Errorf("Find: got %+v, archived %v; want %+v, archived", found.Value, archived, jones)
 	}
 	e.wantRequests("1 get, 1 query")
 	// Meanwhile another has her address.
@@ -56,30 +56,30 @@ func archiveMoves(e *env) {
 	y, err := staff.Insert(ctx, &other)
 	e.must(err)
 	if _, err := mover.Restore(ctx, at("Sales", 223)); !errors.Is(err, index.ErrTaken) {
-		e.Error(err)
+		e.Errorf("Restore with a taken address: got error %v; want ErrTaken", err)
 	}
 	e.must(staff.Delete(ctx, y))
 	back, err := mover.Restore(ctx, at("Sales", 223))
 	if e.must(err); back.Value != jones {
-		e.Error(back)
+		e.Errorf("Restore: got %+v; want %+v", back.Value, jones)
 	}
 	e.must(w.Drain(ctx))
 	if x, err := byMail.Get(ctx, staff, sales, jones.Email); err != nil || x.Value != jones {
-		e.Error(x, err)
+		e.Errorf("look-up by address after the restore: got %+v, error %v; want %+v", x, err, jones)
 	}
 	e.must(mover.Archive(ctx, back)) // and again, as another life
 	e.must(w.Drain(ctx))
 	n := 0
 	for x, err := range mover.Archived(ctx, sales) {
 		if e.must(err); x.Value != jones {
-			e.Error(x)
+			e.Errorf("Archived: got %+v; want %+v", x.Value, jones)
 		}
 		n++
 	}
 	if n != 1 {
-		e.Errorf("%d are archived", n)
+		e.Errorf("Archived: got %d entities; want 1", n)
 	}
 	if n, err := w.Backlog(ctx); n != 0 || err != nil {
-		e.Error(n, err)
+		e.Errorf("Backlog: got %d, error %v; want 0", n, err)
 	}
 }

@@ -51,7 +51,7 @@ func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p 
 	must := func(err error) {
 		b.Helper()
 		if err != nil {
-			b.Fatal(err)
+			b.Fatalf("got error %v; want none", err)
 		}
 	}
 	mp := &moverProcess{Connection: service.ConnectionString(), Name: fmt.Sprintf("b%d%x", serial.Add(1), time.Now().UnixNano()), ASCII: service.Name() == "azurite"}
@@ -112,7 +112,7 @@ func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p 
 				_, err = mp.acc.Queue(mp.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
 			}
 			if err != nil {
-				b.Error(err)
+				b.Errorf("request of a move: got error %v; want none", err)
 				cancel()
 			}
 		})
@@ -127,7 +127,7 @@ func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p 
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			b.Fatal("they are not moved in a minute")
+			b.Fatal("got entities that are not moved after a minute; want none")
 		}
 	}
 	stop()

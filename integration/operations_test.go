@@ -22,33 +22,33 @@ func entityLifecycle(e *env) {
 	e.must(err)
 	e.wantRequests("1 insert")
 	if in.Value != jones || in.Key != at("Sales", 223) || in.ETag == "" || in.Timestamp.IsZero() {
-		e.Errorf("inserted: %+v", in)
+		e.Errorf("Insert: got %+v; want %+v with ETag and Timestamp", in, jones)
 	}
 	got, err := staff.Get(ctx, at("Sales", 223))
 	e.must(err)
 	e.wantRequests("1 get")
 	if got.Value != jones || got.Key != in.Key || got.ETag != in.ETag || !got.Timestamp.Equal(in.Timestamp) {
-		e.Errorf("got %+v after %+v", got, in)
+		e.Errorf("Get: got %+v; want %+v", got, in)
 	}
 	got.Value.Age++
 	before := got.ETag
 	e.must(staff.Replace(ctx, got))
 	e.wantRequests("1 replace")
 	if got.ETag == before || got.ETag == "" {
-		e.Error("the ETag was not renewed")
+		e.Errorf("ETag after Replace: got %q; want a new one", got.ETag)
 	}
 	e.must(staff.Merge(ctx, got, last.Set("Smith")))
 	e.wantRequests("1 merge")
 	again, err := staff.Get(ctx, got.Key)
 	e.must(err)
 	if again.Value != got.Value || again.ETag != got.ETag || again.Value.Age != 45 || again.Value.Last != "Smith" {
-		e.Errorf("stored %+v, held %+v", again, got)
+		e.Errorf("Get after Merge: got %+v; want %+v", again, got)
 	}
 	e.counter.Take()
 	e.must(staff.Delete(ctx, got))
 	e.wantRequests("1 delete")
 	if _, err := staff.Get(ctx, got.Key); !errors.Is(err, table.ErrNotFound) {
-		e.Errorf("deleted: %v", err)
+		e.Errorf("Get after Delete: got error %v; want ErrNotFound", err)
 	}
 }
 
@@ -93,22 +93,22 @@ func conditions(e *env) {
 		"replace without an ETag": {staff.Replace(ctx, &table.Entity[employee]{Value: v, Key: mine.Key}), table.ErrNoETag},
 	} {
 		if !errors.Is(c.got, c.want) {
-			e.Errorf("%s: %v, want %v", what, c.got, c.want)
+			e.Errorf("%s: got error %v; want %v", what, c.got, c.want)
 		}
 		var re *azcore.ResponseError
 		if c.want != table.ErrNoETag && (!errors.As(c.got, &re) || re.StatusCode < 400) {
-			e.Errorf("%s: the service's error is out of reach", what)
+			e.Errorf("%s: got error %v; want one that wraps the service's", what, c.got)
 		}
 		var oe *table.OpError
 		if !errors.As(c.got, &oe) || strings.Contains(c.got.Error(), "\n") || c.want != table.ErrNoETag && oe.Code == "" {
-			e.Errorf("%s: %v", what, c.got)
+			e.Errorf("%s: got error %v; want an *OpError with a code, in one line", what, c.got)
 		}
 	}
 	if mine.Value.Age != 1 || mine.Value.Last != "Jones" {
-		e.Errorf("a refused write changed the entity: %+v", mine.Value)
+		e.Errorf("entity after refused writes: got %+v; want it unchanged", mine.Value)
 	}
 	if now, err := staff.Get(ctx, mine.Key); err != nil || now.Value.Age != 50 {
-		e.Errorf("a refused write changed the row: %+v, %v", now, err)
+		e.Errorf("row after refused writes: got %+v, error %v; want it unchanged", now, err)
 	}
 }
 
@@ -125,7 +125,7 @@ func systemProperties(e *env) {
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	_, err = bags.Update(ctx, k, func(b *bag) error {
 		if len(b.Extra) != 1 {
-			e.Errorf("shown: %v", b.Extra)
+			e.Errorf("Extra: got %v; want Name alone", b.Extra)
 		}
 		b.Extra = map[string]any{"Name": "b"}
 		return nil
@@ -137,11 +137,11 @@ func systemProperties(e *env) {
 	e.must(err)
 	for name, want := range map[string]any{"Name": "b", "_life": "b2", "_v": int32(3)} {
 		if v, _ := row.Get(name); v != want {
-			e.Errorf("%s is %v, want %v", name, v, want)
+			e.Errorf("property %s: got %v; want %v", name, v, want)
 		}
 	}
 	if op, _ := row.Get("_op"); op == "00f" || len(fmt.Sprint(op)) != 26 {
-		e.Errorf("the row is from the write %v", op)
+		e.Errorf("property _op: got %v; want a new operation ID", op)
 	}
 }
 
@@ -163,16 +163,16 @@ func explicitKeys(e *env) {
 		got = append(got, n.Key.RowKey()+"="+n.Value.Text)
 	}
 	if joined(got) != "first=b second=c" {
-		e.Error(got)
+		e.Errorf("List: got %q; want first=b and second=c", got)
 	}
 	var ke *keys.KeyError
 	if _, err := notes.Insert(ctx, &note{"x"}); !errors.As(err, &ke) {
-		e.Errorf("no key: %v", err)
+		e.Errorf("Insert without a key: got error %v; want a *KeyError", err)
 	}
 	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	if _, err := staff.InsertAt(ctx, at("Sales", 224), &v); !errors.As(err, &ke) {
-		e.Errorf("a key that is not the entity's: %v", err)
+		e.Errorf("InsertAt another key than the entity's: got error %v; want a *KeyError", err)
 	}
 	e.wantRequests("none")
 }
@@ -187,33 +187,33 @@ func merge(e *env) {
 	in.Value.Age = 99
 	e.must(staff.Merge(ctx, in, last.Set("Smith"), mail.Set("smithj@contoso.com")))
 	if in.Value.Age != 99 || in.Value.Last != "Smith" {
-		e.Errorf("held: %+v", in.Value)
+		e.Errorf("entity after Merge: got %+v; want age 99 and last name Smith", in.Value)
 	}
 	got, err := staff.Get(ctx, in.Key)
 	e.must(err)
 	if got.Value.Age != 44 || got.Value.Last != "Smith" || got.Value.Email != "smithj@contoso.com" || got.Value.First != "Jessy" {
-		e.Errorf("stored: %+v", got.Value)
+		e.Errorf("Get after Merge: got %+v; want only the merged properties changed", got.Value)
 	}
 	row, err := in.Row()
 	e.must(err)
 	if n, _ := row.Get("LastName"); n != "Smith" || row.Len() != 5 {
-		e.Errorf("the entity does not know what its merge made of the row: %+v", row)
+		e.Errorf("Row after Merge: got %+v; want 5 properties with LastName Smith", row)
 	}
 	e.must(staff.Replace(ctx, in)) // by the renewed ETag, local edit and all
 	if got, err = staff.Get(ctx, in.Key); err != nil || got.Value.Age != 99 {
-		e.Errorf("%+v, %v", got, err)
+		e.Errorf("Get after Replace: got %+v, error %v; want age 99", got, err)
 	}
 	e.counter.Take()
 	var ve *table.ValueError
 	if err := staff.Merge(ctx, in); !errors.As(err, &ve) {
-		e.Errorf("merge of nothing: %v", err)
+		e.Errorf("Merge of nothing: got error %v; want a *ValueError", err)
 	}
 	if err := staff.Merge(ctx, in, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
-		e.Errorf("twice the same: %v", err)
+		e.Errorf("Merge of one field twice: got error %v; want a *ValueError", err)
 	}
 	id := table.FieldOf(func(e *employee) *int { return &e.ID })
 	if err := staff.Merge(ctx, in, id.Set(1)); !errors.As(err, &ve) || ve.Field != "ID" {
-		e.Errorf("key field: %v", err)
+		e.Errorf("Merge of a key field: got error %v; want a *ValueError of ID", err)
 	}
 	e.wantRequests("none")
 }
@@ -250,41 +250,41 @@ func upsert(e *env) {
 	e.must(err)
 	e.wantRequests("1 insert-or-merge")
 	if s := stored(); s != "11" {
-		e.Error(s)
+		e.Errorf("after the first Upsert: got %s; want 11", s)
 	}
 	up, err := tab.Upsert(ctx, &row{P: "p", R: "r", A: &two}, table.MergeExisting)
 	e.must(err)
 	if s := stored(); s != "21" {
-		e.Error(s)
+		e.Errorf("after a merging Upsert: got %s; want 21", s)
 	}
 	if err := tab.Replace(ctx, up); !errors.Is(err, table.ErrPartial) {
-		e.Errorf("replacing what is only known in part: %v", err)
+		e.Errorf("Replace of an entity that is known in part: got error %v; want ErrPartial", err)
 	}
 	if r, err := up.Row(); r != nil || err != nil {
-		e.Error("a row that is not known", r, err)
+		e.Errorf("Row of an entity that is known in part: got %v, error %v; want neither", r, err)
 	}
 	b := table.FieldOf(func(r *row) **int32 { return &r.B })
 	e.must(tab.Merge(ctx, up, b.Set(&two)))
 	if s := stored(); s != "22" {
-		e.Error(s)
+		e.Errorf("after Merge: got %s; want 22", s)
 	}
 	var ve *table.ValueError
 	if err := tab.Merge(ctx, up, b.Set(nil)); !errors.As(err, &ve) || ve.Field != "B" || !strings.Contains(err.Error(), "Replace") {
-		e.Errorf("merging an absent value: %v", err)
+		e.Errorf("Merge of an absent value: got error %v; want a *ValueError of B that names Replace", err)
 	}
 	up, err = tab.Upsert(ctx, &row{P: "p", R: "r", B: &one}, table.ReplaceExisting)
 	e.must(err)
 	e.wantRequests("1 insert-or-replace")
 	if s := stored(); s != "-1" {
-		e.Error(s)
+		e.Errorf("after a replacing Upsert: got %s; want -1", s)
 	}
 	up.Value.B = nil
 	e.must(tab.Replace(ctx, up))
 	if s := stored(); s != "--" {
-		e.Error(s)
+		e.Errorf("after Replace: got %s; want --", s)
 	}
 	if _, err := tab.Upsert(ctx, &row{P: "p", R: "r"}, 0); !errors.As(err, &ve) {
-		e.Errorf("no mode: %v", err)
+		e.Errorf("Upsert without a mode: got error %v; want a *ValueError", err)
 	}
 	e.wantRequests("none")
 }
@@ -299,20 +299,20 @@ func unconditionalWrites(e *env) {
 	e.must(staff.MergeAny(ctx, stale.Key, age.Set(50), first.Set("Jess")))
 	stale.Value.Last = "Smith"
 	if err := staff.Replace(ctx, stale); !errors.Is(err, table.ErrChanged) {
-		e.Errorf("a stale replace: %v", err)
+		e.Errorf("Replace of a stale entity: got error %v; want ErrChanged", err)
 	}
 	e.counter.Take()
 	e.must(staff.ReplaceAny(ctx, stale))
 	e.wantRequests("1 replace")
 	if got, err := staff.Get(ctx, stale.Key); err != nil || got.Value.Age != 44 || got.Value.Last != "Smith" || got.ETag != stale.ETag {
-		e.Errorf("%+v, %v", got, err)
+		e.Errorf("Get after ReplaceAny: got %+v, error %v; want age 44, last name Smith and the entity's ETag", got, err)
 	}
 	e.counter.Take()
 	e.must(staff.DeleteAny(ctx, stale.Key))
 	e.wantRequests("1 delete")
 	stale.ETag = azcore.ETagAny
 	if err := staff.Delete(ctx, stale); !errors.Is(err, table.ErrNoETag) {
-		e.Errorf("an ETag of * passes for one that was read: %v", err)
+		e.Errorf("Delete with ETag *: got error %v; want ErrNoETag", err)
 	}
 }
 
@@ -347,12 +347,12 @@ func unknownColumns(e *env) {
 	e.must(err)
 	full.Name = "bc"
 	if now, err := w.Get(ctx, k); err != nil || !reflect.DeepEqual(now.Value, full) {
-		e.Errorf("%+v, %v", now, err)
+		e.Errorf("Get by the wider type: got %+v, error %v; want %+v", now, err, full)
 	}
 	bag, err := o.Get(ctx, k)
 	e.must(err)
 	if len(bag.Value.Extra) != 5 || bag.Value.Extra["Ratio"] != 3.0 || bag.Value.Extra["Big"] != int64(1<<53+1) {
-		e.Errorf("%#v", bag.Value.Extra)
+		e.Errorf("Extra: got %#v; want 5 properties with their types", bag.Value.Extra)
 	}
 	delete(bag.Value.Extra, "Big")
 	bag.Value.Extra["New"] = int32(7)
@@ -360,7 +360,7 @@ func unknownColumns(e *env) {
 	row, err := bag.Row()
 	e.must(err)
 	if _, ok := row.Get("Big"); ok || row.Type("New") != "Edm.Int32" || row.Type("Ratio") != "Edm.Double" {
-		e.Errorf("%+v", row)
+		e.Errorf("Row: got %+v; want New as Edm.Int32, Ratio as Edm.Double, and no Big", row)
 	}
 }
 
@@ -391,7 +391,7 @@ func canceledContext(e *env) {
 	for what, err := range map[string]error{"insert": errInsert, "get": errGet, "update": errUpdate, "list": errList,
 		"replace": staff.Replace(ctx, in), "merge": staff.Merge(ctx, in, age.Set(1)), "delete": staff.Delete(ctx, in)} {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrUnknownOutcome) {
-			e.Errorf("%s: %v", what, err)
+			e.Errorf("%s: got error %v; want context.Canceled, and a known outcome", what, err)
 		}
 	}
 	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so nothing is in doubt

@@ -39,7 +39,7 @@ func cursors(e *env) {
 		}
 	}
 	if len(ids) != 250 || !slices.IsSorted(ids) || ids[249] != 250 {
-		e.Errorf("%d: %v", len(ids), ids)
+		e.Errorf("got %d IDs: %v; want 1 to 250 in order", len(ids), ids)
 	}
 	// Three pages, each of which was left once in its middle and read again.
 	e.wantRequests("6 query")
@@ -53,7 +53,7 @@ func cursors(e *env) {
 		}
 	}
 	if pages != 2 {
-		e.Errorf("%d pages before the last", pages)
+		e.Errorf("got %d pages before the last; want 2", pages)
 	}
 	e.wantRequests("3 query")
 	// Over all partitions.
@@ -71,11 +71,11 @@ func cursors(e *env) {
 		}
 	}
 	if len(seen) != 280 {
-		e.Errorf("%d rows", len(seen))
+		e.Errorf("got %d entities; want 280", len(seen))
 	}
 	for k, n := range seen {
 		if n != 1 {
-			e.Errorf("%s %d times", k, n)
+			e.Errorf("%s: got it %d times; want once", k, n)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func resumeInOtherProcess(e *env) {
 	cmd.Env = append(os.Environ(), "OTHER_TABLE="+staff.Name(), "OTHER_CONNECTION="+e.backend.ConnectionString(), "OTHER_TOKEN="+q.Cursor.Token())
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "went on from 71 to 120") {
-		e.Errorf("%v\n%s", err, out)
+		e.Errorf("the other process: got error %v; want it to list 71 to 120\n%s", err, out)
 	}
 }
 
@@ -142,25 +142,25 @@ func manyKeys(e *env) {
 	for w, err := range staff.GetMany(ctx, ks...) {
 		if i == 50 {
 			if w != nil || !errors.Is(err, table.ErrNotFound) {
-				e.Errorf("%+v, %v", w, err)
+				e.Errorf("missing key: got %+v, error %v; want ErrNotFound", w, err)
 			}
 		} else if err != nil || w.Key != ks[i] {
-			e.Errorf("%d: %+v, %v", i, w, err)
+			e.Errorf("result %d: got %+v, error %v; want %v", i, w, err, ks[i])
 		}
 		i++
 	}
 	if i != 100 {
-		e.Errorf("%d results", i)
+		e.Errorf("got %d results; want 100", i)
 	}
 	e.wantRequests("100 get")
 	for _, err := range staff.GetMany(ctx, at("Sales", 1), keys.At(dept.Of("Sales"), keys.Raw("a/b"))) {
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
-			e.Error(err)
+			e.Errorf("GetMany with an invalid key: got error %v; want a *KeyError", err)
 		}
 	}
 	for range staff.GetMany(ctx) {
-		e.Error("nothing was asked for")
+		e.Error("GetMany without keys: got a result; want none")
 	}
 	e.wantRequests("none")
 }
@@ -179,7 +179,7 @@ func counts(e *env) {
 	no, err := staff.Exists(ctx, at("Sales", 7000))
 	e.must(err)
 	if !yes || no {
-		e.Errorf("%v, %v", yes, no)
+		e.Errorf("Exists: got %v and %v; want true and false", yes, no)
 	}
 	e.wantRequests("2 query")
 	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
@@ -192,15 +192,15 @@ func counts(e *env) {
 	all, err := reviews.Count(ctx, table.Query[review]{Partition: dept.Of("Sales")})
 	e.must(err)
 	if n != 1500 || old != 37 || few != 10 || all != 1 {
-		e.Errorf("%d, %d, %d, %d", n, old, few, all)
+		e.Errorf("Count: got %d, %d, %d, %d; want 1500, 37, 10, 1", n, old, few, all)
 	}
 	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
 	e.must(err)
 	if _, err := missing.Exists(ctx, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
-		e.Error(err)
+		e.Errorf("Exists in a missing table: got error %v; want ErrTableNotFound", err)
 	}
 	if _, err := staff.Count(ctx, table.Query[employee]{}); !errors.Is(err, table.ErrTableScan) {
-		e.Error(err)
+		e.Errorf("Count without a partition: got error %v; want ErrTableScan", err)
 	}
 }
 
@@ -215,7 +215,7 @@ func getOrInsert(e *env) {
 		wg.Go(func() {
 			got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1, Last: fmt.Sprint("writer", i)})
 			if err != nil {
-				e.Error(err)
+				e.Errorf("GetOrInsert: got error %v; want none", err)
 				return
 			}
 			mu.Lock()
@@ -228,20 +228,20 @@ func getOrInsert(e *env) {
 	}
 	wg.Wait()
 	if made != 1 || len(names) != 1 {
-		e.Errorf("%d inserted %v", made, names)
+		e.Errorf("GetOrInsert by 8 writers: got %d inserts and values %v; want one of each", made, names)
 	}
 	e.counter.Take()
 	got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1})
 	e.must(err)
 	e.wantRequests("1 get")
 	if inserted || got.Value.Last == "" {
-		e.Errorf("%+v", got)
+		e.Errorf("GetOrInsert of an existing entity: got %+v, inserted %v; want it as it was", got, inserted)
 	}
 	got, inserted, err = staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 2, Age: 5})
 	e.must(err)
 	e.wantRequests("1 get, 1 insert")
 	if !inserted || got.Value.Age != 5 || got.ETag == "" {
-		e.Errorf("%+v", got)
+		e.Errorf("GetOrInsert of a new entity: got %+v, inserted %v; want age 5, an ETag, inserted", got, inserted)
 	}
 	e.must(staff.Delete(ctx, got))
 }
@@ -264,7 +264,7 @@ func partitions(e *env) {
 		got = append(got, pk.String())
 	}
 	if !slices.Equal(got, want) {
-		e.Errorf("%q", got)
+		e.Errorf("Partitions: got %q; want %q", got, want)
 	}
 	e.wantRequests("5 query")
 	var mu sync.Mutex
@@ -277,7 +277,7 @@ func partitions(e *env) {
 		return err
 	}))
 	if total != 80 {
-		e.Errorf("%d rows", total)
+		e.Errorf("entities of all partitions: got %d; want 80", total)
 	}
 	e.wantRequests("9 query")
 	no := errors.New("no")
@@ -288,12 +288,12 @@ func partitions(e *env) {
 		<-ctx.Done() // the first error ends the others
 		return ctx.Err()
 	}); err != no {
-		e.Error(err)
+		e.Errorf("EachPartition with an error: got error %v; want %v", err, no)
 	}
 	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
 	e.must(err)
 	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.Enc) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
-		e.Error(err)
+		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
 	}
 	only, err := table.New(e.acc.Tables(), staff.Name(), table.Schema[employee]{Partition: keys.Const[employee]("Sales")}, nil)
 	e.must(err)
@@ -303,7 +303,7 @@ func partitions(e *env) {
 		got = append(got, pk.String())
 	}
 	if fmt.Sprint(got) != "[Sales]" {
-		e.Errorf("%q", got)
+		e.Errorf("Partitions of a schema with one partition: got %q; want Sales", got)
 	}
 }
 
@@ -325,6 +325,6 @@ func budgets(e *env) {
 		}
 	}
 	if n != 300 || over != 1 {
-		e.Errorf("%d rows, over %d times", n, over)
+		e.Errorf("got %d entities, and %d times ErrBudget; want 300 and 1", n, over)
 	}
 }

@@ -31,7 +31,7 @@ func ranges(e *env) {
 		{table.Query[employee]{Partition: sales, Rows: empid.Between(100, 200)}, table.RangeQuery, ""},
 	} {
 		if got := listIDs(e, staff, c.q); got != c.want || c.q.Class() != c.class {
-			e.Errorf("%v %v: %q, %v, want %q, %v", c.q.Partition, c.q.Rows, got, c.q.Class(), c.want, c.class)
+			e.Errorf("%v %v: got %q, %v; want %q, %v", c.q.Partition, c.q.Rows, got, c.q.Class(), c.want, c.class)
 		}
 		e.wantRequests("1 query")
 	}
@@ -44,7 +44,7 @@ func ranges(e *env) {
 		for _, err := range staff.List(context.Background(), q) {
 			var ke *keys.KeyError
 			if !errors.As(err, &ke) {
-				e.Errorf("%s: %v", what, err)
+				e.Errorf("%s: got error %v; want a *KeyError", what, err)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func keyFamily(e *env) {
 		got = append(got, v.Value.R)
 	}
 	if joined(got) != "Jones Jones_000152 Jones_000153" || st.Rows != 6 || st.Foreign != 3 {
-		e.Errorf("%s, %+v", joined(got), *st)
+		e.Errorf("got %s, %+v; want Jones and two keys below it, of 6 rows, 3 of them foreign", joined(got), *st)
 	}
 	e.wantRequests("1 query")
 }
@@ -85,19 +85,19 @@ func pages(e *env) {
 	e.wantRequests("1 query")
 	q.PageSize = 10
 	if got := listIDs(e, staff, q); got != whole {
-		e.Error(got)
+		e.Errorf("pages of 10: got %s; want %s", got, whole)
 	}
 	e.wantRequests("3 query")
 	if *q.Stats != (table.Stats{Requests: 3, Rows: 25}) {
-		e.Errorf("%+v", *q.Stats)
+		e.Errorf("Stats: got %+v; want 3 requests and 25 rows", *q.Stats)
 	}
 	q.Limit = 12
 	if got := listIDs(e, staff, q); got != strings.Join(strings.Fields(whole)[:12], " ") {
-		e.Error(got)
+		e.Errorf("Limit 12: got %s; want the first 12 of %s", got, whole)
 	}
 	e.wantRequests("2 query")
 	if q.Stats.Rows != 12 {
-		e.Errorf("%d rows were asked for, to deliver 12", q.Stats.Rows)
+		e.Errorf("rows read for Limit 12: got %d; want 12", q.Stats.Rows)
 	}
 	list := staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 10})
 	e.wantRequests("none") // nothing is sent until it is ranged over
@@ -113,11 +113,11 @@ func pages(e *env) {
 	}
 	var le *table.LimitError
 	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 1001}); !errors.As(err, &le) {
-		e.Error(err)
+		e.Errorf("PageSize 1001: got error %v; want a *LimitError", err)
 	}
 	var ve *table.ValueError
 	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Limit: -1}); !errors.As(err, &ve) {
-		e.Error(err)
+		e.Errorf("Limit -1: got error %v; want a *ValueError", err)
 	}
 }
 
@@ -126,13 +126,13 @@ func tableScans(e *env) {
 	staff := newStaff(e, 20)
 	for _, err := range staff.List(context.Background(), table.Query[employee]{Where: age.Ge(30)}) {
 		if !errors.Is(err, table.ErrTableScan) {
-			e.Error(err)
+			e.Errorf("List without a partition: got error %v; want ErrTableScan", err)
 		}
 	}
 	e.wantRequests("none")
 	got := listIDs(e, staff, table.Query[employee]{Where: age.Ge(39), TableScan: true})
 	if got != "20 19 20" { // Marketing before Sales
-		e.Error(got)
+		e.Errorf("table scan: got %s; want 20 19 20", got)
 	}
 	e.wantRequests("1 query")
 }
@@ -147,26 +147,26 @@ func typesInOnePartition(e *env) {
 		e.must(err)
 	}
 	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales")}); got != "1 2 3" {
-		e.Error(got)
+		e.Errorf("employees: got %s; want 1 2 3", got)
 	}
 	n := 0
 	for r, err := range reviews.List(ctx, table.Query[review]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(2)}) {
 		e.must(err)
 		if n++; r.Value.ID != 2 || r.Value.Rating != 5 || r.Value.Department != "Sales" {
-			e.Errorf("%+v", r.Value)
+			e.Errorf("review: got %+v; want one of employee 2 with rating 5", r.Value)
 		}
 	}
 	if n != 2 {
-		e.Error(n)
+		e.Errorf("got %d reviews; want 2", n)
 	}
 	// A range that holds rows of both: the other's are skipped and counted.
 	st := new(table.Stats)
 	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
-		e.Errorf("%s, %+v", got, st)
+		e.Errorf("a range with both types: got %s, %+v; want 1 2 3 and 2 foreign rows", got, st)
 	}
 	var ke *keys.KeyError
 	if _, err := staff.Get(ctx, keys.At(dept.Of("Sales"), reviewKey.Of(2, 2011))); !errors.As(err, &ke) {
-		e.Errorf("a review was read as an employee: %v", err)
+		e.Errorf("Get of a review as an employee: got error %v; want a *KeyError", err)
 	}
 }
 
@@ -188,33 +188,33 @@ func projection(e *env) {
 		e.must(err)
 		got = append(got, fmt.Sprint(id, p.Value.Last, p.Value.Email))
 		if p.ETag == "" {
-			e.Error("no ETag")
+			e.Errorf("projection %v: got no ETag; want one", p.Key)
 		}
 	}
 	if joined(got) != "2O'Briene2@contoso.com 3Müllere3@contoso.com" {
-		e.Error(got)
+		e.Errorf("projections: got %q; want 2O'Briene2@contoso.com and 3Müllere3@contoso.com", got)
 	}
 	e.wantRequests("1 query")
 	one, err := names.Get(ctx, at("Sales", 4))
 	e.must(err)
 	if one.Value.Last != "Jones" || one.Key != at("Sales", 4) {
-		e.Errorf("%+v", one)
+		e.Errorf("Get of a projection: got %+v; want Jones of employee 4", one)
 	}
 	e.wantRequests("1 query")
 	if _, err := names.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
+		e.Errorf("Get of a missing projection: got error %v; want ErrNotFound", err)
 	}
 	for _, err := range names.List(ctx, table.Query[employee]{}) {
 		if !errors.Is(err, table.ErrTableScan) {
-			e.Error(err)
+			e.Errorf("List of projections without a partition: got error %v; want ErrTableScan", err)
 		}
 	}
 	var te *table.TypeError
 	if _, err := table.As[struct{ Salary int }](staff); !errors.As(err, &te) || te.Field != "Salary" {
-		e.Error(err)
+		e.Errorf("As with an unknown field: got error %v; want a *TypeError of Salary", err)
 	}
 	if _, err := table.As[struct{ Age string }](staff); !errors.As(err, &te) {
-		e.Error(err)
+		e.Errorf("As with a field of another type: got error %v; want a *TypeError", err)
 	}
 }
 
@@ -232,11 +232,11 @@ func onlyPartition(e *env) {
 	for s, err := range settings.List(ctx, table.Query[setting]{}) {
 		e.must(err)
 		if n++; s.Value != (setting{"color", "red"}) || s.Key.PartitionKey() != "settings" {
-			e.Errorf("%+v", s)
+			e.Errorf("List: got %+v; want color red in partition settings", s)
 		}
 	}
 	if ex, err := settings.Explain(table.Query[setting]{}); n != 1 || err != nil || ex.Class != table.PartitionScan || ex.Filter != "PartitionKey eq 'settings' and RowKey lt '~'" {
-		e.Errorf("%d, %+v, %v", n, ex, err)
+		e.Errorf("got %d settings, explanation %+v, error %v; want 1, a scan of the partition settings", n, ex, err)
 	}
 }
 
@@ -256,22 +256,22 @@ func oneWayKeys(e *env) {
 	got, err := users.Get(ctx, keys.At(bucket.Of("JonesJ@Contoso.com"), folded.Of("jonesj@contoso.COM")))
 	e.must(err)
 	if got.Value != in.Value {
-		e.Errorf("%+v", got.Value)
+		e.Errorf("Get: got %+v; want %+v", got.Value, in.Value)
 	}
 	got.Value.Email = "smith@contoso.com"
 	if err := users.Replace(ctx, got); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
+		e.Errorf("Replace with another key: got error %v; want ErrKeyChanged", err)
 	}
 	mail := table.FieldOf(func(u *user) *string { return &u.Email })
 	if err := users.Merge(ctx, in, mail.Set("other@contoso.com")); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
+		e.Errorf("Merge with another key: got error %v; want ErrKeyChanged", err)
 	}
 	plain, err := table.New(e.acc.Tables(), users.Name(), table.Schema[user]{}, nil)
 	e.must(err)
 	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer that does not know the keys
 	var ke *keys.KeyError
 	if _, err := users.Get(ctx, in.Key); !errors.As(err, &ke) || ke.Key == "" {
-		e.Errorf("a row whose key is not its own: %v", err)
+		e.Errorf("Get of a row whose fields make another key: got error %v; want a *KeyError", err)
 	}
 }
 
@@ -288,7 +288,7 @@ func storedRows(e *env) {
 		names := slices.Sorted(maps.Keys(maps.Collect(r.All())))
 		got = append(got, fmt.Sprint(r.Key, names))
 		if r.ETag == "" || r.Timestamp.IsZero() {
-			e.Errorf("%+v", r)
+			e.Errorf("row: got %+v; want an ETag and a Timestamp", r)
 		}
 	}
 	// A range of another type's rows is this verb's to show.
@@ -296,14 +296,14 @@ func storedRows(e *env) {
 	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(1)}) {
 		e.must(err)
 		if n++; r.Key.RowKey() != "review_000001_2011" {
-			e.Error(r.Key)
+			e.Errorf("rows of reviews: got %v; want review_000001_2011", r.Key)
 		}
 	}
 	if n != 1 {
-		e.Errorf("%d reviews", n)
+		e.Errorf("got %d reviews; want 1", n)
 	}
 	want := []string{"('Sales','empid_000001') [Age Email FirstName LastName _op]", "('Sales','review_000001_2011') [Rating _op]"}
 	if !slices.Equal(got, want) {
-		e.Error(got)
+		e.Errorf("Rows: got %q; want %q", got, want)
 	}
 }

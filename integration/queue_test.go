@@ -83,7 +83,7 @@ func (e *env) count(q *azqueue.QueueClient) int64 {
 func (e *env) wantCode(err error, codes ...queueerror.Code) {
 	e.Helper()
 	if !queueerror.HasCode(err, codes...) {
-		e.Errorf("%v, want %v", err, codes)
+		e.Errorf("got error %v; want %v", err, codes)
 	}
 }
 
@@ -106,7 +106,7 @@ func queueLifecycle(e *env) {
 			got = append(got, strings.ToLower(name)+"="+*value)
 		}
 		if slices.Sort(got); joined(got) != want {
-			e.Errorf("metadata %s, want %s", joined(got), want)
+			e.Errorf("metadata: got %s; want %s", joined(got), want)
 		}
 	}
 	metadata("kind=hints owner=index")
@@ -143,7 +143,7 @@ func queueList(e *env) {
 		}
 	}
 	if joined(got) != joined(want) || pages != 3 {
-		e.Errorf("%d pages: %v", pages, got)
+		e.Errorf("got %d pages: %v; want 3 pages: %v", pages, got, want)
 	}
 }
 
@@ -153,29 +153,29 @@ func messageLifecycle(e *env) {
 	put, err := q.EnqueueMessage(ctx, "a", nil)
 	e.must(err)
 	if got := e.peek(q); got != "a" {
-		e.Errorf("peeked %s", got)
+		e.Errorf("peek: got %s; want a", got)
 	}
 	got := e.dequeue(q, 1)
 	if len(got) != 1 || *got[0].MessageText != "a" || *got[0].DequeueCount != 1 || *got[0].MessageID != *put.Messages[0].MessageID {
-		e.Fatalf("got %v", got)
+		e.Fatalf("dequeue: got %v; want message a for the first time", got)
 	}
 	if again := e.dequeue(q, 1); len(again) != 0 || e.peek(q) != "" || e.count(q) != 1 {
-		e.Errorf("not hidden: %v", again)
+		e.Errorf("dequeue of a hidden message: got %v; want nothing", again)
 	}
 	id := *got[0].MessageID
 	u, err := q.UpdateMessage(ctx, id, *got[0].PopReceipt, "b", nil) // for no time
 	e.must(err)
 	if got := e.peek(q); got != "b" {
-		e.Errorf("updated to %s", got)
+		e.Errorf("peek after an update: got %s; want b", got)
 	}
 	got = e.dequeue(q, 1)
 	if len(got) != 1 || *got[0].DequeueCount != 2 || *got[0].PopReceipt == *u.PopReceipt {
-		e.Fatalf("got %v", got)
+		e.Fatalf("dequeue: got %v; want message b for the second time, with a new receipt", got)
 	}
 	_, err = q.DeleteMessage(ctx, id, *got[0].PopReceipt, nil)
 	e.must(err)
 	if e.count(q) != 0 {
-		e.Error("not deleted")
+		e.Errorf("messages after a deletion: got %d; want none", e.count(q))
 	}
 	_, err = q.DeleteMessage(ctx, id, *got[0].PopReceipt, nil)
 	e.wantCode(err, queueerror.MessageNotFound)
@@ -184,7 +184,7 @@ func messageLifecycle(e *env) {
 	_, err = q.ClearMessages(ctx, nil)
 	e.must(err)
 	if e.count(q) != 0 {
-		e.Error("not cleared")
+		e.Errorf("messages after ClearMessages: got %d; want none", e.count(q))
 	}
 }
 
@@ -195,22 +195,22 @@ func hiddenMessages(e *env) {
 	e.must(err)
 	m := put.Messages[0]
 	if e.peek(q) != "" || len(e.dequeue(q, 32)) != 0 || e.count(q) != 1 {
-		e.Error("not hidden")
+		e.Error("message that is put with a visibility timeout: got it visible, or none; want it hidden")
 	}
 	if d := m.TimeNextVisible.Sub(*m.InsertionTime); d != 10*time.Minute {
-		e.Errorf("hidden for %v", d)
+		e.Errorf("hidden for: got %v; want 10 minutes", d)
 	}
 	// Whoever has put it can show it.
 	u, err := q.UpdateMessage(ctx, *m.MessageID, *m.PopReceipt, "now", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](0)})
 	e.must(err)
 	if got := e.peek(q); got != "now" {
-		e.Errorf("shown: %s", got)
+		e.Errorf("peek after an update: got %q; want now", got)
 	}
 	// And hide it for as long as can be.
 	_, err = q.UpdateMessage(ctx, *m.MessageID, *u.PopReceipt, "", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](604799)})
 	e.must(err)
 	if e.peek(q) != "" || e.count(q) != 1 {
-		e.Error("not hidden")
+		e.Error("message that is updated with a visibility timeout: got it visible, or none; want it hidden")
 	}
 }
 
@@ -236,7 +236,7 @@ func receipts(e *env) {
 	useless(second)
 	// One of a message that can be seen again holds until somebody has got it.
 	if got := e.peek(q); got != "b" {
-		e.Errorf("%s is there", got)
+		e.Errorf("peek: got %q; want b", got)
 	}
 	_, err = q.DeleteMessage(ctx, id, *u.PopReceipt, nil)
 	e.must(err)
@@ -252,18 +252,18 @@ func severalMessages(e *env) {
 	for _, want := range []int{32, 8, 0} {
 		got := e.dequeue(q, 32)
 		if len(got) != want {
-			e.Errorf("got %d messages, want %d", len(got), want)
+			e.Errorf("got %d messages; want %d", len(got), want)
 		}
 		for _, m := range got {
 			texts = append(texts, *m.MessageText)
 			if *m.PopReceipt != *got[0].PopReceipt {
-				e.Error("one get, two receipts")
+				e.Error("messages of one request: got two receipts; want one")
 			}
 		}
 	}
 	slices.Sort(texts)
 	if len(slices.Compact(texts)) != all || e.count(q) != all {
-		e.Errorf("got %v", texts)
+		e.Errorf("got %v, of %d messages; want %d texts", texts, e.count(q), all)
 	}
 }
 
@@ -277,13 +277,13 @@ func messageTimes(e *env) {
 		put, err := q.EnqueueMessage(ctx, "a", &azqueue.EnqueueMessageOptions{TimeToLive: c.ttl})
 		e.must(err)
 		if got := put.Messages[0].ExpirationTime.Sub(*put.Messages[0].InsertionTime); got != c.want {
-			e.Errorf("lives for %v, want %v", got, c.want)
+			e.Errorf("time to live: got %v; want %v", got, c.want)
 		}
 	}
 	put, err := q.EnqueueMessage(ctx, "a", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](-1)})
 	e.must(err)
 	if got := put.Messages[0].ExpirationTime.UTC(); !got.Equal(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)) {
-		e.Errorf("lives until %v", got)
+		e.Errorf("expiration of a message without end: got %v; want the end of the year 9999", got)
 	}
 }
 
@@ -295,10 +295,10 @@ func messageTexts(e *env) {
 		e.must(err)
 		got := e.dequeue(q, 1)
 		if len(got) != 1 {
-			e.Fatalf("got %d messages", len(got))
+			e.Fatalf("got %d messages; want 1", len(got))
 		}
 		if s := got[0].MessageText; text != "" && (s == nil || *s != text) || text == "" && s != nil && *s != "" {
-			e.Errorf("%.40q came as %.40q", text, *got[0].MessageText)
+			e.Errorf("text: got %.40q; want %.40q", *got[0].MessageText, text)
 		}
 		_, err = q.DeleteMessage(ctx, *put.Messages[0].MessageID, *got[0].PopReceipt, nil)
 		e.must(err)
@@ -306,7 +306,7 @@ func messageTexts(e *env) {
 	// The SDK's own: what XML cannot hold is replaced before it is sent.
 	e.enqueue(q, "a\x01b")
 	if got := e.peek(q); got != "a\ufffdb" {
-		e.Errorf("%q", got)
+		e.Errorf("text with a control character: got %q; want it replaced by U+FFFD", got)
 	}
 }
 
@@ -343,11 +343,11 @@ func concurrentReceivers(e *env) {
 		seen[text]++
 	}
 	if len(seen) != workers*each || e.count(q) != 0 {
-		e.Errorf("%v", seen)
+		e.Errorf("got %v, and %d messages left; want %d texts, and none", seen, e.count(q), workers*each)
 	}
 	for text, n := range seen {
 		if n != 1 {
-			e.Errorf("%s came %d times", text, n)
+			e.Errorf("text %s: got it %d times; want once", text, n)
 		}
 	}
 }

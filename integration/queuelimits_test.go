@@ -33,7 +33,7 @@ func messageLimits(e *env) {
 	_, err = q.PeekMessages(ctx, &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](33)})
 	e.wantCode(err, queueerror.OutOfRangeQueryParameterValue)
 	if e.count(q) != 0 {
-		e.Error("what was refused is there")
+		e.Errorf("messages after refused requests: got %d; want none", e.count(q))
 	}
 	e.must(put("a", 604799, 0))
 	e.must(put("a", 604800, -1))

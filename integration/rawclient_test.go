@@ -37,7 +37,7 @@ func newRawClient(t *testing.T, b backend) *rawClient {
 	}
 	p.table = (&env{T: t}).freshName()
 	if got := p.result("POST", "/Tables", `{"TableName":"`+p.table+`"}`); got != "done" {
-		t.Fatal(got)
+		t.Fatalf("creating a table: got %s; want done", got)
 	}
 	return p
 }
@@ -112,7 +112,7 @@ func (p *rawClient) insert(row, properties string) {
 		properties = "," + properties
 	}
 	if got := p.result("POST", "/"+p.table, `{"PartitionKey":"p","RowKey":"`+row+`"`+properties+`}`); got != "done" {
-		p.Fatal(got)
+		p.Fatalf("insert: got %s; want done", got)
 	}
 }
 

@@ -22,7 +22,7 @@ func (p *rawClient) queue() *rawQueue {
 	p.Helper()
 	q := &rawQueue{p, (&env{T: p.T}).freshName()}
 	if got := q.result("PUT", "/"+q.name, ""); got != "done" {
-		p.Fatal(got)
+		p.Fatalf("creating a queue: got %s; want done", got)
 	}
 	return q
 }

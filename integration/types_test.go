@@ -61,7 +61,7 @@ func dispatch(e *env) {
 		got = append(got, name(x))
 	}
 	if want := "[employee Jones manager 1000 employee Smith row empid_000004 row empid_000005 row note review 2011]"; fmt.Sprint(got) != want {
-		e.Errorf("%v", got)
+		e.Errorf("List: got %v; want %s", got, want)
 	}
 	e.wantRequests("1 query")
 	got = nil
@@ -71,7 +71,7 @@ func dispatch(e *env) {
 		got = append(got, name(x))
 	}
 	if want := "[employee Smith row empid_000004 row empid_000005]"; fmt.Sprint(got) != want {
-		e.Errorf("%v", got)
+		e.Errorf("List with a condition: got %v; want %s", got, want)
 	}
 	e.counter.Take()
 	x, err := types.Get(ctx, at("Sales", 2))
@@ -79,20 +79,20 @@ func dispatch(e *env) {
 	e.wantRequests("1 get")
 	boss, ok := x.(*table.Entity[manager])
 	if !ok {
-		e.Fatalf("%T", x)
+		e.Fatalf("Get: got a %T; want an entity of manager", x)
 	}
 	boss.Value.Bonus++
 	e.must(managers.Replace(ctx, boss))
 	if _, err := staff.Get(ctx, at("Sales", 2)); !errors.Is(err, table.ErrOtherType) {
-		e.Error(err)
+		e.Errorf("Get of a manager as an employee: got error %v; want ErrOtherType", err)
 	}
 	if _, err := types.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
+		e.Errorf("Get of a missing row: got error %v; want ErrNotFound", err)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
 	if n != 3 { // Jones, Smith, and the row that names no type
-		e.Errorf("%d employees", n)
+		e.Errorf("Count: got %d employees; want 3", n)
 	}
 
 	// One change for all, without knowing their types.
@@ -109,14 +109,14 @@ func dispatch(e *env) {
 	row, err := again.Row()
 	e.must(err)
 	if audited, _ := row.Get("Audited"); audited != true || again.Value.Bonus != 1001 {
-		e.Errorf("%+v", again)
+		e.Errorf("Get after a change of the row: got %+v; want it audited, with bonus 1001", again)
 	}
 	again.Value.Bonus = 7
 	e.must(managers.Replace(ctx, again)) // and the column that it does not know stays
-	kept, err := rows.Get(ctx, again.Key)
+	stored, err := rows.Get(ctx, again.Key)
 	e.must(err)
-	if audited, _ := kept.Value.Get("Audited"); audited != true || kept.Value.Type("Bonus") != "Edm.Int64" {
-		e.Errorf("%+v", kept)
+	if audited, _ := stored.Value.Get("Audited"); audited != true || stored.Value.Type("Bonus") != "Edm.Int64" {
+		e.Errorf("row after Replace of the entity: got %+v; want it audited, with an Edm.Int64 bonus", stored)
 	}
 }
 
@@ -154,13 +154,13 @@ func versions(e *env) {
 		got = append(got, v.Value.First+" "+v.Value.Last)
 	}
 	if fmt.Sprint(got) != "[Jessy Jones J. Smith]" {
-		e.Errorf("%q", got)
+		e.Errorf("List: got %q; want Jessy Jones and J. Smith", got)
 	}
 	var ve *table.VersionError
 	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(1))); !errors.As(err, &ve) || ve.Got != 1 {
-		e.Error(err)
+		e.Errorf("Get of a newer version: got error %v; want a *VersionError of version 1", err)
 	}
 	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(2))); err != nil {
-		e.Errorf("reading has changed the row: %v", err)
+		e.Errorf("Get of an old row by the old program: got error %v; want none", err)
 	}
 }

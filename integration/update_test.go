@@ -23,14 +23,14 @@ func updateLosesNothing(e *env) {
 		wg.Go(func() {
 			for range 5 {
 				if _, err := staff.Update(ctx, at("Sales", 1), func(v *employee) error { v.Age++; return nil }); err != nil {
-					e.Error(err)
+					e.Errorf("Update: got error %v; want none", err)
 				}
 			}
 		})
 	}
 	wg.Wait()
 	if got, err := staff.Get(ctx, at("Sales", 1)); err != nil || got.Value.Age != 40 {
-		e.Errorf("%+v, %v", got, err)
+		e.Errorf("Get: got %+v, error %v; want age 40", got, err)
 	}
 }
 
@@ -48,27 +48,27 @@ func updateEnds(e *env) {
 	e.must(err)
 	e.wantRequests("1 get, 1 replace")
 	if done.Value.Age != 45 {
-		e.Errorf("%+v", done.Value)
+		e.Errorf("Update: got %+v; want age 45", done.Value)
 	}
 	no := errors.New("no")
 	if _, err := staff.Update(ctx, at("Sales", 223), func(*employee) error { return no }); err != no {
-		e.Error(err)
+		e.Errorf("Update whose change fails: got error %v; want %v", err, no)
 	}
 	e.wantRequests("1 get")
-	rounds := 0
+	attempts := 0
 	_, err = staff.Update(ctx, at("Sales", 223), func(v *employee) error {
-		rounds++
-		return staff.MergeAny(ctx, at("Sales", 223), age.Set(int32(rounds)))
+		attempts++
+		return staff.MergeAny(ctx, at("Sales", 223), age.Set(int32(attempts)))
 	})
-	if !errors.Is(err, table.ErrChanged) || rounds != 3 {
-		e.Errorf("%v after %d rounds", err, rounds)
+	if !errors.Is(err, table.ErrChanged) || attempts != 3 {
+		e.Errorf("Update against a concurrent writer: got error %v after %d attempts; want ErrChanged after 3", err, attempts)
 	}
 	e.wantRequests("9 get, 3 merge, 3 replace")
 	if _, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.ID = 5; return nil }); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
+		e.Errorf("Update of a key field: got error %v; want ErrKeyChanged", err)
 	}
 	e.wantRequests("1 get")
 	if _, err := staff.Update(ctx, at("Sales", 9), func(*employee) error { return nil }); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
+		e.Errorf("Update of a missing entity: got error %v; want ErrNotFound", err)
 	}
 }
