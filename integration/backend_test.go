@@ -18,7 +18,7 @@ import (
 type backend interface {
 	Name() string
 	ConnectionString() string
-	// Client are options that the service needs of its clients.
+	// Client returns the options that clients of the service need.
 	Client() azcore.ClientOptions
 }
 
@@ -30,7 +30,7 @@ func (onAzurite) Client() azcore.ClientOptions {
 	return azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}}
 }
 
-// inProcess is the service of storagetest: called directly by this process, and over a port by others.
+// inProcess is the service of storagetest. Tests call it directly, and other processes over a port.
 type inProcess struct {
 	*storagetest.Service
 	connection string
@@ -42,13 +42,13 @@ func (s inProcess) Client() azcore.ClientOptions {
 	return azcore.ClientOptions{Transport: s.Service}
 }
 
-// backends is filled by TestMain.
+// backends are the services of this run. TestMain fills it.
 var backends []backend
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("OTHER_TABLE") != "" {
-		os.Exit(m.Run()) // another process of a test, which brings its service
+		os.Exit(m.Run()) // the process of another test, which names its service
 	}
 	if text := os.Getenv(moverEnv); text != "" {
 		os.Exit(runMoverProcess(text))

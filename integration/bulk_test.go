@@ -6,7 +6,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// bulk: many operations in few requests, whatever is there already.
+// bulkWrites: Bulk and DeleteQuery apply a thousand operations in few requests, on existing and on missing rows.
 func bulkWrites(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())

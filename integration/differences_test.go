@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// difference is something in which Azurite answers otherwise than the live service, which storagetest follows. The number
-// is that of the observation in recordings of the live service (L) or of Azurite (Z).
+// difference is a matter in which Azurite answers otherwise than the live service, which storagetest follows. The number is that of
+// the observation in recordings of the live service (L) or of Azurite (Z).
 type difference struct {
 	number, name string
 	ask          func(*rawClient) string
-	live         string // and storagetest
+	live         string // of storagetest, too
 	azurite      string
 }
 
-// differences is the table of all that are known of the Table service.
+// differences are the known differences of the Table service.
 var differences = []difference{
 	{"L29", "a whole double without annotation", func(p *rawClient) string { return p.storedAfterInsert(`"V":3.0`) }, `"V":3.0`, `"V":3`},
 	{"L30", "the exponent of a double", func(p *rawClient) string { return p.storedAfterInsert(`"V":1.5e300`) }, `"V":1.5E+300`, `"V":1.5e+300`},
@@ -96,7 +96,8 @@ var differences = []difference{
 	}, "404 ResourceNotFound", "done"},
 }
 
-// TestDifferences: each is as it is said, on both services. One that has gone should go from the table too.
+// TestDifferences: each difference exists, on both services. A difference that has disappeared should be deleted from the table,
+// too.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends {
@@ -115,7 +116,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreListed: docs/storagetest.md lists them, and no others.
+// TestDifferencesAreListed: docs/storagetest.md lists the same differences.
 func TestDifferencesAreListed(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../docs/storagetest.md")

@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The guide's domain: employees in departments.
+// employee is the entity type of the guide's examples: employees in departments.
 type employee struct {
 	Department string
 	ID         int
@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// staffOf fills a table: ids 1 to n in Sales, every tenth also in Marketing.
+// newStaff returns a table with employees 1 to n in Sales, and every tenth also in Marketing.
 func newStaff(e *env, n int) *table.Table[employee] {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -70,7 +70,7 @@ func newStaff(e *env, n int) *table.Table[employee] {
 	return staff
 }
 
-// ids lists a query and returns the employees' numbers.
+// listIDs returns the IDs of the employees that a query finds.
 func listIDs(e *env, t *table.Table[employee], q table.Query[employee]) string {
 	e.Helper()
 	var got []string
@@ -81,7 +81,7 @@ func listIDs(e *env, t *table.Table[employee], q table.Query[employee]) string {
 	return joined(got)
 }
 
-// fill stores n employees of a department, 100 at a time.
+// insertStaff inserts n employees of a department, 100 in a transaction.
 func insertStaff(e *env, staff *table.Table[employee], d string, n int) {
 	e.Helper()
 	var ops []table.Op

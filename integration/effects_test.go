@@ -17,8 +17,8 @@ type badge struct {
 	Name string
 }
 
-// effects: a write that has effects is announced and carried out by a worker; what cannot be is given up, and can be replayed; messages
-// of others are told from those of the library.
+// effects: a worker executes the effects of writes. Messages that it cannot execute become poison, and can be replayed. Foreign
+// messages become poison, too.
 func effects(e *env) {
 	ctx := context.Background()
 	plain := newTable(e, staffSchema, nil)
@@ -54,7 +54,7 @@ func effects(e *env) {
 			e.must(err)
 			e.wantRequests("1 message-put, 1 message-update, 1 transaction")
 		} else {
-			// A key that others have made.
+			// The row has a key of another program.
 			_, err := e.acc.Tables().NewClient(plain.Name()).AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"empid_000223","LastName":"x"}`, d)), nil)
 			e.must(err)
 			raw, err := table.New(e.acc.Tables(), plain.Name(), table.Schema[table.Row]{}, nil)
@@ -81,7 +81,7 @@ func effects(e *env) {
 		e.Errorf("messages after a refused Insert: got %d; want none", n)
 	}
 
-	// Given up, and replayed; junk and base64.
+	// A handler refuses an effect, and the queue contains junk and a message in base64.
 	_, err = staff.Update(ctx, at("Sales", 223), func(w *employee) error { w.Last = "Brown"; return nil })
 	e.must(err)
 	peeked, err := notifications.PeekMessage(ctx, nil)
@@ -95,7 +95,7 @@ func effects(e *env) {
 	}
 	printed = nil
 	e.must(prints.Drain(ctx))
-	if joined(printed) != "223Brown" { // by the one in base64
+	if joined(printed) != "223Brown" { // by the message in base64
 		e.Errorf("executed effects: got %q; want 223Brown", printed)
 	}
 	q, err := eventual.NewPoisonQueue(poison, nil)
@@ -116,7 +116,7 @@ func effects(e *env) {
 	}
 	printed = nil
 	e.must(prints.Drain(ctx))
-	if len(printed) != 0 { // it was done meanwhile
+	if len(printed) != 0 { // the message in base64 has completed the effect
 		e.Errorf("effects executed after Replay: got %q; want none, since the effect is complete", printed)
 	}
 	if n, err := prints.Backlog(ctx); n != 0 || err != nil {

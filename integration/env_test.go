@@ -12,9 +12,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// env is what one test has of a service: an account of its own, whose requests are counted, and names that nobody else uses.
+// env is what one test has of a service: an account, whose requests are counted, and fresh names.
 type env struct {
-	*testing.T
+	testing.TB
 	backend backend
 	acc     *account.Account
 	counter *table.Counter
@@ -22,8 +22,8 @@ type env struct {
 
 var serial atomic.Int64
 
-func newEnv(t *testing.T, b backend) *env {
-	e := &env{T: t, backend: b, counter: new(table.Counter)}
+func newEnv(t testing.TB, b backend) *env {
+	e := &env{TB: t, backend: b, counter: new(table.Counter)}
 	e.acc = e.account(b.ConnectionString())
 	return e
 }
@@ -37,12 +37,13 @@ func (e *env) account(cs string) *account.Account {
 	return acc
 }
 
-// fresh is a table name of this test's own.
-func (e *env) freshName() string {
+// freshName returns a name for a table or a queue that no other test uses.
+func freshName() string {
 	return fmt.Sprintf("t%d%x", serial.Add(1), time.Now().UnixNano())
 }
 
-// did fails the test unless just these requests were sent since the last call: did("1 get") or did("none").
+// wantRequests fails the test unless exactly these requests were sent since the last call: wantRequests("1 get") or
+// wantRequests("none").
 func (e *env) wantRequests(want string) {
 	e.Helper()
 	if got := e.counter.Take().String(); got != want {
@@ -57,20 +58,20 @@ func (e *env) must(err error) {
 	}
 }
 
-// blind are options of tables whose rows have no derived rows.
+// blindWrites returns the options of tables whose entities have no derived rows.
 func blindWrites() *table.Options { return &table.Options{BlindWrites: true} }
 
-// open makes a fresh table of T.
+// newTable creates a fresh table of T.
 func newTable[T any](e *env, schema table.Schema[T], o *table.Options) *table.Table[T] {
 	e.Helper()
-	t, err := table.New(e.acc.Tables(), e.freshName(), schema, o)
+	t, err := table.New(e.acc.Tables(), freshName(), schema, o)
 	e.must(err)
 	e.must(t.Ensure(context.Background()))
 	e.counter.Take()
 	return t
 }
 
-// same is open for a second type in the same table.
+// sameTable returns a handle of an existing table for another type.
 func sameTable[T, O any](e *env, of *table.Table[O], schema table.Schema[T]) *table.Table[T] {
 	e.Helper()
 	t, err := table.New(e.acc.Tables(), of.Name(), schema, blindWrites())
@@ -78,5 +79,5 @@ func sameTable[T, O any](e *env, of *table.Table[O], schema table.Schema[T]) *ta
 	return t
 }
 
-// lines joins what a list yields, one word each.
+// joined returns the words that a list yields.
 func joined(words []string) string { return strings.Join(words, " ") }

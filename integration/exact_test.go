@@ -8,7 +8,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// exact: the intent stands beside the entity, tells of its write, and is in nobody's way.
+// exactWrites: the commit record of each exact write is in the entity's partition, tells the outcome of the write, and is in no
+// list.
 func exactWrites(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil).Exact()

@@ -20,7 +20,7 @@ import (
 //go:embed exchange.js
 var exchange string
 
-// types has every EDM type, as both languages write it.
+// edmTypes has a property of each EDM type, as both languages write it.
 type edmTypes struct {
 	N     int
 	Text  string
@@ -41,13 +41,13 @@ func typesSchema(partition string) table.Schema[edmTypes] {
 	return table.Schema[edmTypes]{Partition: keys.Const[edmTypes](partition), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](1)), func(v *edmTypes) *int { return &v.N })}
 }
 
-// javascript runs one step of the other side.
+// javascript runs one step of exchange.js on a table.
 func (e *env) javascript(table, step string) []byte {
 	e.Helper()
 	return e.node(exchange, table, step)
 }
 
-// node runs one step of a program in JavaScript on a table or a queue.
+// node runs one step of a JavaScript program on a table or a queue.
 func (e *env) node(program, name, step string, more ...string) []byte {
 	e.Helper()
 	dir, err := azurite.Install(context.Background())
@@ -63,7 +63,7 @@ func (e *env) node(program, name, step string, more ...string) []byte {
 	return out.Bytes()
 }
 
-// TestExchangeWithJavaScript: each EDM type written by one is read by the other with its type and value.
+// TestExchangeWithJavaScript: each language reads the EDM types that the other writes, with types and values.
 func TestExchangeWithJavaScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: needs Node.js and a service")
@@ -119,9 +119,9 @@ func readInJavaScript(e *env) {
 	if len(rows["1"]) != 2 {
 		e.Fatalf("got %v; want row 1 twice", rows)
 	}
-	// Converted to what JavaScript has, where a date keeps milliseconds; and as it is. Two rows are not exact, and cannot be:
-	// JavaScript's JSON knows no point in 3.0, so its SDK calls a whole double an Int32, and it leaves NaN as the text that is
-	// on the wire. The values are right; what Go wrote is Double, as the row itself shows below.
+	// Each row is read twice: converted to the types of JavaScript, whose dates have milliseconds, and not converted. Two
+	// properties differ: JavaScript's JSON has no 3.0, so its SDK takes a whole double for an Int32, and it leaves NaN as the text
+	// on the wire. The stored types are right, as the test shows below.
 	for i, want := range []map[string][2]string{
 		{"Text": {"string", "é日😀 \"'\\"}, "Empty": {"string", ""}, "Truth": {"boolean", "true"}, "Int32": {"number", "2147483647"}, "Half": {"number", "0.5"},
 			"Int64": {"bigint", "9007199254740993"}, "Whole": {"number", "3"}, "Huge": {"number", "1.7976931348623157e+308"}, "NaN": {"string", "NaN"},

@@ -11,8 +11,8 @@ import (
 //go:embed exchangequeue.js
 var exchangeQueue string
 
-// TestExchangeOfMessagesWithJavaScript: texts come as they were put, both ways; no side writes base64 unless it is asked to.
-// But what JavaScript's SDK puts has no line feeds: it takes them out of the XML that it sends.
+// TestExchangeOfMessagesWithJavaScript: each language gets the texts that the other puts. Neither writes base64 by default.
+// JavaScript's SDK removes line feeds from the XML that it sends.
 func TestExchangeOfMessagesWithJavaScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: needs Node.js and a service")

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// filters compares every type that a filter knows.
+// filters: a filter compares values of every type that it supports.
 func filters(e *env) {
 	ctx := context.Background()
 	type row struct {
@@ -111,10 +111,10 @@ func filters(e *env) {
 	e.wantRequests("none")
 }
 
-// kind writes itself as text.
+// kind is a type with a text form.
 type kind int
 
-// filterText: whatever a text holds, it stays a text.
+// filterText: a text in a filter stays a text, whatever characters it contains.
 func filterText(e *env) {
 	ctx := context.Background()
 	staff := newStaff(e, 8)

@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// grants: a signature of ours is accepted, range and all, where the SDK's is not; what it does not allow is refused. Azurite
-// checks signatures but not ranges, so what they keep out is shown on the other services.
+// grants: the service accepts a signature of TableSAS, with its range, and refuses one of the SDK for the same range. It refuses
+// requests that a signature does not allow. Azurite does not check ranges, so the other services test them.
 func grants(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -71,7 +71,7 @@ func grants(e *env) {
 			Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(2, 100),
 		}))
 	}
-	// The SDK's own signature for the same range (T13).
+	// The SDK's own signature for the same range is invalid (T13).
 	c := e.acc.Tables().NewClient(staff.Name())
 	u, err := c.GetTableSASURL(aztables.SASPermissions{Read: true, StartPartitionKey: "Sales", EndPartitionKey: "Sales"}, time.Now().UTC().Add(-time.Hour), time.Now().UTC().Add(time.Hour))
 	e.must(err)
@@ -82,8 +82,8 @@ func grants(e *env) {
 	}
 }
 
-// ranged: what the holder of a signature for employees 2 to 100 of Sales sees and writes, and that a transaction is refused
-// as a whole where one row of it is outside.
+// ranged: the holder of a signature for employees 2 to 100 of Sales reads and writes only these. A transaction is refused as a
+// whole if one of its rows is outside.
 func ranged(e *env, staff, mine *table.Table[employee]) {
 	ctx := context.Background()
 	refused := func(what string, err error) {
@@ -102,7 +102,7 @@ func ranged(e *env, staff, mine *table.Table[employee]) {
 	}
 	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
-	if n != 3 { // 2, 3 and 50
+	if n != 3 { // employees 2, 3 and 50
 		e.Errorf("Count: got %d; want 3", n)
 	}
 	outside, err := staff.Get(ctx, at("Sales", 1))

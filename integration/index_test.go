@@ -10,7 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// indexes: rows under other keys follow every write, in its one request; look-ups by them; what was damaged is found and repaired.
+// indexes: each write updates all kinds of index rows in its transaction, queries use them, and Verify finds and repairs damaged
+// ones.
 func indexes(e *env) {
 	ctx := context.Background()
 	sales := dept.Of("Sales")
@@ -66,10 +67,10 @@ func indexes(e *env) {
 	found("Pat Jo Al", staff.List(ctx, table.Query[employee]{Partition: sales}))
 	e.wantRequests("1 query")
 
-	// By what the look-up has found.
+	// Replace an entity that a look-up has returned.
 	brien.Value.Last, brien.Value.Email = "Jones", "new@x"
 	e.must(staff.Replace(ctx, brien))
-	e.wantRequests("5 get, 1 transaction") // the entity, two lists, two groups
+	e.wantRequests("5 get, 1 transaction") // reads the entity, two lists, two groups
 	brien.Value.Email = "JONES%27@X"
 	err = staff.Replace(ctx, brien)
 	var de *table.DerivedError
@@ -83,7 +84,7 @@ func indexes(e *env) {
 		e.Errorf("summary: got %+v; want 3 employees whose ages add up to 104", g)
 	}
 
-	// Damage by hand.
+	// Delete one row of each index.
 	rows := plain.Untyped(false)
 	for _, rk := range []string{"mail_new@x", "last_Jones!_empid_000002", "~x|age_030_empid_000003", "name_Jones", "ages_Jones"} {
 		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
@@ -115,7 +116,7 @@ func indexes(e *env) {
 	}
 }
 
-// details: fields of one entity in another, which Verify finds by their marks, through a filter.
+// details: an entity stores its fields in another entity. Verify finds such entities through a filter on their tags.
 func details(e *env) {
 	ctx := context.Background()
 	sales := dept.Of("Sales")

@@ -10,13 +10,13 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// place is an entity under keys that follow no layout: towns of a country.
+// place is an entity under keys without a layout: towns of a country.
 type place struct {
 	Country, Town string
 	People        int
 }
 
-// beyondTheLibrary: rows whose keys begin with a character above ~, as other programs write them, are rows like all others.
+// keysAfterTilde: rows of other programs, whose keys sort after ~, are listed, indexed and deleted like other rows.
 func keysAfterTilde(e *env) {
 	ctx := context.Background()
 	places := newTable(e, table.Schema[place]{
@@ -66,7 +66,7 @@ func keysAfterTilde(e *env) {
 	}
 	e.wantRequests("4 query")
 
-	// Rows that are derived from them are found sound, and stay.
+	// Verify creates the missing derived rows of such rows, and finds none to repair after that.
 	all, err := index.Attach(places, nil, index.New("people", keys.Tuple1(keys.Digits[int](3)), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))
 	e.must(err)
 	for i, want := range []int{8, 0} {

@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// byMail keeps a full copy of each employee under its e-mail address, which nobody else has in the department.
+// mailMaintainer maintains a full copy of each employee under the e-mail address, which is unique in the department.
 type mailMaintainer struct{}
 
 var errTaken = errors.New("the address is taken")
@@ -44,7 +44,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *table.Plan, c *table.Change
 	return p.Insert(row, errTaken)
 }
 
-// maintained: derived rows follow every verb, in its one request; shared and unique ones change hands in one transaction.
+// maintainedRows: each write updates derived rows in its transaction. One transaction can swap unique derived rows.
 func maintainedRows(e *env) {
 	ctx := context.Background()
 	plain := newTable(e, staffSchema, nil)
@@ -76,7 +76,7 @@ func maintainedRows(e *env) {
 	e.wantRequests("1 transaction")
 	stored("empid_000001 Jones", "empid_000002 Cao", "mail_c@x Cao", "mail_o'brien@x Jones")
 
-	// Taken; and then it changes hands.
+	// The address belongs to another employee; then both employees swap their addresses.
 	err = staff.Merge(ctx, one, mail.Set("c@x"))
 	var de *table.DerivedError
 	if !errors.Is(err, errTaken) || !errors.As(err, &de) || de.Key.RowKey() != "mail_c@x" {
@@ -90,7 +90,7 @@ func maintainedRows(e *env) {
 	e.wantRequests("1 transaction")
 	stored("empid_000001 Jones", "empid_000002 Cao", "mail_c@x Jones", "mail_o'brien@x Cao")
 
-	// A derived row that somebody has deleted is repaired.
+	// The next write repairs a derived row that was deleted.
 	e.must(rows.DeleteAny(ctx, keys.At(dept.Of("Sales"), keys.Raw("mail_c@x"))))
 	e.must(staff.Merge(ctx, one, last.Set("Smith")))
 	if staff.Repaired() != 1 {

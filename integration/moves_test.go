@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// moves: entities go to another table with what is derived from them, and come back.
+// archiveMoves: entities move to another table and back, with their derived rows.
 func archiveMoves(e *env) {
 	ctx := context.Background()
 	sales := dept.Of("Sales")
@@ -21,7 +21,7 @@ func archiveMoves(e *env) {
 	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, nil, byMail, names)
 	e.must(err)
-	old, err := archive.ToTable(e.acc.Tables(), e.freshName(), nil)
+	old, err := archive.ToTable(e.acc.Tables(), freshName(), nil)
 	e.must(err)
 	notifications, poison := e.acc.Queue(plain.Name()+"h"), e.acc.Queue(plain.Name()+"p")
 	out, err := eventual.NewOutbox(notifications, nil)
@@ -37,7 +37,7 @@ func archiveMoves(e *env) {
 	e.must(mover.Archive(ctx, x))
 	e.wantRequests("1 message-put, 1 message-update, 1 transaction")
 	e.must(w.Drain(ctx))
-	e.wantRequests("4 get, 1 message-delete, 2 message-get, 2 transaction") // a list is loaded besides
+	e.wantRequests("4 get, 1 message-delete, 2 message-get, 2 transaction") // and reads a list of the index
 	if _, err := byMail.Get(ctx, staff, sales, jones.Email); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("look-up by address after the move: got error %v; want ErrNotFound", err)
 	}
@@ -50,7 +50,7 @@ func archiveMoves(e *env) {
 		e.Errorf("Find: got %+v, archived %v; want %+v, archived", found.Value, archived, jones)
 	}
 	e.wantRequests("1 get, 1 query")
-	// Meanwhile another has her address.
+	// Another employee takes the address.
 	other := jones
 	other.ID, other.Email = 224, "JonesJ@contoso.com"
 	y, err := staff.Insert(ctx, &other)
@@ -67,7 +67,7 @@ func archiveMoves(e *env) {
 	if x, err := byMail.Get(ctx, staff, sales, jones.Email); err != nil || x.Value != jones {
 		e.Errorf("look-up by address after the restore: got %+v, error %v; want %+v", x, err, jones)
 	}
-	e.must(mover.Archive(ctx, back)) // and again, as another life
+	e.must(mover.Archive(ctx, back)) // as another incarnation
 	e.must(w.Drain(ctx))
 	n := 0
 	for x, err := range mover.Archived(ctx, sales) {

@@ -16,10 +16,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// BenchmarkMoves asks Azurite for 50 moves a second, for ten seconds, with four workers: how long each takes from the request to
-// the archive, and how many are waiting. Beside it, at the same rate, the guide's way, which loses what is written in between: a
-// message with the key, a copy, a deletion, by four workers that look every 50 ms and do one at a time. The ratio is that of the two's
-// medians.
+// BenchmarkMoves requests 50 moves a second from Azurite, for ten seconds, with four workers. It reports how long each takes from
+// the request to the archive, and how many messages are waiting. For comparison it does the same in the guide's way, which loses
+// concurrent changes: a message with the key, a copy, a deletion, by four workers that ask the queue every 50 ms and execute one
+// message at a time. The ratio is that of the two medians.
 //
 //	go test -run='^$' -bench=Moves -benchtime=1x ./integration
 func BenchmarkMoves(b *testing.B) {
@@ -44,7 +44,7 @@ type measurement struct {
 	backlog  int
 }
 
-// pacedMoves moves entities at a rate.
+// measureMoves moves entities at a rate, in the library's way or in the guide's.
 func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p measurement) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -54,7 +54,7 @@ func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p 
 			b.Fatalf("got error %v; want none", err)
 		}
 	}
-	mp := &moverProcess{Connection: service.ConnectionString(), Name: fmt.Sprintf("b%d%x", serial.Add(1), time.Now().UnixNano()), ASCII: service.Name() == "azurite"}
+	mp := &moverProcess{Connection: service.ConnectionString(), Name: freshName(), ASCII: service.Name() == "azurite"}
 	must(mp.connect())
 	first, err := mp.worker()
 	must(err)
@@ -137,7 +137,7 @@ func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p 
 	return p
 }
 
-// asInTheGuide is a worker of the guide's.
+// workAsInGuide is a worker of the guide's pattern.
 func (mp *moverProcess) workAsInGuide(ctx context.Context, done func(string)) {
 	q := mp.acc.Queue(mp.Name + "q")
 	from, to := mp.acc.Tables().NewClient(mp.Name+"c"), mp.acc.Tables().NewClient(mp.Name+"o")

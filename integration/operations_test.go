@@ -52,11 +52,11 @@ func entityLifecycle(e *env) {
 	}
 }
 
-// conditions: each refusal is told apart, reaches the SDK's own error, and leaves the entity as it was.
+// conditions: each refused write has its own error, which wraps the SDK's, and changes neither the entity nor the row.
 func conditions(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
-	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
 	e.must(err)
 	v := jones
 	mine, err := staff.Insert(ctx, &v)
@@ -112,7 +112,7 @@ func conditions(e *env) {
 	}
 }
 
-// systemProperties: what the library keeps on a row travels with the entity, out of sight, and goes back on Replace and Update.
+// systemProperties: Replace and Update preserve the system properties of a row, which the entity's fields do not contain.
 func systemProperties(e *env) {
 	ctx := context.Background()
 	type bag struct {
@@ -145,7 +145,7 @@ func systemProperties(e *env) {
 	}
 }
 
-// explicitKeys: a table without bindings takes keys with every verb.
+// explicitKeys: each method of a table without bindings takes a key.
 func explicitKeys(e *env) {
 	ctx := context.Background()
 	type note struct{ Text string }
@@ -177,7 +177,7 @@ func explicitKeys(e *env) {
 	e.wantRequests("none")
 }
 
-// merges: only what is named is written; local edits stay local.
+// merge: Merge writes the named fields only. Other changes of the entity remain local.
 func merge(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
@@ -199,7 +199,7 @@ func merge(e *env) {
 	if n, _ := row.Get("LastName"); n != "Smith" || row.Len() != 5 {
 		e.Errorf("Row after Merge: got %+v; want 5 properties with LastName Smith", row)
 	}
-	e.must(staff.Replace(ctx, in)) // by the renewed ETag, local edit and all
+	e.must(staff.Replace(ctx, in)) // by the renewed ETag, with the local change
 	if got, err = staff.Get(ctx, in.Key); err != nil || got.Value.Age != 99 {
 		e.Errorf("Get after Replace: got %+v, error %v; want age 99", got, err)
 	}
@@ -218,7 +218,7 @@ func merge(e *env) {
 	e.wantRequests("none")
 }
 
-// upserts: replacing deletes what the value lacks, merging keeps it.
+// upsert: replacing deletes the properties that the value lacks, merging preserves them.
 func upsert(e *env) {
 	ctx := context.Background()
 	type row struct {
@@ -289,7 +289,7 @@ func upsert(e *env) {
 	e.wantRequests("none")
 }
 
-// forcedWrites go past the ETag, by name only.
+// unconditionalWrites: methods with Any in their names overwrite any version.
 func unconditionalWrites(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
@@ -316,7 +316,7 @@ func unconditionalWrites(e *env) {
 	}
 }
 
-// unknownColumns: a narrower type changes a row of a wider one without losing what it does not know, nor its types.
+// unknownColumns: a narrower type changes a row of a wider type, and preserves the other columns and their types.
 func unknownColumns(e *env) {
 	ctx := context.Background()
 	type wide struct {
@@ -366,7 +366,7 @@ func unknownColumns(e *env) {
 
 func ensure(e *env) {
 	ctx := context.Background()
-	t, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
+	t, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
 	e.must(err)
 	e.wantRequests("none") // New sends nothing
 	e.must(t.Ensure(ctx))
@@ -394,5 +394,5 @@ func canceledContext(e *env) {
 			e.Errorf("%s: got error %v; want context.Canceled, and a known outcome", what, err)
 		}
 	}
-	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so nothing is in doubt
+	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so the outcome is known
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// cursors: a list that is left in mid-page, or by its limit, goes on where it was.
+// cursors: a list continues after a break in the middle of a page, and after its limit.
 func cursors(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -41,7 +41,7 @@ func cursors(e *env) {
 	if len(ids) != 250 || !slices.IsSorted(ids) || ids[249] != 250 {
 		e.Errorf("got %d IDs: %v; want 1 to 250 in order", len(ids), ids)
 	}
-	// Three pages, each of which was left once in its middle and read again.
+	// Each of the three pages was left once in its middle, and read again.
 	e.wantRequests("6 query")
 	q = table.Query[employee]{Partition: dept.Of("Sales"), Limit: 100}
 	pages := 0
@@ -56,7 +56,7 @@ func cursors(e *env) {
 		e.Errorf("got %d pages before the last; want 2", pages)
 	}
 	e.wantRequests("3 query")
-	// Over all partitions.
+	// All partitions.
 	insertStaff(e, staff, "Marketing", 30)
 	q = table.Query[employee]{TableScan: true, Limit: 17}
 	seen := map[string]int{}
@@ -80,7 +80,7 @@ func cursors(e *env) {
 	}
 }
 
-// otherProcess: a token is stored, and another process takes the list up.
+// resumeInOtherProcess: a process stores a token, and another process continues the list.
 func resumeInOtherProcess(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -103,7 +103,7 @@ func resumeInOtherProcess(e *env) {
 	}
 }
 
-// TestOtherProcess is the other process of otherProcess; on its own it does nothing.
+// TestOtherProcess is the other process of resumeInOtherProcess. It does nothing on its own.
 func TestOtherProcess(t *testing.T) {
 	name := os.Getenv("OTHER_TABLE")
 	if name == "" {
@@ -128,7 +128,7 @@ func TestOtherProcess(t *testing.T) {
 	t.Logf("went on from %d to %d, %d in all", ids[0], ids[len(ids)-1], len(ids))
 }
 
-// manyKeys: in the order asked, each one request, and a missing one is no end.
+// manyKeys: GetMany yields the entities in the order of the keys, with one request each. A missing key does not end the list.
 func manyKeys(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -165,7 +165,7 @@ func manyKeys(e *env) {
 	e.wantRequests("none")
 }
 
-// counts: whether, and how many.
+// counts: Exists and Count.
 func counts(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -194,7 +194,7 @@ func counts(e *env) {
 	if n != 1500 || old != 37 || few != 10 || all != 1 {
 		e.Errorf("Count: got %d, %d, %d, %d; want 1500, 37, 10, 1", n, old, few, all)
 	}
-	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
 	e.must(err)
 	if _, err := missing.Exists(ctx, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("Exists in a missing table: got error %v; want ErrTableNotFound", err)
@@ -204,7 +204,7 @@ func counts(e *env) {
 	}
 }
 
-// getOrInsert: many at once agree on one entity, and one has made it.
+// getOrInsert: concurrent calls agree on one entity, which one of them has inserted.
 func getOrInsert(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -246,7 +246,7 @@ func getOrInsert(e *env) {
 	e.must(staff.Delete(ctx, got))
 }
 
-// partitions: each once, without reading what is in them, and work on all of them at once.
+// partitions: Partitions yields each partition once, without reading its rows, and EachPartition works on several at once.
 func partitions(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
@@ -285,12 +285,12 @@ func partitions(e *env) {
 		if pk.String() == "Marketing" {
 			return no
 		}
-		<-ctx.Done() // the first error ends the others
+		<-ctx.Done() // the first error cancels the other calls
 		return ctx.Err()
 	}); err != no {
 		e.Errorf("EachPartition with an error: got error %v; want %v", err, no)
 	}
-	missing, err := table.New(e.acc.Tables(), e.freshName(), staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
 	e.must(err)
 	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.Enc) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
@@ -307,7 +307,7 @@ func partitions(e *env) {
 	}
 }
 
-// budgets: a list that would cost too much ends, and goes on when it may.
+// budgets: a list ends when it has used up its budget, and continues with the next.
 func budgets(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)

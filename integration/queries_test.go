@@ -51,7 +51,7 @@ func ranges(e *env) {
 	e.wantRequests("none")
 }
 
-// family: a key and what is below it, without those that merely begin alike.
+// keyFamily: Family yields a key and the keys below it, without keys that only begin with the same characters.
 func keyFamily(e *env) {
 	ctx := context.Background()
 	type row struct{ P, R string }
@@ -76,7 +76,7 @@ func keyFamily(e *env) {
 	e.wantRequests("1 query")
 }
 
-// pages: the same list, however it is cut; requests as promised; break, limit and a second range.
+// pages: a list is the same whatever its page size, sends the documented requests, and can be left and repeated.
 func pages(e *env) {
 	ctx := context.Background()
 	staff := newStaff(e, 25)
@@ -100,7 +100,7 @@ func pages(e *env) {
 		e.Errorf("rows read for Limit 12: got %d; want 12", q.Stats.Rows)
 	}
 	list := staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 10})
-	e.wantRequests("none") // nothing is sent until it is ranged over
+	e.wantRequests("none") // List sends nothing before the loop
 	for range 2 {
 		n := 0
 		for _, err := range list {
@@ -121,7 +121,7 @@ func pages(e *env) {
 	}
 }
 
-// scans: a table scan is refused before it is sent, unless it is meant.
+// tableScans: a table scan is refused before it is sent, unless TableScan is set.
 func tableScans(e *env) {
 	staff := newStaff(e, 20)
 	for _, err := range staff.List(context.Background(), table.Query[employee]{Where: age.Ge(30)}) {
@@ -131,13 +131,13 @@ func tableScans(e *env) {
 	}
 	e.wantRequests("none")
 	got := listIDs(e, staff, table.Query[employee]{Where: age.Ge(39), TableScan: true})
-	if got != "20 19 20" { // Marketing before Sales
+	if got != "20 19 20" { // Marketing sorts before Sales
 		e.Errorf("table scan: got %s; want 20 19 20", got)
 	}
 	e.wantRequests("1 query")
 }
 
-// sideBySide: two types in one partition see their own rows only.
+// typesInOnePartition: each of two types in a partition lists its own rows only.
 func typesInOnePartition(e *env) {
 	ctx := context.Background()
 	staff := newStaff(e, 3)
@@ -159,7 +159,7 @@ func typesInOnePartition(e *env) {
 	if n != 2 {
 		e.Errorf("got %d reviews; want 2", n)
 	}
-	// A range that holds rows of both: the other's are skipped and counted.
+	// A range with rows of both types: foreign rows are skipped and counted.
 	st := new(table.Stats)
 	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
 		e.Errorf("a range with both types: got %s, %+v; want 1 2 3 and 2 foreign rows", got, st)
@@ -170,7 +170,7 @@ func typesInOnePartition(e *env) {
 	}
 }
 
-// projection reads what is asked for, and no more.
+// projection: a handle of a narrower type reads only its properties.
 func projection(e *env) {
 	ctx := context.Background()
 	staff := newStaff(e, 5)
@@ -218,7 +218,7 @@ func projection(e *env) {
 	}
 }
 
-// constPartition: where the schema knows the only partition, a query need not name it, and is no table scan.
+// onlyPartition: a query needs no partition if the schema has one only, and is no table scan.
 func onlyPartition(e *env) {
 	ctx := context.Background()
 	type setting struct{ Name, Value string }
@@ -240,7 +240,7 @@ func onlyPartition(e *env) {
 	}
 }
 
-// oneWay: a key that cannot be read back is checked instead.
+// oneWayKeys: a key that cannot be decoded is compared with the one that the fields make.
 func oneWayKeys(e *env) {
 	ctx := context.Background()
 	type user struct{ Email, Name string }
@@ -268,14 +268,14 @@ func oneWayKeys(e *env) {
 	}
 	plain, err := table.New(e.acc.Tables(), users.Name(), table.Schema[user]{}, nil)
 	e.must(err)
-	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer that does not know the keys
+	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer without the schema's keys
 	var ke *keys.KeyError
 	if _, err := users.Get(ctx, in.Key); !errors.As(err, &ke) || ke.Key == "" {
 		e.Errorf("Get of a row whose fields make another key: got error %v; want a *KeyError", err)
 	}
 }
 
-// rowsAsStored shows what is in the table, whatever it is.
+// storedRows: Rows yields rows of all types.
 func storedRows(e *env) {
 	ctx := context.Background()
 	staff := newStaff(e, 1)
@@ -291,7 +291,7 @@ func storedRows(e *env) {
 			e.Errorf("row: got %+v; want an ETag and a Timestamp", r)
 		}
 	}
-	// A range of another type's rows is this verb's to show.
+	// Rows also takes the range of another type.
 	n := 0
 	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(1)}) {
 		e.must(err)

@@ -13,35 +13,35 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 )
 
-// What the SDK's client of the Queue service does on every service. Nobody waits here: what is hidden is shown by an update
-// that hides it for no time.
+// The tests of queues show what the SDK's client does on every service. They never wait: an update with a visibility timeout of 0
+// makes a hidden message visible.
 
-// queueSuite is the part of the behaviour suite that is about queues.
+// queueSuite is the part of the behaviour suite that tests queues.
 var queueSuite = map[string]func(*env){
-	"life of a queue":        queueLifecycle,
-	"list of queues":         queueList,
-	"life of a message":      messageLifecycle,
-	"hidden messages":        hiddenMessages,
-	"receipts":               receipts,
-	"several messages":       severalMessages,
-	"times of messages":      messageTimes,
-	"texts of messages":      messageTexts,
-	"limits of messages":     messageLimits,
-	"queues that are not":    missingQueues,
-	"names of queues":        queueNames,
-	"messages without order": concurrentReceivers,
+	"queue lifecycle":      queueLifecycle,
+	"queue list":           queueList,
+	"message lifecycle":    messageLifecycle,
+	"hidden messages":      hiddenMessages,
+	"receipts":             receipts,
+	"several messages":     severalMessages,
+	"message times":        messageTimes,
+	"message texts":        messageTexts,
+	"message limits":       messageLimits,
+	"missing queues":       missingQueues,
+	"queue names":          queueNames,
+	"concurrent receivers": concurrentReceivers,
 }
 
-// queue makes a fresh queue.
+// queue creates a fresh queue.
 func (e *env) queue() *azqueue.QueueClient {
 	e.Helper()
-	q := e.acc.Queue(e.freshName())
+	q := e.acc.Queue(freshName())
 	_, err := q.Create(context.Background(), nil)
 	e.must(err)
 	return q
 }
 
-// enqueue puts texts.
+// enqueue puts messages.
 func (e *env) enqueue(q *azqueue.QueueClient, texts ...string) {
 	e.Helper()
 	for _, text := range texts {
@@ -58,7 +58,7 @@ func (e *env) dequeue(q *azqueue.QueueClient, n int32) []*azqueue.DequeuedMessag
 	return got.Messages
 }
 
-// peek are the texts that can be seen, in order.
+// peek returns the texts of the visible messages, sorted.
 func (e *env) peek(q *azqueue.QueueClient) string {
 	e.Helper()
 	got, err := q.PeekMessages(context.Background(), &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](32)})
@@ -71,7 +71,7 @@ func (e *env) peek(q *azqueue.QueueClient) string {
 	return joined(texts)
 }
 
-// count is how many messages there are, hidden ones too.
+// count returns the number of messages, including hidden ones.
 func (e *env) count(q *azqueue.QueueClient) int64 {
 	e.Helper()
 	p, err := q.GetProperties(context.Background(), nil)
@@ -79,7 +79,7 @@ func (e *env) count(q *azqueue.QueueClient) int64 {
 	return *p.ApproximateMessagesCount
 }
 
-// refused fails the test unless an error has one of some codes.
+// wantCode fails the test unless an error has one of some codes.
 func (e *env) wantCode(err error, codes ...queueerror.Code) {
 	e.Helper()
 	if !queueerror.HasCode(err, codes...) {
@@ -89,9 +89,9 @@ func (e *env) wantCode(err error, codes ...queueerror.Code) {
 
 func queueLifecycle(e *env) {
 	ctx := context.Background()
-	q := e.acc.Queue(e.freshName())
-	meta := map[string]*string{"kind": to.Ptr("hints"), "owner": to.Ptr("index")}
-	for range 2 { // the second finds it as it is
+	q := e.acc.Queue(freshName())
+	meta := map[string]*string{"kind": to.Ptr("notifications"), "owner": to.Ptr("index")}
+	for range 2 { // the second Create succeeds, too
 		_, err := q.Create(ctx, &azqueue.CreateOptions{Metadata: meta})
 		e.must(err)
 	}
@@ -109,7 +109,7 @@ func queueLifecycle(e *env) {
 			e.Errorf("metadata: got %s; want %s", joined(got), want)
 		}
 	}
-	metadata("kind=hints owner=index")
+	metadata("kind=notifications owner=index")
 	_, err = q.SetMetadata(ctx, &azqueue.SetMetadataOptions{Metadata: map[string]*string{"kind": to.Ptr("tasks")}})
 	e.must(err)
 	metadata("kind=tasks")
@@ -125,7 +125,7 @@ func queueLifecycle(e *env) {
 
 func queueList(e *env) {
 	ctx := context.Background()
-	prefix := e.freshName()
+	prefix := freshName()
 	var want []string
 	for i := range 5 {
 		name := fmt.Sprintf("%s-%d", prefix, i)
@@ -163,7 +163,7 @@ func messageLifecycle(e *env) {
 		e.Errorf("dequeue of a hidden message: got %v; want nothing", again)
 	}
 	id := *got[0].MessageID
-	u, err := q.UpdateMessage(ctx, id, *got[0].PopReceipt, "b", nil) // for no time
+	u, err := q.UpdateMessage(ctx, id, *got[0].PopReceipt, "b", nil) // visible at once
 	e.must(err)
 	if got := e.peek(q); got != "b" {
 		e.Errorf("peek after an update: got %s; want b", got)
@@ -200,13 +200,13 @@ func hiddenMessages(e *env) {
 	if d := m.TimeNextVisible.Sub(*m.InsertionTime); d != 10*time.Minute {
 		e.Errorf("hidden for: got %v; want 10 minutes", d)
 	}
-	// Whoever has put it can show it.
+	// The sender can make it visible.
 	u, err := q.UpdateMessage(ctx, *m.MessageID, *m.PopReceipt, "now", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](0)})
 	e.must(err)
 	if got := e.peek(q); got != "now" {
 		e.Errorf("peek after an update: got %q; want now", got)
 	}
-	// And hide it for as long as can be.
+	// And hide it, for the longest time.
 	_, err = q.UpdateMessage(ctx, *m.MessageID, *u.PopReceipt, "", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](604799)})
 	e.must(err)
 	if e.peek(q) != "" || e.count(q) != 1 {
@@ -214,8 +214,8 @@ func hiddenMessages(e *env) {
 	}
 }
 
-// receipts: each get and update makes the receipts before it useless. The live service says that there is no such message, the
-// documentation and Azurite that the receipt does not match.
+// receipts: each get and each update invalidates earlier receipts. The live service then answers that the message does not exist;
+// the documentation and Azurite, that the receipt does not match.
 func receipts(e *env) {
 	ctx := context.Background()
 	q := e.queue()
@@ -234,7 +234,7 @@ func receipts(e *env) {
 	u, err := q.UpdateMessage(ctx, id, second, "b", nil)
 	e.must(err)
 	useless(second)
-	// One of a message that can be seen again holds until somebody has got it.
+	// The receipt of an update is valid until the next get.
 	if got := e.peek(q); got != "b" {
 		e.Errorf("peek: got %q; want b", got)
 	}
@@ -303,14 +303,14 @@ func messageTexts(e *env) {
 		_, err = q.DeleteMessage(ctx, *put.Messages[0].MessageID, *got[0].PopReceipt, nil)
 		e.must(err)
 	}
-	// The SDK's own: what XML cannot hold is replaced before it is sent.
+	// The SDK replaces characters that XML does not allow, before it sends the text.
 	e.enqueue(q, "a\x01b")
 	if got := e.peek(q); got != "a\ufffdb" {
 		e.Errorf("text with a control character: got %q; want it replaced by U+FFFD", got)
 	}
 }
 
-// withoutOrder: several at once get each message once.
+// concurrentReceivers: several receivers get each message once.
 func concurrentReceivers(e *env) {
 	q := e.queue()
 	const workers, each = 4, 10

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// queueDifferences are those of the Queue service. The number Q is that of its documentation, and of recordings that are no
-// observation of their own.
+// queueDifferences are the known differences of the Queue service. The number Q stands for its documentation, and for recordings
+// without an observation of their own.
 var queueDifferences = []difference{
 	{"L64", "the byte order mark before XML", func(p *rawClient) string {
 		q := p.queue()

@@ -41,7 +41,7 @@ func messageLimits(e *env) {
 
 func missingQueues(e *env) {
 	ctx := context.Background()
-	q := e.acc.Queue(e.freshName())
+	q := e.acc.Queue(freshName())
 	_, err1 := q.EnqueueMessage(ctx, "a", nil)
 	_, err2 := q.DequeueMessage(ctx, nil)
 	_, err3 := q.PeekMessage(ctx, nil)
@@ -64,7 +64,7 @@ func queueNames(e *env) {
 		_, err := e.acc.Queue(name).Create(ctx, nil)
 		e.wantCode(err, code)
 	}
-	longest := e.freshName()
+	longest := freshName()
 	longest += strings.Repeat("q", 63-len(longest))
 	_, err := e.acc.Queue(longest).Create(ctx, nil)
 	e.must(err)

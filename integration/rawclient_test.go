@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// plain is a client that knows nothing but the protocol.
+// rawClient is a client of the Table service that uses the protocol alone.
 type rawClient struct {
-	*testing.T
+	testing.TB
 	endpoint, queues, account, key, table string
 }
 
-func newRawClient(t *testing.T, b backend) *rawClient {
-	p := &rawClient{T: t}
+func newRawClient(t testing.TB, b backend) *rawClient {
+	p := &rawClient{TB: t}
 	for field := range strings.SplitSeq(b.ConnectionString(), ";") {
 		name, value, _ := strings.Cut(field, "=")
 		switch name {
@@ -35,14 +35,14 @@ func newRawClient(t *testing.T, b backend) *rawClient {
 			p.key = value
 		}
 	}
-	p.table = (&env{T: t}).freshName()
+	p.table = freshName()
 	if got := p.result("POST", "/Tables", `{"TableName":"`+p.table+`"}`); got != "done" {
 		t.Fatalf("creating a table: got %s; want done", got)
 	}
 	return p
 }
 
-// sign is a signature with the account's key.
+// sign returns the signature of a text with the account's key.
 func (p *rawClient) sign(text string) string {
 	key, _ := base64.StdEncoding.DecodeString(p.key)
 	mac := hmac.New(sha256.New, key)
@@ -50,7 +50,7 @@ func (p *rawClient) sign(text string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// send sends a request and returns the answer's head, with its status, and its body.
+// send sends a request. It returns the response's header, with the status, and the body.
 func (p *rawClient) send(method, path, body string, header ...string) (http.Header, string) {
 	p.Helper()
 	req, err := http.NewRequest(method, p.endpoint+path, strings.NewReader(body))
@@ -79,7 +79,7 @@ func (p *rawClient) send(method, path, body string, header ...string) (http.Head
 
 var errorCode = regexp.MustCompile(`"code":"([A-Za-z]*)"`)
 
-// failed is how a request failed, or "done".
+// result sends a request and returns its status and error code, or "done".
 func (p *rawClient) result(method, path, body string) string {
 	p.Helper()
 	head, body := p.send(method, path, body)
@@ -116,7 +116,7 @@ func (p *rawClient) insert(row, properties string) {
 	}
 }
 
-// kept is what becomes of properties that are inserted.
+// storedAfterInsert inserts properties and returns how the service stores them.
 func (p *rawClient) storedAfterInsert(properties string) string {
 	p.Helper()
 	p.insert("r", properties)
@@ -125,7 +125,7 @@ func (p *rawClient) storedAfterInsert(properties string) string {
 
 var timestampProperty = regexp.MustCompile(`,?"Timestamp(@odata.type)?":"[^"]*"`)
 
-// stored is a row's own properties.
+// storedProperties returns a row's properties without keys and Timestamp.
 func (p *rawClient) storedProperties(row string) string {
 	p.Helper()
 	_, body := p.send("GET", p.row(row), "")
@@ -145,7 +145,7 @@ func manyProperties(n int, value string) string {
 	return strings.Join(all, ",")
 }
 
-// post is an insert in a transaction.
+// post returns an insert operation of a transaction.
 func (p *rawClient) post(partition, row string) string {
 	return "POST " + p.endpoint + "/" + p.table + " HTTP/1.1\r\nContent-Type: application/json\r\nAccept: application/json;odata=minimalmetadata\r\nPrefer: return-no-content\r\nDataServiceVersion: 3.0\r\n\r\n" + `{"PartitionKey":"` + partition + `","RowKey":"` + row + `"}`
 }
@@ -161,7 +161,7 @@ func (p *rawClient) transact(ops ...string) (http.Header, string) {
 
 var refusal = regexp.MustCompile(`"code":"([A-Za-z]+)","message":\{"lang":"en-US","value":"(.*?)\\n`)
 
-// batch is how a transaction ended.
+// transactResult sends a transaction and returns its error code and message, or "done".
 func (p *rawClient) transactResult(ops ...string) string {
 	p.Helper()
 	head, body := p.transact(ops...)
@@ -177,7 +177,7 @@ func (p *rawClient) transactResult(ops ...string) string {
 	return "done"
 }
 
-// signed is how a request ends that carries a signature for the rows of partition p from one to another.
+// signedResult sends a request with a signature for the rows of partition p between two RowKeys, and returns its result.
 func (p *rawClient) signedResult(method, path, permissions, from, to string) string {
 	p.Helper()
 	q := url.Values{"sp": {permissions}, "se": {"2099-01-01T00:00:00Z"}, "sv": {"2019-02-02"}, "tn": {p.table}, "spk": {"p"}, "epk": {"p"}, "srk": {from}, "erk": {to}}

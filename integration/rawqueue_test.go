@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// plainQueue is a client of the Queue service that knows nothing but the protocol, with a queue of its own.
+// rawQueue is a client of one fresh queue that uses the protocol alone.
 type rawQueue struct {
 	*rawClient
 	name string
 }
 
-// queue makes a fresh queue.
+// queue creates a fresh queue.
 func (p *rawClient) queue() *rawQueue {
 	p.Helper()
-	q := &rawQueue{p, (&env{T: p.T}).freshName()}
+	q := &rawQueue{p, freshName()}
 	if got := q.result("PUT", "/"+q.name, ""); got != "done" {
 		p.Fatalf("creating a queue: got %s; want done", got)
 	}
 	return q
 }
 
-// ask sends a request and returns the answer's head, with its status, and its body.
+// send sends a request. It returns the response's header, with the status, and the body.
 func (q *rawQueue) send(method, path, body string, header ...string) (http.Header, string) {
 	q.Helper()
 	req, err := http.NewRequest(method, q.queues+path, strings.NewReader(body))
@@ -70,7 +70,7 @@ func (q *rawQueue) send(method, path, body string, header ...string) (http.Heade
 
 var errorElement = regexp.MustCompile(`<Code>([A-Za-z]*)</Code>`)
 
-// failed is how a request failed, or "done".
+// result sends a request and returns its status and error code, or "done".
 func (q *rawQueue) result(method, path, body string, header ...string) string {
 	q.Helper()
 	head, text := q.send(method, path, body, header...)
@@ -94,29 +94,29 @@ func xmlPart(body, name string) string {
 	return s
 }
 
-// messages is the path of the queue's messages.
+// messages returns the path of the queue's messages.
 func (q *rawQueue) messages() string { return "/" + q.name + "/messages" }
 
-// put enqueues a message and returns the path that names it by its receipt.
+// put enqueues a message and returns its path, with the receipt.
 func (q *rawQueue) put(text string) string {
 	q.Helper()
 	_, body := q.send("POST", q.messages(), messageXML(text))
 	return q.messagePath(body)
 }
 
-// own is the path of the first message of a list, by its receipt.
+// messagePath returns the path of the first message of a list, with its receipt.
 func (q *rawQueue) messagePath(body string) string {
 	return q.messages() + "/" + xmlPart(body, "MessageId") + "?popreceipt=" + url.QueryEscape(xmlPart(body, "PopReceipt"))
 }
 
-// get gets a message and returns its path too.
+// get gets a message and returns its path, with the new receipt.
 func (q *rawQueue) get() string {
 	q.Helper()
 	_, body := q.send("GET", q.messages(), "")
 	return q.messagePath(body)
 }
 
-// failedPut is how a put of a body failed, or "done".
+// putResult sends a put with a body, and returns its status and error code, or "done".
 func (q *rawQueue) putResult(query, body string) string {
 	q.Helper()
 	return q.result("POST", q.messages()+query, body)

@@ -58,7 +58,7 @@ type values struct {
 
 var valuesSchema = table.Schema[values]{Partition: keys.Const[values]("p"), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(v *values) *int { return &v.N })}
 
-// valuesOfAllSorts come back exactly as they went.
+// valuesRoundTrip: values of all types are read exactly as they were written.
 func valuesRoundTrip(e *env) {
 	ctx := context.Background()
 	tab := newTable(e, valuesSchema, nil)
@@ -109,7 +109,7 @@ func valuesRoundTrip(e *env) {
 	}
 }
 
-// largestEntity: at the limits it is stored whole; past them it is refused before anything is sent.
+// largestEntity: the largest entity is stored whole. A larger one is refused before it is sent.
 func largestEntity(e *env) {
 	ctx := context.Background()
 	type bag struct {
@@ -153,13 +153,13 @@ func largestEntity(e *env) {
 	for i := range 253 {
 		many.Extra[fmt.Sprint("p", i)] = true
 	}
-	if _, err := tab.UpsertAt(ctx, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // with the operation ID
+	if _, err := tab.UpsertAt(ctx, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // and the operation ID
 		e.Errorf("253 properties: got error %v; want a *LimitError of 254", err)
 	}
 	e.wantRequests("none")
 }
 
-// keysOfAllSorts: every verb addresses every key that may be stored.
+// keysRoundTrip: every method addresses every valid key.
 func keysRoundTrip(e *env) {
 	ctx := context.Background()
 	type row struct {

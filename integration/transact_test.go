@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// transactions: several types of one partition, all or nothing, in one request.
+// transactions: a transaction applies operations on several types of one partition in one request, all or none.
 func transactions(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
@@ -38,7 +38,7 @@ func transactions(e *env) {
 	if worker.ETag == before || worker.ETag != r.ETags[0] || r.ETags[2] != "" {
 		e.Errorf("got entity %+v, ETags %q; want the entity's ETag renewed, and none of the deleted row", worker, r.ETags)
 	}
-	e.must(staff.Merge(ctx, worker, age.Set(50))) // by the ETag that the transaction gave it
+	e.must(staff.Merge(ctx, worker, age.Set(50))) // by the ETag that the transaction returned
 	e.must(reviews.Delete(ctx, third))
 	got, err := staff.Get(ctx, worker.Key)
 	e.must(err)
@@ -46,7 +46,7 @@ func transactions(e *env) {
 		e.Errorf("Get after Merge: got %+v; want age 50 and ETag %s", got, worker.ETag)
 	}
 
-	// One of five is refused, and none is done.
+	// The service refuses one of five operations, and none is applied.
 	stale, err := reviews.Get(ctx, first.Key)
 	e.must(err)
 	e.must(reviews.Replace(ctx, first))
@@ -56,14 +56,14 @@ func transactions(e *env) {
 	if !errors.As(err, &be) || be.Index != 2 || be.Key != first.Key || !errors.Is(err, table.ErrChanged) || be.Code != "UpdateConditionNotSatisfied" {
 		e.Errorf("Transact with a stale entity: got error %v; want a *BatchError of operation 2 and ErrChanged", err)
 	}
-	e.wantRequests("1 get, 1 transaction") // it might have met its own work
+	e.wantRequests("1 get, 1 transaction") // reads back whether the write was applied
 	if _, err := staff.Get(ctx, at("Sales", 8)); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("Get after a refused transaction: got error %v; want ErrNotFound", err)
 	}
-	e.must(staff.Delete(ctx, worker)) // its ETag is still right
+	e.must(staff.Delete(ctx, worker)) // the ETag is still the stored one
 }
 
-// largestTransaction: 100 operations are one request, and each refusal names its own.
+// largestTransaction: 100 operations are one request, and an error names the refused operation.
 func largestTransaction(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
@@ -92,8 +92,8 @@ func largestTransaction(e *env) {
 	}
 }
 
-// quotedKeys: every operation addresses keys with quotes and other odd characters. Azurite takes ', for the end of
-// a key in the address of an operation, so keys that hold this are left to TestTrapT09 of package table.
+// quotedKeys: every operation addresses keys with quotes and other unusual characters. Azurite takes ', for the end of a key in the
+// address of an operation, so TestTrapT09 of package table tests keys that contain it.
 func quotedKeys(e *env) {
 	ctx := context.Background()
 	type row struct {
@@ -139,7 +139,7 @@ func quotedKeys(e *env) {
 	}
 }
 
-// inPartition: money moves between two rows by many writers at once, and none is lost or made.
+// inPartition: concurrent writers move money between two rows, and the sum stays the same.
 func inPartition(e *env) {
 	ctx := context.Background()
 	type account struct {
@@ -194,7 +194,7 @@ func inPartition(e *env) {
 		e.Errorf("sum of the balances: got %d; want 300", sum)
 	}
 	e.counter.Take()
-	// The first round meets a row that a concurrent writer has inserted after it was found missing.
+	// In the first attempt, a concurrent writer inserts the row after it was found missing.
 	attempts := 0
 	_, err := table.InPartition(ctx, bank, func(tx *table.Tx) error {
 		attempts++
@@ -214,7 +214,7 @@ func inPartition(e *env) {
 		e.Errorf("got %d attempts; want 2", attempts)
 	}
 	e.wantRequests("3 get, 1 insert, 1 transaction")
-	// What is pinned protects what is written.
+	// A pinned row that has changed refuses the transaction.
 	dan, err := tab.Get(ctx, keys.At(bank, owner.Of("dan")))
 	e.must(err)
 	e.must(tab.MergeAny(ctx, dan.Key, table.FieldOf(func(a *account) *int64 { return &a.Balance }).Set(9)))
@@ -223,7 +223,7 @@ func inPartition(e *env) {
 	}
 }
 
-// rekeys: a row moves with all that it holds, or stays.
+// rekey: Rekey moves a row to another key with all its columns, or leaves it.
 func rekey(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
@@ -243,14 +243,14 @@ func rekey(e *env) {
 		e.Errorf("key after Rekey: got %v; want %v", got.Key, at("Sales", 7))
 	}
 	got.Value.Age = 9
-	e.must(staff.Rekey(ctx, got)) // the same key
+	e.must(staff.Rekey(ctx, got)) // without a new key
 	e.wantRequests("1 replace")
 	row, err := got.Row()
 	e.must(err)
 	badge, _ := row.Get("Badge")
-	life, _ := row.Get("_life")
-	if badge != int64(4711) || life != "00f" {
-		e.Errorf("Badge and _life after Rekey: got %v and %v; want 4711 and 00f", badge, life)
+	incarnation, _ := row.Get("_life")
+	if badge != int64(4711) || incarnation != "00f" {
+		e.Errorf("Badge and _life after Rekey: got %v and %v; want 4711 and 00f", badge, incarnation)
 	}
 	if _, err := staff.Get(ctx, at("Sales", 223)); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("Get of the old key: got error %v; want ErrNotFound", err)

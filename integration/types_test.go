@@ -9,13 +9,13 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// dispatch: several types in one partition, each read as what it is, in one query; what nobody has registered is a row.
+// dispatch: one query reads each row of a partition as its own type. A row of an unknown type is read as a Row.
 func dispatch(e *env) {
 	ctx := context.Background()
 	typed := staffSchema
 	typed.Type = "employee"
 	staff := newTable(e, typed, nil)
-	reviews := sameTable(e, staff, reviewSchema) // told by its RowKeys alone
+	reviews := sameTable(e, staff, reviewSchema) // recognised by its RowKeys
 	type manager struct {
 		Department string
 		ID         int
@@ -32,9 +32,9 @@ func dispatch(e *env) {
 	e.must(err)
 	raw := e.acc.Tables().NewClient(staff.Name())
 	for _, body := range []string{
-		`{"PartitionKey":"Sales","RowKey":"empid_000004","_type":"robot","Age":2}`, // a type that nobody has registered
-		`{"PartitionKey":"Sales","RowKey":"empid_000005","Age":9}`,                 // no type, where two might be it
-		`{"PartitionKey":"Sales","RowKey":"note","Text":"x"}`,                      // no type, no layout
+		`{"PartitionKey":"Sales","RowKey":"empid_000004","_type":"robot","Age":2}`, // an unknown type
+		`{"PartitionKey":"Sales","RowKey":"empid_000005","Age":9}`,                 // no type, and a RowKey of two types
+		`{"PartitionKey":"Sales","RowKey":"note","Text":"x"}`,                      // no type, and a RowKey of none
 	} {
 		_, err := raw.AddEntity(ctx, []byte(body), nil)
 		e.must(err)
@@ -91,11 +91,11 @@ func dispatch(e *env) {
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
-	if n != 3 { // Jones, Smith, and the row that names no type
+	if n != 3 { // Jones, Smith, and the row without a type
 		e.Errorf("Count: got %d employees; want 3", n)
 	}
 
-	// One change for all, without knowing their types.
+	// The same change of all rows, without their types.
 	rows := types.Rows()
 	e.counter.Take()
 	for r, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales")}) {
@@ -112,7 +112,7 @@ func dispatch(e *env) {
 		e.Errorf("Get after a change of the row: got %+v; want it audited, with bonus 1001", again)
 	}
 	again.Value.Bonus = 7
-	e.must(managers.Replace(ctx, again)) // and the column that it does not know stays
+	e.must(managers.Replace(ctx, again)) // preserves the unknown column
 	stored, err := rows.Get(ctx, again.Key)
 	e.must(err)
 	if audited, _ := stored.Value.Get("Audited"); audited != true || stored.Value.Type("Bonus") != "Edm.Int64" {
@@ -120,7 +120,7 @@ func dispatch(e *env) {
 	}
 }
 
-// versions: a row that an older program has stored is read as the new form, and stored as it when it is written.
+// versions: a row of an older version is upgraded when it is read, and stored in the new version when it is written.
 func versions(e *env) {
 	ctx := context.Background()
 	type v0 struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// updateLosesNothing: many writers, each adding one.
+// updateLosesNothing: concurrent writers add one each, and the sum is right.
 func updateLosesNothing(e *env) {
 	ctx := context.Background()
 	o := &table.Options{}
@@ -34,7 +34,8 @@ func updateLosesNothing(e *env) {
 	}
 }
 
-// updateEnds: the change's own error comes back as it is; a concurrent writer that is always faster ends it after the given rounds.
+// updateEnds: Update returns the error of its change. Against a concurrent writer that changes the row in each attempt, it fails
+// after Retry.ConflictAttempts.
 func updateEnds(e *env) {
 	ctx := context.Background()
 	o := &table.Options{}
