@@ -16,22 +16,6 @@ import (
 // The tests of queues show what the SDK's client does on every service. They never wait: an update with a visibility timeout of 0
 // makes a hidden message visible.
 
-// queueSuite is the part of the behaviour suite that tests queues.
-var queueSuite = map[string]func(*env){
-	"queue lifecycle":      queueLifecycle,
-	"queue list":           queueList,
-	"message lifecycle":    messageLifecycle,
-	"hidden messages":      hiddenMessages,
-	"receipts":             receipts,
-	"several messages":     severalMessages,
-	"message times":        messageTimes,
-	"message texts":        messageTexts,
-	"message limits":       messageLimits,
-	"missing queues":       missingQueues,
-	"queue names":          queueNames,
-	"concurrent receivers": concurrentReceivers,
-}
-
 // queue creates a fresh queue.
 func (e *env) queue() *azqueue.QueueClient {
 	e.Helper()

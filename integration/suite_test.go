@@ -71,3 +71,19 @@ var suite = map[string]func(*env){
 	"effects":                   effects,
 	"archive moves":             archiveMoves,
 }
+
+// queueSuite is the part of the behaviour suite that tests queues.
+var queueSuite = map[string]func(*env){
+	"queue lifecycle":      queueLifecycle,
+	"queue list":           queueList,
+	"message lifecycle":    messageLifecycle,
+	"hidden messages":      hiddenMessages,
+	"receipts":             receipts,
+	"several messages":     severalMessages,
+	"message times":        messageTimes,
+	"message texts":        messageTexts,
+	"message limits":       messageLimits,
+	"missing queues":       missingQueues,
+	"queue names":          queueNames,
+	"concurrent receivers": concurrentReceivers,
+}
