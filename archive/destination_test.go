@@ -16,8 +16,7 @@ import (
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+	fx, s, _ := newPendingMove(t)
 	slow, si := newInterceptedFixture(t, s)
 	fast, fi := newInterceptedFixture(t, s)
 	hasRead, mayStore, ended := make(chan bool), make(chan bool), make(chan bool)

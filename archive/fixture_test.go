@@ -177,6 +177,15 @@ func insertClerk(t testing.TB, fx *fixture, s *storagetest.Service, id int) *tab
 	return e
 }
 
+// newPendingMove returns a fixture with clerk 1, whose move is requested.
+func newPendingMove(t testing.TB) (*fixture, *storagetest.Service, *table.Entity[clerk]) {
+	t.Helper()
+	fx, s := newFixture(t, nil)
+	e := insertClerk(t, fx, s, 1)
+	must(t, fx.mover.Archive(context.Background(), e))
+	return fx, s, e
+}
+
 // storedClerks returns the entities of both tables: "c_000001=Name1".
 func storedClerks(s *storagetest.Service) (current, old []string) {
 	for _, r := range s.Rows("current") {

@@ -109,8 +109,7 @@ func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		fx, s := newFixture(t, nil)
-		must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+		fx, s, _ := newPendingMove(t)
 		w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, fx.mover.Handler())
 		outage, cancel := context.WithTimeout(ctx, 5*time.Hour)
 		defer cancel()

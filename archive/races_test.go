@@ -18,9 +18,7 @@ import (
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	e := insertClerk(t, fx, s, 1)
-	must(t, fx.mover.Archive(ctx, e))
+	fx, s, e := newPendingMove(t)
 	slow, i := newInterceptedFixture(t, s)
 	i.beforeFirst(transactionOn("current"), func() error { return fx.current.Delete(ctx, e) })
 	must(t, slow.work(ctx))
@@ -34,9 +32,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 func TestChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	e := insertClerk(t, fx, s, 1)
-	must(t, fx.mover.Archive(ctx, e))
+	fx, s, e := newPendingMove(t)
 	slow, i := newInterceptedFixture(t, s)
 	i.beforeFirst(transactionOn("current"), func() error {
 		e.Value.Last = "Changed"
@@ -57,9 +53,7 @@ func TestConflictAttempts(t *testing.T) {
 	}{{3, 2, true}, {3, 3, false}, {0, 20, true}} {
 		t.Run(fmt.Sprintf("%d conflicts in %d attempts", c.conflicts, c.attempts), func(t *testing.T) {
 			t.Parallel()
-			fx, s := newFixture(t, nil)
-			e := insertClerk(t, fx, s, 1)
-			must(t, fx.mover.Archive(ctx, e))
+			fx, s, e := newPendingMove(t)
 			i := &interceptor{Service: s, t: t}
 			common := withoutPauses()
 			common.Retry.ConflictAttempts = c.attempts
@@ -116,9 +110,7 @@ func TestSlowWorker(t *testing.T) {
 		for _, stored := range []bool{false, true} { // whether the destination contains a version before
 			t.Run(fmt.Sprintf("%s, stored before %v", c.name, stored), func(t *testing.T) {
 				t.Parallel()
-				fx, s := newFixture(t, nil)
-				e := insertClerk(t, fx, s, 1)
-				must(t, fx.mover.Archive(ctx, e))
+				fx, s, e := newPendingMove(t)
 				if stored {
 					crashBeforeDelete(t, s)
 				}
@@ -153,9 +145,7 @@ func TestLateInsert(t *testing.T) {
 	for _, restored := range []bool{false, true} {
 		t.Run(map[bool]string{false: "deleted", true: "restored"}[restored], func(t *testing.T) {
 			t.Parallel()
-			fx, s := newFixture(t, nil)
-			e := insertClerk(t, fx, s, 1)
-			must(t, fx.mover.Archive(ctx, e))
+			fx, s, e := newPendingMove(t)
 			if restored {
 				must(t, fx.mover.Archive(ctx, e)) // a second message moves the entity
 			}
@@ -184,9 +174,7 @@ func TestLateInsert(t *testing.T) {
 func TestUnderway(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	e := insertClerk(t, fx, s, 1)
-	must(t, fx.mover.Archive(ctx, e))
+	fx, s, e := newPendingMove(t)
 	wantError := func(when string, want error) {
 		t.Helper()
 		if _, err := fx.mover.Restore(ctx, at(1)); !errors.Is(err, want) {
@@ -210,9 +198,7 @@ func TestUnderway(t *testing.T) {
 func TestRestoresTheLast(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	e := insertClerk(t, fx, s, 1)
-	must(t, fx.mover.Archive(ctx, e))
+	fx, s, e := newPendingMove(t)
 	crashBeforeDelete(t, s)
 	wantClerks(t, s, []string{"c_000001=Name1"}, []string{"c_000001=Name1"})
 	worker, i := newInterceptedFixture(t, s)
@@ -233,9 +219,7 @@ func TestRestoresTheLast(t *testing.T) {
 func TestRestoredTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	e := insertClerk(t, fx, s, 1)
-	must(t, fx.mover.Archive(ctx, e))
+	fx, s, _ := newPendingMove(t)
 	must(t, fx.work(ctx))
 	slow, i := newInterceptedFixture(t, s)
 	i.beforeFirst(transactionOn("current"), func() error {
@@ -257,8 +241,7 @@ func TestRestoredTwice(t *testing.T) {
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+	fx, s, _ := newPendingMove(t)
 	text := s.Messages("moves")[0].Text
 	send := func() {
 		for range 99 {

@@ -174,8 +174,7 @@ func testStaleWriter(t *testing.T, write func(context.Context, *staleWriter) err
 func TestMovedBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+	fx, s, _ := newPendingMove(t)
 	incarnation := storedIncarnation(s)
 	must(t, fx.work(ctx))
 	insertBySDK(t, fx, "current", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"c_000001","Last":"Written back","_life":%q}`, incarnation))

@@ -43,8 +43,7 @@ func TestSweep(t *testing.T) {
 	}{{"the old incarnation is deleted", true, 0}, {"the old incarnation is still stored", false, 2}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			fx, s := newFixture(t, nil)
-			must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+			fx, s, _ := newPendingMove(t)
 			must(t, fx.work(ctx))
 			_, err := fx.mover.Restore(ctx, at(1))
 			must(t, err)
@@ -73,9 +72,7 @@ func TestSweep(t *testing.T) {
 func TestSweptMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	e := insertClerk(t, fx, s, 1)
-	must(t, fx.mover.Archive(ctx, e))
+	fx, s, e := newPendingMove(t)
 	must(t, fx.mover.Archive(ctx, e)) // one of the two messages moves the entity
 	must(t, fx.work(ctx))
 	later := advanceAndSweepCommitRecords(t, s, 2)
@@ -90,9 +87,7 @@ func TestSweptMove(t *testing.T) {
 func TestSweptMoveOfAnother(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	e := insertClerk(t, fx, s, 1)
-	must(t, fx.mover.Archive(ctx, e))
+	fx, s, e := newPendingMove(t)
 	late := s.Messages("moves")[0].Text
 	_, err := fx.account.Queue("moves").ClearMessages(ctx, nil)
 	must(t, err)
@@ -110,8 +105,7 @@ func TestSweptMoveOfAnother(t *testing.T) {
 func TestOldMessage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	fx, s := newFixture(t, nil)
-	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+	fx, s, _ := newPendingMove(t)
 	text := s.Messages("moves")[0].Text
 	must(t, fx.work(ctx))
 	_, err := fx.mover.Restore(ctx, at(1))

@@ -51,6 +51,17 @@ var (
 	}
 )
 
+// keyed is an entity type with any keys.
+type keyed struct {
+	P, R string
+	V    int32
+}
+
+var keyedSchema = table.Schema[keyed]{
+	Partition: keys.BindRaw(func(r *keyed) *string { return &r.P }),
+	Row:       keys.BindRaw(func(r *keyed) *string { return &r.R }),
+}
+
 // newStaff returns a table with employees 1 to n in Sales, and every tenth also in Marketing.
 func newStaff(e *env, n int) *table.Table[employee] {
 	ctx := context.Background()

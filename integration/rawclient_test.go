@@ -67,12 +67,21 @@ func (p *rawClient) send(method, path, body string, header ...string) (http.Head
 	if !req.URL.Query().Has("sig") {
 		req.Header.Set("Authorization", "SharedKeyLite "+p.account+":"+p.sign(date+"\n/"+p.account+req.URL.EscapedPath()))
 	}
+	return p.do(req)
+}
+
+// do sends a signed request. It returns the response's header, with the status, and the body.
+func (p *rawClient) do(req *http.Request) (http.Header, string) {
+	p.Helper()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		p.Fatal(err)
 	}
 	defer resp.Body.Close()
-	b, _ := io.ReadAll(resp.Body)
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.Fatal(err)
+	}
 	resp.Header.Set("Status", fmt.Sprint(resp.StatusCode))
 	return resp.Header, string(b)
 }

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -58,14 +57,7 @@ func (q *rawQueue) send(method, path, body string, header ...string) (http.Heade
 	slices.Sort(query)
 	lines = append(append(append(lines, own...), "/"+q.account+req.URL.EscapedPath()), query...)
 	req.Header.Set("Authorization", "SharedKey "+q.account+":"+q.sign(strings.Join(lines, "\n")))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		q.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, _ := io.ReadAll(resp.Body)
-	resp.Header.Set("Status", fmt.Sprint(resp.StatusCode))
-	return resp.Header, string(b)
+	return q.do(req)
 }
 
 var errorElement = regexp.MustCompile(`<Code>([A-Za-z]*)</Code>`)

@@ -162,17 +162,10 @@ func largestEntity(e *env) {
 // keysRoundTrip: every method addresses every valid key.
 func keysRoundTrip(e *env) {
 	ctx := context.Background()
-	type row struct {
-		P, R string
-		V    int32
-	}
-	tab := newTable(e, table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, nil)
-	v := table.FieldOf(func(r *row) *int32 { return &r.V })
+	tab := newTable(e, keyedSchema, nil)
+	v := table.FieldOf(func(r *keyed) *int32 { return &r.V })
 	for _, s := range []string{"O'Brien", "''", "'", "100%", "%20", "%27", "a b", "a+b", "a=b&c=d", "a@b.c", "a;b,c", "(x)", "a)", "!$*", "^|`", "[x]{y}", `"quoted"`, "<x>", "aé日😀", "a:b", "x',RowKey='y", "-", ".", "..", "_"} {
-		for _, k := range []row{{s, "r", 1}, {"p", s, 1}, {s, s, 1}} {
+		for _, k := range []keyed{{s, "r", 1}, {"p", s, 1}, {s, s, 1}} {
 			in, err := tab.Insert(ctx, &k)
 			if err != nil {
 				e.Errorf("Insert %q %q: got error %v; want none", k.P, k.R, err)
@@ -191,7 +184,7 @@ func keysRoundTrip(e *env) {
 				e.Errorf("Merge %q %q: got error %v; want none", k.P, k.R, err)
 			}
 			n := 0
-			for l, err := range tab.List(ctx, table.Query[row]{Partition: got.Key.Partition(), Rows: keys.Point(got.Key.Row())}) {
+			for l, err := range tab.List(ctx, table.Query[keyed]{Partition: got.Key.Partition(), Rows: keys.Point(got.Key.Row())}) {
 				if n++; err != nil || l.Value.V != 3 || l.Value.R != k.R {
 					e.Errorf("List %q %q: got %+v, error %v; want the merged row", k.P, k.R, l, err)
 				}
@@ -210,7 +203,7 @@ func keysRoundTrip(e *env) {
 		}
 	}
 	left := 0
-	for _, err := range tab.Rows(ctx, table.Query[row]{TableScan: true}) {
+	for _, err := range tab.Rows(ctx, table.Query[keyed]{TableScan: true}) {
 		e.must(err)
 		left++
 	}
@@ -220,7 +213,7 @@ func keysRoundTrip(e *env) {
 	e.counter.Take()
 	var ke *keys.KeyError
 	for _, bad := range []string{"", "~x", "a/b", `a\b`, "a#b", "a?b", "a\x00", "a\u0085", "a\xff", strings.Repeat("x", 513)} {
-		_, err1 := tab.Insert(ctx, &row{P: "p", R: bad})
+		_, err1 := tab.Insert(ctx, &keyed{P: "p", R: bad})
 		_, err2 := tab.Get(ctx, keys.At(keys.Raw(bad), keys.Raw("r")))
 		err3 := tab.DeleteAny(ctx, keys.At(keys.Raw("p"), keys.Raw(bad)))
 		err4 := tab.MergeAny(ctx, keys.At(keys.Raw("p"), keys.Raw(bad)), v.Set(1))

@@ -96,29 +96,22 @@ func largestTransaction(e *env) {
 // address of an operation, so TestTrapT09 of package table tests keys that contain it.
 func quotedKeys(e *env) {
 	ctx := context.Background()
-	type row struct {
-		P, R string
-		V    int32
-	}
-	tab := newTable(e, table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, nil)
-	v := table.FieldOf(func(r *row) *int32 { return &r.V })
+	tab := newTable(e, keyedSchema, nil)
+	v := table.FieldOf(func(r *keyed) *int32 { return &r.V })
 	for _, s := range []string{"O'Brien", "''", "100%", "%27", "a b", "a+b", "aé日😀", `"q"`, "x,'y", "<&>"} {
-		r, err := table.Transact(ctx, tab.InsertOp(&row{s, s, 1}), tab.InsertOp(&row{s, "b" + s, 1}), tab.UpsertOp(&row{s, "c" + s, 1}, table.ReplaceExisting), tab.UpsertOp(&row{s, "d" + s, 1}, table.MergeExisting))
+		r, err := table.Transact(ctx, tab.InsertOp(&keyed{s, s, 1}), tab.InsertOp(&keyed{s, "b" + s, 1}), tab.UpsertOp(&keyed{s, "c" + s, 1}, table.ReplaceExisting), tab.UpsertOp(&keyed{s, "d" + s, 1}, table.MergeExisting))
 		if err != nil {
 			e.Errorf("Transact of new rows %q: got error %v; want none", s, err)
 			continue
 		}
-		a, b, c, d := table.Stored[row](r, 0), table.Stored[row](r, 1), table.Stored[row](r, 2), table.Stored[row](r, 3)
+		a, b, c, d := table.Stored[keyed](r, 0), table.Stored[keyed](r, 1), table.Stored[keyed](r, 2), table.Stored[keyed](r, 3)
 		a.Value.V = 2
-		if _, err := table.Transact(ctx, tab.ReplaceOp(a), tab.MergeOp(b, v.Set(2)), tab.DeleteOp(c), tab.PinOp(d), tab.UpsertOp(&row{s, "e" + s, 2}, table.ReplaceExisting)); err != nil {
+		if _, err := table.Transact(ctx, tab.ReplaceOp(a), tab.MergeOp(b, v.Set(2)), tab.DeleteOp(c), tab.PinOp(d), tab.UpsertOp(&keyed{s, "e" + s, 2}, table.ReplaceExisting)); err != nil {
 			e.Errorf("Transact of stored rows %q: got error %v; want none", s, err)
 			continue
 		}
 		got := map[string]int32{}
-		for l, err := range tab.List(ctx, table.Query[row]{Partition: keys.Raw(s)}) {
+		for l, err := range tab.List(ctx, table.Query[keyed]{Partition: keys.Raw(s)}) {
 			e.must(err)
 			if l.Value.P != s {
 				e.Errorf("List %q: got %+v; want rows of that partition", s, l.Value)
@@ -130,7 +123,7 @@ func quotedKeys(e *env) {
 		}
 	}
 	n := 0
-	for _, err := range tab.Rows(ctx, table.Query[row]{TableScan: true}) {
+	for _, err := range tab.Rows(ctx, table.Query[keyed]{TableScan: true}) {
 		e.must(err)
 		n++
 	}
