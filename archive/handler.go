@@ -25,6 +25,8 @@ var errConflict = errors.New("concurrent writers changed the row or its archived
 // an old read of the row back by other means than this library's.
 var errMovedBefore = errors.New("the row contains an incarnation (_life) that was moved before; delete that property")
 
+// handle executes an effect. It repeats an attempt after a conflict, by the retry policy of the table's options. It makes
+// errMovedBefore poison after two attempts, since no concurrent move explains the second.
 func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 	id, p, err := decodeEffect(j)
 	if err != nil {

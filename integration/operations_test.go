@@ -64,9 +64,9 @@ func conditions(e *env) {
 	theirs, err := staff.Get(ctx, mine.Key)
 	e.must(err)
 	e.must(staff.Merge(ctx, theirs, age.Set(50)))
-	gone, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+	deleted, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
 	e.must(err)
-	e.must(staff.DeleteAny(ctx, gone.Key))
+	e.must(staff.DeleteAny(ctx, deleted.Key))
 	mine.Value.Age = 1
 
 	_, exists := staff.Insert(ctx, &v)
@@ -85,11 +85,11 @@ func conditions(e *env) {
 		"replace, changed":        {staff.Replace(ctx, mine), table.ErrChanged},
 		"merge, changed":          {staff.Merge(ctx, mine, age.Set(3)), table.ErrChanged},
 		"delete, changed":         {staff.Delete(ctx, mine), table.ErrChanged},
-		"replace, gone":           {staff.Replace(ctx, gone), table.ErrNotFound},
-		"merge, gone":             {staff.Merge(ctx, gone, age.Set(3)), table.ErrNotFound},
-		"delete, gone":            {staff.Delete(ctx, gone), table.ErrNotFound},
-		"delete any, gone":        {staff.DeleteAny(ctx, gone.Key), table.ErrNotFound},
-		"merge any, gone":         {staff.MergeAny(ctx, gone.Key, age.Set(3)), table.ErrNotFound},
+		"replace, deleted":        {staff.Replace(ctx, deleted), table.ErrNotFound},
+		"merge, deleted":          {staff.Merge(ctx, deleted, age.Set(3)), table.ErrNotFound},
+		"delete, deleted":         {staff.Delete(ctx, deleted), table.ErrNotFound},
+		"delete any, deleted":     {staff.DeleteAny(ctx, deleted.Key), table.ErrNotFound},
+		"merge any, deleted":      {staff.MergeAny(ctx, deleted.Key, age.Set(3)), table.ErrNotFound},
 		"replace without an ETag": {staff.Replace(ctx, &table.Entity[employee]{Value: v, Key: mine.Key}), table.ErrNoETag},
 	} {
 		if !errors.Is(c.got, c.want) {

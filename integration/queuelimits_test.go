@@ -12,10 +12,10 @@ import (
 func messageLimits(e *env) {
 	ctx := context.Background()
 	q := e.queue()
-	put := func(text string, hidden, lives int32) error {
+	put := func(text string, hidden, timeToLive int32) error {
 		o := &azqueue.EnqueueMessageOptions{VisibilityTimeout: &hidden}
-		if lives != 0 {
-			o.TimeToLive = &lives
+		if timeToLive != 0 {
+			o.TimeToLive = &timeToLive
 		}
 		_, err := q.EnqueueMessage(ctx, text, o)
 		return err
