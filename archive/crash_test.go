@@ -20,62 +20,48 @@ import (
 
 var schedules = flag.Int("schedules", 2000, "how many schedules are run in all")
 
-// brief is fewer runs under -short.
-func brief(o crashtest.Options) *crashtest.Options {
+// shortened runs fewer schedules and fewer kinds of faults under -short.
+func shortened(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs = min(o.Runs, 60)
-		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
+		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and crashes
 			return []storagetest.Fault{storagetest.LostReply(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
 	return &o
 }
 
-// of is the house as a process has it.
-func of(p *crashtest.Process) *house {
-	c := quick()
-	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	return open(p.ConnectionString(), p, c, nil)
+// opener opens the fixture of a process.
+type opener = func(*crashtest.Process) (*fixture, error)
+
+// fixtureOf returns an opener. attach attaches maintainers, if any.
+func fixtureOf(attach func(*fixture) error) opener {
+	return func(p *crashtest.Process) (*fixture, error) {
+		c := withoutPauses()
+		c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
+		return openFixture(p.ConnectionString(), p, c, attach)
+	}
 }
 
-// process is what a program of these tests does.
+// plain opens a fixture without maintainers.
+var plain = fixtureOf(nil)
+
+// process is what one program of these tests does.
 type process = func(context.Context, *crashtest.Process) error
 
-// hired is an account with a clerk.
-func hired(ctx context.Context, p *crashtest.Process) error {
-	h := of(p)
-	if err := h.ensure(ctx); err != nil {
-		return err
-	}
-	bystanders(h)
-	_, err := h.current.Insert(ctx, &clerk{"S", 1, "1"})
-	return err
-}
-
-// drain works until no message is left, hidden ones included.
-func drain(of func(*crashtest.Process) *house) process {
+// on returns a process that does something with a fixture of its own.
+func on(open opener, do func(*fixture, context.Context) error) process {
 	return func(ctx context.Context, p *crashtest.Process) error {
-		h := of(p)
-		w := h.worker(h.options())
-		for {
-			left := p.Service().Messages("moves")
-			if len(left) == 0 {
-				return nil
-			}
-			first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
-			time.Sleep(first.Visible.Sub(p.Service().Now()))
-			if err := w.Drain(ctx); err != nil {
-				return err
-			}
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("%d messages are left: %w", len(left), err)
-			}
+		fx, err := open(p)
+		if err != nil {
+			return err
 		}
+		return do(fx, ctx)
 	}
 }
 
-// fine are errors that users of racing programs are told, and that are no fault.
-func fine(err error) error {
+// ignoreConflicts returns no error for those that concurrent writers cause.
+func ignoreConflicts(err error) error {
 	for _, is := range []error{table.ErrNotFound, table.ErrChanged, table.ErrExists, archive.ErrRestored, archive.ErrUnderway} {
 		if errors.Is(err, is) {
 			return nil
@@ -84,70 +70,8 @@ func fine(err error) error {
 	return err
 }
 
-func working(ctx context.Context, p *crashtest.Process) error { return of(p).work(ctx) }
-
-func asking(ctx context.Context, p *crashtest.Process) error {
-	h := of(p)
-	e, err := h.current.Get(ctx, at(1))
-	if err == nil {
-		err = h.mover.Archive(ctx, e)
-	}
-	return fine(err)
-}
-
-func updating(ctx context.Context, p *crashtest.Process) error {
-	_, err := of(p).current.Update(ctx, at(1), func(c *clerk) error {
-		n, err := strconv.Atoi(c.Last)
-		c.Last = fmt.Sprint(n + 1)
-		return err
-	})
-	return fine(err)
-}
-
-func deleting(ctx context.Context, p *crashtest.Process) error {
-	h := of(p)
-	e, err := h.current.Get(ctx, at(1))
-	if err == nil {
-		err = h.current.Delete(ctx, e)
-	}
-	return fine(err)
-}
-
-func creating(ctx context.Context, p *crashtest.Process) error {
-	_, err := of(p).current.Insert(ctx, &clerk{"S", 1, "1000"})
-	return fine(err)
-}
-
-func restoring(ctx context.Context, p *crashtest.Process) error {
-	_, err := of(p).mover.Restore(ctx, at(1))
-	return fine(err)
-}
-
-// replacing replaces what it read before, whatever has become of it while other steps were taken.
-func replacing(steps ...process) process {
-	return func(ctx context.Context, p *crashtest.Process) error {
-		current := of(p).current
-		e, err := current.Get(ctx, at(1))
-		if err == nil {
-			err = then(steps...)(ctx, p)
-		}
-		if err == nil {
-			e.Value.Last = "5000"
-			err = current.ReplaceAny(ctx, e)
-		}
-		return fine(err)
-	}
-}
-
-// raw writes the row as programs do that know nothing of this library.
-func raw(ctx context.Context, p *crashtest.Process) error {
-	c := of(p).acc.Tables().NewClient("current")
-	_, err := c.UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"c_000001","Last":"7000"}`), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
-	return err
-}
-
-// then is one program that does several things.
-func then(steps ...process) process {
+// inSequence returns a process that does the work of several, one after the other.
+func inSequence(steps ...process) process {
 	return func(ctx context.Context, p *crashtest.Process) error {
 		for _, step := range steps {
 			if err := step(ctx, p); err != nil {
@@ -158,55 +82,168 @@ func then(steps ...process) process {
 	}
 }
 
-// workload are processes on an account with a clerk.
-func workload(processes ...process) func() crashtest.Workload {
-	return func() crashtest.Workload {
-		o := newOracle()
-		return crashtest.Workload{Setup: hired, Processes: processes, Drain: drain(of), Always: o.always, Check: o.check}
+// What processes do with the clerk. They return no errors that concurrent writers cause.
+
+func (fx *fixture) archiveClerk(ctx context.Context) error {
+	e, err := fx.current.Get(ctx, at(1))
+	if err == nil {
+		err = fx.mover.Archive(ctx, e)
+	}
+	return ignoreConflicts(err)
+}
+
+func (fx *fixture) restoreClerk(ctx context.Context) error {
+	_, err := fx.mover.Restore(ctx, at(1))
+	return ignoreConflicts(err)
+}
+
+func (fx *fixture) incrementClerk(ctx context.Context) error {
+	_, err := fx.current.Update(ctx, at(1), func(c *clerk) error {
+		n, err := strconv.Atoi(c.Last)
+		c.Last = fmt.Sprint(n + 1)
+		return err
+	})
+	return ignoreConflicts(err)
+}
+
+func (fx *fixture) deleteClerk(ctx context.Context) error {
+	e, err := fx.current.Get(ctx, at(1))
+	if err == nil {
+		err = fx.current.Delete(ctx, e)
+	}
+	return ignoreConflicts(err)
+}
+
+func (fx *fixture) insertNewClerk(ctx context.Context) error {
+	_, err := fx.current.Insert(ctx, &clerk{"S", 1, "1000"})
+	return ignoreConflicts(err)
+}
+
+// writeBySDK writes the row as a program does that does not use this library.
+func (fx *fixture) writeBySDK(ctx context.Context) error {
+	c := fx.account.Tables().NewClient("current")
+	_, err := c.UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"c_000001","Last":"7000"}`), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	return err
+}
+
+// The same as processes.
+var (
+	working   = on(plain, (*fixture).work)
+	archiving = on(plain, (*fixture).archiveClerk)
+	restoring = on(plain, (*fixture).restoreClerk)
+	updating  = on(plain, (*fixture).incrementClerk)
+	deleting  = on(plain, (*fixture).deleteClerk)
+	inserting = on(plain, (*fixture).insertNewClerk)
+	bySDK     = on(plain, (*fixture).writeBySDK)
+)
+
+// replacing returns a process that reads the clerk, takes some steps, and then replaces the clerk unconditionally.
+func replacing(steps ...process) process {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		return on(plain, func(fx *fixture, ctx context.Context) error {
+			e, err := fx.current.Get(ctx, at(1))
+			if err == nil {
+				err = inSequence(steps...)(ctx, p)
+			}
+			if err == nil {
+				e.Value.Last = "5000"
+				err = fx.current.ReplaceAny(ctx, e)
+			}
+			return ignoreConflicts(err)
+		})(ctx, p)
 	}
 }
 
-// TestEveryFault: moves and what comes in their way, one after the other, with each fault at each request of everybody, late ones
-// included, and everybody dying anywhere.
+// drainQueue returns a process that works until no message is left, hidden ones included.
+func drainQueue(open opener) process {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		fx, err := open(p)
+		if err != nil {
+			return err
+		}
+		w, err := fx.worker(fx.options())
+		if err != nil {
+			return err
+		}
+		for {
+			messages := p.Service().Messages("moves")
+			if len(messages) == 0 {
+				return nil
+			}
+			first := slices.MinFunc(messages, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
+			time.Sleep(first.Visible.Sub(p.Service().Now()))
+			if err := w.Drain(ctx); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("%d messages are left: %w", len(messages), err)
+			}
+		}
+	}
+}
+
+// setUp fills an account with the tables, the neighbours and a clerk.
+func setUp(ctx context.Context, p *crashtest.Process) error {
+	fx, err := plain(p)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fx.ensure(ctx), insertNeighbours(ctx, fx)); err != nil {
+		return err
+	}
+	_, err = fx.current.Insert(ctx, &clerk{"S", 1, "1"})
+	return err
+}
+
+// workload returns processes on an account with a clerk.
+func workload(processes ...process) func() crashtest.Workload {
+	return func() crashtest.Workload {
+		o := newOracle()
+		return crashtest.Workload{Setup: setUp, Processes: processes, Drain: drainQueue(plain), Always: o.always, Check: o.atEnd}
+	}
+}
+
+// TestEveryFault runs moves and concurrent writers one after the other, with each fault at each request of each process, late
+// requests included, and with each process crashing at each request.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for name, processes := range map[string][]process{
-		"move":                {asking, working},
-		"update between":      {asking, updating, working},
-		"deleted":             {asking, deleting, working},
-		"deleted and new":     {asking, deleting, creating, working},
-		"asked twice":         {asking, asking, working},
-		"restore":             {then(asking, working), restoring, working},
-		"restore and again":   {then(asking, working, restoring), asking, working},
-		"restore before move": {asking, restoring, working},
-		"replaced":            {asking, replacing(working, restoring), asking},
-		"raw write":           {asking, raw, asking, working},
+		"moved":                       {archiving, working},
+		"updated":                     {archiving, updating, working},
+		"deleted":                     {archiving, deleting, working},
+		"deleted and inserted":        {archiving, deleting, inserting, working},
+		"archived twice":              {archiving, archiving, working},
+		"restored":                    {inSequence(archiving, working), restoring, working},
+		"restored and archived again": {inSequence(archiving, working, restoring), archiving, working},
+		"restored before the move":    {archiving, restoring, working},
+		"replaced":                    {archiving, replacing(working, restoring), archiving},
+		"written by the SDK":          {archiving, bySDK, archiving, working},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, workload(processes...), brief(crashtest.Options{Pairs: -1}))
+			r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{Pairs: -1}))
 			r.Require(t)
 			t.Log(r)
 		})
 	}
 }
 
-// TestSchedules: the same at once, in any order.
+// TestSchedules runs moves and concurrent writers at the same time, in random orders.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	all := map[string][]process{
-		"update":          {asking, then(updating, updating), working, working},
-		"deleted and new": {asking, then(deleting, creating, asking), working, working},
-		"asked twice":     {asking, then(asking, deleting), working, then(working, working)},
-		"restores":        {then(asking, working, restoring, updating, asking), then(working, restoring), then(working, restoring, working), then(updating, working)},
-		"replaced":        {then(asking, restoring, asking), replacing(asking), replacing(), then(working, working), working},
-		"raw writes":      {then(asking, raw, asking), then(raw, restoring), then(working, working), working},
-		"everything":      {then(asking, restoring, asking), then(updating, deleting, creating), then(restoring, updating), then(working, working)},
+		"updated":              {archiving, inSequence(updating, updating), working, working},
+		"deleted and inserted": {archiving, inSequence(deleting, inserting, archiving), working, working},
+		"archived twice":       {archiving, inSequence(archiving, deleting), working, inSequence(working, working)},
+		"restored":             {inSequence(archiving, working, restoring, updating, archiving), inSequence(working, restoring), inSequence(working, restoring, working), inSequence(updating, working)},
+		"replaced":             {inSequence(archiving, restoring, archiving), replacing(archiving), replacing(), inSequence(working, working), working},
+		"written by the SDK":   {inSequence(archiving, bySDK, archiving), inSequence(bySDK, restoring), inSequence(working, working), working},
+		"everything":           {inSequence(archiving, restoring, archiving), inSequence(updating, deleting, inserting), inSequence(restoring, updating), inSequence(working, working)},
 	}
 	for name, processes := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Schedules(t, workload(processes...), brief(crashtest.Options{Runs: *schedules / (len(all) + 1)}))
+			r := crashtest.Schedules(t, workload(processes...), shortened(crashtest.Options{Runs: *schedules / (len(all) + 1)}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -2,6 +2,8 @@ package archive
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -10,86 +12,96 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has another
-// incarnation, so that late work for the first one never changes the second.
+// ErrForeign: the destination returned a row that no move has stored, or that belongs to another entity or incarnation.
+var ErrForeign = errors.New("archive: the destination contains a row that no move has stored")
+
+// ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has
+// another incarnation, so that late work for the first incarnation never changes the second.
 type ID struct {
 	Key         keys.Key
 	Incarnation string
 }
 
-// Err returns the error of an ID: its key's error, or a *table.ValueError for an incarnation that is not 16 of the characters 0-9 and A-Z. A
-// destination that makes paths, keys or addresses of IDs should call it first. The IDs of a [Mover] have no error.
+// Err returns the error of the key, or a *table.ValueError if the incarnation is not 16 characters of 0-9 and A-Z. A destination
+// that makes paths, keys or addresses of IDs should call Err first. The IDs of a [Mover] have no error.
 func (id ID) Err() error {
 	if err := id.Key.Err(); err != nil {
 		return err
 	}
-	if len(id.Incarnation) != lifeLength || strings.Trim(id.Incarnation, lifeDigits) != "" {
-		return &table.ValueError{Field: "ID.Incarnation", Reason: "is no incarnation; an incarnation is 16 of the characters 0-9 and A-Z"}
+	if len(id.Incarnation) != incarnationLength || strings.Trim(id.Incarnation, incarnationDigits) != "" {
+		reason := fmt.Sprintf("is %.20q; an incarnation has %d characters of 0-9 and A-Z", id.Incarnation, incarnationLength)
+		return &table.ValueError{Field: "ID.Incarnation", Reason: reason}
 	}
 	return nil
 }
 
-// The form of incarnations, which is that of [table.Common].NewID.
+// The form of incarnations is that of [table.Common].NewID.
 const (
-	lifeDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	lifeLength = 16
+	incarnationDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	incarnationLength = 16
 )
 
 // ArchivedRow is what a destination stores for an ID.
 type ArchivedRow struct {
 	ID
 
-	// Row is the entity's row, with all its columns and under its own key. It is nil for a tombstone: the row was there and is gone, and
-	// a late request cannot bring it back.
+	// Row is the entity's row, with all its columns and under its own key. A nil Row is a tombstone: the destination contained the
+	// row before, and a late request cannot bring it back.
 	Row *table.Row
 
 	// Kind is the kind of the mover. Movers of several tables, and of several types, may share a destination.
 	Kind string
 
-	// Moves are the operation IDs of the moves that have put it.
+	// Moves are the operation IDs of the moves that have stored the row.
 	Moves []string
 
 	// Version changes with each Put.
 	Version string
 
-	// Time is when the row was last written in the table that it comes from, by that table's clock. The incarnation of a key with the
-	// latest time is the newest one. Put stores it and Get returns it.
+	// Time is when the row was last written in the table that it comes from, by that table's clock. The newest incarnation of a key
+	// is the one with the latest time. Put stores the time and Get returns it.
 	Time time.Time
 }
 
-// Destination stores moved entities: a table ([ToTable]), a directory, anything that can write a value on condition of its version. It must
-// be safe for concurrent use.
+// tombstone returns what remains of the row after its deletion.
+func (r *ArchivedRow) tombstone() *ArchivedRow {
+	return &ArchivedRow{ID: r.ID, Kind: r.Kind, Moves: r.Moves, Time: r.Time}
+}
+
+// Destination stores moved entities: a table ([ToTable]), a directory, or anything else that can write a value on condition of its
+// version. It must be safe for concurrent use.
 //
-// An error that wraps table.ErrUnreachable says that the destination cannot be used now, as when a disk is full: the move is tried again
-// until it can. Any other error counts as one of WorkerOptions.Attempts, after which the message is poison.
+// An error that wraps table.ErrUnreachable means that the destination cannot be used now, as when a disk is full: the worker defers
+// the move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is
+// poison.
 type Destination interface {
-	// Get reads what is stored for an ID, nil if nothing ever was.
+	// Get returns what is stored for an ID, or nil if nothing ever was.
 	Get(ctx context.Context, id ID) (*ArchivedRow, error)
 
-	// Put stores k if what is stored for its ID still has a version, "" if nothing ever was. Otherwise the error is table.ErrChanged. When
-	// Put returns, k must be stored for good: the mover deletes the row from its table next. Tombstones may be deleted after
-	// table.CommitRecordRetention and an hour (for clocks that differ). An error that wraps a *table.LimitError, *table.ValueError or
-	// *keys.KeyError means that k can never be stored.
-	Put(ctx context.Context, k *ArchivedRow, version string) error
+	// Put stores r if version is the version that is stored for r.ID, or "" if nothing ever was. Otherwise the error is
+	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
+	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
+	// after table.CommitRecordRetention and an hour (for clocks that differ).
+	Put(ctx context.Context, r *ArchivedRow, version string) error
 
-	// Lives yields what is stored under a key, without tombstones, in any order, of all kinds.
+	// Incarnations yields what is stored under a key, of all kinds and in any order, without tombstones.
 	Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error]
 }
 
-// Checker is a destination that knows beforehand which rows it can never store.
+// Checker is a destination that can tell, before a move, which rows it can never store.
 type Checker interface {
-	// Check returns the error that Put will return for k, if that is known without a request.
-	Check(k *ArchivedRow) error
+	// Check returns the error that Put will return for r, if it is known without a request.
+	Check(r *ArchivedRow) error
 }
 
 // Lister is a destination that can list what it stores.
 type Lister interface {
-	// List yields what is stored of a partition's entities, without tombstones, of all kinds.
+	// List yields what is stored of a partition's entities, of all kinds, without tombstones.
 	List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error]
 }
 
 // Sweeper is a destination that deletes old tombstones.
 type Sweeper interface {
-	// Sweep deletes the tombstones of a partition from before a time.
+	// Sweep deletes the tombstones of a partition that were stored before a time.
 	Sweep(ctx context.Context, partition keys.Enc, before time.Time) error
 }

@@ -1,40 +1,41 @@
-// Package archive moves entities to another table, or to any other store of rows, and back ('Azure Table storage table design guide': the
-// example of the eventually consistent transactions pattern).
+// Package archive moves entities to another table, or to any other store of rows, and back ('Azure Table storage table design
+// guide': the example of the eventually consistent transactions pattern).
 //
 //	old, err := archive.ToTable(account.Tables(), "Archive", nil)
 //	mover, err := archive.New("staff/archive", staff, old, out) // out is an *eventual.Outbox
 //
-//	err = mover.Archive(ctx, e)                  // asks for the move
-//	e, archived, err := mover.Find(ctx, key)     // wherever the entity is
-//	e, err = mover.Restore(ctx, key)             // back again
+//	err = mover.Archive(ctx, e)                  // requests the move
+//	e, archived, err := mover.Find(ctx, key)     // from the table or the archive
+//	e, err = mover.Restore(ctx, key)             // moves it back
 //
-//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{mover.Handler()}, nil) // moves it
+//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{mover.Handler()}, nil) // executes the moves
 //
 // # Guarantees
 //
-//   - At every instant, the newest content of an entity that nobody has deleted is in the table, in the destination, or in both. When
-//     the workers rest, it is in one of them.
+//   - At every instant, the newest content of an entity that no program has deleted is in the table, in the destination, or in
+//     both. When no message is pending, it is in one of them.
 //   - A move takes along what concurrent writers have written to the entity. If a concurrent writer deletes the entity during the
-//     move, it stays deleted.
+//     move, the entity stays deleted.
 //   - An entity that is inserted again under its key, or restored, is another incarnation. No late request or message of an earlier
 //     incarnation changes it.
-//   - Rows move whole, with the columns that T does not know. Derived rows go and come with their entity: those of its partition in
-//     the same transaction, others by the same commit record.
+//   - Rows move whole, with the columns that T does not contain. Derived rows are deleted and inserted with their entity: those of
+//     its partition in the same transaction, others through the same commit record.
 //
 // # Not guaranteed
 //
-// For a moment a reader finds the entity in both places. Until the message of its move is executed, the content in the destination may
-// be replaced again, or belong to an entity that was just deleted. Properties that other entities keep in the entity, as details
-// of package index do, come back as they were.
+// For a moment a reader finds the entity in both places. Until the move is complete, the archived row may be replaced by a newer
+// one, or belong to an entity that was just deleted. Properties that other entities store in the entity, as details of package
+// index do, come back as they were.
 //
-// Writes by other programs, and Upsert and ReplaceAny by handles without maintainers, remove the entity's incarnation: a move that was
-// requested before then leaves the entity where it is. If a program writes the incarnation of an old read back, by other means than
-// this library's, the next move of the entity is poison, and the entity stays in the table.
+// Writes by other programs, and Upsert and ReplaceAny by handles without maintainers, remove the entity's incarnation: a move that
+// was requested before then leaves the entity in its table. If a program writes the incarnation of an old read back, by other means
+// than this library's, the next move of the entity is poison, and the entity stays in the table.
 //
 // # Costs
 //
-// 3 requests to ask for a move, 7 to move, 2 to find a moved entity, 6 to restore it, and 6 to delete it from the destination then.
+// 3 requests to request a move, 7 to move, 2 to find a moved entity, 6 to restore it, and 6 to delete it from the destination then.
+// A concurrent writer costs another attempt; Retry.ConflictAttempts of the table's options bounds them.
 //
-// A [Destination] may be anything that can store a row only if it still has a known version. docs/archive.md describes the protocol and
-// how it is tested.
+// A [Destination] may be anything that can store a row only if its stored version is still a known one. docs/archive.md describes
+// the protocol and how it is tested.
 package archive

@@ -15,6 +15,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 type Employee struct {
 	Department string
 	ID         int
@@ -48,14 +54,14 @@ func Example() {
 	e, err := current.Insert(ctx, &Employee{"Sales", 456, "Jones"})
 	check(err)
 	check(mover.Archive(ctx, e))
-	check(w.Drain(ctx)) // elsewhere
+	check(w.Drain(ctx)) // usually in another process
 
-	there := func() {
+	find := func() {
 		e, archived, err := mover.Find(ctx, e.Key)
 		check(err)
 		fmt.Println(e.Value.LastName, "archived:", archived)
 	}
-	there()
+	find()
 	for e, err := range mover.Archived(ctx, e.Key.Partition()) {
 		check(err)
 		fmt.Println("in the archive:", e.Value.ID)
@@ -63,15 +69,15 @@ func Example() {
 	_, err = mover.Restore(ctx, e.Key)
 	check(err)
 	check(w.Drain(ctx))
-	there()
+	find()
 	// Output:
 	// Jones archived: true
 	// in the archive: 456
 	// Jones archived: false
 }
 
-// A destination keeps a row for each life of a key, by versions. Programs call it seldom; a [archive.Mover] does.
-func ExampleRows() {
+// A destination stores a row for each incarnation of a key. A [archive.Mover] calls its methods; programs rarely do.
+func ExampleTableDestination() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
@@ -83,35 +89,35 @@ func ExampleRows() {
 	row := &table.Row{Key: k}
 	check(row.Set("LastName", "Jones"))
 	id := archive.ID{Key: k, Incarnation: "0123456789ABCDEF"}
-	it := &archive.ArchivedRow{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}
-	check(old.Check(it)) // no request
-	check(old.Put(ctx, it, ""))
+	r := &archive.ArchivedRow{ID: id, Row: row, Moves: []string{"01KAJ5ZVW0ABCDEFGHJKMNPQRS"}}
+	check(old.Check(r)) // no request
+	check(old.Put(ctx, r, ""))
 
-	kept, err := old.Get(ctx, id)
+	r, err = old.Get(ctx, id)
 	check(err)
-	name, _ := kept.Row.Get("LastName")
+	name, _ := r.Row.Get("LastName")
 	fmt.Println(name)
-	for kept, err := range old.Incarnations(ctx, k) {
+	for r, err := range old.Incarnations(ctx, k) {
 		check(err)
-		fmt.Println("life", kept.Incarnation)
+		fmt.Println("incarnation", r.Incarnation)
 	}
-	for kept, err := range old.List(ctx, k.Partition()) {
+	for r, err := range old.List(ctx, k.Partition()) {
 		check(err)
-		fmt.Println("row", kept.Key)
+		fmt.Println("row", r.Key)
 	}
-	check(old.Put(ctx, &archive.ArchivedRow{ID: id}, kept.Version))     // it has gone
-	check(old.Sweep(ctx, k.Partition(), time.Now().Add(-25*time.Hour))) // what has long gone is forgotten
-	kept, err = old.Get(ctx, id)
+	check(old.Put(ctx, &archive.ArchivedRow{ID: id}, r.Version))        // a tombstone
+	check(old.Sweep(ctx, k.Partition(), time.Now().Add(-25*time.Hour))) // deletes old tombstones
+	r, err = old.Get(ctx, id)
 	check(err)
-	fmt.Println("gone:", kept.Row == nil)
+	fmt.Println("tombstone:", r.Row == nil)
 	// Output:
 	// Jones
-	// life 0123456789ABCDEF
+	// incarnation 0123456789ABCDEF
 	// row ('Sales','empid_000456')
-	// gone: true
+	// tombstone: true
 }
 
-// A destination that makes paths of IDs asks first whether they are in order.
+// A destination that makes paths of IDs calls Err first.
 func ExampleID_Err() {
 	key := keys.At(keys.Raw("Sales"), keys.Raw("empid_000456"))
 	fmt.Println(archive.ID{Key: key, Incarnation: "7ZK3M9Q0W1E2R4T5"}.Err())

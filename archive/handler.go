@@ -6,83 +6,69 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler carries out the moves, for [eventual.NewWorker].
+// Handler returns the handler that executes the moves, for [eventual.NewWorker].
 func (m *Mover[T]) Handler() eventual.Handler {
 	return eventual.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }
 
-// parse reads what an effect asks for. Nothing of it is trusted: it may name the rows of entities alone, and incarnations.
-func parse(j eventual.Job) (id ID, p payload, err error) {
-	pk, err := j.Partition.Result()
-	if err != nil {
-		return id, p, err
-	}
-	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil {
-		return id, p, errors.New("archive: the payload is none of a move's")
-	}
-	id = ID{keys.Stored(pk, j.Effect.RowKey), p.Incarnation}
-	if strings.HasPrefix(j.Effect.RowKey, separator) {
-		return id, p, fmt.Errorf("archive: %w", &table.ValueError{Field: "RowKey", Reason: "belongs to the library"})
-	}
-	if err := id.Err(); err != nil {
-		return id, p, fmt.Errorf("archive: %w", err)
-	}
-	return id, p, nil
-}
+// errConflict: a concurrent writer changed the row, or its copy in the destination, during an attempt.
+var errConflict = errors.New("concurrent writers changed the row or its archived copy each time")
 
-// rounds is how often a worker begins anew in one attempt where others are faster.
-const rounds = 8
+// errMovedBefore: the table contains an incarnation that was moved before, and that a restore may be about to delete from the
+// destination. Either the other move was applied during this attempt, and the next attempt finds no row, or a program has written
+// an old read of the row back by other means than this library's.
+var errMovedBefore = errors.New("the row contains an incarnation (_life) that was moved before; delete that property")
 
+// handle executes an effect. It repeats an attempt after a conflict, by the retry policy of the table's options. It makes
+// errMovedBefore poison after two attempts, since no concurrent move explains the second.
 func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
-	id, p, err := parse(j)
+	id, p, err := decodeEffect(j)
 	if err != nil {
 		return eventual.Poison(err)
 	}
-	step := m.move
+	attempt := m.move
 	if p.Forget {
-		step = m.forget
+		attempt = m.forget
 	}
-	for range rounds {
-		if err = step(ctx, id, j); !errors.Is(err, errAgain) {
-			return err
+	conflicts := m.from.Common().Retry
+	retry := table.Retry{Attempts: conflicts.ConflictAttempts, Wait: conflicts.ConflictWait, MaxWait: conflicts.MaxConflictWait}
+	n, movedBefore := 0, false
+	err = retry.Repeat(ctx, func() (again bool, err error) {
+		n++
+		err = attempt(ctx, id, j)
+		if err == errMovedBefore && movedBefore {
+			return false, eventual.Poison(fmt.Errorf("archive: %w", err))
 		}
+		movedBefore = err == errMovedBefore
+		return movedBefore || err == errConflict, err
+	})
+	if err == errConflict || err == errMovedBefore {
+		return fmt.Errorf("archive: gave up after %d attempts: %w", n, err)
 	}
-	if err == errMoved {
-		return eventual.Poison(err)
-	}
-	return fmt.Errorf("archive: others were faster %d times", rounds)
+	return err
 }
 
-// errAgain: what was read has changed.
-var errAgain = errors.New("archive: it has changed meanwhile")
-
-// errMoved: the table has an incarnation that was moved before, and which may be about to be forgotten. A program has written an old read
-// back, by other means than this library's. If the move has only just been made, the next round finds the row gone.
-var errMoved = fmt.Errorf("archive: the row carries an incarnation (_life) that was moved before; delete that property: %w", errAgain)
-
-// move is one round of a move: the destination is read first and the table last, so that what is put is never older than what is
-// there; then it is put by the destination's version; and then deleted by the table's ETag, in the transaction that settles the effect.
+// move makes one attempt to move an incarnation. It reads the destination first and the table second, so that the row that it
+// stores is never older than the archived one. It then stores the row by the destination's version, and deletes the entity by its
+// ETag in the transaction that completes the effect.
 func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
-	there, err := m.get(ctx, id)
+	archived, err := m.get(ctx, id)
 	if err != nil {
 		return err
 	}
-	if there != nil && there.Row == nil {
-		return nil // it was moved, and restored since or withdrawn
+	if archived != nil && archived.Row == nil {
+		return nil // a tombstone: the incarnation was restored or deleted since
 	}
 	row, err := m.from.GetRow(ctx, id.Key)
 	switch {
 	case errors.Is(err, table.ErrNotFound), err == nil && row.Incarnation() != id.Incarnation:
-		return m.left(ctx, id, there, j)
+		return m.withdraw(ctx, id, archived, j)
 	case err != nil:
 		return err
 	}
@@ -90,179 +76,127 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	var newer *table.VersionError
 	switch {
 	case errors.As(err, &newer):
-		return err // a worker of another release knows it
+		return err // a worker of another release can read the row
 	case err != nil:
-		return eventual.Poison(err) // no program knows what derives from it
+		return eventual.Poison(err) // no program can tell which rows are derived from this one
 	}
-	if there != nil {
-		switch over, err := m.over(ctx, there, j.Op); {
+	if archived != nil {
+		switch moved, err := m.moved(ctx, archived, j.Op); {
 		case err != nil:
 			return err
-		case over:
-			return errMoved
+		case moved:
+			return errMovedBefore
 		}
 	}
-	put, version := &ArchivedRow{ID: id, Kind: m.kind, Row: row.WithoutSystemProperties(), Time: row.Timestamp}, ""
-	if there != nil {
-		put.Moves, version = there.Moves, there.Version
+	next, version := &ArchivedRow{ID: id, Kind: m.kind, Row: row.WithoutSystemProperties(), Time: row.Timestamp}, ""
+	if archived != nil {
+		next.Moves, version = archived.Moves, archived.Version
 	}
-	if !slices.Contains(put.Moves, j.Op) {
-		put.Moves = append(slices.Clone(put.Moves), j.Op)
+	if !slices.Contains(next.Moves, j.Op) {
+		next.Moves = append(slices.Clone(next.Moves), j.Op)
 	}
-	if err := m.put(ctx, put, version); err != nil {
+	if err := m.put(ctx, next, version); err != nil {
 		return err
 	}
 	err = m.from.Completing(j.CommitRecord, j.Index).Delete(ctx, e)
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
 	}
-	// The row has changed, or the intent.
+	// Either the row has changed, or the commit record.
 	switch now, err := m.from.CommitRecords().Get(ctx, j.Partition, j.Op); {
 	case err != nil:
 		return err
 	case now.Version() != j.CommitRecord.Version():
-		return table.ErrChanged // the worker goes on with what it says now
+		return table.ErrChanged // the worker continues with the new commit record
 	}
-	return errAgain
+	return errConflict
 }
 
-// get reads what the destination keeps of an incarnation. What is kept of another one is poison.
+// get reads what the destination stores for an incarnation. A row of another incarnation makes the message poison.
 func (m *Mover[T]) get(ctx context.Context, id ID) (*ArchivedRow, error) {
-	there, err := m.to.Get(ctx, id)
-	if err == nil && there != nil && there.ID != id {
-		err = fmt.Errorf("%w: asked for %v, %s", ErrForeign, id.Key, id.Incarnation)
+	archived, err := m.to.Get(ctx, id)
+	if err == nil && archived != nil && archived.ID != id {
+		err = fmt.Errorf("%w: want a row of %v, %s", ErrForeign, id.Key, id.Incarnation)
 	}
 	if errors.Is(err, ErrForeign) {
 		return nil, eventual.Poison(err)
 	}
-	return there, err
+	return archived, err
 }
 
-// put keeps something in the destination.
-func (m *Mover[T]) put(ctx context.Context, k *ArchivedRow, version string) error {
-	err := m.to.Put(ctx, k, version)
+// put stores r in the destination, if version is still the stored one.
+func (m *Mover[T]) put(ctx context.Context, r *ArchivedRow, version string) error {
+	err := m.to.Put(ctx, r, version)
 	var le *table.LimitError
 	var ve *table.ValueError
 	var ke *keys.KeyError
 	switch {
 	case errors.Is(err, table.ErrChanged):
-		return errAgain
+		return errConflict
 	case errors.As(err, &le), errors.As(err, &ve), errors.As(err, &ke):
 		return eventual.Poison(err)
 	}
 	return err
 }
 
-// left ends the move of a life that the table does not have any more: another worker or another move has moved it, or its user has
-// deleted it. Only the intents tell: each move has settled its effect in the transaction that deleted the entity. If none has, what
-// was put into the destination is withdrawn; also where nothing is there yet, for it may be on its way.
-func (m *Mover[T]) left(ctx context.Context, id ID, there *ArchivedRow, j eventual.Job) error {
-	if there == nil {
+// withdraw ends the move of an incarnation that the table does not contain any more. Either another worker or another move has
+// moved it, or a program has deleted it. Only the commit records tell: a move completes its effect in the transaction that deletes
+// the entity. If no move has, the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a tombstone
+// even if the destination contains nothing, since an earlier Put may still arrive.
+func (m *Mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j eventual.Job) error {
+	if archived == nil {
 		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.Op}}, "")
 	}
-	intents := m.from.CommitRecords()
-	own, err := intents.Get(ctx, j.Partition, j.Op)
+	own, err := m.from.CommitRecords().Get(ctx, j.Partition, j.Op)
 	switch {
 	case err != nil && !errors.Is(err, table.ErrNotFound):
 		return err
-	case err != nil || !m.moves(own, there.ID):
-		return table.ErrChanged // by another worker; the intent says what is left to be done
+	case err != nil || !m.pending(own, archived.ID):
+		return table.ErrChanged // another worker has moved the entity; the worker continues with the new commit record
 	}
-	switch over, err := m.over(ctx, there, j.Op); {
+	switch moved, err := m.moved(ctx, archived, j.Op); {
 	case err != nil:
 		return err
-	case over:
+	case moved:
 		return nil // by another move
 	}
-	return m.put(ctx, there.gone(), there.Version)
+	return m.put(ctx, archived.tombstone(), archived.Version)
 }
 
-// gone is what is left of it.
-func (k *ArchivedRow) gone() *ArchivedRow {
-	return &ArchivedRow{ID: k.ID, Kind: k.Kind, Moves: k.Moves, Time: k.Time}
-}
-
-// over tells whether one of the moves that have put something, but for one, has moved it: it has settled its effect, or did so long
-// ago that its intent was swept. Until then what is in the destination is an attempt. 1 request for each that has not.
-func (m *Mover[T]) over(ctx context.Context, there *ArchivedRow, but string) (bool, error) {
-	for _, op := range there.Moves {
-		if op == but {
+// moved reports whether one of the moves that have stored an archived row, other than except, has moved the entity: its effect is
+// complete, or its commit record was swept since. Until then the entity may change, and the archived row is provisional. 1 request
+// for each move whose effect is not complete.
+func (m *Mover[T]) moved(ctx context.Context, archived *ArchivedRow, except string) (bool, error) {
+	for _, op := range archived.Moves {
+		if op == except {
 			continue
 		}
-		i, err := m.from.CommitRecords().Get(ctx, there.Key.Partition(), op)
+		record, err := m.from.CommitRecords().Get(ctx, archived.Key.Partition(), op)
 		switch {
 		case errors.Is(err, table.ErrNotFound):
 			return true, nil
 		case err != nil:
 			return false, err
-		case !m.moves(i, there.ID):
+		case !m.pending(record, archived.ID):
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// moves tells whether an intent still has a life to be moved.
-func (m *Mover[T]) moves(i *table.CommitRecord, id ID) bool {
-	return i.State == table.CommitPending && slices.ContainsFunc(i.Effects, func(e table.Effect) bool {
+// pending reports whether a commit record still contains the effect that moves an incarnation.
+func (m *Mover[T]) pending(record *table.CommitRecord, id ID) bool {
+	return record.State == table.CommitPending && slices.ContainsFunc(record.Effects, func(e table.Effect) bool {
 		var p payload
 		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Incarnation: id.Incarnation}
 	})
 }
 
-// forget is one round of what is left of a restore: the old life goes from the destination.
+// forget makes one attempt to delete a restored incarnation from the destination.
 func (m *Mover[T]) forget(ctx context.Context, id ID, _ eventual.Job) error {
-	there, err := m.get(ctx, id)
-	if err != nil || there == nil || there.Row == nil {
+	archived, err := m.get(ctx, id)
+	if err != nil || archived == nil || archived.Row == nil {
 		return err
 	}
-	return m.put(ctx, there.gone(), there.Version)
-}
-
-// sweep deletes what is kept so that late requests meet it, and that none is late enough to meet any more. 1 request for each restore
-// that is over, besides those of any sweep.
-func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
-	if s, is := m.to.(Sweeper); is {
-		if err := s.Sweep(ctx, partition, before); err != nil {
-			return err
-		}
-	}
-	rows := m.from.Untyped(false)
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for row, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Restored, reserved.Restored+"\x7f")}) {
-			if err == nil {
-				if kind, _ := row.Get(kindProperty); kind != m.kind || !row.Timestamp.Before(before) {
-					continue // young, or another mover's
-				}
-				var there bool
-				if there, err = m.stillThere(ctx, row); there {
-					continue
-				}
-			}
-			if err != nil {
-				yield(table.Op{}, err)
-				return
-			}
-			if !yield(rows.DeleteAnyOp(row.Key), nil) {
-				return
-			}
-		}
-	}, nil)
-	return err
-}
-
-// stillThere tells whether a life that was restored is still in the destination, since nobody has been able to delete it there: then
-// its note keeps it from being restored again.
-func (m *Mover[T]) stillThere(ctx context.Context, note *table.Row) (bool, error) {
-	v, _ := note.Get(restoredProperty)
-	rowKey, _ := v.(string)
-	id := ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), reserved.Restored)}
-	if id.Err() != nil {
-		return false, nil // no restore has left it
-	}
-	there, err := m.to.Get(ctx, id)
-	if errors.Is(err, ErrForeign) {
-		return true, nil
-	}
-	return there != nil && there.Row != nil, err
+	return m.put(ctx, archived.tombstone(), archived.Version)
 }

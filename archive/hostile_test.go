@@ -20,75 +20,76 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// hostile is what a program that can write the table puts where the library reads it.
+// hostile is what a program that can write to the table may write where the library reads it.
 type hostile struct {
-	rowKey  string // of the entity that an effect names
-	life    string // that the effect names
-	row     string // the incarnation that the row carries
-	payload string // in the place of the effect's own
-	forget  bool
+	rowKey         string // of the entity that the effect names
+	incarnation    string // that the effect names
+	rowIncarnation string // that the entity's row contains
+	payload        string // in place of the effect's own
+	forget         bool
 }
 
-// victim is the row of an archived entity, of an incarnation that a hostile text may name.
+// victimIncarnation is that of other entities' stored rows, ownIncarnation that of the hostile row.
 const (
-	victimLife = "AAAAAAAAAAAAAAAA"
-	ownLife    = "BBBBBBBBBBBBBBBB"
+	victimIncarnation = "AAAAAAAAAAAAAAAA"
+	ownIncarnation    = "BBBBBBBBBBBBBBBB"
 )
 
-// strike writes the hostile row, a commit record with the hostile effect, and its message, and lets a worker work. It returns what both
-// tables held before.
-func strike(t *testing.T, x hostile) (s *storagetest.Service, was map[string]string, poison int) {
+// executeHostile writes the hostile row and a commit record with the hostile effect, and runs a worker. It returns what both tables
+// contained before, and the count of poison messages.
+func executeHostile(t testing.TB, x hostile) (s *storagetest.Service, before map[string]string, poison int) {
 	t.Helper()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	bystanders(h)
-	// A victim that is archived, one that is archived under a key with ~ in it, and one that was restored.
+	fx, s := newFixture(t, nil)
+	must(t, insertNeighbours(ctx, fx))
+	// An archived victim and a restored one; below, a stored row under a key with ~, and one whose _sys names another entity.
 	for id := 2; id <= 3; id++ {
-		e, err := h.current.Insert(ctx, &clerk{"S", id, "Victim"})
-		check(err)
-		check(h.mover.Archive(ctx, e))
+		e, err := fx.current.Insert(ctx, &clerk{"S", id, "Victim"})
+		must(t, err)
+		must(t, fx.mover.Archive(ctx, e))
 	}
-	check(h.work(ctx))
-	_, err := h.mover.Restore(ctx, at(3))
-	check(err)
-	check(h.work(ctx))
+	must(t, fx.work(ctx))
+	_, err := fx.mover.Restore(ctx, at(3))
+	must(t, err)
+	must(t, fx.work(ctx))
 	put := func(table, rk string, columns map[string]any) bool {
 		columns["PartitionKey"], columns["RowKey"] = "S", rk
 		body, err := json.Marshal(columns)
-		check(err)
-		_, err = h.acc.Tables().NewClient(table).UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+		must(t, err)
+		_, err = fx.account.Tables().NewClient(table).UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
 		return err == nil
 	}
-	put("old", "c_000001~b~"+victimLife, map[string]any{"Last": "Victim", "_sys": "c_000001~b/row current%2Fold 2026-01-02T03:04:05Z"})
-	put("old", "c_000001~"+victimLife, map[string]any{"Last": "Victim", "_sys": "c_000009/row current%2Fold 2026-01-02T03:04:05Z"})
+	put("old", "c_000001~b~"+victimIncarnation, map[string]any{"Last": "Victim", "_sys": "c_000001~b/row current%2Fold 2026-01-02T03:04:05Z"})
+	put("old", "c_000001~"+victimIncarnation, map[string]any{"Last": "Victim", "_sys": "c_000009/row current%2Fold 2026-01-02T03:04:05Z"})
 	if strings.HasPrefix(x.rowKey, "c_") {
-		put("current", x.rowKey, map[string]any{"Last": "Hostile", "_life": x.row})
+		put("current", x.rowKey, map[string]any{"Last": "Hostile", "_life": x.rowIncarnation})
 	}
 	payload := x.payload
 	if payload == "" {
-		b, err := json.Marshal(map[string]any{"life": x.life, "forget": x.forget})
-		check(err)
+		b, err := json.Marshal(map[string]any{"life": x.incarnation, "forget": x.forget})
+		must(t, err)
 		payload = string(b)
 	}
 	effects, err := json.Marshal([]map[string]any{{"kind": "current/old", "version": 1, "row": x.rowKey, "payload": []byte(payload)}})
-	check(err)
-	// The message of another entity's move, whose commit record is replaced.
-	e, err := h.current.Insert(ctx, &clerk{"S", 8, "Own"})
-	check(err)
-	check(h.mover.Archive(ctx, e))
-	if op := newestIntent(s); !put("current", op, map[string]any{"_v": 1, "State": "pending", "Effects": string(effects)}) {
-		return s, snapshot(s), 0 // the service refuses to store it, so nothing is to be done
+	must(t, err)
+	// The hostile commit record replaces that of another entity's move.
+	e, err := fx.current.Insert(ctx, &clerk{"S", 8, "Own"})
+	must(t, err)
+	must(t, fx.mover.Archive(ctx, e))
+	if op := newestCommitRecord(s); !put("current", op, map[string]any{"_v": 1, "State": "pending", "Effects": string(effects)}) {
+		return s, allRows(s), 0 // the service refuses to store the commit record
 	}
-	was = snapshot(s)
-	opt := h.options()
+	before = allRows(s)
+	opt := fx.options()
 	opt.Attempts = 2
-	check(h.worker(opt).Drain(ctx))
+	must(t, fx.newWorker(t, opt).Drain(ctx))
 	s.Advance(time.Hour)
-	check(h.worker(opt).Drain(ctx))
-	return s, was, len(s.Messages("poison"))
+	must(t, fx.newWorker(t, opt).Drain(ctx))
+	return s, before, len(s.Messages("poison"))
 }
 
-func newestIntent(s *storagetest.Service) (rk string) {
+// newestCommitRecord returns the RowKey of the newest commit record.
+func newestCommitRecord(s *storagetest.Service) (rk string) {
 	for _, r := range s.Rows("current") {
 		if strings.HasPrefix(r.RowKey, "~i|") {
 			rk = max(rk, r.RowKey)
@@ -97,8 +98,8 @@ func newestIntent(s *storagetest.Service) (rk string) {
 	return rk
 }
 
-// snapshot is all that both tables hold.
-func snapshot(s *storagetest.Service) map[string]string {
+// allRows returns the rows of both tables.
+func allRows(s *storagetest.Service) map[string]string {
 	all := map[string]string{}
 	for _, name := range []string{"current", "old"} {
 		for _, r := range s.Rows(name) {
@@ -108,21 +109,21 @@ func snapshot(s *storagetest.Service) map[string]string {
 	return all
 }
 
-var incarnation = regexp.MustCompile(`^[0-9A-Z]{16}$`)
+var validIncarnation = regexp.MustCompile(`^[0-9A-Z]{16}$`)
 
-// harm is what was written besides the rows that a move of this entity and this incarnation writes.
-func harm(s *storagetest.Service, was map[string]string, x hostile) (changed []string) {
-	is := snapshot(s)
-	names := slices.Sorted(maps.Keys(was))
+// changedRows returns the rows that have changed, besides those that a move of this entity and this incarnation writes.
+func changedRows(s *storagetest.Service, before map[string]string, x hostile) (changed []string) {
+	is := allRows(s)
+	names := slices.Sorted(maps.Keys(before))
 	for k := range is {
-		if _, there := was[k]; !there {
+		if _, there := before[k]; !there {
 			names = append(names, k)
 		}
 	}
 	for _, k := range names {
-		own := incarnation.MatchString(x.life) && !strings.HasPrefix(x.rowKey, "~") &&
-			(k == "old/S/"+x.rowKey+"~"+x.life || k == "old/S/~d|"+x.life || k == "current/S/"+x.rowKey && x.row == x.life)
-		if was[k] == is[k] || own || strings.HasPrefix(k, "current/S/~i|") || strings.HasPrefix(k, "current/S/~g|") {
+		own := validIncarnation.MatchString(x.incarnation) && !strings.HasPrefix(x.rowKey, "~") &&
+			(k == "old/S/"+x.rowKey+"~"+x.incarnation || k == "old/S/~d|"+x.incarnation || k == "current/S/"+x.rowKey && x.rowIncarnation == x.incarnation)
+		if before[k] == is[k] || own || strings.HasPrefix(k, "current/S/~i|") || strings.HasPrefix(k, "current/S/~g|") {
 			continue
 		}
 		changed = append(changed, k)
@@ -130,190 +131,185 @@ func harm(s *storagetest.Service, was map[string]string, x hostile) (changed []s
 	return changed
 }
 
-// hostiles are texts in the place of incarnations and keys. The second of a pair is the incarnation that the row carries.
+// hostiles returns hostile texts in place of incarnations, keys and payloads.
 func hostiles() (all []hostile) {
 	texts := []string{
-		"../../../etc/cron.d", "", ".", "..", "/etc/passwd", "a/b", `..\x`, "b~" + victimLife, "x~" + victimLife, "~" + victimLife, "~d|" + victimLife, victimLife + "~", victimLife[1:],
-		victimLife + "A", strings.ToLower(victimLife), "AAAAAAAAAAAAAAA\u00e9", "AAAAAAAAAAAAAAA'", "AAAAAAAAAAAAAAA\n", "ＡＡＡＡＡ", strings.Repeat("A", 600), "%2e%2e%2f", "?x=1", "#", " ", victimLife, ownLife,
+		"../../../etc/cron.d", "", ".", "..", "/etc/passwd", "a/b", `..\x`, "b~" + victimIncarnation, "x~" + victimIncarnation, "~" + victimIncarnation, "~d|" + victimIncarnation, victimIncarnation + "~", victimIncarnation[1:],
+		victimIncarnation + "A", strings.ToLower(victimIncarnation), "AAAAAAAAAAAAAAA\u00e9", "AAAAAAAAAAAAAAA'", "AAAAAAAAAAAAAAA\n", "ＡＡＡＡＡ", strings.Repeat("A", 600), "%2e%2e%2f", "?x=1", "#", " ", victimIncarnation, ownIncarnation,
 	}
 	for _, text := range texts {
-		all = append(all, hostile{"c_000001", text, text, "", false}, hostile{"c_000001", text, text, "", true}, hostile{"c_000001", text, ownLife, "", false})
+		all = append(all, hostile{"c_000001", text, text, "", false}, hostile{"c_000001", text, text, "", true}, hostile{"c_000001", text, ownIncarnation, "", false})
 	}
-	for _, rk := range []string{"", "~i|x", "~d|" + victimLife, "~l|x", "c_000002", "c_000003", "c_000002~" + victimLife, "../x", "a", "c_", strings.Repeat("c", 600)} {
-		all = append(all, hostile{rk, ownLife, ownLife, "", false}, hostile{rk, ownLife, ownLife, "", true}, hostile{rk, victimLife, victimLife, "", false})
+	for _, rk := range []string{"", "~i|x", "~d|" + victimIncarnation, "~l|x", "c_000002", "c_000003", "c_000002~" + victimIncarnation, "../x", "a", "c_", strings.Repeat("c", 600)} {
+		all = append(all, hostile{rk, ownIncarnation, ownIncarnation, "", false}, hostile{rk, ownIncarnation, ownIncarnation, "", true}, hostile{rk, victimIncarnation, victimIncarnation, "", false})
 	}
 	for _, payload := range []string{"null", "1", "[]", "{", `{"life":1}`, `{"life":null}`, `{"Life":"../x"}`, `{"life":"AAAAAAAAAAAAAAAA","life":"../../x"}`, "\xff", `{"life":{}}`} {
-		all = append(all, hostile{"c_000001", "", ownLife, payload, false})
+		all = append(all, hostile{"c_000001", "", ownIncarnation, payload, false})
 	}
 	return all
 }
 
-// TestHostile: whatever stands where the library reads an incarnation or a key of an entity: a worker writes no row of another
-// entity, and no other row of the destination than that of the entity and incarnation that it was asked for.
+// TestHostile: a worker that reads a hostile incarnation, key or payload writes only the stored row of the entity and the
+// incarnation that the effect names, and the entity itself.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for _, x := range hostiles() {
-		s, was, poison := strike(t, x)
-		if changed := harm(s, was, x); len(changed) > 0 {
-			t.Errorf("%+v: changed %q", x, changed)
+		s, before, poison := executeHostile(t, x)
+		if changed := changedRows(s, before, x); len(changed) > 0 {
+			t.Errorf("%+v: got changed rows %q; want none", x, changed)
 		}
-		if x.payload == "" && !incarnation.MatchString(x.life) && poison != 1 {
+		if x.payload == "" && !validIncarnation.MatchString(x.incarnation) && poison != 1 {
 			t.Errorf("%+v: got %d poison messages; want 1", x, poison)
 		}
 	}
 }
 
-// FuzzHostile is TestHostile for any texts.
+// FuzzHostile is TestHostile with random texts.
 func FuzzHostile(f *testing.F) {
 	for _, x := range hostiles() {
-		f.Add(x.rowKey, x.life, x.row, x.payload, x.forget)
+		f.Add(x.rowKey, x.incarnation, x.rowIncarnation, x.payload, x.forget)
 	}
-	f.Fuzz(func(t *testing.T, rowKey, life, row, payload string, forget bool) {
-		x := hostile{rowKey, life, row, payload, forget}
-		s, was, _ := strike(t, x)
+	f.Fuzz(func(t *testing.T, rowKey, incarnation, rowIncarnation, payload string, forget bool) {
+		x := hostile{rowKey, incarnation, rowIncarnation, payload, forget}
+		s, before, _ := executeHostile(t, x)
 		if payload != "" {
-			var p struct{ Incarnation string }
+			var p struct {
+				Incarnation string `json:"life"`
+			}
 			_ = json.Unmarshal([]byte(payload), &p)
-			x.life = p.Incarnation
+			x.incarnation = p.Incarnation
 		}
-		if changed := harm(s, was, x); len(changed) > 0 {
-			t.Errorf("%+v: changed %q", x, changed)
+		if changed := changedRows(s, before, x); len(changed) > 0 {
+			t.Errorf("%+v: got changed rows %q; want none", x, changed)
 		}
 	})
 }
 
-// TestForgedRow: an entity whose row carries a forged text in the place of an incarnation is archived under a new one, and found.
+// insertBySDK inserts a row as a program does that does not use this library.
+func insertBySDK(t testing.TB, fx *fixture, table, body string) {
+	t.Helper()
+	_, err := fx.account.Tables().NewClient(table).AddEntity(context.Background(), []byte(body), nil)
+	must(t, err)
+}
+
+// TestForgedRow: an entity whose row contains a forged incarnation is archived under a new one.
 func TestForgedRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, forged := range []string{"../../../etc/cron.d", "b~" + victimLife, "x"} {
-		h, s := opened(t, nil)
-		bystanders(h)
-		body := fmt.Sprintf(`{"PartitionKey":"S","RowKey":"c_000001","Last":"1","_life":%q}`, forged)
-		_, err := h.acc.Tables().NewClient("current").AddEntity(ctx, []byte(body), nil)
-		check(err)
-		e, err := h.current.Get(ctx, at(1))
-		check(err)
-		check(h.mover.Archive(ctx, e))
-		check(h.work(ctx))
-		if e, archived, err := h.mover.Find(ctx, at(1)); err != nil || !archived || e.Value.Last != "1" {
-			t.Errorf("%q: got %v, %v, %v; want it archived", forged, e, archived, err)
-		}
-		if err := untouched(s); err != nil {
-			t.Error(err)
-		}
+	for _, forged := range []string{"../../../etc/cron.d", "b~" + victimIncarnation, "x"} {
+		t.Run(forged, func(t *testing.T) {
+			t.Parallel()
+			fx, s := newFixture(t, nil)
+			must(t, insertNeighbours(ctx, fx))
+			insertBySDK(t, fx, "current", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"c_000001","Last":"1","_life":%q}`, forged))
+			e, err := fx.current.Get(ctx, at(1))
+			must(t, err)
+			must(t, fx.mover.Archive(ctx, e))
+			must(t, fx.work(ctx))
+			wantArchived(t, fx.mover, "1")
+			must(t, checkNeighbours(s))
+		})
 	}
 }
 
-// astray is a destination that returns what is kept of another incarnation.
-type astray struct{ archive.Destination }
+// wrongIncarnation is a destination that returns rows of another incarnation than it is asked for.
+type wrongIncarnation struct{ archive.Destination }
 
-func (d astray) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
-	k, err := d.Destination.Get(ctx, id)
-	if k == nil || err != nil {
-		k, err = &archive.ArchivedRow{ID: id, Kind: "current/old", Version: "1", Row: &table.Row{Key: id.Key}}, nil
+func (d wrongIncarnation) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
+	r, err := d.Destination.Get(ctx, id)
+	if r == nil || err != nil {
+		r, err = &archive.ArchivedRow{ID: id, Kind: "current/old", Version: "1", Row: &table.Row{Key: id.Key}}, nil
 	}
-	k.Incarnation = victimLife
-	return k, err
+	r.Incarnation = victimIncarnation
+	return r, err
 }
 
-// TestDestinationAstray: what a destination returns must be of the incarnation that was asked for.
-func TestDestinationAstray(t *testing.T) {
+// TestWrongIncarnation: moves and restores refuse a row of another incarnation than they asked for.
+func TestWrongIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	m, err := archive.New("current/old", h.current, astray{h.old}, h.out)
-	check(err)
-	check(m.Archive(ctx, hire(h, s, 1)))
-	w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{m.Handler()}, &eventual.WorkerOptions{Common: h.opt})
-	check(err)
-	check(w.Drain(ctx))
-	if now, old := places(s); len(now) != 1 || len(old) != 0 || len(s.Messages("poison")) != 1 {
-		t.Errorf("got %v, %v and %d poison messages; want the entity where it was, and 1", now, old, len(s.Messages("poison")))
-	}
-	check(h.mover.Archive(ctx, hire(h, s, 2)))
-	check(h.work(ctx))
+	fx, s := newFixture(t, nil)
+	m, err := archive.New("current/old", fx.current, wrongIncarnation{fx.destination}, fx.outbox)
+	must(t, err)
+	must(t, m.Archive(ctx, insertClerk(t, fx, s, 1)))
+	must(t, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, m.Handler()).Drain(ctx))
+	wantClerks(t, s, []string{"c_000001=Name1"}, nil)
+	equal(t, "count of poison messages", len(s.Messages("poison")), 1)
+	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 2)))
+	must(t, fx.work(ctx))
 	if _, err := m.Restore(ctx, at(2)); !errors.Is(err, archive.ErrForeign) {
-		t.Errorf("Restore: got %v; want ErrForeign", err)
+		t.Errorf("Restore: got error %v; want ErrForeign", err)
 	}
 }
 
-// TestForeignRows: rows in the destination that no move has put are refused, and hide nothing.
+// TestForeignRows: rows in the destination that no move has stored are refused, and do not hide other rows.
 func TestForeignRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	bystanders(h)
-	check(h.mover.Archive(ctx, hire(h, s, 1)))
-	check(h.work(ctx))
+	fx, s := newFixture(t, nil)
+	must(t, insertNeighbours(ctx, fx))
+	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+	must(t, fx.work(ctx))
 	found, foreign := 0, 0
-	for e, err := range h.mover.Archived(ctx, dept.Of("S")) {
+	for e, err := range fx.mover.Archived(ctx, dept.Of("S")) {
 		switch {
 		case err == nil && e.Key == at(1):
 			found++
 		case errors.Is(err, archive.ErrForeign):
 			foreign++
 		default:
-			t.Errorf("got %v, %v", e, err)
+			t.Errorf("Archived: got %v, %v; want clerk 1 or ErrForeign", e, err)
 		}
 	}
 	if found != 1 || foreign != len(neighbours) {
-		t.Errorf("got %d entities and %d foreign rows; want 1 and %d", found, foreign, len(neighbours))
+		t.Errorf("Archived: got %d entities and %d foreign rows; want 1 and %d", found, foreign, len(neighbours))
 	}
-	// One that names an entity by _sys, of which its own key leaves no incarnation.
-	_, err := h.acc.Tables().NewClient("old").AddEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"c_000001~b~`+victimLife+`","Last":"x","_sys":"c_000001/row current%2Fold 2126-01-02T03:04:05Z"}`), nil)
-	check(err)
-	if e, archived, err := h.mover.Find(ctx, at(1)); err != nil || !archived || e.Value.Last != "Name1" {
-		t.Errorf("got %v, %v, %v; want the entity that was moved", e, archived, err)
-	}
-	for _, life := range []string{"../x", "", "b~" + victimLife} {
-		var ve *table.ValueError
-		id := archive.ID{Key: at(1), Incarnation: life}
-		if _, err := h.old.Get(ctx, id); !errors.As(err, &ve) {
-			t.Errorf("Get %q: got %v; want a *ValueError", life, err)
-		}
-		if err := h.old.Put(ctx, &archive.ArchivedRow{ID: id}, ""); !errors.As(err, &ve) {
-			t.Errorf("Put %q: got %v; want a *ValueError", life, err)
+	// The row's _sys names an entity, with whose RowKey the row's own leaves no incarnation.
+	insertBySDK(t, fx, "old", `{"PartitionKey":"S","RowKey":"c_000001~b~`+victimIncarnation+`","Last":"x","_sys":"c_000001/row current%2Fold 2126-01-02T03:04:05Z"}`)
+	wantArchived(t, fx.mover, "Name1")
+}
+
+// TestWrongID: a table destination refuses an ID with an error.
+func TestWrongID(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, _ := newFixture(t, nil)
+	for _, incarnation := range []string{"../x", "", "b~" + victimIncarnation} {
+		id := archive.ID{Key: at(1), Incarnation: incarnation}
+		_, getErr := fx.destination.Get(ctx, id)
+		putErr := fx.destination.Put(ctx, &archive.ArchivedRow{ID: id}, "")
+		for method, err := range map[string]error{"Get": getErr, "Put": putErr} {
+			var ve *table.ValueError
+			if !errors.As(err, &ve) || ve.Field != "ID.Incarnation" {
+				t.Errorf("%s of incarnation %q: got error %v; want a *ValueError of ID.Incarnation", method, incarnation, err)
+			}
 		}
 	}
 }
 
-// TestForgedNotes: notes in the destination and in the table that no move and no restore have left delete nothing when they are swept.
-func TestForgedNotes(t *testing.T) {
+// TestForgedRecords: a sweep deletes no row that a forged tombstone record or a forged restore record names.
+func TestForgedRecords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	bystanders(h)
-	check(h.mover.Archive(ctx, hire(h, s, 1)))
-	check(h.work(ctx))
-	for i, gone := range []string{keysOfArchived(s), "a", "zz", "", "~d|x", "~" + victimLife} {
-		note := fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~d|%016d","Gone":%q}`, i, gone)
-		_, err := h.acc.Tables().NewClient("old").AddEntity(ctx, []byte(note), nil)
-		check(err)
-	}
-	for i, life := range []string{"../x", victimLife, "", "0123456789ABCDEF"} {
-		note := fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~l|%s","Restored":%q,"Kind":"current/old"}`, life, neighbours[i])
-		_, err := h.acc.Tables().NewClient("current").AddEntity(ctx, []byte(note), nil)
-		if err != nil && life != "../x" {
-			check(err)
+	fx, s := newFixture(t, nil)
+	must(t, insertNeighbours(ctx, fx))
+	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
+	must(t, fx.work(ctx))
+	stored := ""
+	for _, r := range s.Rows("old") {
+		if r.Get("Last") != nil {
+			stored = r.RowKey
 		}
+	}
+	for i, rowKey := range []string{stored, "a", "zz", "", "~d|x", "~" + victimIncarnation} {
+		insertBySDK(t, fx, "old", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~d|%016d","Gone":%q}`, i, rowKey))
+	}
+	for i, incarnation := range []string{"..x", victimIncarnation, "", "0123456789ABCDEF"} {
+		insertBySDK(t, fx, "current", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~l|%s","Restored":%q,"Kind":"current/old"}`, incarnation, neighbours[i]))
 	}
 	before := len(s.Rows("old"))
 	s.Advance(30 * time.Hour)
-	check(h.mover.Handler().Sweep(ctx, dept.Of("S"), s.Now().Add(-25*time.Hour)))
-	if after := len(s.Rows("old")); after != before {
-		t.Errorf("got %d rows; want all %d", after, before)
-	}
-	if e, archived, err := h.mover.Find(ctx, at(1)); err != nil || !archived {
-		t.Errorf("got %v, %v, %v; want it archived", e, archived, err)
-	}
-}
-
-func keysOfArchived(s *storagetest.Service) string {
-	for _, r := range s.Rows("old") {
-		if r.Get("Last") != nil {
-			return r.RowKey
-		}
-	}
-	return ""
+	sweepLibraryRows(t, fx.mover.Handler(), s)
+	equal(t, "count of rows in table old", len(s.Rows("old")), before)
+	wantArchived(t, fx.mover, "Name1")
 }

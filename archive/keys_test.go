@@ -2,166 +2,144 @@ package archive_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestArchivedEverywhere: whatever a RowKey begins with, what is archived is listed, in the service's order of the archived rows,
-// whose RowKeys go on with ~.
-func TestArchivedEverywhere(t *testing.T) {
+// rowFixture is a fixture whose mover moves rows of any type, with any keys.
+type rowFixture struct {
+	*fixture
+	rows   *table.Table[table.Row]
+	mover  *archive.Mover[table.Row]
+	worker *eventual.Worker
+}
+
+func newRowFixture(t testing.TB) (*rowFixture, *storagetest.Service) {
+	t.Helper()
+	fx, s := newFixture(t, nil)
+	rows, err := table.New(fx.account.Tables(), "current", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
+	must(t, err)
+	m, err := archive.New("rows", rows, fx.destination, fx.outbox)
+	must(t, err)
+	return &rowFixture{fx, rows, m, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, m.Handler())}, s
+}
+
+// insertBySDK inserts a row as a program does that does not use this library. more is the rest of its JSON.
+func (fx *rowFixture) insertBySDK(t testing.TB, k keys.Key, more string) *table.Entity[table.Row] {
+	t.Helper()
+	insertBySDK(t, fx.fixture, "current", fmt.Sprintf(`{"PartitionKey":"%s","RowKey":"%s",%s}`, k.PartitionKey(), k.RowKey(), more))
+	e, err := fx.rows.Get(context.Background(), k)
+	must(t, err)
+	return e
+}
+
+// wantArchivedRow fails the test unless Find returns the row from the destination.
+func (fx *rowFixture) wantArchivedRow(t testing.TB, k keys.Key) *table.Entity[table.Row] {
+	t.Helper()
+	e, archived, err := fx.mover.Find(context.Background(), k)
+	must(t, err)
+	if !archived || e.Key != k {
+		t.Errorf("Find %v: got %v, archived %v; want it archived", k, e.Key, archived)
+	}
+	return e
+}
+
+// archivedRowKeys returns the RowKeys that Archived yields.
+func (fx *rowFixture) archivedRowKeys(t testing.TB, partition keys.Enc) (rowKeys []string) {
+	t.Helper()
+	for e, err := range fx.mover.Archived(context.Background(), partition) {
+		must(t, err)
+		rowKeys = append(rowKeys, e.Key.RowKey())
+	}
+	return rowKeys
+}
+
+// TestAnyRowKey: archived rows are listed, found, restored and swept whatever their RowKeys begin with. The list has the service's
+// order of the stored RowKeys, which continue with ~.
+func TestAnyRowKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	rows, err := table.New(h.acc.Tables(), "current", table.Schema[table.Row]{}, &table.Options{Common: h.opt})
-	check(err)
-	m, w := rowsMover(h, rows)
+	fx, s := newRowFixture(t)
 	all := []string{" ", "a", "z", "}", "Öblarn", "日本", "\uD7FF", "\U00010000", "😀", "\U0010FFFF", "\uE000x", "\uE000", "ﬁ", "\uFFFD", "\uFFFE", "\uFFFFx", "\uFFFF", "\uFFFF\uFFFF"}
 	for _, rk := range all {
-		_, err := h.acc.Tables().NewClient("current").AddEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"`+rk+`","Last":"x"}`), nil)
-		check(err)
-		e, err := rows.Get(ctx, keys.Stored("S", rk))
-		check(err)
-		check(m.Archive(ctx, e))
+		must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, keys.Stored("S", rk), `"Last":"x"`)))
 	}
-	check(w.Drain(ctx))
-	list := func() (got []string) {
-		for e, err := range m.Archived(ctx, keys.Raw("S")) {
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			got = append(got, e.Key.RowKey())
-		}
-		return got
-	}
-	if got := list(); !slices.Equal(got, all) {
-		t.Errorf("got  %+q\nwant %+q", got, all)
+	must(t, fx.worker.Drain(ctx))
+	if got := fx.archivedRowKeys(t, keys.Raw("S")); !slices.Equal(got, all) {
+		t.Errorf("Archived: got  %+q\nwant %+q", got, all)
 	}
 	for _, rk := range all {
 		k := keys.Stored("S", rk)
-		if _, archived, err := m.Find(ctx, k); err != nil || !archived {
-			t.Errorf("Find %+q: got %v, %v; want it archived", rk, archived, err)
-		}
-		if _, err := m.Restore(ctx, k); err != nil {
-			t.Errorf("Restore %+q: %v", rk, err)
+		fx.wantArchivedRow(t, k)
+		if _, err := fx.mover.Restore(ctx, k); err != nil {
+			t.Errorf("Restore %+q: got error %v; want none", rk, err)
 		}
 	}
-	check(w.Drain(ctx))
+	must(t, fx.worker.Drain(ctx))
 	s.Advance(30 * time.Hour)
-	check(m.Handler().Sweep(ctx, keys.Raw("S"), s.Now().Add(-25*time.Hour)))
-	if got := s.Rows("old"); len(list()) > 0 || len(got) > 0 {
-		t.Errorf("got %v; want nothing left", got)
-	}
+	sweepLibraryRows(t, fx.mover.Handler(), s)
+	equal(t, "archived rows", fx.archivedRowKeys(t, keys.Raw("S")), nil)
+	equal(t, "stored rows", s.Rows("old"), nil)
 }
 
-// TestLooksAlike: of two keys of which one begins as the other's archived rows do, each finds and restores its own.
-func TestLooksAlike(t *testing.T) {
+// TestSimilarKeys: one of two keys begins like the stored rows of the other. Each key finds and restores its own row.
+func TestSimilarKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, newest := range []int{0, 1} {
-		h, s := opened(t, nil)
-		rows, err := table.New(h.acc.Tables(), "current", table.Schema[table.Row]{}, &table.Options{Common: h.opt})
-		check(err)
-		m, w := rowsMover(h, rows)
-		both := []string{"b", "b~c"}
-		for i := range both {
-			rk := both[(i+1+newest)%2] // the newest last
-			_, err := h.acc.Tables().NewClient("current").AddEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"`+rk+`","Is":"`+rk+`"}`), nil)
-			check(err)
-			e, err := rows.Get(ctx, keys.Stored("S", rk))
-			check(err)
-			check(m.Archive(ctx, e))
-			check(w.Drain(ctx))
-			s.Advance(time.Minute)
-		}
-		for _, rk := range both {
-			e, archived, err := m.Find(ctx, keys.Stored("S", rk))
-			if err != nil || !archived {
-				t.Fatalf("%s: got %v, %v", rk, archived, err)
+	short, long := keys.Stored("S", "b"), keys.Stored("S", "b~c")
+	for _, order := range [][]keys.Key{{long, short}, {short, long}} { // the newest last
+		t.Run("newest "+order[1].RowKey(), func(t *testing.T) {
+			t.Parallel()
+			fx, s := newRowFixture(t)
+			for _, k := range order {
+				must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, k, fmt.Sprintf(`"Is":%q`, k.RowKey()))))
+				must(t, fx.worker.Drain(ctx))
+				s.Advance(time.Minute)
 			}
-			if is, _ := e.Value.Get("Is"); is != rk || e.Key.RowKey() != rk {
-				t.Errorf("got %v, %v; want %s", is, e.Key, rk)
-			}
-			n := 0
-			for k, err := range h.old.Incarnations(ctx, keys.Stored("S", rk)) {
-				if n++; err != nil || k.Key.RowKey() != rk {
-					t.Errorf("Lives of %s: got %v, %v", rk, k.Key, err)
+			for _, k := range order {
+				is, _ := fx.wantArchivedRow(t, k).Value.Get("Is")
+				equal(t, "property Is", is, any(k.RowKey()))
+				var stored []string
+				for r, err := range fx.destination.Incarnations(ctx, k) {
+					must(t, err)
+					stored = append(stored, r.Key.RowKey())
 				}
+				equal(t, "incarnations", stored, []string{k.RowKey()})
 			}
-			if n != 1 {
-				t.Errorf("Lives of %s: got %d; want 1", rk, n)
-			}
-		}
-		back, err := m.Restore(ctx, keys.Stored("S", "b"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if is, _ := back.Value.Get("Is"); is != "b" {
-			t.Errorf("Restore: got %v; want b", is)
-		}
-		check(w.Drain(ctx))
-		if _, archived, err := m.Find(ctx, keys.Stored("S", "b~c")); err != nil || !archived {
-			t.Errorf("the other: got %v, %v; want it archived still", archived, err)
-		}
+			restored, err := fx.mover.Restore(ctx, short)
+			must(t, err)
+			is, _ := restored.Value.Get("Is")
+			equal(t, "restored property Is", is, any("b"))
+			must(t, fx.worker.Drain(ctx))
+			fx.wantArchivedRow(t, long)
+		})
 	}
 }
 
-// TestSweptMove: a move whose commit record was swept long ago is over: what it has moved can be restored, and another move finds it.
-func TestSweptMove(t *testing.T) {
+// TestForeignKeys: a row of another program moves and comes back, under keys that package keys does not make.
+func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e))
-	check(h.mover.Archive(ctx, e)) // by two messages, of which one moves it
-	check(h.work(ctx))
-	s.Advance(30 * time.Hour)
-	later := quick()
-	later.Now = s.Now
-	aged := open(s.ConnectionString(), s, later, nil)
-	if n, err := aged.current.CommitRecords().Sweep(ctx, dept.Of("S")); err != nil || n != 2 {
-		t.Fatalf("got %d, %v; want 2 commit records swept", n, err)
+	fx, s := newRowFixture(t)
+	for _, k := range []keys.Key{keys.Stored("éa", "x~y"), keys.Stored("Größe 'q'", "日本"), keys.Stored("a", "b"), keys.Stored("a", "b~c")} {
+		must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, k, `"Last":"x","Empty":"","Empty@odata.type":"Edm.Binary"`)))
+		must(t, fx.worker.Drain(ctx))
+		fx.wantArchivedRow(t, k)
+		equal(t, "archived rows", fx.archivedRowKeys(t, k.Partition()), []string{k.RowKey()})
+		restored, err := fx.mover.Restore(ctx, k)
+		must(t, err)
+		must(t, fx.worker.Drain(ctx))
+		if v, is := restored.Value.Get("Empty"); !is || len(v.([]byte)) != 0 {
+			t.Errorf("%v, property Empty: got %v, %v; want an empty Edm.Binary", k, v, is)
+		}
 	}
-	back, err := aged.mover.Restore(ctx, at(1))
-	if err != nil || back.Value.Last != "Name1" {
-		t.Fatalf("got %v, %v; want the entity", back, err)
-	}
-	check(aged.work(ctx))
-	now, old := places(s)
-	expect(t, "it is back", now, []string{"c_000001=Name1"})
-	expect(t, "alone", old, nil)
-}
-
-// TestSweptMoveOfAnother: nor does a move withdraw what another one has moved, whose commit record was swept.
-func TestSweptMoveOfAnother(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e)) // this one's message stays where it is
-	first := s.Messages("moves")[0].Text
-	_, err := h.acc.Queue("moves").ClearMessages(ctx, nil)
-	check(err)
-	check(h.mover.Archive(ctx, e))
-	check(h.work(ctx))
-	s.Advance(30 * time.Hour)
-	later := quick()
-	later.Now = s.Now
-	aged := open(s.ConnectionString(), s, later, nil)
-	if n, err := aged.current.CommitRecords().Sweep(ctx, dept.Of("S")); err != nil || n != 1 {
-		t.Fatalf("got %d, %v; want the commit record of the second swept", n, err)
-	}
-	_, err = h.acc.Queue("moves").EnqueueMessage(ctx, first, nil)
-	check(err)
-	check(aged.work(ctx))
-	if e, archived, err := aged.mover.Find(ctx, at(1)); err != nil || !archived || e.Value.Last != "Name1" {
-		t.Errorf("got %v, %v, %v; want it archived", e, archived, err)
-	}
-	if left := len(s.Messages("moves")) + len(s.Messages("poison")); left > 0 {
-		t.Errorf("got %d messages; want none", left)
-	}
+	wantNoMessages(t, s)
 }

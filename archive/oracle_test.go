@@ -1,10 +1,8 @@
 package archive_test
 
 import (
-	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,230 +10,199 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// oracle looks at both tables after each request that has reached the account, and knows so what has become of every life of an
-// entity. It reads rows alone, by code of its own. Its entities' Last is a number that each update of a life increases, and that a
-// restored life goes on with.
+// oracle reads both tables after each request that reaches the account, and derives what has happened to each incarnation of an
+// entity. It reads stored rows only, with code of its own. The Last of its entities is a number that each update of an incarnation
+// increases. A restored incarnation continues with the number of the old one.
 type oracle struct {
-	mu    sync.Mutex
-	lives map[string]*life
-	was   view
+	mu           sync.Mutex
+	incarnations map[string]*incarnation // by ID; by key, for a row without an incarnation
+	before       contents
 }
 
-// life is what is known of one.
-type life struct {
-	newest   int    // the highest number that was stored
-	deleted  bool   // by its user
-	moved    bool   // by a worker
-	followed bool   // it was restored, and another goes on
+// incarnation is what has happened to an incarnation.
+type incarnation struct {
 	key      string // partition and row
+	number   int    // the highest number that was stored
+	deleted  bool   // by a program
+	restored bool   // as another incarnation
 }
 
-// view is what both tables hold.
-type view struct {
-	current  map[string][2]string // key → life, number
-	old      map[string]string    // life → number
-	gone     map[string]bool      // lives that the destination remembers to have gone
-	restored map[string]bool      // lives that were restored
-	moves    map[string]bool      // intents that have a move to do
-	live     int                  // intents
+// storedClerk is a row of table current.
+type storedClerk struct{ incarnation, number string }
+
+// id returns the incarnation, or the key of a row without one.
+func (c storedClerk) id(key string) string {
+	if c.incarnation == "" {
+		return key
+	}
+	return c.incarnation
 }
 
-func look(s *storagetest.Service) view {
-	v := view{map[string][2]string{}, map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, 0}
+// contents is what both tables contain.
+type contents struct {
+	current      map[string]storedClerk // by key
+	old          map[string]string      // number, by incarnation
+	restored     map[string]bool        // incarnations of restore records
+	pendingMoves map[string]bool        // RowKeys of commit records with a move that is not complete
+	pending      int                    // pending commit records
+}
+
+func readContents(s *storagetest.Service) contents {
+	c := contents{map[string]storedClerk{}, map[string]string{}, map[string]bool{}, map[string]bool{}, 0}
 	for _, r := range s.Rows("current") {
 		switch {
 		case strings.HasPrefix(r.RowKey, "~i|"):
 			if r.Get("State") == "pending" {
-				v.live++
+				c.pending++
 				if effects, _ := r.Get("Effects").(string); strings.Contains(effects, `"current/old"`) {
-					v.moves[r.RowKey] = true
+					c.pendingMoves[r.RowKey] = true
 				}
 			}
 		case strings.HasPrefix(r.RowKey, "~l|"):
-			v.restored[strings.TrimPrefix(r.RowKey, "~l|")] = true
+			c.restored[strings.TrimPrefix(r.RowKey, "~l|")] = true
 		case strings.HasPrefix(r.RowKey, "c_"):
-			life, _ := r.Get("_life").(string)
-			v.current[r.PartitionKey+"/"+r.RowKey] = [2]string{life, fmt.Sprint(r.Get("Last"))}
+			incarnation, _ := r.Get("_life").(string)
+			c.current[r.PartitionKey+"/"+r.RowKey] = storedClerk{incarnation, fmt.Sprint(r.Get("Last"))}
 		}
 	}
 	for _, r := range s.Rows("old") {
-		_, life, is := strings.Cut(r.RowKey, "~")
+		_, incarnation, is := strings.Cut(r.RowKey, "~")
 		if !is || strings.HasPrefix(r.RowKey, "~") {
 			continue
 		}
 		if last, is := r.Get("Last").(string); is {
-			v.old[life] = last
-		} else {
-			v.gone[life] = true
+			c.old[incarnation] = last
 		}
 	}
-	return v
+	return c
 }
 
-func newOracle() *oracle { return &oracle{lives: map[string]*life{}} }
+func newOracle() *oracle { return &oracle{incarnations: map[string]*incarnation{}} }
 
-// always must be true at every instant.
+// always returns an error if the tables contradict the guarantees of the package at this instant.
 func (o *oracle) always(s *storagetest.Service) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	v := look(s)
-	defer func() { o.was = v }()
-	settled := false
-	for i := range o.was.moves {
-		settled = settled || !v.moves[i]
-	}
-	if err := untouched(s); err != nil {
+	now := readContents(s)
+	defer func() { o.before = now }()
+	if err := checkNeighbours(s); err != nil {
 		return err
 	}
-	for k, is := range v.current {
-		n, _ := strconv.Atoi(is[1])
-		was, there := o.was.current[k]
-		if l := o.lives[was[0]]; there && was[0] != "" && is[0] == "" && l != nil { // somebody has written it without its incarnation
-			l.followed = true
+	for k, clerk := range now.current {
+		if err := o.observe(k, clerk, now); err != nil {
+			return err
 		}
-		if l := o.lives[k]; there && was[0] == "" && l != nil { // it is given its life, or has none yet
-			delete(o.lives, k)
-			if is[0] == "" {
-				o.lives[k] = l
-			} else {
-				o.lives[is[0]] = l
-			}
-		}
-		id := is[0]
-		if id == "" {
-			id = k
-		}
-		l := o.lives[id]
-		if l == nil {
-			l = &life{key: k, newest: n}
-			o.lives[id] = l
-			for old := range v.restored {
-				if from := o.lives[old]; !o.was.restored[old] && from != nil && from.key == k {
-					if from.followed = true; n != from.newest {
-						return fmt.Errorf("%s was restored with %d, and %d is its newest", k, n, from.newest)
-					}
+	}
+	return errors.Join(o.observeRemovals(now), o.checkAllStored(now))
+}
+
+// observe learns from a row of table current.
+func (o *oracle) observe(k string, clerk storedClerk, now contents) error {
+	number, _ := strconv.Atoi(clerk.number)
+	before, existed := o.before.current[k]
+	if in := o.incarnations[before.incarnation]; existed && before.incarnation != "" && clerk.incarnation == "" && in != nil {
+		in.restored = true // a program has written the row without its incarnation
+	}
+	if in := o.incarnations[k]; existed && before.incarnation == "" && in != nil { // the row gets an incarnation, or has none yet
+		delete(o.incarnations, k)
+		o.incarnations[clerk.id(k)] = in
+	}
+	in := o.incarnations[clerk.id(k)]
+	if in == nil {
+		in = &incarnation{key: k, number: number}
+		o.incarnations[clerk.id(k)] = in
+		for old := range now.restored {
+			if from := o.incarnations[old]; !o.before.restored[old] && from != nil && from.key == k {
+				if from.restored = true; number != from.number {
+					return fmt.Errorf("%s was restored with number %d; want the newest, %d", k, number, from.number)
 				}
 			}
 		}
-		if n < l.newest && is[0] != "" { // who writes without an incarnation writes what he likes
-			return fmt.Errorf("%s went back from %d to %d", k, l.newest, n)
-		}
-		l.newest = n
 	}
-	// Lives that have left the table.
-	for k, was := range o.was.current {
-		id := was[0]
-		if id == "" {
-			id = k
-		}
-		if is, there := v.current[k]; there && (is[0] == was[0] || was[0] == "" || is[0] == "") {
+	if number < in.number && clerk.incarnation != "" { // a program that writes no incarnation may write any number
+		return fmt.Errorf("%s went back from number %d to %d", k, in.number, number)
+	}
+	in.number = number
+	return nil
+}
+
+// observeRemovals learns from the incarnations that are not in table current any more. A move removes its effect in the same
+// request.
+func (o *oracle) observeRemovals(now contents) error {
+	moveCompleted := false
+	for record := range o.before.pendingMoves {
+		moveCompleted = moveCompleted || !now.pendingMoves[record]
+	}
+	for k, before := range o.before.current {
+		if clerk, exists := now.current[k]; exists && (clerk.incarnation == before.incarnation || before.incarnation == "" || clerk.incarnation == "") {
 			continue
 		}
-		l := o.lives[id]
-		if l == nil {
+		in := o.incarnations[before.id(k)]
+		if in == nil {
 			continue
 		}
-		if !settled {
-			if l.deleted = true; was[0] == "" { // the next of that key is another
-				delete(o.lives, k)
+		if !moveCompleted {
+			if in.deleted = true; before.incarnation == "" { // the next row of that key is another incarnation
+				delete(o.incarnations, k)
 			}
 			continue
 		}
-		if l.moved = true; v.old[was[0]] != fmt.Sprint(l.newest) {
-			return fmt.Errorf("%s was moved, but the destination has %q of it, not %d", k, v.old[was[0]], l.newest)
+		if got := now.old[before.incarnation]; got != fmt.Sprint(in.number) {
+			return fmt.Errorf("%s was moved, and the destination contains its number %q; want %d", k, got, in.number)
 		}
 	}
-	// Each life is somewhere.
-	for id, l := range o.lives {
-		here := false
-		if is, there := v.current[l.key]; there && (is[0] == id || l.key == id) {
-			here = true
-		}
-		n, there := v.old[id]
+	return nil
+}
+
+// checkAllStored returns an error unless each incarnation that was neither deleted nor restored is in one of the tables.
+func (o *oracle) checkAllStored(now contents) error {
+	for id, in := range o.incarnations {
+		number, archived := now.old[id]
 		switch {
-		case l.deleted || l.followed || here:
-		case !there:
-			return fmt.Errorf("life %s of %s is nowhere", id, l.key)
-		case n != fmt.Sprint(l.newest):
-			return fmt.Errorf("life %s of %s is in the destination with %s, and %d is its newest", id, l.key, n, l.newest)
+		case in.deleted || in.restored || in.isCurrent(id, now):
+		case !archived:
+			return fmt.Errorf("incarnation %s of %s is in neither table", id, in.key)
+		case number != fmt.Sprint(in.number):
+			return fmt.Errorf("the destination contains number %s of incarnation %s of %s; want the newest, %d", number, id, in.key, in.number)
 		}
 	}
 	return nil
 }
 
-// neighbours are rows of other types, whose keys resemble those of clerks, of their archived rows, and of the library's: they are there
-// from the start, in both tables, and nothing of them changes.
-var neighbours = []string{"a", "c_", "c_000001x", "c_00000", "c_000001~", "c_000001~0123456789ABCDEF~0123456789ABCDEF", "d_000001", "\uE000", "zz"}
-
-// bystanders writes the neighbours.
-func bystanders(h *house) {
-	for _, name := range []string{"current", "old"} {
-		c := h.acc.Tables().NewClient(name)
-		for _, rk := range neighbours {
-			body, err := json.Marshal(map[string]any{"PartitionKey": "S", "RowKey": rk, "Mine": name + rk, "_life": "0123456789ABCDEF"})
-			check(err)
-			if _, err := c.UpsertEntity(context.Background(), body, nil); err != nil {
-				panic(err)
-			}
-		}
-	}
+// isCurrent reports whether table current contains the incarnation.
+func (in *incarnation) isCurrent(id string, now contents) bool {
+	clerk, exists := now.current[in.key]
+	return exists && (clerk.incarnation == id || in.key == id)
 }
 
-// untouched reports what has become of the neighbours, and of anything that is in the tables and should not be.
-func untouched(s *storagetest.Service) error {
-	for _, name := range []string{"current", "old"} {
-		left := map[string]bool{}
-		for _, rk := range neighbours {
-			left[rk] = true
-		}
-		for _, r := range s.Rows(name) {
-			switch {
-			case left[r.RowKey]:
-				delete(left, r.RowKey)
-				if r.Get("Mine") != name+r.RowKey || r.Get("_life") != "0123456789ABCDEF" || r.Get("_op") != nil || r.Get("_sys") != nil || r.Get("Last") != nil {
-					return fmt.Errorf("%s: a row of another type was changed: %v", name, r)
-				}
-			case name == "current" && !currentRow.MatchString(r.RowKey), name == "old" && !oldRow.MatchString(r.RowKey), r.PartitionKey != "S":
-				return fmt.Errorf("%s: somebody has written the row %s, %s", name, r.PartitionKey, r.RowKey)
-			}
-		}
-		if len(left) > 0 && len(left) < len(neighbours) {
-			return fmt.Errorf("%s: rows of other types are gone: %v", name, left)
-		}
-	}
-	return nil
-}
-
-// The rows that this library writes for clerks: entities, commit records, notes of restores and of clean-ups; archived rows and notes.
-var (
-	currentRow = regexp.MustCompile(`^(c_[0-9]{6}|~i\|[0-9A-Z]{26}|~l\|[0-9A-Z]{16}|~g\|[0-9]{10})$`)
-	oldRow     = regexp.MustCompile(`^(c_[0-9]{6}~[0-9A-Z]{16}|~d\|[0-9A-Z]{16})$`)
-)
-
-// check must be true in the end.
-func (o *oracle) check(s *storagetest.Service) error {
+// atEnd returns an error unless each incarnation is in one of the tables, or in none if it was deleted or restored, and no work is
+// left.
+func (o *oracle) atEnd(s *storagetest.Service) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	v := look(s)
-	for id, l := range o.lives {
-		is, there := v.current[l.key]
-		here := there && (is[0] == id || l.key == id)
-		_, old := v.old[id]
+	now := readContents(s)
+	for id, in := range o.incarnations {
+		current := in.isCurrent(id, now)
+		_, archived := now.old[id]
+		problem := ""
 		switch {
-		case l.deleted && (here || old):
-			return fmt.Errorf("life %s of %s was deleted, and is back: in the table %v, in the destination %v", id, l.key, here, old)
-		case l.followed && (here || old):
-			return fmt.Errorf("life %s of %s was restored, and is still there: in the table %v, in the destination %v", id, l.key, here, old)
-		case !l.deleted && !l.followed && here == old:
-			return fmt.Errorf("life %s of %s: in the table %v, in the destination %v", id, l.key, here, old)
+		case in.deleted && (current || archived):
+			problem = "was deleted, and exists"
+		case in.restored && (current || archived):
+			problem = "was restored, and still exists"
+		case !in.deleted && !in.restored && current == archived:
+			problem = "is not in one of the tables"
+		}
+		if problem != "" {
+			return fmt.Errorf("incarnation %s of %s %s: in the table %v, in the destination %v", id, in.key, problem, current, archived)
 		}
 	}
-	if v.live > 0 {
-		return fmt.Errorf("%d intents are live", v.live)
+	if now.pending > 0 {
+		return fmt.Errorf("got %d pending commit records; want none", now.pending)
 	}
-	for _, q := range []string{"moves", "poison"} {
-		if left := s.Messages(q); len(left) > 0 {
-			return fmt.Errorf("%d messages are left in %s: %v", len(left), q, left[0].Text)
+	for _, queue := range []string{"moves", "poison"} {
+		if left := s.Messages(queue); len(left) > 0 {
+			return fmt.Errorf("queue %s: got %d messages, such as %s; want none", queue, len(left), left[0].Text)
 		}
 	}
 	return nil

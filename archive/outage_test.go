@@ -25,11 +25,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// outages are the ways in which a destination can be away: each fault that a request can have, and each status.
-func outages() map[string]storagetest.Fault {
+// outageFaults returns the ways in which a service can fail: each fault that a request can have, and each status.
+func outageFaults() map[string]storagetest.Fault {
 	all := map[string]storagetest.Fault{
-		"done, but 500": storagetest.RefuseAfter(500, "InternalError"),
-		"done, but 503": storagetest.RefuseAfter(503, "ServerBusy"),
+		"applied, but 500": storagetest.RefuseAfter(500, "InternalError"),
+		"applied, but 503": storagetest.RefuseAfter(503, "ServerBusy"),
 	}
 	for _, f := range []storagetest.Fault{
 		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostReply(), storagetest.Late(3), storagetest.Late(0), storagetest.Twice(),
@@ -47,89 +47,113 @@ func outages() map[string]storagetest.Fault {
 	return all
 }
 
-// TestOutages: a destination, or the table itself, is away for hours, far longer than all attempts of a move, in every way: no
-// move becomes poison, and all are made when the destination is back, once.
+// workThroughOutage archives three clerks, and runs a worker during an outage of two hours, far longer than all attempts of a move,
+// and after it. No message becomes poison or uses up an attempt, and every clerk is moved once.
+func workThroughOutage(t testing.TB, fx *fixture, s, destination *storagetest.Service, begin, end func()) {
+	t.Helper()
+	ctx := context.Background()
+	for id := 1; id <= 3; id++ {
+		must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, id)))
+	}
+	w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, fx.mover.Handler())
+	outage, cancel := context.WithTimeout(ctx, 2*time.Hour)
+	defer cancel()
+	begin()
+	must(t, w.Run(outage))
+	end()
+	if got := w.Stats(); got.Poisoned > 0 || got.Retried > 0 {
+		t.Errorf("during the outage: got %+v; want no poison and no attempt", got)
+	}
+	s.Deliver()
+	time.Sleep(10 * time.Minute) // deferred messages become visible
+	must(t, w.Drain(ctx))
+	current, _ := storedClerks(s)
+	_, old := storedClerks(destination)
+	equal(t, "entities of table current", current, nil)
+	equal(t, "entities of table old", old, []string{"c_000001=Name1", "c_000002=Name2", "c_000003=Name3"})
+	wantNoMessages(t, s)
+	for _, r := range s.Rows("current") {
+		if r.Get("State") == "pending" {
+			t.Errorf("commit record %s is pending; want it done", r.RowKey)
+		}
+	}
+}
+
+// TestOutages: the destination, or the table, fails in each way.
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	sides := []string{"destination", "reads", "writes", "table"}
-	if testing.Short() {
-		sides = sides[:1]
+	sides := map[string]func(storagetest.Request) bool{
+		"destination": func(q storagetest.Request) bool { return q.Table == "old" },
+		"reads":       func(q storagetest.Request) bool { return q.Table == "old" && q.Kind == "get" },
+		"writes":      func(q storagetest.Request) bool { return q.Table == "old" && q.Kind != "get" },
+		"table":       func(q storagetest.Request) bool { return q.Table == "current" },
 	}
-	for _, where := range sides {
-		for name, fault := range outages() {
-			t.Run(where+"/"+name, func(t *testing.T) {
+	for side, fails := range sides {
+		if testing.Short() && side != "destination" {
+			continue
+		}
+		for name, fault := range outageFaults() {
+			t.Run(side+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					h, s := opened(t, nil)
-					outage(t, h, s, storagetest.When(func(q storagetest.Request) bool {
-						switch where {
-						case "table":
-							return q.Table == "current"
-						case "destination":
-							return q.Table == "old"
-						}
-						return q.Table == "old" && (q.Kind == "get") == (where == "reads")
-					}, fault))
+					fx, s := newFixture(t, nil)
+					workThroughOutage(t, fx, s, s, func() { s.SetFaults(storagetest.When(fails, fault)) }, func() { s.SetFaults(nil) })
 				})
 			})
 		}
 	}
 }
 
-// outage archives three entities while faults last, for two hours, and looks what has become of them then.
-func outage(t *testing.T, h *house, s *storagetest.Service, faults storagetest.Plan) {
+// TestLongOutage: during an outage of five hours a message is deferred again and again, and is not poison.
+func TestLongOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		fx, s, _ := newPendingMove(t)
+		w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, fx.mover.Handler())
+		outage, cancel := context.WithTimeout(ctx, 5*time.Hour)
+		defer cancel()
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "old" }, storagetest.Refuse(503, "ServerBusy")))
+		must(t, w.Run(outage))
+		if got := w.Stats(); got.Poisoned > 0 || got.Deferred < 20 {
+			t.Errorf("during the outage: got %+v; want no poison, and at least 20 deferred", got)
+		}
+		s.SetFaults(nil)
+		time.Sleep(10 * time.Minute)
+		must(t, w.Drain(ctx))
+		wantArchived(t, fx.mover, "Name1")
+	})
+}
+
+// moveTo makes the fixture's mover move to the table "old" of a service, through a transport.
+func (fx *fixture) moveTo(t testing.TB, s *storagetest.Service, transport policy.Transporter) {
 	t.Helper()
-	ctx := context.Background()
-	for id := 1; id <= 3; id++ {
-		check(h.mover.Archive(ctx, hire(h, s, id)))
-	}
-	w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{h.mover.Handler()}, &eventual.WorkerOptions{Common: h.opt})
-	check(err)
-	during, end := context.WithTimeout(ctx, 2*time.Hour)
-	defer end()
-	s.SetFaults(faults)
-	check(w.Run(during))
-	s.SetFaults(nil)
-	if got := w.Stats(); got.Poisoned > 0 || got.Retried > 0 {
-		t.Errorf("during the outage: %+v", got)
-	}
-	s.Deliver()
-	time.Sleep(10 * time.Minute) // what was put off comes back
-	check(w.Drain(ctx))
-	current, old := places(s)
-	expect(t, "current", current, nil)
-	expect(t, "old", old, []string{"c_000001=Name1", "c_000002=Name2", "c_000003=Name3"})
-	for _, q := range []string{"moves", "poison"} {
-		if left := s.Messages(q); len(left) > 0 {
-			t.Errorf("%d messages are left in %s: %v", len(left), q, left)
-		}
-	}
-	for _, r := range s.Rows("current") {
-		if state := r.Get("State"); state == "pending" {
-			t.Errorf("%s is live", r.RowKey)
-		}
-	}
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: transport}})
+	must(t, err)
+	fx.destination, err = archive.ToTable(acc.Tables(), "old", &table.Options{Common: fx.common})
+	must(t, err)
+	must(t, fx.destination.Ensure(context.Background()))
+	fx.mover, err = archive.New("current/old", fx.current, fx.destination, fx.outbox)
+	must(t, err)
 }
 
-// down is a transport of another account's that cannot be reached, for a reason, while it is closed.
-type down struct {
+// failingTransport fails with err, if that is not nil.
+type failingTransport struct {
 	policy.Transporter
-	why func() error
+	err error
 }
 
-func (d *down) Do(r *http.Request) (*http.Response, error) {
-	if d.why != nil {
-		if err := d.why(); err != nil {
-			return nil, &url.Error{Op: r.Method, URL: r.URL.String(), Err: err}
-		}
+func (f *failingTransport) Do(r *http.Request) (*http.Response, error) {
+	if f.err != nil {
+		return nil, &url.Error{Op: r.Method, URL: r.URL.String(), Err: f.err}
 	}
-	return d.Transporter.Do(r)
+	return f.Transporter.Do(r)
 }
 
-// TestNetworkOutages: the destination is in another account, whose network is away as networks are.
+// TestNetworkOutages: the destination is in another account, whose network fails in each way.
 func TestNetworkOutages(t *testing.T) {
 	t.Parallel()
-	for name, why := range map[string]error{
+	for name, failure := range map[string]error{
 		"refused":     &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED},
 		"unreachable": &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ENETUNREACH},
 		"reset":       &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},
@@ -142,85 +166,41 @@ func TestNetworkOutages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ctx := context.Background()
-				h, s := opened(t, nil)
-				there := storagetest.New(nil)
-				way := &down{Transporter: there}
-				acc, err := account.FromConnectionString(there.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: way}})
-				check(err)
-				h.old, err = archive.ToTable(acc.Tables(), "old", &table.Options{Common: h.opt})
-				check(err)
-				check(h.old.Ensure(ctx))
-				h.mover, err = archive.New("current/old", h.current, h.old, h.out)
-				check(err)
-				for id := 1; id <= 3; id++ {
-					check(h.mover.Archive(ctx, hire(h, s, id)))
-				}
-				w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{h.mover.Handler()}, &eventual.WorkerOptions{Common: h.opt})
-				check(err)
-				away, end := context.WithTimeout(ctx, 2*time.Hour)
-				defer end()
-				way.why = func() error { return why }
-				check(w.Run(away))
-				way.why = nil
-				if got := w.Stats(); got.Poisoned > 0 || got.Retried > 0 || got.Deferred < 20 {
-					t.Errorf("during the outage: %+v", got)
-				}
-				time.Sleep(10 * time.Minute)
-				check(w.Drain(ctx))
-				current, _ := places(s)
-				_, old := places(there)
-				if fmt.Sprint(current, old) != "[] [c_000001=Name1 c_000002=Name2 c_000003=Name3]" || len(s.Messages("poison"))+len(s.Messages("moves")) > 0 {
-					t.Error(current, old, s.Messages("poison"), s.Messages("moves"))
-				}
+				fx, s := newFixture(t, nil)
+				destination := storagetest.New(nil)
+				transport := &failingTransport{Transporter: destination}
+				fx.moveTo(t, destination, transport)
+				workThroughOutage(t, fx, s, destination, func() { transport.err = failure }, func() { transport.err = nil })
 			})
 		})
 	}
 }
 
-// TestForeignAnswers: something else answers in the destination's place, with a success.
-func TestForeignAnswers(t *testing.T) {
-	t.Parallel()
-	for _, body := range []string{"", "{}", "null", "[]", "<html>", `{"status":"ok"}`, `{"PartitionKey":1,"RowKey":2}`, `{"PartitionKey":"x"}`, `{"odata.etag":1}`, `{"Timestamp":"soon"}`, `{"odata.error":{"code":"x"}}`} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx := context.Background()
-			h, s := opened(t, nil)
-			way := &captured{Service: s}
-			acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: way}})
-			check(err)
-			h.old, err = archive.ToTable(acc.Tables(), "old", &table.Options{Common: h.opt})
-			check(err)
-			h.mover, err = archive.New("current/old", h.current, h.old, h.out)
-			check(err)
-			check(h.mover.Archive(ctx, hire(h, s, 1)))
-			w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{h.mover.Handler()}, &eventual.WorkerOptions{Common: h.opt})
-			check(err)
-			during, end := context.WithTimeout(ctx, 2*time.Hour)
-			defer end()
-			way.body = &body
-			check(w.Run(during))
-			way.body = nil
-			if got := w.Stats(); got.Poisoned > 0 || got.Retried > 0 {
-				t.Errorf("%q: %+v", body, got)
-			}
-			time.Sleep(10 * time.Minute)
-			check(w.Drain(ctx))
-			if current, old := places(s); fmt.Sprint(current, old) != "[] [c_000001=Name1]" {
-				t.Errorf("%q: %v, %v", body, current, old)
-			}
-		})
-	}
-}
-
-// captured answers itself if it has a body.
-type captured struct {
+// foreignServer answers every request with a success and a body, if it has one.
+type foreignServer struct {
 	*storagetest.Service
 	body *string
 }
 
-func (c *captured) Do(r *http.Request) (*http.Response, error) {
-	if c.body == nil {
-		return c.Service.Do(r)
+func (f *foreignServer) Do(r *http.Request) (*http.Response, error) {
+	if f.body == nil {
+		return f.Service.Do(r)
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(*c.body)), Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(*f.body)), Request: r}, nil
+}
+
+// TestForeignResponses: another server answers in the destination's place, with a success.
+func TestForeignResponses(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"", "{}", "null", "[]", "<html>", `{"status":"ok"}`, `{"PartitionKey":1,"RowKey":2}`, `{"PartitionKey":"x"}`, `{"odata.etag":1}`, `{"Timestamp":"soon"}`, `{"odata.error":{"code":"x"}}`} {
+		t.Run(fmt.Sprintf("%q", body), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				fx, s := newFixture(t, nil)
+				server := &foreignServer{Service: s}
+				fx.moveTo(t, s, server)
+				workThroughOutage(t, fx, s, s, func() { server.body = &body }, func() { server.body = nil })
+			})
+		})
+	}
 }

@@ -4,404 +4,261 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// before is a service to which something happens before a request.
-type before struct {
-	*storagetest.Service
-	do    func(storagetest.Request)
-	after func(storagetest.Request) // when the service has it, and before the client sees the response
-}
-
-func (b *before) Do(r *http.Request) (*http.Response, error) {
-	q, r, err := b.Describe(r)
-	if err != nil {
-		return nil, err
-	}
-	if b.do != nil {
-		b.do(q)
-	}
-	resp, err := b.Service.Do(r)
-	if b.after != nil {
-		b.after(q)
-	}
-	return resp, err
-}
-
-// writes tells whether a request is a transaction of a table.
-func writes(q storagetest.Request, table string) bool {
-	return q.Kind == "transaction" && q.Table == table
-}
-
-// beside is the house as another program has it, whose requests can be preceded by something.
-func beside(s *storagetest.Service) (*house, *before) {
-	b := &before{Service: s}
-	return open(s.ConnectionString(), b, quick(), nil), b
-}
-
-// TestDeletedMeanwhile: an entity that is deleted after it was put into the destination is deleted there too.
+// TestDeletedMeanwhile: an entity that is deleted after it was stored in the destination is deleted there too.
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e))
-	slow, b := beside(s)
-	b.do = func(q storagetest.Request) {
-		if writes(q, "current") {
-			b.do = nil
-			check(h.current.Delete(ctx, e))
-		}
-	}
-	check(slow.work(ctx))
-	now, old := places(s)
-	if len(now)+len(old) > 0 {
-		t.Error(now, old)
-	}
-	if _, _, err := h.mover.Find(ctx, at(1)); !errors.Is(err, table.ErrNotFound) {
-		t.Error(err)
+	fx, s, e := newPendingMove(t)
+	slow, i := newInterceptedFixture(t, s)
+	i.beforeFirst(transactionOn("current"), func() error { return fx.current.Delete(ctx, e) })
+	must(t, slow.work(ctx))
+	wantClerks(t, s, nil, nil)
+	if _, _, err := fx.mover.Find(ctx, at(1)); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("Find: got error %v; want ErrNotFound", err)
 	}
 }
 
-// halfWay is a worker that dies when it has put an entity into the destination, and not yet deleted it.
-func halfWay(h *house, s *storagetest.Service) {
-	dying, cancel := context.WithCancel(context.Background())
-	first, b := beside(s)
-	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return writes(q, "current") }, storagetest.LostRequest()))
-	b.do = func(q storagetest.Request) {
-		if writes(q, "current") {
-			cancel()
-		}
-	}
-	opt := first.options()
-	opt.Stop, opt.Retry.Attempts = 1, -1
-	check(first.worker(opt).Run(dying))
-	s.SetFaults(nil)
-	s.Advance(time.Hour)
-}
-
-// TestChangedMeanwhile: what is written after the worker has read goes with the entity.
+// TestChangedMeanwhile: a change of the entity after the worker has read it moves along with the entity.
 func TestChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e))
-	slow, b := beside(s)
-	b.do = func(q storagetest.Request) {
-		if writes(q, "current") {
-			b.do = nil
-			e.Value.Last = "Changed"
-			check(h.current.Replace(ctx, e))
-		}
-	}
-	check(slow.work(ctx))
-	now, old := places(s)
-	expect(t, "the last version is archived", old, []string{"c_000001=Changed"})
-	expect(t, "", now, nil)
+	fx, s, e := newPendingMove(t)
+	slow, i := newInterceptedFixture(t, s)
+	i.beforeFirst(transactionOn("current"), func() error {
+		e.Value.Last = "Changed"
+		return fx.current.Replace(ctx, e)
+	})
+	must(t, slow.work(ctx))
+	wantClerks(t, s, nil, []string{"c_000001=Changed"})
 }
 
-// TestSlowWorker: a worker that has read the entity, and others finish: with the same message, or with that of a second request. It
-// neither writes what is old, nor takes the move for a deletion.
+// TestConflictAttempts: a move is attempted Retry.ConflictAttempts times in one delivery of its message, while a concurrent writer
+// changes the entity during each attempt.
+func TestConflictAttempts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		attempts, conflicts int
+		moved               bool
+	}{{3, 2, true}, {3, 3, false}, {0, 20, true}} {
+		t.Run(fmt.Sprintf("%d conflicts in %d attempts", c.conflicts, c.attempts), func(t *testing.T) {
+			t.Parallel()
+			fx, s, e := newPendingMove(t)
+			i := &interceptor{Service: s, t: t}
+			common := withoutPauses()
+			common.Retry.ConflictAttempts = c.attempts
+			slow := newFixtureOn(t, s, i, common, nil)
+			attempts := 0
+			i.before = func(q storagetest.Request) error {
+				if !transactionOn("current")(q) {
+					return nil
+				}
+				if attempts++; attempts > c.conflicts {
+					return nil
+				}
+				return fx.current.Replace(ctx, e)
+			}
+			opt := slow.options()
+			var log strings.Builder
+			opt.Attempts, opt.Logger = 1, slog.New(slog.NewTextHandler(&log, nil))
+			must(t, slow.newWorker(t, opt).Drain(ctx))
+			if c.moved {
+				wantClerks(t, s, nil, []string{"c_000001=Name1"})
+				equal(t, "attempts", attempts, c.conflicts+1)
+				wantNoMessages(t, s)
+				return
+			}
+			equal(t, "attempts", attempts, c.attempts)
+			want := fmt.Sprintf("gave up after %d attempts: concurrent writers changed the row", c.attempts)
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the worker's log: got %s; want %q", &log, want)
+			}
+			equal(t, "count of poison messages", len(s.Messages("poison")), 1)
+		})
+	}
+}
+
+// TestSlowWorker: while a worker moves an entity, another worker moves it, for the same message or for that of a second request.
+// The slow worker neither stores an old row, nor takes the move for a deletion.
 func TestSlowWorker(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, c := range map[string]struct {
-		twice bool
-		at    func(q storagetest.Request) bool
+	readsEntity := func(q storagetest.Request) bool {
+		return q.Kind == "get" && q.Table == "current" && q.RowKey == "c_000001"
+	}
+	for _, c := range []struct {
+		name          string
+		secondRequest bool
+		at            func(q storagetest.Request) bool
 	}{
-		"before it looks": {false, func(q storagetest.Request) bool {
-			return q.Kind == "get" && q.Table == "current" && q.RowKey == "c_000001"
-		}},
-		"before it looks, another": {true, func(q storagetest.Request) bool {
-			return q.Kind == "get" && q.Table == "current" && q.RowKey == "c_000001"
-		}},
-		"before it puts":          {false, func(q storagetest.Request) bool { return writes(q, "old") }},
-		"before it puts, another": {true, func(q storagetest.Request) bool { return writes(q, "old") }},
-		"before it deletes":       {false, func(q storagetest.Request) bool { return writes(q, "current") }},
+		{"before it reads the entity", false, readsEntity},
+		{"before it reads the entity, second request", true, readsEntity},
+		{"before it stores the row", false, transactionOn("old")},
+		{"before it stores the row, second request", true, transactionOn("old")},
+		{"before it deletes the entity", false, transactionOn("current")},
 	} {
-		for _, before := range []bool{false, true} { // whether there is a version already
-			h, s := opened(t, nil)
-			e := hire(h, s, 1)
-			check(h.mover.Archive(ctx, e))
-			if before {
-				halfWay(h, s)
-			}
-			if c.twice {
-				check(h.mover.Archive(ctx, e))
-			}
-			slow, b := beside(s)
-			b.do = func(q storagetest.Request) {
-				if !c.at(q) {
-					return
+		for _, stored := range []bool{false, true} { // whether the destination contains a version before
+			t.Run(fmt.Sprintf("%s, stored before %v", c.name, stored), func(t *testing.T) {
+				t.Parallel()
+				fx, s, e := newPendingMove(t)
+				if stored {
+					crashBeforeDelete(t, s)
 				}
-				b.do = nil
-				e.Value.Last = "Changed"
-				check(h.current.Replace(ctx, e))
-				s.Advance(time.Minute) // its message is seen by others
-				check(h.work(ctx))
-			}
-			check(slow.work(ctx))
-			s.Advance(time.Hour)
-			check(h.work(ctx))
-			now, old := places(s)
-			if b.do != nil || len(now) > 0 || fmt.Sprint(old) != "[c_000001=Changed]" || len(s.Messages("moves"))+len(s.Messages("poison")) > 0 {
-				t.Errorf("%s, %v: %v %v", what, before, now, old)
-			}
+				if c.secondRequest {
+					must(t, fx.mover.Archive(ctx, e))
+				}
+				slow, i := newInterceptedFixture(t, s)
+				i.beforeFirst(c.at, func() error {
+					e.Value.Last = "Changed"
+					err := fx.current.Replace(ctx, e)
+					s.Advance(time.Minute) // the message becomes visible to the other worker
+					return errors.Join(err, fx.work(ctx))
+				})
+				must(t, slow.work(ctx))
+				s.Advance(time.Hour)
+				must(t, fx.work(ctx))
+				if i.before != nil {
+					t.Error("the slow worker never sent the request that the test waits for")
+				}
+				wantClerks(t, s, nil, []string{"c_000001=Changed"})
+				wantNoMessages(t, s)
+			})
 		}
 	}
 }
 
-// TestLateInsert: what a worker puts arrives when the life has gone: after its user's deletion, or after a restore by others. It meets
-// a tombstone.
+// TestLateInsert: the request by which a crashed worker stores a row arrives when the incarnation is gone: deleted by a program, or
+// restored. The request fails at a tombstone.
 func TestLateInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, restored := range []bool{false, true} {
-		h, s := opened(t, nil)
-		e := hire(h, s, 1)
-		check(h.mover.Archive(ctx, e))
-		if restored {
-			check(h.mover.Archive(ctx, e)) // by two messages
-		}
-		// A worker puts, and its request is late; it dies.
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" && q.Table == "old" }, storagetest.Late(0)))
-		dying, cancel := context.WithCancel(ctx)
-		slow, b := beside(s)
-		b.after = func(q storagetest.Request) {
-			if writes(q, "old") {
-				cancel()
+		t.Run(map[bool]string{false: "deleted", true: "restored"}[restored], func(t *testing.T) {
+			t.Parallel()
+			fx, s, e := newPendingMove(t)
+			if restored {
+				must(t, fx.mover.Archive(ctx, e)) // a second message moves the entity
 			}
-		}
-		opt := slow.options()
-		opt.Stop, opt.Retry.Attempts = 1, -1
-		check(slow.worker(opt).Run(dying))
-		s.SetFaults(nil)
-		if len(s.Underway()) == 0 {
-			t.Fatal("nothing is late")
-		}
-		s.Advance(time.Hour)
-		if restored {
-			check(h.work(ctx)) // both messages
-			e, err := h.mover.Restore(ctx, at(1))
-			check(err)
-			check(h.work(ctx))
-			check(h.current.Delete(ctx, e))
-		} else {
-			check(h.current.Delete(ctx, e))
-			check(h.work(ctx))
-		}
-		late := s.Deliver()
-		now, old := places(s)
-		if len(now)+len(old) > 0 {
-			t.Errorf("restored %v: %v %v after %v", restored, now, old, late)
-		}
+			crashAt(t, s, "old", storagetest.Late(0))
+			if len(s.Underway()) == 0 {
+				t.Fatal("got no late request; want one")
+			}
+			s.Advance(time.Hour)
+			if restored {
+				must(t, fx.work(ctx)) // both messages
+				e, err := fx.mover.Restore(ctx, at(1))
+				must(t, err)
+				must(t, fx.work(ctx))
+				must(t, fx.current.Delete(ctx, e))
+			} else {
+				must(t, fx.current.Delete(ctx, e))
+				must(t, fx.work(ctx))
+			}
+			s.Deliver()
+			wantClerks(t, s, nil, nil)
+		})
 	}
 }
 
-// TestUnderway: what is being moved cannot be restored, for nobody knows yet whether it will be moved, and with what.
+// TestUnderway: an entity with a pending move cannot be restored, since the outcome of the move is not known yet.
 func TestUnderway(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e))
-	if _, err := h.mover.Restore(ctx, at(1)); !errors.Is(err, table.ErrNotFound) {
-		t.Error("nothing is there yet:", err)
-	}
-	slow, b := beside(s)
-	b.do = func(q storagetest.Request) {
-		if writes(q, "current") {
-			b.do = nil
-			if _, err := h.mover.Restore(ctx, at(1)); !errors.Is(err, archive.ErrUnderway) {
-				t.Error(err)
-			}
-			check(h.current.Delete(ctx, e))
-			if _, err := h.mover.Restore(ctx, at(1)); !errors.Is(err, archive.ErrUnderway) {
-				t.Error("what was deleted comes back:", err)
-			}
+	fx, s, e := newPendingMove(t)
+	wantError := func(when string, want error) {
+		t.Helper()
+		if _, err := fx.mover.Restore(ctx, at(1)); !errors.Is(err, want) {
+			t.Errorf("Restore %s: got error %v; want %v", when, err, want)
 		}
 	}
-	check(slow.work(ctx))
-	if _, err := h.mover.Restore(ctx, at(1)); !errors.Is(err, table.ErrNotFound) {
-		t.Error(err)
-	}
+	wantError("before the destination contains the entity", table.ErrNotFound)
+	slow, i := newInterceptedFixture(t, s)
+	i.beforeFirst(transactionOn("current"), func() error {
+		wantError("before the entity is deleted", archive.ErrUnderway)
+		err := fx.current.Delete(ctx, e)
+		wantError("of an entity that a program has deleted", archive.ErrUnderway)
+		return err
+	})
+	must(t, slow.work(ctx))
+	wantError("after the archived row was withdrawn", table.ErrNotFound)
 }
 
-// TestRestoresTheLast: what a restore has read before the move is over may be old; it brings what was moved.
+// TestRestoresTheLast: the first read of a restore may be old if the move was not complete then. The restore inserts the moved
+// version.
 func TestRestoresTheLast(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e))
-	slow, b := beside(s)
-	restorer, rb := beside(s)
-	b.do = func(q storagetest.Request) {
-		if writes(q, "current") {
-			b.do = nil // the first version is in the destination
-			e.Value.Last = "Changed"
-			check(h.current.Replace(ctx, e))
-		}
-	}
-	rb.do = func(q storagetest.Request) {
-		if strings.HasPrefix(q.RowKey, "~i|") { // it has read the row, and asks for the intent
-			rb.do = nil
-			check(slow.work(ctx))
-		}
-	}
-	halfWay(h, s)
-	_, old := places(s)
-	expect(t, "the first version is there", old, []string{"c_000001=Name1"})
-	back, err := restorer.mover.Restore(ctx, at(1))
-	if err != nil || back.Value.Last != "Changed" {
-		t.Error(back, err)
-	}
+	fx, s, e := newPendingMove(t)
+	crashBeforeDelete(t, s)
+	wantClerks(t, s, []string{"c_000001=Name1"}, []string{"c_000001=Name1"})
+	worker, i := newInterceptedFixture(t, s)
+	i.beforeFirst(transactionOn("current"), func() error {
+		e.Value.Last = "Changed"
+		return fx.current.Replace(ctx, e)
+	})
+	restorer, ri := newInterceptedFixture(t, s)
+	readsCommitRecord := func(q storagetest.Request) bool { return strings.HasPrefix(q.RowKey, "~i|") }
+	ri.beforeFirst(readsCommitRecord, func() error { return worker.work(ctx) })
+	restored, err := restorer.mover.Restore(ctx, at(1))
+	must(t, err)
+	equal(t, "restored", restored.Value.Last, "Changed")
 }
 
-// TestRestoredTwice: of two that restore, one of them slow, one does; also where the entity was archived again meanwhile.
+// TestRestoredTwice: of two concurrent restores, one of which is slow, one succeeds, also if the entity was archived again
+// meanwhile.
 func TestRestoredTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	e := hire(h, s, 1)
-	check(h.mover.Archive(ctx, e))
-	check(h.work(ctx))
-	slow, b := beside(s)
-	b.do = func(q storagetest.Request) {
-		if !writes(q, "current") {
-			return
+	fx, s, _ := newPendingMove(t)
+	must(t, fx.work(ctx))
+	slow, i := newInterceptedFixture(t, s)
+	i.beforeFirst(transactionOn("current"), func() error {
+		e, err := fx.mover.Restore(ctx, at(1))
+		if err != nil {
+			return err
 		}
-		b.do = nil // its own transaction comes next
-		e, err := h.mover.Restore(ctx, at(1))
-		check(err)
 		e.Value.Last = "Newer"
-		check(h.current.Replace(ctx, e))
-		check(h.mover.Archive(ctx, e))
-		check(h.work(ctx))
-	}
+		return errors.Join(fx.current.Replace(ctx, e), fx.mover.Archive(ctx, e), fx.work(ctx))
+	})
 	if _, err := slow.mover.Restore(ctx, at(1)); !errors.Is(err, archive.ErrRestored) {
-		t.Error(err)
+		t.Errorf("the slow Restore: got error %v; want ErrRestored", err)
 	}
-	now, old := places(s)
-	expect(t, "the newer one is archived", old, []string{"c_000001=Newer"})
-	expect(t, "alone", now, nil)
+	wantClerks(t, s, nil, []string{"c_000001=Newer"})
 }
 
-// TestDuplicates: a request for a move that comes a hundred times, to several workers at once, moves the entity once, and never the one
-// that comes after it.
+// TestDuplicates: a hundred messages for one move, executed by several workers at once, move the entity once, and never the next
+// incarnation.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h, s := opened(t, nil)
-	check(h.mover.Archive(ctx, hire(h, s, 1)))
+	fx, s, _ := newPendingMove(t)
 	text := s.Messages("moves")[0].Text
 	send := func() {
 		for range 99 {
-			_, err := h.acc.Queue("moves").EnqueueMessage(ctx, text, nil)
-			check(err)
+			_, err := fx.account.Queue("moves").EnqueueMessage(ctx, text, nil)
+			must(t, err)
 		}
 	}
 	send()
-	opt := h.options()
+	opt := fx.options()
 	opt.Concurrency = 8
-	w := h.worker(opt)
-	check(w.Drain(ctx))
-	_, err := h.current.Insert(ctx, &clerk{"S", 1, "Newer"})
-	check(err)
+	w := fx.newWorker(t, opt)
+	must(t, w.Drain(ctx))
+	_, err := fx.current.Insert(ctx, &clerk{"S", 1, "Newer"})
+	must(t, err)
 	send()
-	check(w.Drain(ctx))
-	now, old := places(s)
-	expect(t, "the new one stays", now, []string{"c_000001=Newer"})
-	expect(t, "the old one is there once", old, []string{"c_000001=Name1"})
-	if got := w.Stats(); got.Done != 199 || len(s.Messages("moves"))+len(s.Messages("poison")) > 0 {
-		t.Error(got)
-	}
-}
-
-// TestOldMessage: a message that comes when all that was kept of its move has been swept is given up, and touches nothing.
-func TestOldMessage(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	h, s := opened(t, nil)
-	check(h.mover.Archive(ctx, hire(h, s, 1)))
-	text := s.Messages("moves")[0].Text
-	check(h.work(ctx))
-	_, err := h.mover.Restore(ctx, at(1))
-	check(err)
-	check(h.work(ctx))
-	later := h.options()
-	later.Now = func() time.Time { return time.Now().Add(30 * time.Hour) }
-	s.Advance(30 * time.Hour)
-	aged, err := table.New(h.acc.Tables(), "current", schema, &table.Options{Common: later.Common})
-	check(err)
-	n, err := aged.CommitRecords().Sweep(ctx, dept.Of("S"))
-	if err != nil || n != 2 {
-		t.Error(n, err)
-	}
-	check(h.mover.Handler().Sweep(ctx, dept.Of("S"), s.Now().Add(-25*time.Hour)))
-	_, err = h.acc.Queue("moves").EnqueueMessage(ctx, text, nil)
-	check(err)
-	m, err := archive.New("current/old", aged, h.old, h.out)
-	check(err)
-	w, err := eventual.NewWorker(h.acc.Queue("moves"), h.acc.Queue("poison"), []eventual.Handler{m.Handler()}, &later)
-	check(err)
-	check(w.Drain(ctx))
-	now, old := places(s)
-	expect(t, "it stays", now, []string{"c_000001=Name1"})
-	expect(t, "", old, nil)
-	if got := s.Messages("poison"); len(got) != 1 || !strings.Contains(got[0].Text, eventual.ClassExpired) {
-		t.Error(got)
-	}
-}
-
-// TestSweep: what late requests meet is kept for a day, and goes then; but not the note of a restore whose old life is still in the
-// destination, for it would be restored again.
-func TestSweep(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	for _, stuck := range []bool{false, true} {
-		h, s := opened(t, nil)
-		e := hire(h, s, 1)
-		check(h.mover.Archive(ctx, e))
-		check(h.work(ctx))
-		_, err := h.mover.Restore(ctx, at(1))
-		check(err)
-		if stuck {
-			_, err := h.acc.Queue("moves").ClearMessages(ctx, nil)
-			check(err)
-		} else {
-			check(h.work(ctx))
-		}
-		sweep := h.mover.Handler().Sweep
-		kept := func() int { return len(s.Rows("old")) + strings.Count(keysOf(s, "current"), "~l|") }
-		before := kept()
-		check(sweep(ctx, dept.Of("S"), s.Now().Add(-25*time.Hour)))
-		if kept() != before {
-			t.Error("what is young is swept")
-		}
-		s.Advance(26 * time.Hour)
-		check(sweep(ctx, dept.Of("S"), s.Now().Add(-25*time.Hour)))
-		check(sweep(ctx, dept.Of("S"), s.Now().Add(-25*time.Hour))) // idempotent
-		if want := map[bool]int{false: 0, true: 2}[stuck]; kept() != want {
-			t.Errorf("stuck %v: %d are kept: %s / %s", stuck, kept(), keysOf(s, "current"), keysOf(s, "old"))
-		}
-	}
-}
-
-func keysOf(s *storagetest.Service, table string) string {
-	var all []string
-	for _, r := range s.Rows(table) {
-		all = append(all, r.RowKey)
-	}
-	return strings.Join(all, " ")
+	must(t, w.Drain(ctx))
+	wantClerks(t, s, []string{"c_000001=Newer"}, []string{"c_000001=Name1"})
+	equal(t, "completed messages", w.Stats().Done, 199)
+	wantNoMessages(t, s)
 }

@@ -1,5 +1,5 @@
-// The other side of the exchange test: writes rows of every EDM type under the partition "js", or reads those under "go"
-// and prints them, as the JavaScript SDK sees them.
+// The JavaScript side of the exchange of rows: writes rows of every EDM type in the partition "js", or reads the rows of the partition
+// "go" and prints their types and values in JavaScript.
 const { TableClient } = require("@azure/data-tables");
 
 const client = TableClient.fromConnectionString(process.env.CONNECTION, process.env.TABLE, { allowInsecureConnection: true });

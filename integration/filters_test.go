@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// filters compares every type that a filter knows.
+// filters: a filter compares values of every type that it supports.
 func filters(e *env) {
 	ctx := context.Background()
 	type row struct {
@@ -29,7 +29,7 @@ func filters(e *env) {
 		Kind kind
 	}
 	schema := table.Schema[row]{Partition: keys.Const[row]("p"), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(r *row) *int { return &r.N })}
-	tab := open(e, schema, nil)
+	tab := newTable(e, schema, nil)
 	base := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	for i := range 5 {
 		r := row{i, fmt.Sprint("s", i), int32(i - 2), int64(i) << 40, float64(i) / 2, i%2 == 0, base.Add(time.Duration(i) * time.Second), [16]byte{byte(i)}, []byte{byte(i), 255}, nil, kind(i)}
@@ -43,7 +43,7 @@ func filters(e *env) {
 	s := table.FieldOf(func(r *row) *string { return &r.S })
 	i32 := table.FieldOf(func(r *row) *int32 { return &r.I32 })
 	i64 := table.FieldOf(func(r *row) *int64 { return &r.I64 })
-	f := table.FieldOf(func(r *row) *float64 { return &r.F })
+	double := table.FieldOf(func(r *row) *float64 { return &r.F })
 	b := table.FieldOf(func(r *row) *bool { return &r.B })
 	tm := table.FieldOf(func(r *row) *time.Time { return &r.T })
 	g := table.FieldOf(func(r *row) *[16]byte { return &r.G })
@@ -63,10 +63,10 @@ func filters(e *env) {
 		"int32 le":        {i32.Le(0), "0 1 2"},
 		"int64 gt":        {i64.Gt(1 << 41), "3 4"},
 		"int64 eq":        {i64.Eq(1 << 42), "4"},
-		"double eq whole": {f.Eq(1), "2"},
-		"double ge":       {f.Ge(1.5), "3 4"},
-		"double huge":     {f.Lt(1e300), "0 1 2 3 4"},
-		"double tiny":     {f.Gt(5e-324), "1 2 3 4"},
+		"double eq whole": {double.Eq(1), "2"},
+		"double ge":       {double.Ge(1.5), "3 4"},
+		"double huge":     {double.Lt(1e300), "0 1 2 3 4"},
+		"double tiny":     {double.Gt(5e-324), "1 2 3 4"},
 		"bool":            {b.Eq(false), "1 3"},
 		"time":            {tm.Gt(base.Add(2 * time.Second)), "3 4"},
 		"time, elsewhere": {tm.Eq(base.Add(time.Second).In(time.FixedZone("", 5*3600))), "1"},
@@ -84,57 +84,64 @@ func filters(e *env) {
 		var got []string
 		for v, err := range tab.List(ctx, table.Query[row]{Where: c.c}) {
 			if err != nil {
-				e.Errorf("%s: %v", what, err)
+				e.Errorf("%s: got error %v; want none", what, err)
 				break
 			}
 			got = append(got, fmt.Sprint(v.Value.N))
 		}
-		if lines(got) != c.want {
-			e.Errorf("%s: %s, want %s", what, lines(got), c.want)
+		if joined(got) != c.want {
+			e.Errorf("%s: got %s; want %s", what, joined(got), c.want)
 		}
-		e.did("1 query")
+		e.wantRequests("1 query")
 	}
 	var le *table.LimitError
 	_, err := tab.Explain(table.Query[row]{Where: table.And(slices.Repeat([]table.Cond[row]{i32.Ge(1)}, 13)...)})
 	if !errors.As(err, &le) || le.Got != 16 || le.Max != 15 {
-		e.Errorf("16 comparisons, three of them the keys': %v", err)
+		e.Errorf("16 comparisons, 3 of them of keys: got error %v; want a *LimitError of 16 and 15", err)
 	}
 	n := table.FieldOf(func(r *row) *int { return &r.N })
 	for what, c := range map[string]table.Cond[row]{"absent": opt.Eq(nil), "key field": n.Eq(1), "empty and": table.And[row](), "zero inside": table.Not(table.Cond[row]{}), "year 1600": tm.Gt(base.AddDate(-426, 0, 0))} {
 		for _, err := range tab.List(ctx, table.Query[row]{Where: c}) {
 			var ve *table.ValueError
 			if !errors.As(err, &ve) {
-				e.Errorf("%s: %v", what, err)
+				e.Errorf("%s: got error %v; want a *ValueError", what, err)
 			}
 		}
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
-// kind writes itself as text.
+// kind is a type with a text form.
 type kind int
 
-// filterText: whatever a text holds, it stays a text.
+// filterText: a text in a filter stays a text, whatever characters it contains.
 func filterText(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 8)
+	staff := newStaff(e, 8)
 	for _, s := range []string{"O'Brien", "Müller", "x' or PartitionKey ne 'z", "' or '1' eq '1", "'", "''", "a&b=c#?%27+d", "日本😀", `"\`} {
 		want := ""
 		if s == "O'Brien" || s == "Müller" {
-			want = ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)})
+			want = listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)})
 			if len(strings.Fields(want)) != 2 {
-				e.Errorf("%q: %q", s, want)
+				e.Errorf("LastName %q: got %q; want 2 employees", s, want)
 			}
 			continue
 		}
-		if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)}); got != "" {
-			e.Errorf("%q finds %s", s, got)
+		if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)}); got != "" {
+			e.Errorf("LastName %q: got %s; want none", s, got)
 		}
 		got, err := staff.Insert(ctx, &employee{Department: "Text", ID: len(s), Last: s})
 		e.must(err)
-		if found := ids(e, staff, table.Query[employee]{Partition: dept.Of("Text"), Where: last.Eq(s)}); found != fmt.Sprint(len(s)) {
-			e.Errorf("%q finds %q", s, found)
+		if found := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Text"), Where: last.Eq(s)}); found != fmt.Sprint(len(s)) {
+			e.Errorf("LastName %q: got %q; want %d", s, found, len(s))
 		}
 		e.must(staff.Delete(ctx, got))
 	}
+}
+
+func (k kind) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "kind-%d", int(k)), nil }
+
+func (k *kind) UnmarshalText(b []byte) error {
+	_, err := fmt.Sscanf(string(b), "kind-%d", (*int)(k))
+	return err
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// grants: a signature of ours is accepted, range and all, where the SDK's is not; what it does not allow is refused. Azurite
-// checks signatures but not ranges, so what they keep out is shown on the other services.
+// grants: the service accepts a signature of TableSAS, with its range, and refuses one of the SDK for the same range. It refuses
+// requests that a signature does not allow. Azurite does not check ranges, so the other services test them.
 func grants(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 3)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 3)
 	in := table.Grant{
 		Table: staff.Name(), Read: true, Add: true, AllowHTTP: true,
 		Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(1, 100),
@@ -40,30 +40,30 @@ func grants(e *env) {
 	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
 	if n != 3 {
-		e.Errorf("%d employees", n)
+		e.Errorf("Count: got %d; want 3", n)
 	}
 	_, err = mine.Insert(ctx, &employee{Department: "Sales", ID: 50})
 	e.must(err)
 	for what, err := range map[string]error{"replace": mine.Replace(ctx, got), "delete": mine.Delete(ctx, got)} {
 		var oe *table.OpError
 		if !errors.As(err, &oe) || oe.Code != "AuthorizationPermissionMismatch" && oe.Code != "AuthorizationFailure" || errors.Is(err, table.ErrUnknownOutcome) {
-			e.Errorf("%s without permission: %v", what, err)
+			e.Errorf("%s without permission: got error %v; want an *OpError with a code of an authorization failure", what, err)
 		}
 	}
 	over := in
 	over.Start, over.Expiry = time.Time{}, time.Now().Add(-time.Minute)
 	if _, err := held(over).Get(ctx, at("Sales", 1)); err == nil {
-		e.Error("an expired signature is accepted")
+		e.Error("Get by an expired signature: got no error; want one")
 	}
 	other := in
 	other.Table = "x" + staff.Name()
 	if _, err := held(other).Get(ctx, at("Sales", 1)); err == nil {
-		e.Error("another table's signature is accepted")
+		e.Error("Get by the signature of another table: got no error; want one")
 	}
 	whole := in
 	whole.Partitions, whole.Rows = keys.Range{}, keys.Range{}
 	if _, err := held(whole).Get(ctx, at("Sales", 1)); err != nil {
-		e.Error(err)
+		e.Errorf("Get by a signature without ranges: got error %v; want none", err)
 	}
 	if e.backend.Name() != "azurite" {
 		ranged(e, staff, held(table.Grant{
@@ -71,39 +71,39 @@ func grants(e *env) {
 			Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(2, 100),
 		}))
 	}
-	// The SDK's own signature for the same range (T13).
+	// The SDK's own signature for the same range is invalid (T13).
 	c := e.acc.Tables().NewClient(staff.Name())
 	u, err := c.GetTableSASURL(aztables.SASPermissions{Read: true, StartPartitionKey: "Sales", EndPartitionKey: "Sales"}, time.Now().UTC().Add(-time.Hour), time.Now().UTC().Add(time.Hour))
 	e.must(err)
 	theirs, err := aztables.NewClientWithNoCredential(u, nil)
 	e.must(err)
 	if _, err := theirs.GetEntity(ctx, "Sales", "empid_000001", nil); err == nil {
-		e.Error("the SDK's signatures for ranges are valid now")
+		e.Error("Get by the SDK's signature for a range: got no error; want one, until the SDK is repaired")
 	}
 }
 
-// ranged: what the holder of a signature for employees 2 to 100 of Sales sees and writes, and that a transaction is refused
-// as a whole where one row of it is outside.
+// ranged: the holder of a signature for employees 2 to 100 of Sales reads and writes only these. A transaction is refused as a
+// whole if one of its rows is outside.
 func ranged(e *env, staff, mine *table.Table[employee]) {
 	ctx := context.Background()
 	refused := func(what string, err error) {
 		e.Helper()
 		var oe *table.OpError
 		if !errors.As(err, &oe) || errors.Is(err, table.ErrUnknownOutcome) {
-			e.Errorf("%s: %v", what, err)
+			e.Errorf("%s: got error %v; want an *OpError with a known outcome", what, err)
 		}
 		var re *azcore.ResponseError
 		if !errors.As(err, &re) || re.ErrorCode != "AuthorizationFailure" {
-			e.Errorf("%s: %v", what, err)
+			e.Errorf("%s: got error %v; want AuthorizationFailure", what, err)
 		}
 	}
 	if _, err := mine.Get(ctx, at("Sales", 1)); !errors.Is(err, table.ErrNotFound) {
-		e.Errorf("outside the range: %v", err)
+		e.Errorf("Get outside the range: got error %v; want ErrNotFound", err)
 	}
 	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
-	if n != 3 { // 2, 3 and 50
-		e.Errorf("%d employees", n)
+	if n != 3 { // employees 2, 3 and 50
+		e.Errorf("Count: got %d; want 3", n)
 	}
 	outside, err := staff.Get(ctx, at("Sales", 1))
 	e.must(err)
@@ -122,10 +122,10 @@ func ranged(e *env, staff, mine *table.Table[employee]) {
 	refused("a transaction with one row outside", err)
 	var be *table.BatchError
 	if !errors.As(err, &be) || be.Index != 1 || be.Key != outside.Key {
-		e.Errorf("%+v", be)
+		e.Errorf("got %+v; want a *BatchError of operation 1, %v", be, outside.Key)
 	}
 	if got, err := staff.Get(ctx, inside.Key); err != nil || got.Value.Age == 77 {
-		e.Errorf("half a transaction: %+v, %v", got, err)
+		e.Errorf("after a refused transaction: got %+v, error %v; want the entity unchanged", got, err)
 	}
 	_, err = table.Transact(ctx, mine.MergeOp(inside, age.Set(77)), mine.InsertOp(&employee{Department: "Sales", ID: 51}))
 	e.must(err)

@@ -10,7 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// indexes: rows under other keys follow every write, in its one request; look-ups by them; what was damaged is found and repaired.
+// indexes: each write updates all kinds of index rows in its transaction, queries use them, and Verify finds and repairs damaged
+// ones.
 func indexes(e *env) {
 	ctx := context.Background()
 	sales := dept.Of("Sales")
@@ -23,7 +24,7 @@ func indexes(e *env) {
 	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[employee]{Measures: []index.Measure[employee]{{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }}}})
 	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
-	plain := open(e, staffSchema, nil)
+	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, nil, all...)
 	e.must(err)
 	for i, c := range []struct {
@@ -35,9 +36,9 @@ func indexes(e *env) {
 		{employee{"Sales", 3, "Al", "Jones", 30, ""}, "2 get, 1 transaction"},
 	} {
 		if _, err := staff.Insert(ctx, &c.worker); err != nil {
-			e.Fatal(i, err)
+			e.Fatalf("Insert %d: got error %v; want none", i, err)
 		}
-		e.did(c.cost)
+		e.wantRequests(c.cost)
 	}
 	found := func(want string, list func(func(*table.Entity[employee], error) bool)) {
 		e.Helper()
@@ -46,44 +47,44 @@ func indexes(e *env) {
 			e.must(err)
 			got = append(got, w.Value.First)
 		}
-		if lines(got) != want {
-			e.Errorf("%q, not %q", got, want)
+		if joined(got) != want {
+			e.Errorf("look-up: got %q; want %q", got, want)
 		}
 	}
 	brien, err := byMail.Get(ctx, staff, sales, "o'brien@X")
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	found("Jo Pat", byMail.Between(ctx, staff, sales, "j", "p"))
-	e.did("1 query")
+	e.wantRequests("1 query")
 	found("Jo Al", byLast.List(ctx, staff, sales, "Jones"))
-	e.did("2 get, 1 query")
+	e.wantRequests("2 get, 1 query")
 	found("Pat", byLast.Prefix(ctx, staff, sales, "O'"))
-	e.did("1 get, 1 query")
+	e.wantRequests("1 get, 1 query")
 	found("Pat Al Jo", byAge.Between(ctx, staff, sales, 30, 50))
-	e.did("1 query")
+	e.wantRequests("1 query")
 	found("Jo Al", names.List(ctx, staff, sales, "Jones"))
-	e.did("3 get")
+	e.wantRequests("3 get")
 	found("Pat Jo Al", staff.List(ctx, table.Query[employee]{Partition: sales}))
-	e.did("1 query")
+	e.wantRequests("1 query")
 
-	// By what the look-up has found.
+	// Replace an entity that a look-up has returned.
 	brien.Value.Last, brien.Value.Email = "Jones", "new@x"
 	e.must(staff.Replace(ctx, brien))
-	e.did("5 get, 1 transaction") // the entity, two lists, two groups
+	e.wantRequests("5 get, 1 transaction") // reads the entity, two lists, two groups
 	brien.Value.Email = "JONES%27@X"
 	err = staff.Replace(ctx, brien)
 	var de *table.DerivedError
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at("Sales", 2) {
-		e.Errorf("%v", err)
+		e.Errorf("Replace with a taken address: got error %v; want ErrTaken by %v", err, at("Sales", 2))
 	}
 	e.counter.Take()
 	g, err := ages.Get(ctx, staff, sales, "Jones")
 	e.must(err)
 	if g.Count != 3 || g.Measures["Age"] != (index.Stat{Count: 3, Sum: 104, Min: 30, Max: 44}) {
-		e.Errorf("%+v", g)
+		e.Errorf("summary: got %+v; want 3 employees whose ages add up to 104", g)
 	}
 
-	// Damage by hand.
+	// Delete one row of each index.
 	rows := plain.Untyped(false)
 	for _, rk := range []string{"mail_new@x", "last_Jones!_empid_000002", "~x|age_030_empid_000003", "name_Jones", "ages_Jones"} {
 		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
@@ -98,7 +99,7 @@ func indexes(e *env) {
 			want.Repaired = 7
 		}
 		if fmt.Sprint(r.Faults, r.Repaired, r.Failed, r.Undecided) != fmt.Sprint(want.Faults, want.Repaired, 0, 0) || r.Sound() == (i == 0) {
-			e.Errorf("%d: %+v", i, r)
+			e.Errorf("Verify %d: got %+v; want %+v", i, r, want)
 		}
 	}
 	found("Pat Al Jo", byAge.Between(ctx, staff, sales, 30, 50))
@@ -111,16 +112,16 @@ func indexes(e *env) {
 		n++
 	}
 	if result.Done != 3 || n != 0 {
-		e.Errorf("%+v, %d rows are left", result, n)
+		e.Errorf("DeleteQuery: got %+v and %d remaining rows; want 3 done and none", result, n)
 	}
 }
 
-// details: fields of one entity in another, which Verify finds by their marks, through a filter.
+// details: an entity stores its fields in another entity. Verify finds such entities through a filter on their tags.
 func details(e *env) {
 	ctx := context.Background()
 	sales := dept.Of("Sales")
 	head := index.NewDetails("head", "Head", func(w *employee) (keys.Enc, bool) { return keys.Raw("department"), w.Age > 60 }, last, age)
-	plain := open(e, staffSchema, nil)
+	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, nil, head)
 	e.must(err)
 	rows := plain.Untyped(true)
@@ -140,7 +141,7 @@ func details(e *env) {
 		who, _ := row.Get("HeadLastName")
 		budget, _ := row.Get("Budget")
 		if got := fmt.Sprint(whose, " ", who, " ", budget); got != want {
-			e.Errorf("%s, not %s", got, want)
+			e.Errorf("details: got %s; want %s", got, want)
 		}
 	}
 	told("empid_000001 O'Brien 7")
@@ -149,7 +150,7 @@ func details(e *env) {
 		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair}, head)
 		e.must(err)
 		if r.Faults[index.Stale] != 1 || r.Rows != 1 || r.Sound() != repair {
-			e.Errorf("%+v", r)
+			e.Errorf("Verify, repair %v: got %+v; want 1 stale row of 1", repair, r)
 		}
 	}
 	told("empid_000001 O'Brien 7")
@@ -158,6 +159,6 @@ func details(e *env) {
 	e.must(staff.Merge(ctx, w, age.Set(60)))
 	told("<nil> <nil> 7")
 	if r, err := index.Verify(ctx, staff, nil, head); err != nil || !r.Sound() || r.Rows != 0 {
-		e.Errorf("%+v, %v", r, err)
+		e.Errorf("Verify: got %+v, error %v; want it sound, without rows", r, err)
 	}
 }

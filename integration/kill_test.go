@@ -6,191 +6,52 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-
-	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// mark is an entity that is moved.
-type mark struct {
-	Group string
-	ID    int
-	Text  string
+// processPool replaces processes that are killed at chosen positions.
+type processPool struct {
+	process moverProcess // as each process opens it
+
+	mu       sync.Mutex
+	kills    int // that remain
+	nextKill int // index of the position of the next kill
+	killed   map[string]int
+	err      error
 }
 
-var marks = table.Schema[mark]{
-	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(m *mark) *string { return &m.Group }),
-	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(m *mark) *int { return &m.ID }),
-}
-
-// factory is what a process that moves marks has, by its names.
-type factory struct {
-	Connection, Name string
-	ASCII            bool
-	Target           string // where the process is to be killed, "" for nowhere
-	Times            int64  // how often it comes there
-
-	acc     *account.Account
-	current *table.Table[mark]
-	old     *archive.Rows
-	mover   *archive.Mover[mark]
-}
-
-// factoryEnv tells a process of this test that it is a worker, and where.
-const factoryEnv = "AZTABLEKIT_FACTORY"
-
-func (f *factory) open(more ...policy.Policy) error {
-	o := &account.Options{}
-	if f.ASCII {
-		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
-	}
-	o.Client.PerRetryPolicies = more
-	var err error
-	if f.acc, err = account.FromConnectionString(f.Connection, o); err != nil {
-		return err
-	}
-	// Deadlines are short, so that what a dead process has announced is seen soon.
-	opt := &table.Options{Common: table.Common{WriteTimeout: 2 * time.Second}}
-	if f.current, err = table.New(f.acc.Tables(), f.Name+"c", marks, opt); err != nil {
-		return err
-	}
-	if f.old, err = archive.ToTable(f.acc.Tables(), f.Name+"o", opt); err != nil {
-		return err
-	}
-	out, err := eventual.NewOutbox(f.acc.Queue(f.Name+"q"), &eventual.OutboxOptions{Common: opt.Common})
-	if err != nil {
-		return err
-	}
-	f.mover, err = archive.New("marks", f.current, f.old, out)
-	return err
-}
-
-func (f *factory) worker() (*eventual.Worker, error) {
-	return eventual.NewWorker(f.acc.Queue(f.Name+"q"), f.acc.Queue(f.Name+"p"), []eventual.Handler{f.mover.Handler()}, &eventual.WorkerOptions{
-		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
-	})
-}
-
-// telling says at which request of a move a process is, before and after, when it has come to where it is to be killed, and stays there.
-type telling struct {
-	f    *factory
-	left atomic.Int64 // times that it comes there
-}
-
-func (t *telling) Do(r *policy.Request) (*http.Response, error) {
-	at := t.f.position(r.Raw())
-	t.tell("before " + at)
-	resp, err := r.Next()
-	t.tell("after " + at)
-	return resp, err
-}
-
-func (t *telling) tell(at string) {
-	if at == t.f.Target && t.left.Add(-1) == 0 {
-		fmt.Println(at)
-		select {}
-	}
-}
-
-// positions are the requests of a move, in order.
-var positions = []string{"message", "intent", "destination", "entity", "put", "deletion", "end"}
-
-func (f *factory) position(r *http.Request) string {
-	path := r.URL.Path
-	switch {
-	case strings.HasSuffix(path, "/messages"):
-		return "message"
-	case strings.Contains(path, "/messages/"):
-		return "end"
-	case strings.Contains(path, "RowKey='~i|"):
-		return "intent"
-	case strings.Contains(path, f.Name+"o("):
-		return "destination"
-	case strings.Contains(path, f.Name+"c("):
-		return "entity"
-	}
-	b, _ := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(strings.NewReader(string(b)))
-	if strings.Contains(string(b), f.Name+"o") {
-		return "put"
-	}
-	return "deletion"
-}
-
-// workInFactory is what such a process does: it works until its input ends, or until it is killed.
-func workInFactory(text string) int {
-	var f factory
-	err := json.Unmarshal([]byte(text), &f)
-	if err == nil {
-		at := &telling{f: &f}
-		at.left.Store(f.Times)
-		err = f.open(at)
-	}
-	if err == nil {
-		var w *eventual.Worker
-		if w, err = f.worker(); err == nil {
-			ctx, cancel := context.WithCancel(context.Background())
-			go func() { io.Copy(io.Discard, os.Stdin); cancel() }()
-			err = w.Run(ctx)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-// crew are processes that are killed at chosen positions, and replaced.
-type crew struct {
-	f factory // as each process has it
-
-	mu     sync.Mutex
-	kills  int // that are still to come
-	next   int // position of the next one
-	killed map[string]int
-	failed error
-}
-
-// work keeps one process working, until all kills have been made and its input ends.
-func (c *crew) work(ctx context.Context) {
+// work keeps one process running, until all kills are done and ctx ends.
+func (c *processPool) work(ctx context.Context) {
 	for {
 		c.mu.Lock()
-		f := c.f
+		mp := c.process
 		if c.kills > 0 {
 			c.kills--
-			f.Target = []string{"before ", "after "}[c.next%2] + positions[c.next/2%len(positions)]
-			f.Times = int64(1 + c.next/(2*len(positions))%3)
-			c.next++
+			mp.Target = []string{"before ", "after "}[c.nextKill%2] + positions[c.nextKill/2%len(positions)]
+			mp.Visits = int64(1 + c.nextKill/(2*len(positions))%3)
+			c.nextKill++
 		}
 		c.mu.Unlock()
-		target := f.Target
-		at, err := c.life(ctx, f)
+		target := mp.Target
+		at, err := c.runProcess(ctx, mp)
 		c.mu.Lock()
 		if at != "" {
 			c.killed[at]++
 		} else if target != "" && ctx.Err() == nil && err == nil {
-			err = fmt.Errorf("a process has ended by itself before it was killed at %s", target)
+			err = fmt.Errorf("a process ended before it was killed at %s", target)
 		}
 		if err != nil {
-			c.failed = errors.Join(c.failed, err)
+			c.err = errors.Join(c.err, err)
 		}
 		c.mu.Unlock()
 		if target == "" || err != nil || ctx.Err() != nil {
@@ -199,9 +60,9 @@ func (c *crew) work(ctx context.Context) {
 	}
 }
 
-// life is one process. It returns where it was when it was killed.
-func (c *crew) life(ctx context.Context, f factory) (at string, err error) {
-	text, err := json.Marshal(f)
+// runProcess runs one process. It returns the position at which the process was killed, "" for none.
+func (c *processPool) runProcess(ctx context.Context, mp moverProcess) (at string, err error) {
+	text, err := json.Marshal(mp)
 	if err != nil {
 		return "", err
 	}
@@ -210,7 +71,7 @@ func (c *crew) life(ctx context.Context, f factory) (at string, err error) {
 		return "", err
 	}
 	cmd := exec.Command(self, "-test.run=^$")
-	cmd.Env = append(os.Environ(), factoryEnv+"="+string(text))
+	cmd.Env = append(os.Environ(), moverEnv+"="+string(text))
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	in, err := cmd.StdinPipe()
@@ -226,7 +87,7 @@ func (c *crew) life(ctx context.Context, f factory) (at string, err error) {
 	}
 	stop := context.AfterFunc(ctx, func() { in.Close() })
 	defer stop()
-	if lines := bufio.NewScanner(out); lines.Scan() { // it is there, and waits
+	if lines := bufio.NewScanner(out); lines.Scan() { // the process has reached its position, and waits
 		at = lines.Text()
 		cmd.Process.Signal(syscall.SIGKILL)
 	}
@@ -241,96 +102,103 @@ func (c *crew) life(ctx context.Context, f factory) (at string, err error) {
 	return "", err
 }
 
-// TestKill: processes that move entities are killed by the system, again and again, at each request of a move: every entity is archived,
-// once, and nothing else is left.
+// TestKill: processes that move entities are killed again and again, at each request of a move. Every entity is archived once, and
+// no work is left.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	entities, kills := 300, 50
-	if testing.Short() {
-		entities, kills = 60, 14
-	}
 	for _, b := range backends {
 		if b.Name() != "azurite" && !testing.Short() {
 			continue
 		}
-		e := newEnv(t, b)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		f := &factory{Connection: b.ConnectionString(), Name: e.fresh(), ASCII: b.Name() == "azurite"}
-		e.must(f.open())
-		own, err := f.worker()
-		e.must(err)
-		e.must(errors.Join(f.current.Ensure(ctx), f.old.Ensure(ctx), own.Ensure(ctx)))
-		start := time.Now()
-		c := &crew{f: *f, kills: kills, killed: map[string]int{}}
-		working, ends := context.WithCancel(ctx)
-		defer ends()
-		var crew sync.WaitGroup
-		for range 4 {
-			crew.Go(func() { c.work(working) })
-		}
-		for i := range entities {
-			x, err := f.current.Insert(ctx, &mark{fmt.Sprint("g", i%20), i, fmt.Sprint("text ", i)})
-			e.must(err)
-			e.must(f.mover.Archive(ctx, x))
-		}
-		// There is work for the processes until the last of them was killed.
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		more := entities
-		for left := 1; left > 0; {
-			select {
-			case <-ctx.Done():
-				e.Fatalf("%d messages are left after a minute", left)
-			case <-tick.C:
-			}
-			due := kills
-			c.mu.Lock()
-			if c.failed != nil {
-				defer c.mu.Unlock()
-				e.Fatal(c.failed)
-			}
-			for _, n := range c.killed {
-				due -= n
-			}
-			c.mu.Unlock()
-			left, err = own.Backlog(ctx)
-			e.must(err)
-			if left == 0 && due > 0 {
-				x, err := f.current.Insert(ctx, &mark{"more", more, fmt.Sprint("text ", more)})
-				e.must(err)
-				e.must(f.mover.Archive(ctx, x))
-				more++
-				left = 1
-			}
-		}
-		ends()
-		crew.Wait()
-		e.must(c.failed)
-		archived(e, f, more)
-		var histogram []string
-		total := 0
-		for at, n := range c.killed {
-			histogram = append(histogram, fmt.Sprintf("%s: %d", at, n))
-			total += n
-		}
-		slices.Sort(histogram)
-		if total != kills || len(c.killed) < min(kills, 2*len(positions)) {
-			t.Errorf("%d were killed, at %d positions", total, len(c.killed))
-		}
-		t.Logf("%d entities were moved by processes of which %d were killed, in %v, and %d more to have work for all: %s", entities, total, time.Since(start).Round(time.Second/10), more-entities, strings.Join(histogram, ", "))
+		t.Run(b.Name(), func(t *testing.T) {
+			t.Parallel()
+			testKill(t, b)
+		})
 	}
 }
 
-// archived tells whether all marks are in the archive, each once and whole, and nothing is left to do.
-func archived(e *env, f *factory, n int) {
-	ctx := context.Background()
-	for x, err := range f.current.List(ctx, table.Query[mark]{TableScan: true}) {
+func testKill(t *testing.T, b backend) {
+	entities, kills := 300, 50
+	if testing.Short() {
+		entities, kills = 60, 14
+	}
+	e := newEnv(t, b)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	mp := &moverProcess{Connection: b.ConnectionString(), Name: freshName(), ASCII: b.Name() == "azurite"}
+	e.must(mp.connect())
+	own, err := mp.worker()
+	e.must(err)
+	e.must(errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), own.Ensure(ctx)))
+	start := time.Now()
+	pool := &processPool{process: *mp, kills: kills, killed: map[string]int{}}
+	working, ends := context.WithCancel(ctx)
+	defer ends()
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() { pool.work(working) })
+	}
+	for i := range entities {
+		x, err := mp.current.Insert(ctx, &item{fmt.Sprint("g", i%20), i, fmt.Sprint("text ", i)})
 		e.must(err)
-		e.Errorf("%v is not moved", x.Key)
+		e.must(mp.mover.Archive(ctx, x))
+	}
+	// The processes need work until the last of them is killed.
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	more := entities
+	for left := 1; left > 0; {
+		select {
+		case <-ctx.Done():
+			e.Fatalf("got %d messages after a minute; want none", left)
+		case <-tick.C:
+		}
+		due := kills
+		pool.mu.Lock()
+		if pool.err != nil {
+			defer pool.mu.Unlock()
+			e.Fatal(pool.err)
+		}
+		for _, n := range pool.killed {
+			due -= n
+		}
+		pool.mu.Unlock()
+		left, err = own.Backlog(ctx)
+		e.must(err)
+		if left == 0 && due > 0 {
+			x, err := mp.current.Insert(ctx, &item{"more", more, fmt.Sprint("text ", more)})
+			e.must(err)
+			e.must(mp.mover.Archive(ctx, x))
+			more++
+			left = 1
+		}
+	}
+	ends()
+	running.Wait()
+	e.must(pool.err)
+	checkAllArchived(e, mp, more)
+	var counts []string
+	total := 0
+	for at, n := range pool.killed {
+		counts = append(counts, fmt.Sprintf("%s: %d", at, n))
+		total += n
+	}
+	slices.Sort(counts)
+	if total != kills || len(pool.killed) < min(kills, 2*len(positions)) {
+		t.Errorf("got %d killed processes at %d positions; want %d at %d", total, len(pool.killed), kills, 2*len(positions))
+	}
+	t.Logf("%d entities moved, %d processes killed, in %v; %d more entities as work for all: %s", entities, total, time.Since(start).Round(time.Second/10), more-entities, strings.Join(counts, ", "))
+}
+
+// checkAllArchived fails the test unless the destination contains items 0 to n-1 once, and no work is left.
+func checkAllArchived(e *env, mp *moverProcess, n int) {
+	ctx := context.Background()
+	for x, err := range mp.current.List(ctx, table.Query[item]{TableScan: true}) {
+		e.must(err)
+		e.Errorf("table current: got %v; want it moved", x.Key)
 	}
 	seen := map[int]int{}
-	rows, err := table.New(f.acc.Tables(), f.Name+"o", table.Schema[table.Row]{}, nil)
+	rows, err := table.New(mp.acc.Tables(), mp.Name+"o", table.Schema[table.Row]{}, nil)
 	e.must(err)
 	for x, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		e.must(err)
@@ -339,34 +207,34 @@ func archived(e *env, f *factory, n int) {
 		e.must(err)
 		seen[id]++
 		if text, _ := x.Value.Get("Text"); text != fmt.Sprint("text ", id) {
-			e.Errorf("%v is %v", x.Key, text)
+			e.Errorf("archived row %v: got text %v; want text %d", x.Key, text, id)
 		}
 	}
 	for id := range n {
 		if seen[id] != 1 {
-			e.Errorf("%d is there %d times", id, seen[id])
+			e.Errorf("archived entity %d: got %d rows; want 1", id, seen[id])
 		}
 	}
 	if len(seen) != n {
-		e.Errorf("%d are archived, not %d", len(seen), n)
+		e.Errorf("got %d archived entities; want %d", len(seen), n)
 	}
 	groups := map[string]bool{}
 	for id := range n {
 		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
 	}
 	for g := range groups {
-		for i, err := range f.current.CommitRecords().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for i, err := range mp.current.CommitRecords().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
 			e.must(err)
 			if i.State == table.CommitPending {
-				e.Errorf("intent %s of %s is live", i.OperationID, g)
+				e.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)
 			}
 		}
 	}
 	for _, q := range []string{"q", "p"} {
-		props, err := f.acc.Queue(f.Name+q).GetProperties(ctx, nil)
+		props, err := mp.acc.Queue(mp.Name+q).GetProperties(ctx, nil)
 		e.must(err)
 		if n := *props.ApproximateMessagesCount; n != 0 {
-			e.Errorf("%d messages are left in %s", n, q)
+			e.Errorf("queue %s: got %d messages; want none", q, n)
 		}
 	}
 }

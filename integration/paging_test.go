@@ -17,25 +17,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// fill stores n employees of a department, 100 at a time.
-func fill(e *env, staff *table.Table[employee], d string, n int) {
-	e.Helper()
-	var ops []table.Op
-	for i := range n {
-		ops = append(ops, staff.InsertOp(&employee{Department: d, ID: i + 1, Age: int32(20 + i%40)}))
-	}
-	for chunk := range slices.Chunk(ops, 100) {
-		_, err := table.Transact(context.Background(), chunk...)
-		e.must(err)
-	}
-	e.counter.Take()
-}
-
-// cursors: a list that is left in mid-page, or by its limit, goes on where it was.
+// cursors: a list continues after a break in the middle of a page, and after its limit.
 func cursors(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 250)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 250)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100}
 	token, ids := "", []int(nil)
 	for steps := 0; ; steps++ {
@@ -53,10 +39,10 @@ func cursors(e *env) {
 		}
 	}
 	if len(ids) != 250 || !slices.IsSorted(ids) || ids[249] != 250 {
-		e.Errorf("%d: %v", len(ids), ids)
+		e.Errorf("got %d IDs: %v; want 1 to 250 in order", len(ids), ids)
 	}
-	// Three pages, each of which was left once in its middle and read again.
-	e.did("6 query")
+	// Each of the three pages was left once in its middle, and read again.
+	e.wantRequests("6 query")
 	q = table.Query[employee]{Partition: dept.Of("Sales"), Limit: 100}
 	pages := 0
 	for token = ""; ; pages++ {
@@ -67,11 +53,11 @@ func cursors(e *env) {
 		}
 	}
 	if pages != 2 {
-		e.Errorf("%d pages before the last", pages)
+		e.Errorf("got %d pages before the last; want 2", pages)
 	}
-	e.did("3 query")
-	// Over all partitions.
-	fill(e, staff, "Marketing", 30)
+	e.wantRequests("3 query")
+	// All partitions.
+	insertStaff(e, staff, "Marketing", 30)
 	q = table.Query[employee]{TableScan: true, Limit: 17}
 	seen := map[string]int{}
 	for token = ""; ; {
@@ -85,20 +71,20 @@ func cursors(e *env) {
 		}
 	}
 	if len(seen) != 280 {
-		e.Errorf("%d rows", len(seen))
+		e.Errorf("got %d entities; want 280", len(seen))
 	}
 	for k, n := range seen {
 		if n != 1 {
-			e.Errorf("%s %d times", k, n)
+			e.Errorf("%s: got it %d times; want once", k, n)
 		}
 	}
 }
 
-// otherProcess: a token is stored, and another process takes the list up.
-func otherProcess(e *env) {
+// resumeInOtherProcess: a process stores a token, and another process continues the list.
+func resumeInOtherProcess(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 120)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 120)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 50, Cursor: new(table.Cursor)}
 	n := 0
 	for _, err := range staff.List(ctx, q) {
@@ -113,11 +99,11 @@ func otherProcess(e *env) {
 	cmd.Env = append(os.Environ(), "OTHER_TABLE="+staff.Name(), "OTHER_CONNECTION="+e.backend.ConnectionString(), "OTHER_TOKEN="+q.Cursor.Token())
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "went on from 71 to 120") {
-		e.Errorf("%v\n%s", err, out)
+		e.Errorf("the other process: got error %v; want it to list 71 to 120\n%s", err, out)
 	}
 }
 
-// TestOtherProcess is the other process of otherProcess; on its own it does nothing.
+// TestOtherProcess is the other process of resumeInOtherProcess. It does nothing on its own.
 func TestOtherProcess(t *testing.T) {
 	name := os.Getenv("OTHER_TABLE")
 	if name == "" {
@@ -142,11 +128,11 @@ func TestOtherProcess(t *testing.T) {
 	t.Logf("went on from %d to %d, %d in all", ids[0], ids[len(ids)-1], len(ids))
 }
 
-// manyKeys: in the order asked, each one request, and a missing one is no end.
+// manyKeys: GetMany yields the entities in the order of the keys, with one request each. A missing key does not end the list.
 func manyKeys(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 100)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 100)
 	var ks []keys.Key
 	for i := range 100 {
 		ks = append(ks, at("Sales", (i*37)%100+1))
@@ -156,35 +142,35 @@ func manyKeys(e *env) {
 	for w, err := range staff.GetMany(ctx, ks...) {
 		if i == 50 {
 			if w != nil || !errors.Is(err, table.ErrNotFound) {
-				e.Errorf("%+v, %v", w, err)
+				e.Errorf("missing key: got %+v, error %v; want ErrNotFound", w, err)
 			}
 		} else if err != nil || w.Key != ks[i] {
-			e.Errorf("%d: %+v, %v", i, w, err)
+			e.Errorf("result %d: got %+v, error %v; want %v", i, w, err, ks[i])
 		}
 		i++
 	}
 	if i != 100 {
-		e.Errorf("%d results", i)
+		e.Errorf("got %d results; want 100", i)
 	}
-	e.did("100 get")
+	e.wantRequests("100 get")
 	for _, err := range staff.GetMany(ctx, at("Sales", 1), keys.At(dept.Of("Sales"), keys.Raw("a/b"))) {
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
-			e.Error(err)
+			e.Errorf("GetMany with an invalid key: got error %v; want a *KeyError", err)
 		}
 	}
 	for range staff.GetMany(ctx) {
-		e.Error("nothing was asked for")
+		e.Error("GetMany without keys: got a result; want none")
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
-// counts: whether, and how many.
+// counts: Exists and Count.
 func counts(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 1500)
-	reviews := same(e, staff, reviewSchema)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 1500)
+	reviews := sameTable(e, staff, reviewSchema)
 	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 4})
 	e.must(err)
 	e.counter.Take()
@@ -193,12 +179,12 @@ func counts(e *env) {
 	no, err := staff.Exists(ctx, at("Sales", 7000))
 	e.must(err)
 	if !yes || no {
-		e.Errorf("%v, %v", yes, no)
+		e.Errorf("Exists: got %v and %v; want true and false", yes, no)
 	}
-	e.did("2 query")
+	e.wantRequests("2 query")
 	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
-	e.did("2 query")
+	e.wantRequests("2 query")
 	old, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(59)})
 	e.must(err)
 	few, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 10})
@@ -206,22 +192,22 @@ func counts(e *env) {
 	all, err := reviews.Count(ctx, table.Query[review]{Partition: dept.Of("Sales")})
 	e.must(err)
 	if n != 1500 || old != 37 || few != 10 || all != 1 {
-		e.Errorf("%d, %d, %d, %d", n, old, few, all)
+		e.Errorf("Count: got %d, %d, %d, %d; want 1500, 37, 10, 1", n, old, few, all)
 	}
-	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
 	e.must(err)
 	if _, err := missing.Exists(ctx, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
-		e.Error(err)
+		e.Errorf("Exists in a missing table: got error %v; want ErrTableNotFound", err)
 	}
 	if _, err := staff.Count(ctx, table.Query[employee]{}); !errors.Is(err, table.ErrTableScan) {
-		e.Error(err)
+		e.Errorf("Count without a partition: got error %v; want ErrTableScan", err)
 	}
 }
 
-// getOrInsert: many at once agree on one entity, and one has made it.
+// getOrInsert: concurrent calls agree on one entity, which one of them has inserted.
 func getOrInsert(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := newTable(e, staffSchema, nil)
 	var mu sync.Mutex
 	made, names := 0, map[string]bool{}
 	var wg sync.WaitGroup
@@ -229,7 +215,7 @@ func getOrInsert(e *env) {
 		wg.Go(func() {
 			got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1, Last: fmt.Sprint("writer", i)})
 			if err != nil {
-				e.Error(err)
+				e.Errorf("GetOrInsert: got error %v; want none", err)
 				return
 			}
 			mu.Lock()
@@ -242,31 +228,31 @@ func getOrInsert(e *env) {
 	}
 	wg.Wait()
 	if made != 1 || len(names) != 1 {
-		e.Errorf("%d inserted %v", made, names)
+		e.Errorf("GetOrInsert by 8 writers: got %d inserts and values %v; want one of each", made, names)
 	}
 	e.counter.Take()
 	got, inserted, err := staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 1})
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	if inserted || got.Value.Last == "" {
-		e.Errorf("%+v", got)
+		e.Errorf("GetOrInsert of an existing entity: got %+v, inserted %v; want it as it was", got, inserted)
 	}
 	got, inserted, err = staff.GetOrInsert(ctx, &employee{Department: "Sales", ID: 2, Age: 5})
 	e.must(err)
-	e.did("1 get, 1 insert")
+	e.wantRequests("1 get, 1 insert")
 	if !inserted || got.Value.Age != 5 || got.ETag == "" {
-		e.Errorf("%+v", got)
+		e.Errorf("GetOrInsert of a new entity: got %+v, inserted %v; want age 5, an ETag, inserted", got, inserted)
 	}
 	e.must(staff.Delete(ctx, got))
 }
 
-// partitions: each once, without reading what is in them, and work on all of them at once.
+// partitions: Partitions yields each partition once, without reading its rows, and EachPartition works on several at once.
 func partitions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
+	staff := newTable(e, staffSchema, nil)
 	want := []string{"Marketing", "R=26D", "Sales", "Support"}
 	for _, d := range []string{"Sales", "Marketing", "R&D", "Support"} {
-		fill(e, staff, d, 20)
+		insertStaff(e, staff, d, 20)
 	}
 	raw := e.acc.Tables().NewClient(staff.Name())
 	_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"~i|library","RowKey":"x"}`), nil)
@@ -278,9 +264,9 @@ func partitions(e *env) {
 		got = append(got, pk.String())
 	}
 	if !slices.Equal(got, want) {
-		e.Errorf("%q", got)
+		e.Errorf("Partitions: got %q; want %q", got, want)
 	}
-	e.did("5 query")
+	e.wantRequests("5 query")
 	var mu sync.Mutex
 	total := 0
 	e.must(staff.EachPartition(ctx, 0, func(ctx context.Context, pk keys.Enc) error {
@@ -291,23 +277,23 @@ func partitions(e *env) {
 		return err
 	}))
 	if total != 80 {
-		e.Errorf("%d rows", total)
+		e.Errorf("entities of all partitions: got %d; want 80", total)
 	}
-	e.did("9 query")
+	e.wantRequests("9 query")
 	no := errors.New("no")
 	if err := staff.EachPartition(ctx, 2, func(ctx context.Context, pk keys.Enc) error {
 		if pk.String() == "Marketing" {
 			return no
 		}
-		<-ctx.Done() // the first error ends the others
+		<-ctx.Done() // the first error cancels the other calls
 		return ctx.Err()
 	}); err != no {
-		e.Error(err)
+		e.Errorf("EachPartition with an error: got error %v; want %v", err, no)
 	}
-	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	missing, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
 	e.must(err)
 	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.Enc) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
-		e.Error(err)
+		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
 	}
 	only, err := table.New(e.acc.Tables(), staff.Name(), table.Schema[employee]{Partition: keys.Const[employee]("Sales")}, nil)
 	e.must(err)
@@ -317,15 +303,15 @@ func partitions(e *env) {
 		got = append(got, pk.String())
 	}
 	if fmt.Sprint(got) != "[Sales]" {
-		e.Errorf("%q", got)
+		e.Errorf("Partitions of a schema with one partition: got %q; want Sales", got)
 	}
 }
 
-// budgets: a list that would cost too much ends, and goes on when it may.
+// budgets: a list ends when it has used up its budget, and continues with the next.
 func budgets(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	fill(e, staff, "Sales", 300)
+	staff := newTable(e, staffSchema, nil)
+	insertStaff(e, staff, "Sales", 300)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100, Cursor: new(table.Cursor), Budget: table.Budget{Requests: 2, Time: time.Hour}}
 	n, over := 0, 0
 	for !q.Cursor.Done() {
@@ -339,6 +325,6 @@ func budgets(e *env) {
 		}
 	}
 	if n != 300 || over != 1 {
-		e.Errorf("%d rows, over %d times", n, over)
+		e.Errorf("got %d entities, and %d times ErrBudget; want 300 and 1", n, over)
 	}
 }

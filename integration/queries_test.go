@@ -12,52 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-type review struct {
-	Department string
-	ID, Year   int
-	Rating     int32
-}
-
-var (
-	reviewKey    = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4)).Named("review")
-	reviewSchema = table.Schema[review]{
-		Partition: keys.Bind1(dept, func(r *review) *string { return &r.Department }),
-		Row:       keys.Bind2(reviewKey, func(r *review) (*int, *int) { return &r.ID, &r.Year }),
-	}
-)
-
-// staffOf fills a table: ids 1 to n in Sales, every tenth also in Marketing.
-func staffOf(e *env, n int) *table.Table[employee] {
-	ctx := context.Background()
-	staff := open(e, staffSchema, nil)
-	names := []string{"Jones", "Smith", "O'Brien", "Müller"}
-	for i := 1; i <= n; i++ {
-		v := employee{"Sales", i, fmt.Sprint("F", i), names[i%4], int32(20 + i), fmt.Sprintf("e%d@contoso.com", i)}
-		_, err := staff.Insert(ctx, &v)
-		e.must(err)
-		if i%10 == 0 {
-			v.Department = "Marketing"
-			_, err := staff.Insert(ctx, &v)
-			e.must(err)
-		}
-	}
-	e.counter.Take()
-	return staff
-}
-
-// ids lists a query and returns the employees' numbers.
-func ids(e *env, t *table.Table[employee], q table.Query[employee]) string {
-	e.Helper()
-	var got []string
-	for v, err := range t.List(context.Background(), q) {
-		e.must(err)
-		got = append(got, fmt.Sprint(v.Value.ID))
-	}
-	return lines(got)
-}
-
 func ranges(e *env) {
-	staff := staffOf(e, 30)
+	staff := newStaff(e, 30)
 	sales := dept.Of("Sales")
 	for _, c := range []struct {
 		q     table.Query[employee]
@@ -74,10 +30,10 @@ func ranges(e *env) {
 		{table.Query[employee]{Partition: dept.Of("Legal")}, table.PartitionScan, ""},
 		{table.Query[employee]{Partition: sales, Rows: empid.Between(100, 200)}, table.RangeQuery, ""},
 	} {
-		if got := ids(e, staff, c.q); got != c.want || c.q.Class() != c.class {
-			e.Errorf("%v %v: %q, %v, want %q, %v", c.q.Partition, c.q.Rows, got, c.q.Class(), c.want, c.class)
+		if got := listIDs(e, staff, c.q); got != c.want || c.q.Class() != c.class {
+			e.Errorf("%v %v: got %q, %v; want %q, %v", c.q.Partition, c.q.Rows, got, c.q.Class(), c.want, c.class)
 		}
-		e.did("1 query")
+		e.wantRequests("1 query")
 	}
 	for what, q := range map[string]table.Query[employee]{
 		"another layout's range": {Partition: sales, Rows: reviewKey.Prefix(7)},
@@ -88,18 +44,18 @@ func ranges(e *env) {
 		for _, err := range staff.List(context.Background(), q) {
 			var ke *keys.KeyError
 			if !errors.As(err, &ke) {
-				e.Errorf("%s: %v", what, err)
+				e.Errorf("%s: got error %v; want a *KeyError", what, err)
 			}
 		}
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
-// family: a key and what is below it, without those that merely begin alike.
-func family(e *env) {
+// keyFamily: Family yields a key and the keys below it, without keys that only begin with the same characters.
+func keyFamily(e *env) {
 	ctx := context.Background()
 	type row struct{ P, R string }
-	tab := open(e, table.Schema[row]{
+	tab := newTable(e, table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}, nil)
@@ -114,43 +70,37 @@ func family(e *env) {
 		e.must(err)
 		got = append(got, v.Value.R)
 	}
-	if lines(got) != "Jones Jones_000152 Jones_000153" || st.Rows != 6 || st.Foreign != 3 {
-		e.Errorf("%s, %+v", lines(got), *st)
+	if joined(got) != "Jones Jones_000152 Jones_000153" || st.Rows != 6 || st.Foreign != 3 {
+		e.Errorf("got %s, %+v; want Jones and two keys below it, of 6 rows, 3 of them foreign", joined(got), *st)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 }
 
-func (k kind) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "kind-%d", int(k)), nil }
-func (k *kind) UnmarshalText(b []byte) error {
-	_, err := fmt.Sscanf(string(b), "kind-%d", (*int)(k))
-	return err
-}
-
-// pages: the same list, however it is cut; requests as promised; break, limit and a second range.
+// pages: a list is the same whatever its page size, sends the documented requests, and can be left and repeated.
 func pages(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 25)
+	staff := newStaff(e, 25)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), Stats: new(table.Stats)}
-	whole := ids(e, staff, q)
-	e.did("1 query")
+	whole := listIDs(e, staff, q)
+	e.wantRequests("1 query")
 	q.PageSize = 10
-	if got := ids(e, staff, q); got != whole {
-		e.Error(got)
+	if got := listIDs(e, staff, q); got != whole {
+		e.Errorf("pages of 10: got %s; want %s", got, whole)
 	}
-	e.did("3 query")
+	e.wantRequests("3 query")
 	if *q.Stats != (table.Stats{Requests: 3, Rows: 25}) {
-		e.Errorf("%+v", *q.Stats)
+		e.Errorf("Stats: got %+v; want 3 requests and 25 rows", *q.Stats)
 	}
 	q.Limit = 12
-	if got := ids(e, staff, q); got != strings.Join(strings.Fields(whole)[:12], " ") {
-		e.Error(got)
+	if got := listIDs(e, staff, q); got != strings.Join(strings.Fields(whole)[:12], " ") {
+		e.Errorf("Limit 12: got %s; want the first 12 of %s", got, whole)
 	}
-	e.did("2 query")
+	e.wantRequests("2 query")
 	if q.Stats.Rows != 12 {
-		e.Errorf("%d rows were asked for, to deliver 12", q.Stats.Rows)
+		e.Errorf("rows read for Limit 12: got %d; want 12", q.Stats.Rows)
 	}
 	list := staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 10})
-	e.did("none") // nothing is sent until it is ranged over
+	e.wantRequests("none") // List sends nothing before the loop
 	for range 2 {
 		n := 0
 		for _, err := range list {
@@ -159,71 +109,71 @@ func pages(e *env) {
 				break
 			}
 		}
-		e.did("2 query")
+		e.wantRequests("2 query")
 	}
 	var le *table.LimitError
 	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 1001}); !errors.As(err, &le) {
-		e.Error(err)
+		e.Errorf("PageSize 1001: got error %v; want a *LimitError", err)
 	}
 	var ve *table.ValueError
 	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Limit: -1}); !errors.As(err, &ve) {
-		e.Error(err)
+		e.Errorf("Limit -1: got error %v; want a *ValueError", err)
 	}
 }
 
-// scans: a table scan is refused before it is sent, unless it is meant.
-func scans(e *env) {
-	staff := staffOf(e, 20)
+// tableScans: a table scan is refused before it is sent, unless TableScan is set.
+func tableScans(e *env) {
+	staff := newStaff(e, 20)
 	for _, err := range staff.List(context.Background(), table.Query[employee]{Where: age.Ge(30)}) {
 		if !errors.Is(err, table.ErrTableScan) {
-			e.Error(err)
+			e.Errorf("List without a partition: got error %v; want ErrTableScan", err)
 		}
 	}
-	e.did("none")
-	got := ids(e, staff, table.Query[employee]{Where: age.Ge(39), TableScan: true})
-	if got != "20 19 20" { // Marketing before Sales
-		e.Error(got)
+	e.wantRequests("none")
+	got := listIDs(e, staff, table.Query[employee]{Where: age.Ge(39), TableScan: true})
+	if got != "20 19 20" { // Marketing sorts before Sales
+		e.Errorf("table scan: got %s; want 20 19 20", got)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 }
 
-// sideBySide: two types in one partition see their own rows only.
-func sideBySide(e *env) {
+// typesInOnePartition: each of two types in a partition lists its own rows only.
+func typesInOnePartition(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 3)
-	reviews := same(e, staff, reviewSchema)
+	staff := newStaff(e, 3)
+	reviews := sameTable(e, staff, reviewSchema)
 	for _, y := range []int{2011, 2012} {
 		_, err := reviews.Insert(ctx, &review{"Sales", 2, y, 5})
 		e.must(err)
 	}
-	if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales")}); got != "1 2 3" {
-		e.Error(got)
+	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales")}); got != "1 2 3" {
+		e.Errorf("employees: got %s; want 1 2 3", got)
 	}
 	n := 0
 	for r, err := range reviews.List(ctx, table.Query[review]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(2)}) {
 		e.must(err)
 		if n++; r.Value.ID != 2 || r.Value.Rating != 5 || r.Value.Department != "Sales" {
-			e.Errorf("%+v", r.Value)
+			e.Errorf("review: got %+v; want one of employee 2 with rating 5", r.Value)
 		}
 	}
 	if n != 2 {
-		e.Error(n)
+		e.Errorf("got %d reviews; want 2", n)
 	}
-	// A range that holds rows of both: the other's are skipped and counted.
+	// A range with rows of both types: foreign rows are skipped and counted.
 	st := new(table.Stats)
-	if got := ids(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
-		e.Errorf("%s, %+v", got, st)
+	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
+		e.Errorf("a range with both types: got %s, %+v; want 1 2 3 and 2 foreign rows", got, st)
 	}
 	var ke *keys.KeyError
 	if _, err := staff.Get(ctx, keys.At(dept.Of("Sales"), reviewKey.Of(2, 2011))); !errors.As(err, &ke) {
-		e.Errorf("a review was read as an employee: %v", err)
+		e.Errorf("Get of a review as an employee: got error %v; want a *KeyError", err)
 	}
 }
 
-// projection reads what is asked for, and no more.
+// projection: a handle of a narrower type reads only its properties.
 func projection(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 5)
+	staff := newStaff(e, 5)
 	type name struct {
 		Last  string `table:"LastName"`
 		Email string
@@ -238,41 +188,41 @@ func projection(e *env) {
 		e.must(err)
 		got = append(got, fmt.Sprint(id, p.Value.Last, p.Value.Email))
 		if p.ETag == "" {
-			e.Error("no ETag")
+			e.Errorf("projection %v: got no ETag; want one", p.Key)
 		}
 	}
-	if lines(got) != "2O'Briene2@contoso.com 3Müllere3@contoso.com" {
-		e.Error(got)
+	if joined(got) != "2O'Briene2@contoso.com 3Müllere3@contoso.com" {
+		e.Errorf("projections: got %q; want 2O'Briene2@contoso.com and 3Müllere3@contoso.com", got)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 	one, err := names.Get(ctx, at("Sales", 4))
 	e.must(err)
 	if one.Value.Last != "Jones" || one.Key != at("Sales", 4) {
-		e.Errorf("%+v", one)
+		e.Errorf("Get of a projection: got %+v; want Jones of employee 4", one)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 	if _, err := names.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
+		e.Errorf("Get of a missing projection: got error %v; want ErrNotFound", err)
 	}
 	for _, err := range names.List(ctx, table.Query[employee]{}) {
 		if !errors.Is(err, table.ErrTableScan) {
-			e.Error(err)
+			e.Errorf("List of projections without a partition: got error %v; want ErrTableScan", err)
 		}
 	}
 	var te *table.TypeError
 	if _, err := table.As[struct{ Salary int }](staff); !errors.As(err, &te) || te.Field != "Salary" {
-		e.Error(err)
+		e.Errorf("As with an unknown field: got error %v; want a *TypeError of Salary", err)
 	}
 	if _, err := table.As[struct{ Age string }](staff); !errors.As(err, &te) {
-		e.Error(err)
+		e.Errorf("As with a field of another type: got error %v; want a *TypeError", err)
 	}
 }
 
-// constPartition: where the schema knows the only partition, a query need not name it, and is no table scan.
-func constPartition(e *env) {
+// onlyPartition: a query needs no partition if the schema has one only, and is no table scan.
+func onlyPartition(e *env) {
 	ctx := context.Background()
 	type setting struct{ Name, Value string }
-	settings := open(e, table.Schema[setting]{
+	settings := newTable(e, table.Schema[setting]{
 		Partition: keys.Const[setting]("settings"),
 		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(s *setting) *string { return &s.Name }),
 	}, nil)
@@ -282,16 +232,16 @@ func constPartition(e *env) {
 	for s, err := range settings.List(ctx, table.Query[setting]{}) {
 		e.must(err)
 		if n++; s.Value != (setting{"color", "red"}) || s.Key.PartitionKey() != "settings" {
-			e.Errorf("%+v", s)
+			e.Errorf("List: got %+v; want color red in partition settings", s)
 		}
 	}
 	if ex, err := settings.Explain(table.Query[setting]{}); n != 1 || err != nil || ex.Class != table.PartitionScan || ex.Filter != "PartitionKey eq 'settings' and RowKey lt '~'" {
-		e.Errorf("%d, %+v, %v", n, ex, err)
+		e.Errorf("got %d settings, explanation %+v, error %v; want 1, a scan of the partition settings", n, ex, err)
 	}
 }
 
-// oneWay: a key that cannot be read back is checked instead.
-func oneWay(e *env) {
+// oneWayKeys: a key that cannot be decoded is compared with the one that the fields make.
+func oneWayKeys(e *env) {
 	ctx := context.Background()
 	type user struct{ Email, Name string }
 	bucket := keys.Tuple1(keys.Spread(keys.Text(), 16))
@@ -300,36 +250,36 @@ func oneWay(e *env) {
 		Partition: keys.BindFunc(bucket.All(), func(u *user) keys.Enc { return bucket.Of(u.Email) }),
 		Row:       keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) }),
 	}
-	users := open(e, schema, nil)
+	users := newTable(e, schema, nil)
 	in, err := users.Insert(ctx, &user{"JonesJ@Contoso.com", "Jones"})
 	e.must(err)
 	got, err := users.Get(ctx, keys.At(bucket.Of("JonesJ@Contoso.com"), folded.Of("jonesj@contoso.COM")))
 	e.must(err)
 	if got.Value != in.Value {
-		e.Errorf("%+v", got.Value)
+		e.Errorf("Get: got %+v; want %+v", got.Value, in.Value)
 	}
 	got.Value.Email = "smith@contoso.com"
 	if err := users.Replace(ctx, got); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
+		e.Errorf("Replace with another key: got error %v; want ErrKeyChanged", err)
 	}
 	mail := table.FieldOf(func(u *user) *string { return &u.Email })
 	if err := users.Merge(ctx, in, mail.Set("other@contoso.com")); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
+		e.Errorf("Merge with another key: got error %v; want ErrKeyChanged", err)
 	}
 	plain, err := table.New(e.acc.Tables(), users.Name(), table.Schema[user]{}, nil)
 	e.must(err)
-	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer that does not know the keys
+	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer without the schema's keys
 	var ke *keys.KeyError
 	if _, err := users.Get(ctx, in.Key); !errors.As(err, &ke) || ke.Key == "" {
-		e.Errorf("a row whose key is not its own: %v", err)
+		e.Errorf("Get of a row whose fields make another key: got error %v; want a *KeyError", err)
 	}
 }
 
-// rowsAsStored shows what is in the table, whatever it is.
-func rowsAsStored(e *env) {
+// storedRows: Rows yields rows of all types.
+func storedRows(e *env) {
 	ctx := context.Background()
-	staff := staffOf(e, 1)
-	reviews := same(e, staff, reviewSchema)
+	staff := newStaff(e, 1)
+	reviews := sameTable(e, staff, reviewSchema)
 	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 5})
 	e.must(err)
 	var got []string
@@ -338,22 +288,22 @@ func rowsAsStored(e *env) {
 		names := slices.Sorted(maps.Keys(maps.Collect(r.All())))
 		got = append(got, fmt.Sprint(r.Key, names))
 		if r.ETag == "" || r.Timestamp.IsZero() {
-			e.Errorf("%+v", r)
+			e.Errorf("row: got %+v; want an ETag and a Timestamp", r)
 		}
 	}
-	// A range of another type's rows is this verb's to show.
+	// Rows also takes the range of another type.
 	n := 0
 	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(1)}) {
 		e.must(err)
 		if n++; r.Key.RowKey() != "review_000001_2011" {
-			e.Error(r.Key)
+			e.Errorf("rows of reviews: got %v; want review_000001_2011", r.Key)
 		}
 	}
 	if n != 1 {
-		e.Errorf("%d reviews", n)
+		e.Errorf("got %d reviews; want 1", n)
 	}
 	want := []string{"('Sales','empid_000001') [Age Email FirstName LastName _op]", "('Sales','review_000001_2011') [Rating _op]"}
 	if !slices.Equal(got, want) {
-		e.Error(got)
+		e.Errorf("Rows: got %q; want %q", got, want)
 	}
 }

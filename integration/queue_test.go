@@ -13,35 +13,19 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 )
 
-// What the SDK's client of the Queue service does on every service. Nobody waits here: what is hidden is shown by an update
-// that hides it for no time.
+// The tests of queues show what the SDK's client does on every service. They never wait: an update with a visibility timeout of 0
+// makes a hidden message visible.
 
-// queueSuite is the part of the behaviour suite that is about queues.
-var queueSuite = map[string]func(*env){
-	"life of a queue":        lifeOfAQueue,
-	"list of queues":         listOfQueues,
-	"life of a message":      lifeOfAMessage,
-	"hidden messages":        hiddenMessages,
-	"receipts":               receipts,
-	"several messages":       severalMessages,
-	"times of messages":      timesOfMessages,
-	"texts of messages":      textsOfMessages,
-	"limits of messages":     limitsOfMessages,
-	"queues that are not":    missingQueues,
-	"names of queues":        namesOfQueues,
-	"messages without order": withoutOrder,
-}
-
-// queue makes a fresh queue.
+// queue creates a fresh queue.
 func (e *env) queue() *azqueue.QueueClient {
 	e.Helper()
-	q := e.acc.Queue(e.fresh())
+	q := e.acc.Queue(freshName())
 	_, err := q.Create(context.Background(), nil)
 	e.must(err)
 	return q
 }
 
-// enqueue puts texts.
+// enqueue puts messages.
 func (e *env) enqueue(q *azqueue.QueueClient, texts ...string) {
 	e.Helper()
 	for _, text := range texts {
@@ -58,7 +42,7 @@ func (e *env) dequeue(q *azqueue.QueueClient, n int32) []*azqueue.DequeuedMessag
 	return got.Messages
 }
 
-// peek are the texts that can be seen, in order.
+// peek returns the texts of the visible messages, sorted.
 func (e *env) peek(q *azqueue.QueueClient) string {
 	e.Helper()
 	got, err := q.PeekMessages(context.Background(), &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](32)})
@@ -68,10 +52,10 @@ func (e *env) peek(q *azqueue.QueueClient) string {
 		texts = append(texts, *m.MessageText)
 	}
 	slices.Sort(texts)
-	return lines(texts)
+	return joined(texts)
 }
 
-// count is how many messages there are, hidden ones too.
+// count returns the number of messages, including hidden ones.
 func (e *env) count(q *azqueue.QueueClient) int64 {
 	e.Helper()
 	p, err := q.GetProperties(context.Background(), nil)
@@ -79,24 +63,24 @@ func (e *env) count(q *azqueue.QueueClient) int64 {
 	return *p.ApproximateMessagesCount
 }
 
-// refused fails the test unless an error has one of some codes.
-func (e *env) refused(err error, codes ...queueerror.Code) {
+// wantCode fails the test unless an error has one of some codes.
+func (e *env) wantCode(err error, codes ...queueerror.Code) {
 	e.Helper()
 	if !queueerror.HasCode(err, codes...) {
-		e.Errorf("%v, want %v", err, codes)
+		e.Errorf("got error %v; want %v", err, codes)
 	}
 }
 
-func lifeOfAQueue(e *env) {
+func queueLifecycle(e *env) {
 	ctx := context.Background()
-	q := e.acc.Queue(e.fresh())
-	meta := map[string]*string{"kind": to.Ptr("hints"), "owner": to.Ptr("index")}
-	for range 2 { // the second finds it as it is
+	q := e.acc.Queue(freshName())
+	meta := map[string]*string{"kind": to.Ptr("notifications"), "owner": to.Ptr("index")}
+	for range 2 { // the second Create succeeds, too
 		_, err := q.Create(ctx, &azqueue.CreateOptions{Metadata: meta})
 		e.must(err)
 	}
 	_, err := q.Create(ctx, nil)
-	e.refused(err, queueerror.QueueAlreadyExists)
+	e.wantCode(err, queueerror.QueueAlreadyExists)
 	metadata := func(want string) {
 		e.Helper()
 		p, err := q.GetProperties(ctx, nil)
@@ -105,11 +89,11 @@ func lifeOfAQueue(e *env) {
 		for name, value := range p.Metadata {
 			got = append(got, strings.ToLower(name)+"="+*value)
 		}
-		if slices.Sort(got); lines(got) != want {
-			e.Errorf("metadata %s, want %s", lines(got), want)
+		if slices.Sort(got); joined(got) != want {
+			e.Errorf("metadata: got %s; want %s", joined(got), want)
 		}
 	}
-	metadata("kind=hints owner=index")
+	metadata("kind=notifications owner=index")
 	_, err = q.SetMetadata(ctx, &azqueue.SetMetadataOptions{Metadata: map[string]*string{"kind": to.Ptr("tasks")}})
 	e.must(err)
 	metadata("kind=tasks")
@@ -120,12 +104,12 @@ func lifeOfAQueue(e *env) {
 	_, err = q.Delete(ctx, nil)
 	e.must(err)
 	_, err = q.Delete(ctx, nil)
-	e.refused(err, queueerror.QueueNotFound)
+	e.wantCode(err, queueerror.QueueNotFound)
 }
 
-func listOfQueues(e *env) {
+func queueList(e *env) {
 	ctx := context.Background()
-	prefix := e.fresh()
+	prefix := freshName()
 	var want []string
 	for i := range 5 {
 		name := fmt.Sprintf("%s-%d", prefix, i)
@@ -142,49 +126,49 @@ func listOfQueues(e *env) {
 			got = append(got, *q.Name+":"+*q.Metadata["n"])
 		}
 	}
-	if lines(got) != lines(want) || pages != 3 {
-		e.Errorf("%d pages: %v", pages, got)
+	if joined(got) != joined(want) || pages != 3 {
+		e.Errorf("got %d pages: %v; want 3 pages: %v", pages, got, want)
 	}
 }
 
-func lifeOfAMessage(e *env) {
+func messageLifecycle(e *env) {
 	ctx := context.Background()
 	q := e.queue()
 	put, err := q.EnqueueMessage(ctx, "a", nil)
 	e.must(err)
 	if got := e.peek(q); got != "a" {
-		e.Errorf("peeked %s", got)
+		e.Errorf("peek: got %s; want a", got)
 	}
 	got := e.dequeue(q, 1)
 	if len(got) != 1 || *got[0].MessageText != "a" || *got[0].DequeueCount != 1 || *got[0].MessageID != *put.Messages[0].MessageID {
-		e.Fatalf("got %v", got)
+		e.Fatalf("dequeue: got %v; want message a for the first time", got)
 	}
 	if again := e.dequeue(q, 1); len(again) != 0 || e.peek(q) != "" || e.count(q) != 1 {
-		e.Errorf("not hidden: %v", again)
+		e.Errorf("dequeue of a hidden message: got %v; want nothing", again)
 	}
 	id := *got[0].MessageID
-	u, err := q.UpdateMessage(ctx, id, *got[0].PopReceipt, "b", nil) // for no time
+	u, err := q.UpdateMessage(ctx, id, *got[0].PopReceipt, "b", nil) // visible at once
 	e.must(err)
 	if got := e.peek(q); got != "b" {
-		e.Errorf("updated to %s", got)
+		e.Errorf("peek after an update: got %s; want b", got)
 	}
 	got = e.dequeue(q, 1)
 	if len(got) != 1 || *got[0].DequeueCount != 2 || *got[0].PopReceipt == *u.PopReceipt {
-		e.Fatalf("got %v", got)
+		e.Fatalf("dequeue: got %v; want message b for the second time, with a new receipt", got)
 	}
 	_, err = q.DeleteMessage(ctx, id, *got[0].PopReceipt, nil)
 	e.must(err)
 	if e.count(q) != 0 {
-		e.Error("not deleted")
+		e.Errorf("messages after a deletion: got %d; want none", e.count(q))
 	}
 	_, err = q.DeleteMessage(ctx, id, *got[0].PopReceipt, nil)
-	e.refused(err, queueerror.MessageNotFound)
+	e.wantCode(err, queueerror.MessageNotFound)
 	e.enqueue(q, "a", "b")
 	e.dequeue(q, 1)
 	_, err = q.ClearMessages(ctx, nil)
 	e.must(err)
 	if e.count(q) != 0 {
-		e.Error("not cleared")
+		e.Errorf("messages after ClearMessages: got %d; want none", e.count(q))
 	}
 }
 
@@ -195,27 +179,27 @@ func hiddenMessages(e *env) {
 	e.must(err)
 	m := put.Messages[0]
 	if e.peek(q) != "" || len(e.dequeue(q, 32)) != 0 || e.count(q) != 1 {
-		e.Error("not hidden")
+		e.Error("message that is put with a visibility timeout: got it visible, or none; want it hidden")
 	}
 	if d := m.TimeNextVisible.Sub(*m.InsertionTime); d != 10*time.Minute {
-		e.Errorf("hidden for %v", d)
+		e.Errorf("hidden for: got %v; want 10 minutes", d)
 	}
-	// Whoever has put it can show it.
+	// The sender can make it visible.
 	u, err := q.UpdateMessage(ctx, *m.MessageID, *m.PopReceipt, "now", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](0)})
 	e.must(err)
 	if got := e.peek(q); got != "now" {
-		e.Errorf("shown: %s", got)
+		e.Errorf("peek after an update: got %q; want now", got)
 	}
-	// And hide it for as long as can be.
+	// And hide it, for the longest time.
 	_, err = q.UpdateMessage(ctx, *m.MessageID, *u.PopReceipt, "", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](604799)})
 	e.must(err)
 	if e.peek(q) != "" || e.count(q) != 1 {
-		e.Error("not hidden")
+		e.Error("message that is updated with a visibility timeout: got it visible, or none; want it hidden")
 	}
 }
 
-// receipts: each get and update makes the receipts before it useless. The live service says that there is no such message, the
-// documentation and Azurite that the receipt does not match.
+// receipts: each get and each update invalidates earlier receipts. The live service then answers that the message does not exist;
+// the documentation and Azurite, that the receipt does not match.
 func receipts(e *env) {
 	ctx := context.Background()
 	q := e.queue()
@@ -226,17 +210,17 @@ func receipts(e *env) {
 	useless := func(receipt string) {
 		e.Helper()
 		_, err := q.DeleteMessage(ctx, id, receipt, nil)
-		e.refused(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
+		e.wantCode(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
 		_, err = q.UpdateMessage(ctx, id, receipt, "no", nil)
-		e.refused(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
+		e.wantCode(err, queueerror.PopReceiptMismatch, queueerror.MessageNotFound)
 	}
 	useless(first)
 	u, err := q.UpdateMessage(ctx, id, second, "b", nil)
 	e.must(err)
 	useless(second)
-	// One of a message that can be seen again holds until somebody has got it.
+	// The receipt of an update is valid until the next get.
 	if got := e.peek(q); got != "b" {
-		e.Errorf("%s is there", got)
+		e.Errorf("peek: got %q; want b", got)
 	}
 	_, err = q.DeleteMessage(ctx, id, *u.PopReceipt, nil)
 	e.must(err)
@@ -252,22 +236,22 @@ func severalMessages(e *env) {
 	for _, want := range []int{32, 8, 0} {
 		got := e.dequeue(q, 32)
 		if len(got) != want {
-			e.Errorf("got %d messages, want %d", len(got), want)
+			e.Errorf("got %d messages; want %d", len(got), want)
 		}
 		for _, m := range got {
 			texts = append(texts, *m.MessageText)
 			if *m.PopReceipt != *got[0].PopReceipt {
-				e.Error("one get, two receipts")
+				e.Error("messages of one request: got two receipts; want one")
 			}
 		}
 	}
 	slices.Sort(texts)
 	if len(slices.Compact(texts)) != all || e.count(q) != all {
-		e.Errorf("got %v", texts)
+		e.Errorf("got %v, of %d messages; want %d texts", texts, e.count(q), all)
 	}
 }
 
-func timesOfMessages(e *env) {
+func messageTimes(e *env) {
 	ctx := context.Background()
 	q := e.queue()
 	for _, c := range []struct {
@@ -277,17 +261,17 @@ func timesOfMessages(e *env) {
 		put, err := q.EnqueueMessage(ctx, "a", &azqueue.EnqueueMessageOptions{TimeToLive: c.ttl})
 		e.must(err)
 		if got := put.Messages[0].ExpirationTime.Sub(*put.Messages[0].InsertionTime); got != c.want {
-			e.Errorf("lives for %v, want %v", got, c.want)
+			e.Errorf("time to live: got %v; want %v", got, c.want)
 		}
 	}
 	put, err := q.EnqueueMessage(ctx, "a", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](-1)})
 	e.must(err)
 	if got := put.Messages[0].ExpirationTime.UTC(); !got.Equal(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)) {
-		e.Errorf("lives until %v", got)
+		e.Errorf("expiration of a message without end: got %v; want the end of the year 9999", got)
 	}
 }
 
-func textsOfMessages(e *env) {
+func messageTexts(e *env) {
 	ctx := context.Background()
 	q := e.queue()
 	for _, text := range []string{"", " ", " a ", "<a href=\"x\">&amp;</a>", "]]>", "é日😀", "a\nb\tc", "a\r\nb\rc", `{"p":"Sales","r":"empid_000223"}`, "\ufffd", strings.Repeat("x", 65536)} {
@@ -295,23 +279,23 @@ func textsOfMessages(e *env) {
 		e.must(err)
 		got := e.dequeue(q, 1)
 		if len(got) != 1 {
-			e.Fatalf("got %d messages", len(got))
+			e.Fatalf("got %d messages; want 1", len(got))
 		}
 		if s := got[0].MessageText; text != "" && (s == nil || *s != text) || text == "" && s != nil && *s != "" {
-			e.Errorf("%.40q came as %.40q", text, *got[0].MessageText)
+			e.Errorf("text: got %.40q; want %.40q", *got[0].MessageText, text)
 		}
 		_, err = q.DeleteMessage(ctx, *put.Messages[0].MessageID, *got[0].PopReceipt, nil)
 		e.must(err)
 	}
-	// The SDK's own: what XML cannot hold is replaced before it is sent.
+	// The SDK replaces characters that XML does not allow, before it sends the text.
 	e.enqueue(q, "a\x01b")
 	if got := e.peek(q); got != "a\ufffdb" {
-		e.Errorf("%q", got)
+		e.Errorf("text with a control character: got %q; want it replaced by U+FFFD", got)
 	}
 }
 
-// withoutOrder: several at once get each message once.
-func withoutOrder(e *env) {
+// concurrentReceivers: several receivers get each message once.
+func concurrentReceivers(e *env) {
 	q := e.queue()
 	const workers, each = 4, 10
 	for i := range workers * each {
@@ -343,11 +327,11 @@ func withoutOrder(e *env) {
 		seen[text]++
 	}
 	if len(seen) != workers*each || e.count(q) != 0 {
-		e.Errorf("%v", seen)
+		e.Errorf("got %v, and %d messages left; want %d texts, and none", seen, e.count(q), workers*each)
 	}
 	for text, n := range seen {
 		if n != 1 {
-			e.Errorf("%s came %d times", text, n)
+			e.Errorf("text %s: got it %d times; want once", text, n)
 		}
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// transactions: several types of one partition, all or nothing, in one request.
+// transactions: a transaction applies operations on several types of one partition in one request, all or none.
 func transactions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
-	reviews := same(e, staff, reviewSchema)
+	staff := newTable(e, staffSchema, blindWrites())
+	reviews := sameTable(e, staff, reviewSchema)
 	v := jones
 	r, err := table.Transact(ctx, staff.InsertOp(&v), reviews.InsertOp(&review{"Sales", 223, 2011, 4}), reviews.InsertOp(&review{"Sales", 223, 2012, 5}))
 	e.must(err)
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	worker, first := table.Stored[employee](r, 0), table.Stored[review](r, 1)
 	if len(r.ETags) != 3 || worker == nil || first == nil || worker.ETag == "" || first.ETag != r.ETags[1] {
-		e.Fatalf("%+v", r)
+		e.Fatalf("Transact: got %+v; want 3 stored rows with ETags", r)
 	}
 	worker.Value.Age++
 	first.Value.Rating = 1
@@ -34,19 +34,19 @@ func transactions(e *env) {
 	r, err = table.Transact(ctx, staff.ReplaceOp(worker), reviews.ReplaceOp(first), reviews.DeleteOp(second), reviews.PinOp(third),
 		staff.UpsertOp(&employee{Department: "Sales", ID: 7}, table.MergeExisting), reviews.UpsertOp(&review{"Sales", 7, 2020, 1}, table.ReplaceExisting))
 	e.must(err)
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	if worker.ETag == before || worker.ETag != r.ETags[0] || r.ETags[2] != "" {
-		e.Errorf("%+v, %q", worker, r.ETags)
+		e.Errorf("got entity %+v, ETags %q; want the entity's ETag renewed, and none of the deleted row", worker, r.ETags)
 	}
-	e.must(staff.Merge(ctx, worker, age.Set(50))) // by the ETag that the transaction gave it
+	e.must(staff.Merge(ctx, worker, age.Set(50))) // by the ETag that the transaction returned
 	e.must(reviews.Delete(ctx, third))
 	got, err := staff.Get(ctx, worker.Key)
 	e.must(err)
 	if got.Value.Age != 50 || got.ETag != worker.ETag {
-		e.Errorf("%+v", got)
+		e.Errorf("Get after Merge: got %+v; want age 50 and ETag %s", got, worker.ETag)
 	}
 
-	// One of five is refused, and none is done.
+	// The service refuses one of five operations, and none is applied.
 	stale, err := reviews.Get(ctx, first.Key)
 	e.must(err)
 	e.must(reviews.Replace(ctx, first))
@@ -54,19 +54,19 @@ func transactions(e *env) {
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{Department: "Sales", ID: 8}), staff.DeleteOp(worker), reviews.ReplaceOp(stale), reviews.InsertOp(&review{"Sales", 8, 2020, 1}))
 	var be *table.BatchError
 	if !errors.As(err, &be) || be.Index != 2 || be.Key != first.Key || !errors.Is(err, table.ErrChanged) || be.Code != "UpdateConditionNotSatisfied" {
-		e.Errorf("%v", err)
+		e.Errorf("Transact with a stale entity: got error %v; want a *BatchError of operation 2 and ErrChanged", err)
 	}
-	e.did("1 get, 1 transaction") // it might have met its own work
+	e.wantRequests("1 get, 1 transaction") // reads back whether the write was applied
 	if _, err := staff.Get(ctx, at("Sales", 8)); !errors.Is(err, table.ErrNotFound) {
-		e.Errorf("half a transaction was done: %v", err)
+		e.Errorf("Get after a refused transaction: got error %v; want ErrNotFound", err)
 	}
-	e.must(staff.Delete(ctx, worker)) // its ETag is still right
+	e.must(staff.Delete(ctx, worker)) // the ETag is still the stored one
 }
 
-// largestTransaction: 100 operations are one request, and each refusal names its own.
+// largestTransaction: 100 operations are one request, and an error names the refused operation.
 func largestTransaction(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	insert := func(from int) (ops []table.Op) {
 		for i := range 100 {
 			ops = append(ops, staff.InsertOp(&employee{Department: "Sales", ID: from + i}))
@@ -77,69 +77,62 @@ func largestTransaction(e *env) {
 	e.must(err)
 	for i := range 100 {
 		if in := table.Stored[employee](r, i); in == nil || in.Value.ID != i || in.ETag == "" {
-			e.Fatalf("%d: %+v", i, in)
+			e.Fatalf("stored entity %d: got %+v; want ID %d and an ETag", i, in, i)
 		}
 	}
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	for _, index := range []int{0, 1, 50, 99} {
 		ops := insert(1000)
 		ops[index] = staff.InsertOp(&employee{Department: "Sales", ID: index})
 		_, err := table.Transact(ctx, ops...)
 		var be *table.BatchError
 		if !errors.As(err, &be) || be.Index != index || be.Key != at("Sales", index) || !errors.Is(err, table.ErrExists) {
-			e.Errorf("%d: %v", index, err)
+			e.Errorf("Transact with an existing entity: got error %v; want a *BatchError of operation %d and ErrExists", err, index)
 		}
 	}
 }
 
-// quotedKeys: every operation addresses keys with quotes and other odd characters. Azurite takes ', for the end of
-// a key in the address of an operation, so keys that hold this are left to TestTrapT09 of package table.
+// quotedKeys: every operation addresses keys with quotes and other unusual characters. Azurite takes ', for the end of a key in the
+// address of an operation, so TestTrapT09 of package table tests keys that contain it.
 func quotedKeys(e *env) {
 	ctx := context.Background()
-	type row struct {
-		P, R string
-		V    int32
-	}
-	tab := open(e, table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, nil)
-	v := table.FieldOf(func(r *row) *int32 { return &r.V })
+	tab := newTable(e, keyedSchema, nil)
+	v := table.FieldOf(func(r *keyed) *int32 { return &r.V })
 	for _, s := range []string{"O'Brien", "''", "100%", "%27", "a b", "a+b", "aé日😀", `"q"`, "x,'y", "<&>"} {
-		r, err := table.Transact(ctx, tab.InsertOp(&row{s, s, 1}), tab.InsertOp(&row{s, "b" + s, 1}), tab.UpsertOp(&row{s, "c" + s, 1}, table.ReplaceExisting), tab.UpsertOp(&row{s, "d" + s, 1}, table.MergeExisting))
+		r, err := table.Transact(ctx, tab.InsertOp(&keyed{s, s, 1}), tab.InsertOp(&keyed{s, "b" + s, 1}), tab.UpsertOp(&keyed{s, "c" + s, 1}, table.ReplaceExisting), tab.UpsertOp(&keyed{s, "d" + s, 1}, table.MergeExisting))
 		if err != nil {
-			e.Errorf("%q: %v", s, err)
+			e.Errorf("Transact of new rows %q: got error %v; want none", s, err)
 			continue
 		}
-		a, b, c, d := table.Stored[row](r, 0), table.Stored[row](r, 1), table.Stored[row](r, 2), table.Stored[row](r, 3)
+		a, b, c, d := table.Stored[keyed](r, 0), table.Stored[keyed](r, 1), table.Stored[keyed](r, 2), table.Stored[keyed](r, 3)
 		a.Value.V = 2
-		if _, err := table.Transact(ctx, tab.ReplaceOp(a), tab.MergeOp(b, v.Set(2)), tab.DeleteOp(c), tab.PinOp(d), tab.UpsertOp(&row{s, "e" + s, 2}, table.ReplaceExisting)); err != nil {
-			e.Errorf("%q: %v", s, err)
+		if _, err := table.Transact(ctx, tab.ReplaceOp(a), tab.MergeOp(b, v.Set(2)), tab.DeleteOp(c), tab.PinOp(d), tab.UpsertOp(&keyed{s, "e" + s, 2}, table.ReplaceExisting)); err != nil {
+			e.Errorf("Transact of stored rows %q: got error %v; want none", s, err)
 			continue
 		}
 		got := map[string]int32{}
-		for l, err := range tab.List(ctx, table.Query[row]{Partition: keys.Raw(s)}) {
+		for l, err := range tab.List(ctx, table.Query[keyed]{Partition: keys.Raw(s)}) {
 			e.must(err)
 			if l.Value.P != s {
-				e.Errorf("%q: %+v", s, l.Value)
+				e.Errorf("List %q: got %+v; want rows of that partition", s, l.Value)
 			}
 			got[l.Value.R] = l.Value.V
 		}
 		if want := map[string]int32{s: 2, "b" + s: 2, "d" + s: 1, "e" + s: 2}; fmt.Sprint(got) != fmt.Sprint(want) {
-			e.Errorf("%q: %v, want %v", s, got, want)
+			e.Errorf("List %q: got %v; want %v", s, got, want)
 		}
 	}
 	n := 0
-	for _, err := range tab.Rows(ctx, table.Query[row]{TableScan: true}) {
+	for _, err := range tab.Rows(ctx, table.Query[keyed]{TableScan: true}) {
 		e.must(err)
 		n++
 	}
 	if n != 40 {
-		e.Errorf("%d rows: an operation addressed another row", n)
+		e.Errorf("got %d rows; want 40: an operation addressed another row", n)
 	}
 }
 
-// inPartition: money moves between two rows by many writers at once, and none is lost or made.
+// inPartition: concurrent writers move money between two rows, and the sum stays the same.
 func inPartition(e *env) {
 	ctx := context.Background()
 	type account struct {
@@ -150,7 +143,7 @@ func inPartition(e *env) {
 	o := &table.Options{}
 	o.Retry.ConflictAttempts = 1000
 	o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Millisecond, 20*time.Millisecond
-	tab := open(e, table.Schema[account]{
+	tab := newTable(e, table.Schema[account]{
 		Partition: keys.Const[account]("bank"),
 		Row:       keys.Bind1(owner, func(a *account) *string { return &a.Owner }),
 	}, o)
@@ -179,7 +172,7 @@ func inPartition(e *env) {
 					return nil
 				})
 				if err != nil {
-					e.Error(err)
+					e.Errorf("InPartition: got error %v; want none", err)
 				}
 			}
 		})
@@ -191,13 +184,13 @@ func inPartition(e *env) {
 		sum += a.Value.Balance
 	}
 	if sum != 300 {
-		e.Errorf("%d in all", sum)
+		e.Errorf("sum of the balances: got %d; want 300", sum)
 	}
 	e.counter.Take()
-	// The first round meets a row that a concurrent writer has inserted after it was found missing.
-	rounds := 0
+	// In the first attempt, a concurrent writer inserts the row after it was found missing.
+	attempts := 0
 	_, err := table.InPartition(ctx, bank, func(tx *table.Tx) error {
-		rounds++
+		attempts++
 		_, err := table.GetIn(tx, tab, owner.Of("dan"))
 		switch {
 		case errors.Is(err, table.ErrNotFound):
@@ -210,23 +203,23 @@ func inPartition(e *env) {
 		}
 	})
 	e.must(err)
-	if rounds != 2 {
-		e.Errorf("%d rounds", rounds)
+	if attempts != 2 {
+		e.Errorf("got %d attempts; want 2", attempts)
 	}
-	e.did("3 get, 1 insert, 1 transaction")
-	// What is pinned protects what is written.
+	e.wantRequests("3 get, 1 insert, 1 transaction")
+	// A pinned row that has changed refuses the transaction.
 	dan, err := tab.Get(ctx, keys.At(bank, owner.Of("dan")))
 	e.must(err)
 	e.must(tab.MergeAny(ctx, dan.Key, table.FieldOf(func(a *account) *int64 { return &a.Balance }).Set(9)))
 	if _, err := table.Transact(ctx, tab.PinOp(dan), tab.InsertOp(&account{"eve", 1})); !errors.Is(err, table.ErrChanged) {
-		e.Error(err)
+		e.Errorf("Transact with a changed pinned row: got error %v; want ErrChanged", err)
 	}
 }
 
-// rekeys: a row moves with all that it holds, or stays.
-func rekeys(e *env) {
+// rekey: Rekey moves a row to another key with all its columns, or leaves it.
+func rekey(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223","LastName":"Jones","Badge@odata.type":"Edm.Int64","Badge":"4711","_life":"00f"}`)
 	_, err := e.acc.Tables().NewClient(staff.Name()).AddEntity(ctx, body, nil)
 	e.must(err)
@@ -235,38 +228,38 @@ func rekeys(e *env) {
 	e.counter.Take()
 	got.Value.ID = 7
 	if err := staff.Replace(ctx, got); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
+		e.Errorf("Replace with another key: got error %v; want ErrKeyChanged", err)
 	}
 	e.must(staff.Rekey(ctx, got))
-	e.did("1 transaction")
+	e.wantRequests("1 transaction")
 	if got.Key != at("Sales", 7) {
-		e.Errorf("%v", got.Key)
+		e.Errorf("key after Rekey: got %v; want %v", got.Key, at("Sales", 7))
 	}
 	got.Value.Age = 9
-	e.must(staff.Rekey(ctx, got)) // the same key
-	e.did("1 replace")
+	e.must(staff.Rekey(ctx, got)) // without a new key
+	e.wantRequests("1 replace")
 	row, err := got.Row()
 	e.must(err)
 	badge, _ := row.Get("Badge")
-	life, _ := row.Get("_life")
-	if badge != int64(4711) || life != "00f" {
-		e.Errorf("%v, %v", badge, life)
+	incarnation, _ := row.Get("_life")
+	if badge != int64(4711) || incarnation != "00f" {
+		e.Errorf("Badge and _life after Rekey: got %v and %v; want 4711 and 00f", badge, incarnation)
 	}
 	if _, err := staff.Get(ctx, at("Sales", 223)); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
+		e.Errorf("Get of the old key: got error %v; want ErrNotFound", err)
 	}
 	_, err = staff.Insert(ctx, &employee{Department: "Sales", ID: 8})
 	e.must(err)
 	got.Value.ID = 8
 	if err := staff.Rekey(ctx, got); !errors.Is(err, table.ErrExists) || got.Key != at("Sales", 7) {
-		e.Errorf("%v, %v", err, got.Key)
+		e.Errorf("Rekey to an existing key: got error %v, key %v; want ErrExists and the old key", err, got.Key)
 	}
 	type note struct{ Text string }
-	notes := open(e, table.Schema[note]{}, nil)
+	notes := newTable(e, table.Schema[note]{}, nil)
 	n, err := notes.InsertAt(ctx, keys.At(keys.Raw("p"), keys.Raw("a")), &note{"x"})
 	e.must(err)
 	e.must(notes.RekeyAt(ctx, n, keys.At(keys.Raw("p"), keys.Raw("b"))))
 	if _, err := notes.Get(ctx, keys.At(keys.Raw("p"), keys.Raw("b"))); err != nil {
-		e.Error(err)
+		e.Errorf("Get after RekeyAt: got error %v; want none", err)
 	}
 }

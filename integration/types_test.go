@@ -9,19 +9,19 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// dispatch: several types in one partition, each read as what it is, in one query; what nobody has registered is a row.
+// dispatch: one query reads each row of a partition as its own type. A row of an unknown type is read as a Row.
 func dispatch(e *env) {
 	ctx := context.Background()
 	typed := staffSchema
 	typed.Type = "employee"
-	staff := open(e, typed, nil)
-	reviews := same(e, staff, reviewSchema) // told by its RowKeys alone
+	staff := newTable(e, typed, nil)
+	reviews := sameTable(e, staff, reviewSchema) // recognised by its RowKeys
 	type manager struct {
 		Department string
 		ID         int
 		Bonus      int64
 	}
-	managers := same(e, staff, table.Schema[manager]{
+	managers := sameTable(e, staff, table.Schema[manager]{
 		Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Department }),
 		Row:       keys.Bind1(empid, func(m *manager) *int { return &m.ID }),
 		Type:      "manager",
@@ -32,9 +32,9 @@ func dispatch(e *env) {
 	e.must(err)
 	raw := e.acc.Tables().NewClient(staff.Name())
 	for _, body := range []string{
-		`{"PartitionKey":"Sales","RowKey":"empid_000004","_type":"robot","Age":2}`, // a type that nobody has registered
-		`{"PartitionKey":"Sales","RowKey":"empid_000005","Age":9}`,                 // no type, where two might be it
-		`{"PartitionKey":"Sales","RowKey":"note","Text":"x"}`,                      // no type, no layout
+		`{"PartitionKey":"Sales","RowKey":"empid_000004","_type":"robot","Age":2}`, // an unknown type
+		`{"PartitionKey":"Sales","RowKey":"empid_000005","Age":9}`,                 // no type, and a RowKey of two types
+		`{"PartitionKey":"Sales","RowKey":"note","Text":"x"}`,                      // no type, and a RowKey of none
 	} {
 		_, err := raw.AddEntity(ctx, []byte(body), nil)
 		e.must(err)
@@ -61,9 +61,9 @@ func dispatch(e *env) {
 		got = append(got, name(x))
 	}
 	if want := "[employee Jones manager 1000 employee Smith row empid_000004 row empid_000005 row note review 2011]"; fmt.Sprint(got) != want {
-		e.Errorf("%v", got)
+		e.Errorf("List: got %v; want %s", got, want)
 	}
-	e.did("1 query")
+	e.wantRequests("1 query")
 	got = nil
 	q := table.Query[table.Row]{Partition: dept.Of("Sales"), Where: table.PropertyOf[int32]("Age").Lt(40)}
 	for x, err := range types.List(ctx, q) {
@@ -71,31 +71,31 @@ func dispatch(e *env) {
 		got = append(got, name(x))
 	}
 	if want := "[employee Smith row empid_000004 row empid_000005]"; fmt.Sprint(got) != want {
-		e.Errorf("%v", got)
+		e.Errorf("List with a condition: got %v; want %s", got, want)
 	}
 	e.counter.Take()
 	x, err := types.Get(ctx, at("Sales", 2))
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	boss, ok := x.(*table.Entity[manager])
 	if !ok {
-		e.Fatalf("%T", x)
+		e.Fatalf("Get: got a %T; want an entity of manager", x)
 	}
 	boss.Value.Bonus++
 	e.must(managers.Replace(ctx, boss))
 	if _, err := staff.Get(ctx, at("Sales", 2)); !errors.Is(err, table.ErrOtherType) {
-		e.Error(err)
+		e.Errorf("Get of a manager as an employee: got error %v; want ErrOtherType", err)
 	}
 	if _, err := types.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
+		e.Errorf("Get of a missing row: got error %v; want ErrNotFound", err)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
 	e.must(err)
-	if n != 3 { // Jones, Smith, and the row that names no type
-		e.Errorf("%d employees", n)
+	if n != 3 { // Jones, Smith, and the row without a type
+		e.Errorf("Count: got %d employees; want 3", n)
 	}
 
-	// One change for all, without knowing their types.
+	// The same change of all rows, without their types.
 	rows := types.Rows()
 	e.counter.Take()
 	for r, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales")}) {
@@ -103,24 +103,24 @@ func dispatch(e *env) {
 		e.must(r.Value.Set("Audited", true))
 		e.must(rows.Replace(ctx, r))
 	}
-	e.did("1 query, 7 replace")
+	e.wantRequests("1 query, 7 replace")
 	again, err := managers.Get(ctx, at("Sales", 2))
 	e.must(err)
 	row, err := again.Row()
 	e.must(err)
 	if audited, _ := row.Get("Audited"); audited != true || again.Value.Bonus != 1001 {
-		e.Errorf("%+v", again)
+		e.Errorf("Get after a change of the row: got %+v; want it audited, with bonus 1001", again)
 	}
 	again.Value.Bonus = 7
-	e.must(managers.Replace(ctx, again)) // and the column that it does not know stays
-	kept, err := rows.Get(ctx, again.Key)
+	e.must(managers.Replace(ctx, again)) // preserves the unknown column
+	stored, err := rows.Get(ctx, again.Key)
 	e.must(err)
-	if audited, _ := kept.Value.Get("Audited"); audited != true || kept.Value.Type("Bonus") != "Edm.Int64" {
-		e.Errorf("%+v", kept)
+	if audited, _ := stored.Value.Get("Audited"); audited != true || stored.Value.Type("Bonus") != "Edm.Int64" {
+		e.Errorf("row after Replace of the entity: got %+v; want it audited, with an Edm.Int64 bonus", stored)
 	}
 }
 
-// versions: a row that an older program has stored is read as the new form, and stored as it when it is written.
+// versions: a row of an older version is upgraded when it is read, and stored in the new version when it is written.
 func versions(e *env) {
 	ctx := context.Background()
 	type v0 struct {
@@ -132,7 +132,7 @@ func versions(e *env) {
 		First, Last string
 	}
 	id := keys.Tuple1(keys.Digits[int](3))
-	old := open(e, table.Schema[v0]{Partition: keys.Const[v0]("p"), Row: keys.Bind1(id, func(v *v0) *int { return &v.ID }), Type: "person"}, nil)
+	old := newTable(e, table.Schema[v0]{Partition: keys.Const[v0]("p"), Row: keys.Bind1(id, func(v *v0) *int { return &v.ID }), Type: "person"}, nil)
 	schema := table.Schema[v1]{
 		Partition: keys.Const[v1]("p"), Row: keys.Bind1(id, func(v *v1) *int { return &v.ID }), Type: "person", Version: 1,
 		Upgrade: map[int]func(*table.Row) error{0: func(r *table.Row) error {
@@ -141,7 +141,7 @@ func versions(e *env) {
 			return errors.Join(r.Set("First", "J."), r.Set("Last", name))
 		}},
 	}
-	now := same(e, old, schema)
+	now := sameTable(e, old, schema)
 	for i, name := range []string{"Jones", "Smith"} {
 		_, err := old.Insert(ctx, &v0{i + 1, name})
 		e.must(err)
@@ -154,13 +154,13 @@ func versions(e *env) {
 		got = append(got, v.Value.First+" "+v.Value.Last)
 	}
 	if fmt.Sprint(got) != "[Jessy Jones J. Smith]" {
-		e.Errorf("%q", got)
+		e.Errorf("List: got %q; want Jessy Jones and J. Smith", got)
 	}
 	var ve *table.VersionError
 	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(1))); !errors.As(err, &ve) || ve.Got != 1 {
-		e.Error(err)
+		e.Errorf("Get of a newer version: got error %v; want a *VersionError of version 1", err)
 	}
 	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(2))); err != nil {
-		e.Errorf("reading has changed the row: %v", err)
+		e.Errorf("Get of an old row by the old program: got error %v; want none", err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// updateLosesNothing: many writers, each adding one.
+// updateLosesNothing: concurrent writers add one each, and the sum is right.
 func updateLosesNothing(e *env) {
 	ctx := context.Background()
 	o := &table.Options{}
 	o.Retry.ConflictAttempts = 1000
 	o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Millisecond, 20*time.Millisecond
-	staff := open(e, staffSchema, o)
+	staff := newTable(e, staffSchema, o)
 	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
 	e.must(err)
 	var wg sync.WaitGroup
@@ -23,85 +23,53 @@ func updateLosesNothing(e *env) {
 		wg.Go(func() {
 			for range 5 {
 				if _, err := staff.Update(ctx, at("Sales", 1), func(v *employee) error { v.Age++; return nil }); err != nil {
-					e.Error(err)
+					e.Errorf("Update: got error %v; want none", err)
 				}
 			}
 		})
 	}
 	wg.Wait()
 	if got, err := staff.Get(ctx, at("Sales", 1)); err != nil || got.Value.Age != 40 {
-		e.Errorf("%+v, %v", got, err)
+		e.Errorf("Get: got %+v, error %v; want age 40", got, err)
 	}
 }
 
-// updateEnds: the change's own error comes back as it is; a concurrent writer that is always faster ends it after the given rounds.
+// updateEnds: Update returns the error of its change. Against a concurrent writer that changes the row in each attempt, it fails
+// after Retry.ConflictAttempts.
 func updateEnds(e *env) {
 	ctx := context.Background()
 	o := &table.Options{}
 	o.Retry.ConflictAttempts, o.Retry.ConflictWait = 3, -1
-	staff := open(e, staffSchema, o)
+	staff := newTable(e, staffSchema, o)
 	v := jones
 	_, err := staff.Insert(ctx, &v)
 	e.must(err)
 	e.counter.Take()
 	done, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.Age++; return nil })
 	e.must(err)
-	e.did("1 get, 1 replace")
+	e.wantRequests("1 get, 1 replace")
 	if done.Value.Age != 45 {
-		e.Errorf("%+v", done.Value)
+		e.Errorf("Update: got %+v; want age 45", done.Value)
 	}
 	no := errors.New("no")
 	if _, err := staff.Update(ctx, at("Sales", 223), func(*employee) error { return no }); err != no {
-		e.Error(err)
+		e.Errorf("Update whose change fails: got error %v; want %v", err, no)
 	}
-	e.did("1 get")
-	rounds := 0
+	e.wantRequests("1 get")
+	attempts := 0
 	_, err = staff.Update(ctx, at("Sales", 223), func(v *employee) error {
-		rounds++
-		return staff.MergeAny(ctx, at("Sales", 223), age.Set(int32(rounds)))
+		attempts++
+		return staff.MergeAny(ctx, at("Sales", 223), age.Set(int32(attempts)))
 	})
-	if !errors.Is(err, table.ErrChanged) || rounds != 3 {
-		e.Errorf("%v after %d rounds", err, rounds)
+	if !errors.Is(err, table.ErrChanged) || attempts != 3 {
+		e.Errorf("Update against a concurrent writer: got error %v after %d attempts; want ErrChanged after 3", err, attempts)
 	}
-	e.did("9 get, 3 merge, 3 replace")
+	e.wantRequests("9 get, 3 merge, 3 replace")
 	if _, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.ID = 5; return nil }); !errors.Is(err, table.ErrKeyChanged) {
-		e.Error(err)
+		e.Errorf("Update of a key field: got error %v; want ErrKeyChanged", err)
 	}
-	e.did("1 get")
+	e.wantRequests("1 get")
 	if _, err := staff.Update(ctx, at("Sales", 9), func(*employee) error { return nil }); !errors.Is(err, table.ErrNotFound) {
-		e.Error(err)
+		e.Errorf("Update of a missing entity: got error %v; want ErrNotFound", err)
 	}
-}
-
-func ensure(e *env) {
-	ctx := context.Background()
-	t, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
-	e.must(err)
-	e.did("none") // New sends nothing
-	e.must(t.Ensure(ctx))
-	e.must(t.Ensure(ctx))
-	e.did("2 table-create")
-}
-
-func cancelled(e *env) {
-	staff := open(e, staffSchema, nil)
-	ctx, cancel := context.WithCancel(context.Background())
-	v := jones
-	in, err := staff.Insert(ctx, &v)
-	e.must(err)
-	e.counter.Take()
-	cancel()
-	_, errInsert := staff.Insert(ctx, &v)
-	_, errGet := staff.Get(ctx, in.Key)
-	_, errUpdate := staff.Update(ctx, in.Key, func(*employee) error { return nil })
-	var errList error
-	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
-	}
-	for what, err := range map[string]error{"insert": errInsert, "get": errGet, "update": errUpdate, "list": errList,
-		"replace": staff.Replace(ctx, in), "merge": staff.Merge(ctx, in, age.Set(1)), "delete": staff.Delete(ctx, in)} {
-		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrUnknownOutcome) {
-			e.Errorf("%s: %v", what, err)
-		}
-	}
-	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so nothing is in doubt
 }

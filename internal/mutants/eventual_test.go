@@ -93,7 +93,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a killed worker's message is gone", File: "eventual/work.go",
 			Old: "	if v = w.carry(ctx, t, m, x); v.kind", New: "	_ = x.box.delete(context.WithoutCancel(ctx), x.d)\n	if v = w.carry(ctx, t, m, x); v.kind", Test: "TestKill", Args: []string{"-test.short"}},
 		{Name: "a killed worker's move is not taken up", File: "archive/handler.go",
-			Old: "	if there != nil && there.Row == nil {\n", New: "	if there != nil {\n", Test: "TestKill", Args: []string{"-test.short"}},
+			Old: "	if archived != nil && archived.Row == nil {\n", New: "	if archived != nil {\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "an intent is closed past its ETag", File: "internal/engine/record.go",

@@ -58,10 +58,10 @@ type values struct {
 
 var valuesSchema = table.Schema[values]{Partition: keys.Const[values]("p"), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(v *values) *int { return &v.N })}
 
-// valuesOfAllSorts come back exactly as they went.
-func valuesOfAllSorts(e *env) {
+// valuesRoundTrip: values of all types are read exactly as they were written.
+func valuesRoundTrip(e *env) {
 	ctx := context.Background()
-	tab := open(e, valuesSchema, nil)
+	tab := newTable(e, valuesSchema, nil)
 	moment := time.Date(2026, 11, 21, 23, 59, 59, 123456700, time.UTC)
 	empty := ""
 	all := []values{
@@ -83,7 +83,7 @@ func valuesOfAllSorts(e *env) {
 		got, err := tab.Get(ctx, keys.At(keys.Raw("p"), keys.Tuple1(keys.Digits[int](3)).Of(i)))
 		e.must(err)
 		if !reflect.DeepEqual(got.Value, v) {
-			e.Errorf("%d: got\n%+v, want\n%+v", i, got.Value, v)
+			e.Errorf("Get %d: got\n%+v; want\n%+v", i, got.Value, v)
 		}
 		e.must(tab.Replace(ctx, got))
 	}
@@ -93,29 +93,29 @@ func valuesOfAllSorts(e *env) {
 		want := all[i]
 		want.N = i
 		if !reflect.DeepEqual(got.Value, want) {
-			e.Errorf("listed, %d: got\n%+v, want\n%+v", i, got.Value, want)
+			e.Errorf("List %d: got\n%+v; want\n%+v", i, got.Value, want)
 		}
 		i++
 	}
 	if i != len(all) {
-		e.Errorf("%d rows", i)
+		e.Errorf("got %d entities; want %d", i, len(all))
 	}
 	nan, err := tab.Insert(ctx, &values{N: 100, F64: math.NaN(), T: moment.In(time.FixedZone("", 5*3600)).Add(50)})
 	e.must(err)
 	got, err := tab.Get(ctx, nan.Key)
 	e.must(err)
 	if !math.IsNaN(got.Value.F64) || !got.Value.T.Equal(moment) || got.Value.T.Location() != time.UTC {
-		e.Errorf("%+v", got.Value)
+		e.Errorf("got %+v; want NaN, and %v in UTC", got.Value, moment)
 	}
 }
 
-// largestEntity: at the limits it is stored whole; past them it is refused before anything is sent.
+// largestEntity: the largest entity is stored whole. A larger one is refused before it is sent.
 func largestEntity(e *env) {
 	ctx := context.Background()
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	tab := open(e, table.Schema[bag]{}, nil)
+	tab := newTable(e, table.Schema[bag]{}, nil)
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	big := bag{map[string]any{}}
 	for i := range 15 {
@@ -130,7 +130,7 @@ func largestEntity(e *env) {
 	got, err := tab.Get(ctx, k)
 	e.must(err)
 	if !reflect.DeepEqual(got.Value, big) {
-		e.Error("the largest entity came back changed")
+		e.Errorf("the largest entity: got %d properties, some of them changed; want %d as inserted", len(got.Value.Extra), len(big.Extra))
 	}
 	e.counter.Take()
 	var le *table.LimitError
@@ -146,87 +146,80 @@ func largestEntity(e *env) {
 			v.Extra["y"] = c.value
 		}
 		if _, err := tab.UpsertAt(ctx, k, &v, table.ReplaceExisting); !errors.As(err, &le) || le.Got <= le.Max {
-			e.Errorf("%s: %v", what, err)
+			e.Errorf("%s: got error %v; want a *LimitError", what, err)
 		}
 	}
 	many := bag{map[string]any{}}
 	for i := range 253 {
 		many.Extra[fmt.Sprint("p", i)] = true
 	}
-	if _, err := tab.UpsertAt(ctx, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // with the operation ID
-		e.Error(err)
+	if _, err := tab.UpsertAt(ctx, k, &many, table.ReplaceExisting); !errors.As(err, &le) || le.Got != 254 { // and the operation ID
+		e.Errorf("253 properties: got error %v; want a *LimitError of 254", err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
-// keysOfAllSorts: every verb addresses every key that may be stored.
-func keysOfAllSorts(e *env) {
+// keysRoundTrip: every method addresses every valid key.
+func keysRoundTrip(e *env) {
 	ctx := context.Background()
-	type row struct {
-		P, R string
-		V    int32
-	}
-	tab := open(e, table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, nil)
-	v := table.FieldOf(func(r *row) *int32 { return &r.V })
+	tab := newTable(e, keyedSchema, nil)
+	v := table.FieldOf(func(r *keyed) *int32 { return &r.V })
 	for _, s := range []string{"O'Brien", "''", "'", "100%", "%20", "%27", "a b", "a+b", "a=b&c=d", "a@b.c", "a;b,c", "(x)", "a)", "!$*", "^|`", "[x]{y}", `"quoted"`, "<x>", "aé日😀", "a:b", "x',RowKey='y", "-", ".", "..", "_"} {
-		for _, k := range []row{{s, "r", 1}, {"p", s, 1}, {s, s, 1}} {
+		for _, k := range []keyed{{s, "r", 1}, {"p", s, 1}, {s, s, 1}} {
 			in, err := tab.Insert(ctx, &k)
 			if err != nil {
-				e.Errorf("insert %q %q: %v", k.P, k.R, err)
+				e.Errorf("Insert %q %q: got error %v; want none", k.P, k.R, err)
 				continue
 			}
 			got, err := tab.Get(ctx, in.Key)
 			if err != nil || got.Value != k || got.Key != in.Key {
-				e.Errorf("get %q %q: %+v, %v", k.P, k.R, got, err)
+				e.Errorf("Get %q %q: got %+v, error %v; want %+v", k.P, k.R, got, err, k)
 				continue
 			}
 			got.Value.V = 2
 			if err := tab.Replace(ctx, got); err != nil {
-				e.Errorf("replace %q %q: %v", k.P, k.R, err)
+				e.Errorf("Replace %q %q: got error %v; want none", k.P, k.R, err)
 			}
 			if err := tab.Merge(ctx, got, v.Set(3)); err != nil {
-				e.Errorf("merge %q %q: %v", k.P, k.R, err)
+				e.Errorf("Merge %q %q: got error %v; want none", k.P, k.R, err)
 			}
 			n := 0
-			for l, err := range tab.List(ctx, table.Query[row]{Partition: got.Key.Partition(), Rows: keys.Point(got.Key.Row())}) {
+			for l, err := range tab.List(ctx, table.Query[keyed]{Partition: got.Key.Partition(), Rows: keys.Point(got.Key.Row())}) {
 				if n++; err != nil || l.Value.V != 3 || l.Value.R != k.R {
-					e.Errorf("list %q %q: %+v, %v", k.P, k.R, l, err)
+					e.Errorf("List %q %q: got %+v, error %v; want the merged row", k.P, k.R, l, err)
 				}
 			}
 			if n != 1 {
-				e.Errorf("list %q %q: %d rows", k.P, k.R, n)
+				e.Errorf("List %q %q: got %d rows; want 1", k.P, k.R, n)
 			}
 			up, err := tab.Upsert(ctx, &k, table.ReplaceExisting)
 			if err != nil {
-				e.Errorf("upsert %q %q: %v", k.P, k.R, err)
+				e.Errorf("Upsert %q %q: got error %v; want none", k.P, k.R, err)
 				continue
 			}
 			if err := tab.Delete(ctx, up); err != nil {
-				e.Errorf("delete %q %q: %v", k.P, k.R, err)
+				e.Errorf("Delete %q %q: got error %v; want none", k.P, k.R, err)
 			}
 		}
 	}
 	left := 0
-	for _, err := range tab.Rows(ctx, table.Query[row]{TableScan: true}) {
+	for _, err := range tab.Rows(ctx, table.Query[keyed]{TableScan: true}) {
 		e.must(err)
 		left++
 	}
 	if left != 0 {
-		e.Errorf("%d rows are left: a verb addressed another row", left)
+		e.Errorf("got %d rows at the end; want none: a method addressed another row", left)
 	}
 	e.counter.Take()
 	var ke *keys.KeyError
 	for _, bad := range []string{"", "~x", "a/b", `a\b`, "a#b", "a?b", "a\x00", "a\u0085", "a\xff", strings.Repeat("x", 513)} {
-		_, err1 := tab.Insert(ctx, &row{P: "p", R: bad})
+		_, err1 := tab.Insert(ctx, &keyed{P: "p", R: bad})
 		_, err2 := tab.Get(ctx, keys.At(keys.Raw(bad), keys.Raw("r")))
 		err3 := tab.DeleteAny(ctx, keys.At(keys.Raw("p"), keys.Raw(bad)))
 		err4 := tab.MergeAny(ctx, keys.At(keys.Raw("p"), keys.Raw(bad)), v.Set(1))
 		if slices.ContainsFunc([]error{err1, err2, err3, err4}, func(err error) bool { return !errors.As(err, &ke) }) {
-			e.Errorf("%q: %v, %v, %v, %v", bad, err1, err2, err3, err4)
+			e.Errorf("key %q: got errors %v, %v, %v, %v; want a *KeyError each", bad, err1, err2, err3, err4)
 		}
 	}
-	e.did("none")
+	e.wantRequests("none")
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// BenchmarkMoves asks Azurite for 50 moves a second, for ten seconds, with four workers: how long each takes from the request to
-// the archive, and how many are waiting. Beside it, at the same rate, the guide's way, which loses what is written in between: a
-// message with the key, a copy, a deletion, by four workers that look every 50 ms and do one at a time. The ratio is that of the two's
-// medians.
+// BenchmarkMoves requests 50 moves a second from Azurite, for ten seconds, with four workers. It reports how long each takes from
+// the request to the archive, and how many messages are waiting. For comparison it does the same in the guide's way, which loses
+// concurrent changes: a message with the key, a copy, a deletion, by four workers that ask the queue every 50 ms and execute one
+// message at a time. The ratio is that of the two medians.
 //
 //	go test -run='^$' -bench=Moves -benchtime=1x ./integration
 func BenchmarkMoves(b *testing.B) {
@@ -29,8 +29,8 @@ func BenchmarkMoves(b *testing.B) {
 	const rate, moves = 50, 500
 	service := backends[len(backends)-1]
 	for range b.N {
-		guide := pacedMoves(b, service, rate, moves, false)
-		ours := pacedMoves(b, service, rate, moves, true)
+		guide := measureMoves(b, service, rate, moves, false)
+		ours := measureMoves(b, service, rate, moves, true)
 		b.ReportMetric(float64(ours.p99.Milliseconds()), "p99-ms")
 		b.ReportMetric(float64(guide.p99.Milliseconds()), "guide-p99-ms")
 		b.ReportMetric(float64(ours.p50)/float64(guide.p50), "p50/guide")
@@ -39,29 +39,29 @@ func BenchmarkMoves(b *testing.B) {
 	}
 }
 
-type pace struct {
+type measurement struct {
 	p50, p99 time.Duration
 	backlog  int
 }
 
-// pacedMoves moves entities at a rate.
-func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pace) {
+// measureMoves moves entities at a rate, in the library's way or in the guide's.
+func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p measurement) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	must := func(err error) {
 		b.Helper()
 		if err != nil {
-			b.Fatal(err)
+			b.Fatalf("got error %v; want none", err)
 		}
 	}
-	f := &factory{Connection: service.ConnectionString(), Name: fmt.Sprintf("b%d%x", serial.Add(1), time.Now().UnixNano()), ASCII: service.Name() == "azurite"}
-	must(f.open())
-	first, err := f.worker()
+	mp := &moverProcess{Connection: service.ConnectionString(), Name: freshName(), ASCII: service.Name() == "azurite"}
+	must(mp.connect())
+	first, err := mp.worker()
 	must(err)
-	must(errors.Join(f.current.Ensure(ctx), f.old.Ensure(ctx), first.Ensure(ctx)))
-	var all []*table.Entity[mark]
+	must(errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), first.Ensure(ctx)))
+	var all []*table.Entity[item]
 	for i := range moves {
-		e, err := f.current.Insert(ctx, &mark{fmt.Sprint("g", i%20), i, "text"})
+		e, err := mp.current.Insert(ctx, &item{fmt.Sprint("g", i%20), i, "text"})
 		must(err)
 		all = append(all, e)
 	}
@@ -80,7 +80,7 @@ func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pa
 	var workers sync.WaitGroup
 	for range 4 {
 		if ours {
-			h := f.mover.Handler()
+			h := mp.mover.Handler()
 			move := h.Handle
 			h.Handle = func(ctx context.Context, j eventual.Job) error {
 				err := move(ctx, j)
@@ -89,11 +89,11 @@ func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pa
 				}
 				return err
 			}
-			w, err := eventual.NewWorker(f.acc.Queue(f.Name+"q"), f.acc.Queue(f.Name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+			w, err := eventual.NewWorker(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 			must(err)
 			workers.Go(func() { w.Run(working) })
 		} else {
-			workers.Go(func() { f.asInTheGuide(working, done) })
+			workers.Go(func() { mp.workAsInGuide(working, done) })
 		}
 	}
 	tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -107,12 +107,12 @@ func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pa
 			mu.Unlock()
 			var err error
 			if ours {
-				err = f.mover.Archive(ctx, e)
+				err = mp.mover.Archive(ctx, e)
 			} else {
-				_, err = f.acc.Queue(f.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
+				_, err = mp.acc.Queue(mp.Name+"q").EnqueueMessage(ctx, e.Key.PartitionKey()+"/"+e.Key.RowKey(), nil)
 			}
 			if err != nil {
-				b.Error(err)
+				b.Errorf("request of a move: got error %v; want none", err)
 				cancel()
 			}
 		})
@@ -127,7 +127,7 @@ func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pa
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			b.Fatal("they are not moved in a minute")
+			b.Fatal("got entities that are not moved after a minute; want none")
 		}
 	}
 	stop()
@@ -137,10 +137,10 @@ func pacedMoves(b *testing.B, service backend, rate, moves int, ours bool) (p pa
 	return p
 }
 
-// asInTheGuide is a worker of the guide's.
-func (f *factory) asInTheGuide(ctx context.Context, done func(string)) {
-	q := f.acc.Queue(f.Name + "q")
-	from, to := f.acc.Tables().NewClient(f.Name+"c"), f.acc.Tables().NewClient(f.Name+"o")
+// workAsInGuide is a worker of the guide's pattern.
+func (mp *moverProcess) workAsInGuide(ctx context.Context, done func(string)) {
+	q := mp.acc.Queue(mp.Name + "q")
+	from, to := mp.acc.Tables().NewClient(mp.Name+"c"), mp.acc.Tables().NewClient(mp.Name+"o")
 	for ctx.Err() == nil {
 		got, err := q.DequeueMessage(ctx, nil)
 		if err != nil || len(got.Messages) == 0 {

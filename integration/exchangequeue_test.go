@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-//go:embed exchange_queue.js
+//go:embed exchangequeue.js
 var exchangeQueue string
 
-// TestExchangeOfMessagesWithJavaScript: texts come as they were put, both ways; no side writes base64 unless it is asked to.
-// But what JavaScript's SDK puts has no line feeds: it takes them out of the XML that it sends.
+// TestExchangeOfMessagesWithJavaScript: each language gets the texts that the other puts. Neither writes base64 by default.
+// JavaScript's SDK removes line feeds from the XML that it sends.
 func TestExchangeOfMessagesWithJavaScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: needs Node.js and a service")
@@ -42,16 +42,16 @@ func TestExchangeOfMessagesWithJavaScript(t *testing.T) {
 			}
 			slices.Sort(put)
 			if slices.Sort(theirs); !slices.Equal(theirs, put) {
-				e.Errorf("JavaScript put %q, Go got %q", texts, theirs)
+				e.Errorf("texts put by JavaScript: got %q; want %q", theirs, put)
 			}
 			e.enqueue(q, texts...)
 			var ours []string
 			e.must(json.Unmarshal(e.node(exchangeQueue, name, "read"), &ours))
 			if slices.Sort(ours); !slices.Equal(ours, texts) {
-				e.Errorf("Go put %q, JavaScript got %q", texts, ours)
+				e.Errorf("texts put by Go: got %q; want %q", ours, texts)
 			}
 			if n := e.count(q); n != 0 {
-				e.Errorf("%d messages are left", n)
+				e.Errorf("got %d messages; want none", n)
 			}
 		})
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// place is an entity under keys that follow no layout: towns of a country.
+// place is an entity under keys without a layout: towns of a country.
 type place struct {
 	Country, Town string
 	People        int
 }
 
-// beyondTheLibrary: rows whose keys begin with a character above ~, as other programs write them, are rows like all others.
-func beyondTheLibrary(e *env) {
+// keysAfterTilde: rows of other programs, whose keys sort after ~, are listed, indexed and deleted like other rows.
+func keysAfterTilde(e *env) {
 	ctx := context.Background()
-	places := open(e, table.Schema[place]{
+	places := newTable(e, table.Schema[place]{
 		Partition: keys.BindRaw(func(p *place) *string { return &p.Country }),
 		Row:       keys.BindRaw(func(p *place) *string { return &p.Town }),
 	}, nil)
@@ -52,31 +52,31 @@ func beyondTheLibrary(e *env) {
 		"below ~":         {table.Query[place]{Partition: keys.Raw("Österreich"), Rows: keys.RawBetween("", "~")}, "Graz"},
 	} {
 		if got := towns(c.q); got != c.want {
-			e.Errorf("%s: %q, want %q", what, got, c.want)
+			e.Errorf("%s: got %q; want %q", what, got, c.want)
 		}
-		e.did("1 query")
+		e.wantRequests("1 query")
 	}
 	var countries []string
 	for pk, err := range places.Partitions(ctx) {
 		e.must(err)
 		countries = append(countries, pk.String())
 	}
-	if lines(countries) != "Deutschland Schweiz Österreich" {
-		e.Errorf("partitions: %q", countries)
+	if joined(countries) != "Deutschland Schweiz Österreich" {
+		e.Errorf("partitions: got %q; want Deutschland, Schweiz, Österreich", countries)
 	}
-	e.did("4 query")
+	e.wantRequests("4 query")
 
-	// Rows that are derived from them are found sound, and stay.
+	// Verify creates the missing derived rows of such rows, and finds none to repair after that.
 	all, err := index.Attach(places, nil, index.New("people", keys.Tuple1(keys.Digits[int](3)), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))
 	e.must(err)
 	for i, want := range []int{8, 0} {
 		r, err := index.Verify(ctx, all, &index.VerifyOptions{Repair: true})
 		if e.must(err); r.Repaired != want || r.Entities != 8 {
-			e.Errorf("verified, %d: %+v, want %d repaired of 8", i, r, want)
+			e.Errorf("Verify %d: got %+v; want %d repaired of 8 entities", i, r, want)
 		}
 	}
 	result, err := all.DeleteQuery(ctx, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
 	if e.must(err); result.Done != 1 {
-		e.Errorf("%d deleted, want 1", result.Done)
+		e.Errorf("DeleteQuery: got %d done; want 1", result.Done)
 	}
 }

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -11,24 +10,24 @@ import (
 	"time"
 )
 
-// plainQueue is a client of the Queue service that knows nothing but the protocol, with a queue of its own.
-type plainQueue struct {
-	*plain
+// rawQueue is a client of one fresh queue that uses the protocol alone.
+type rawQueue struct {
+	*rawClient
 	name string
 }
 
-// queue makes a fresh queue.
-func (p *plain) queue() *plainQueue {
+// queue creates a fresh queue.
+func (p *rawClient) queue() *rawQueue {
 	p.Helper()
-	q := &plainQueue{p, (&env{T: p.T}).fresh()}
-	if got := q.failed("PUT", "/"+q.name, ""); got != "done" {
-		p.Fatal(got)
+	q := &rawQueue{p, freshName()}
+	if got := q.result("PUT", "/"+q.name, ""); got != "done" {
+		p.Fatalf("creating a queue: got %s; want done", got)
 	}
 	return q
 }
 
-// ask sends a request and returns the answer's head, with its status, and its body.
-func (q *plainQueue) ask(method, path, body string, header ...string) (http.Header, string) {
+// send sends a request. It returns the response's header, with the status, and the body.
+func (q *rawQueue) send(method, path, body string, header ...string) (http.Header, string) {
 	q.Helper()
 	req, err := http.NewRequest(method, q.queues+path, strings.NewReader(body))
 	if err != nil {
@@ -58,22 +57,15 @@ func (q *plainQueue) ask(method, path, body string, header ...string) (http.Head
 	slices.Sort(query)
 	lines = append(append(append(lines, own...), "/"+q.account+req.URL.EscapedPath()), query...)
 	req.Header.Set("Authorization", "SharedKey "+q.account+":"+q.sign(strings.Join(lines, "\n")))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		q.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, _ := io.ReadAll(resp.Body)
-	resp.Header.Set("Status", fmt.Sprint(resp.StatusCode))
-	return resp.Header, string(b)
+	return q.do(req)
 }
 
 var errorElement = regexp.MustCompile(`<Code>([A-Za-z]*)</Code>`)
 
-// failed is how a request failed, or "done".
-func (q *plainQueue) failed(method, path, body string, header ...string) string {
+// result sends a request and returns its status and error code, or "done".
+func (q *rawQueue) result(method, path, body string, header ...string) string {
 	q.Helper()
-	head, text := q.ask(method, path, body, header...)
+	head, text := q.send(method, path, body, header...)
 	if head.Get("Status") < "400" {
 		return "done"
 	}
@@ -94,24 +86,30 @@ func xmlPart(body, name string) string {
 	return s
 }
 
-// messages is the path of the queue's messages.
-func (q *plainQueue) messages() string { return "/" + q.name + "/messages" }
+// messages returns the path of the queue's messages.
+func (q *rawQueue) messages() string { return "/" + q.name + "/messages" }
 
-// put enqueues a message and returns the path that names it by its receipt.
-func (q *plainQueue) put(text string) string {
+// put enqueues a message and returns its path, with the receipt.
+func (q *rawQueue) put(text string) string {
 	q.Helper()
-	_, body := q.ask("POST", q.messages(), messageXML(text))
-	return q.own(body)
+	_, body := q.send("POST", q.messages(), messageXML(text))
+	return q.messagePath(body)
 }
 
-// own is the path of the first message of a list, by its receipt.
-func (q *plainQueue) own(body string) string {
+// messagePath returns the path of the first message of a list, with its receipt.
+func (q *rawQueue) messagePath(body string) string {
 	return q.messages() + "/" + xmlPart(body, "MessageId") + "?popreceipt=" + url.QueryEscape(xmlPart(body, "PopReceipt"))
 }
 
-// get gets a message and returns its path too.
-func (q *plainQueue) get() string {
+// get gets a message and returns its path, with the new receipt.
+func (q *rawQueue) get() string {
 	q.Helper()
-	_, body := q.ask("GET", q.messages(), "")
-	return q.own(body)
+	_, body := q.send("GET", q.messages(), "")
+	return q.messagePath(body)
+}
+
+// putResult sends a put with a body, and returns its status and error code, or "done".
+func (q *rawQueue) putResult(query, body string) string {
+	q.Helper()
+	return q.result("POST", q.messages()+query, body)
 }

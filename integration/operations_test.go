@@ -14,49 +14,49 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-func lifeOfAnEntity(e *env) {
+func entityLifecycle(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	in, err := staff.Insert(ctx, &v)
 	e.must(err)
-	e.did("1 insert")
+	e.wantRequests("1 insert")
 	if in.Value != jones || in.Key != at("Sales", 223) || in.ETag == "" || in.Timestamp.IsZero() {
-		e.Errorf("inserted: %+v", in)
+		e.Errorf("Insert: got %+v; want %+v with ETag and Timestamp", in, jones)
 	}
 	got, err := staff.Get(ctx, at("Sales", 223))
 	e.must(err)
-	e.did("1 get")
+	e.wantRequests("1 get")
 	if got.Value != jones || got.Key != in.Key || got.ETag != in.ETag || !got.Timestamp.Equal(in.Timestamp) {
-		e.Errorf("got %+v after %+v", got, in)
+		e.Errorf("Get: got %+v; want %+v", got, in)
 	}
 	got.Value.Age++
 	before := got.ETag
 	e.must(staff.Replace(ctx, got))
-	e.did("1 replace")
+	e.wantRequests("1 replace")
 	if got.ETag == before || got.ETag == "" {
-		e.Error("the ETag was not renewed")
+		e.Errorf("ETag after Replace: got %q; want a new one", got.ETag)
 	}
 	e.must(staff.Merge(ctx, got, last.Set("Smith")))
-	e.did("1 merge")
+	e.wantRequests("1 merge")
 	again, err := staff.Get(ctx, got.Key)
 	e.must(err)
 	if again.Value != got.Value || again.ETag != got.ETag || again.Value.Age != 45 || again.Value.Last != "Smith" {
-		e.Errorf("stored %+v, held %+v", again, got)
+		e.Errorf("Get after Merge: got %+v; want %+v", again, got)
 	}
 	e.counter.Take()
 	e.must(staff.Delete(ctx, got))
-	e.did("1 delete")
+	e.wantRequests("1 delete")
 	if _, err := staff.Get(ctx, got.Key); !errors.Is(err, table.ErrNotFound) {
-		e.Errorf("deleted: %v", err)
+		e.Errorf("Get after Delete: got error %v; want ErrNotFound", err)
 	}
 }
 
-// conditions: each refusal is told apart, reaches the SDK's own error, and leaves the entity as it was.
+// conditions: each refused write has its own error, which wraps the SDK's, and changes neither the entity nor the row.
 func conditions(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
-	missing, err := table.New(e.acc.Tables(), e.fresh(), staffSchema, nil)
+	staff := newTable(e, staffSchema, blindWrites())
+	missing, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
 	e.must(err)
 	v := jones
 	mine, err := staff.Insert(ctx, &v)
@@ -64,9 +64,9 @@ func conditions(e *env) {
 	theirs, err := staff.Get(ctx, mine.Key)
 	e.must(err)
 	e.must(staff.Merge(ctx, theirs, age.Set(50)))
-	gone, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+	deleted, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
 	e.must(err)
-	e.must(staff.DeleteAny(ctx, gone.Key))
+	e.must(staff.DeleteAny(ctx, deleted.Key))
 	mine.Value.Age = 1
 
 	_, exists := staff.Insert(ctx, &v)
@@ -85,47 +85,47 @@ func conditions(e *env) {
 		"replace, changed":        {staff.Replace(ctx, mine), table.ErrChanged},
 		"merge, changed":          {staff.Merge(ctx, mine, age.Set(3)), table.ErrChanged},
 		"delete, changed":         {staff.Delete(ctx, mine), table.ErrChanged},
-		"replace, gone":           {staff.Replace(ctx, gone), table.ErrNotFound},
-		"merge, gone":             {staff.Merge(ctx, gone, age.Set(3)), table.ErrNotFound},
-		"delete, gone":            {staff.Delete(ctx, gone), table.ErrNotFound},
-		"delete any, gone":        {staff.DeleteAny(ctx, gone.Key), table.ErrNotFound},
-		"merge any, gone":         {staff.MergeAny(ctx, gone.Key, age.Set(3)), table.ErrNotFound},
+		"replace, deleted":        {staff.Replace(ctx, deleted), table.ErrNotFound},
+		"merge, deleted":          {staff.Merge(ctx, deleted, age.Set(3)), table.ErrNotFound},
+		"delete, deleted":         {staff.Delete(ctx, deleted), table.ErrNotFound},
+		"delete any, deleted":     {staff.DeleteAny(ctx, deleted.Key), table.ErrNotFound},
+		"merge any, deleted":      {staff.MergeAny(ctx, deleted.Key, age.Set(3)), table.ErrNotFound},
 		"replace without an ETag": {staff.Replace(ctx, &table.Entity[employee]{Value: v, Key: mine.Key}), table.ErrNoETag},
 	} {
 		if !errors.Is(c.got, c.want) {
-			e.Errorf("%s: %v, want %v", what, c.got, c.want)
+			e.Errorf("%s: got error %v; want %v", what, c.got, c.want)
 		}
 		var re *azcore.ResponseError
 		if c.want != table.ErrNoETag && (!errors.As(c.got, &re) || re.StatusCode < 400) {
-			e.Errorf("%s: the service's error is out of reach", what)
+			e.Errorf("%s: got error %v; want one that wraps the service's", what, c.got)
 		}
 		var oe *table.OpError
 		if !errors.As(c.got, &oe) || strings.Contains(c.got.Error(), "\n") || c.want != table.ErrNoETag && oe.Code == "" {
-			e.Errorf("%s: %v", what, c.got)
+			e.Errorf("%s: got error %v; want an *OpError with a code, in one line", what, c.got)
 		}
 	}
 	if mine.Value.Age != 1 || mine.Value.Last != "Jones" {
-		e.Errorf("a refused write changed the entity: %+v", mine.Value)
+		e.Errorf("entity after refused writes: got %+v; want it unchanged", mine.Value)
 	}
 	if now, err := staff.Get(ctx, mine.Key); err != nil || now.Value.Age != 50 {
-		e.Errorf("a refused write changed the row: %+v, %v", now, err)
+		e.Errorf("row after refused writes: got %+v, error %v; want it unchanged", now, err)
 	}
 }
 
-// systemProperties: what the library keeps on a row travels with the entity, out of sight, and goes back on Replace and Update.
+// systemProperties: Replace and Update preserve the system properties of a row, which the entity's fields do not contain.
 func systemProperties(e *env) {
 	ctx := context.Background()
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	bags := open(e, table.Schema[bag]{Version: 3}, nil)
+	bags := newTable(e, table.Schema[bag]{Version: 3}, nil)
 	body := []byte(`{"PartitionKey":"p","RowKey":"r","Name":"a","_op":"00f","_life":"b2","_v":3}`)
 	_, err := e.acc.Tables().NewClient(bags.Name()).AddEntity(ctx, body, nil)
 	e.must(err)
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	_, err = bags.Update(ctx, k, func(b *bag) error {
 		if len(b.Extra) != 1 {
-			e.Errorf("shown: %v", b.Extra)
+			e.Errorf("Extra: got %v; want Name alone", b.Extra)
 		}
 		b.Extra = map[string]any{"Name": "b"}
 		return nil
@@ -137,19 +137,19 @@ func systemProperties(e *env) {
 	e.must(err)
 	for name, want := range map[string]any{"Name": "b", "_life": "b2", "_v": int32(3)} {
 		if v, _ := row.Get(name); v != want {
-			e.Errorf("%s is %v, want %v", name, v, want)
+			e.Errorf("property %s: got %v; want %v", name, v, want)
 		}
 	}
 	if op, _ := row.Get("_op"); op == "00f" || len(fmt.Sprint(op)) != 26 {
-		e.Errorf("the row is from the write %v", op)
+		e.Errorf("property _op: got %v; want a new operation ID", op)
 	}
 }
 
-// explicitKeys: a table without bindings takes keys with every verb.
+// explicitKeys: each method of a table without bindings takes a key.
 func explicitKeys(e *env) {
 	ctx := context.Background()
 	type note struct{ Text string }
-	notes := open(e, table.Schema[note]{}, nil)
+	notes := newTable(e, table.Schema[note]{}, nil)
 	k := keys.At(keys.Raw("2026"), keys.Raw("first"))
 	in, err := notes.InsertAt(ctx, k, &note{"a"})
 	e.must(err)
@@ -162,64 +162,64 @@ func explicitKeys(e *env) {
 		e.must(err)
 		got = append(got, n.Key.RowKey()+"="+n.Value.Text)
 	}
-	if lines(got) != "first=b second=c" {
-		e.Error(got)
+	if joined(got) != "first=b second=c" {
+		e.Errorf("List: got %q; want first=b and second=c", got)
 	}
 	var ke *keys.KeyError
 	if _, err := notes.Insert(ctx, &note{"x"}); !errors.As(err, &ke) {
-		e.Errorf("no key: %v", err)
+		e.Errorf("Insert without a key: got error %v; want a *KeyError", err)
 	}
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	if _, err := staff.InsertAt(ctx, at("Sales", 224), &v); !errors.As(err, &ke) {
-		e.Errorf("a key that is not the entity's: %v", err)
+		e.Errorf("InsertAt another key than the entity's: got error %v; want a *KeyError", err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
-// merges: only what is named is written; local edits stay local.
-func merges(e *env) {
+// merge: Merge writes the named fields only. Other changes of the entity remain local.
+func merge(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	in, err := staff.Insert(ctx, &v)
 	e.must(err)
 	in.Value.Age = 99
 	e.must(staff.Merge(ctx, in, last.Set("Smith"), mail.Set("smithj@contoso.com")))
 	if in.Value.Age != 99 || in.Value.Last != "Smith" {
-		e.Errorf("held: %+v", in.Value)
+		e.Errorf("entity after Merge: got %+v; want age 99 and last name Smith", in.Value)
 	}
 	got, err := staff.Get(ctx, in.Key)
 	e.must(err)
 	if got.Value.Age != 44 || got.Value.Last != "Smith" || got.Value.Email != "smithj@contoso.com" || got.Value.First != "Jessy" {
-		e.Errorf("stored: %+v", got.Value)
+		e.Errorf("Get after Merge: got %+v; want only the merged properties changed", got.Value)
 	}
 	row, err := in.Row()
 	e.must(err)
 	if n, _ := row.Get("LastName"); n != "Smith" || row.Len() != 5 {
-		e.Errorf("the entity does not know what its merge made of the row: %+v", row)
+		e.Errorf("Row after Merge: got %+v; want 5 properties with LastName Smith", row)
 	}
-	e.must(staff.Replace(ctx, in)) // by the renewed ETag, local edit and all
+	e.must(staff.Replace(ctx, in)) // by the renewed ETag, with the local change
 	if got, err = staff.Get(ctx, in.Key); err != nil || got.Value.Age != 99 {
-		e.Errorf("%+v, %v", got, err)
+		e.Errorf("Get after Replace: got %+v, error %v; want age 99", got, err)
 	}
 	e.counter.Take()
 	var ve *table.ValueError
 	if err := staff.Merge(ctx, in); !errors.As(err, &ve) {
-		e.Errorf("merge of nothing: %v", err)
+		e.Errorf("Merge of nothing: got error %v; want a *ValueError", err)
 	}
 	if err := staff.Merge(ctx, in, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
-		e.Errorf("twice the same: %v", err)
+		e.Errorf("Merge of one field twice: got error %v; want a *ValueError", err)
 	}
 	id := table.FieldOf(func(e *employee) *int { return &e.ID })
 	if err := staff.Merge(ctx, in, id.Set(1)); !errors.As(err, &ve) || ve.Field != "ID" {
-		e.Errorf("key field: %v", err)
+		e.Errorf("Merge of a key field: got error %v; want a *ValueError of ID", err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
-// upserts: replacing deletes what the value lacks, merging keeps it.
-func upserts(e *env) {
+// upsert: replacing deletes the properties that the value lacks, merging preserves them.
+func upsert(e *env) {
 	ctx := context.Background()
 	type row struct {
 		P, R string
@@ -229,7 +229,7 @@ func upserts(e *env) {
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}
-	tab := open(e, schema, blind())
+	tab := newTable(e, schema, blindWrites())
 	one, two := int32(1), int32(2)
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	stored := func() string {
@@ -248,75 +248,75 @@ func upserts(e *env) {
 	}
 	_, err := tab.Upsert(ctx, &row{"p", "r", &one, &one}, table.MergeExisting)
 	e.must(err)
-	e.did("1 insert-or-merge")
+	e.wantRequests("1 insert-or-merge")
 	if s := stored(); s != "11" {
-		e.Error(s)
+		e.Errorf("after the first Upsert: got %s; want 11", s)
 	}
 	up, err := tab.Upsert(ctx, &row{P: "p", R: "r", A: &two}, table.MergeExisting)
 	e.must(err)
 	if s := stored(); s != "21" {
-		e.Error(s)
+		e.Errorf("after a merging Upsert: got %s; want 21", s)
 	}
 	if err := tab.Replace(ctx, up); !errors.Is(err, table.ErrPartial) {
-		e.Errorf("replacing what is only known in part: %v", err)
+		e.Errorf("Replace of an entity that is known in part: got error %v; want ErrPartial", err)
 	}
 	if r, err := up.Row(); r != nil || err != nil {
-		e.Error("a row that is not known", r, err)
+		e.Errorf("Row of an entity that is known in part: got %v, error %v; want neither", r, err)
 	}
 	b := table.FieldOf(func(r *row) **int32 { return &r.B })
 	e.must(tab.Merge(ctx, up, b.Set(&two)))
 	if s := stored(); s != "22" {
-		e.Error(s)
+		e.Errorf("after Merge: got %s; want 22", s)
 	}
 	var ve *table.ValueError
 	if err := tab.Merge(ctx, up, b.Set(nil)); !errors.As(err, &ve) || ve.Field != "B" || !strings.Contains(err.Error(), "Replace") {
-		e.Errorf("merging an absent value: %v", err)
+		e.Errorf("Merge of an absent value: got error %v; want a *ValueError of B that names Replace", err)
 	}
 	up, err = tab.Upsert(ctx, &row{P: "p", R: "r", B: &one}, table.ReplaceExisting)
 	e.must(err)
-	e.did("1 insert-or-replace")
+	e.wantRequests("1 insert-or-replace")
 	if s := stored(); s != "-1" {
-		e.Error(s)
+		e.Errorf("after a replacing Upsert: got %s; want -1", s)
 	}
 	up.Value.B = nil
 	e.must(tab.Replace(ctx, up))
 	if s := stored(); s != "--" {
-		e.Error(s)
+		e.Errorf("after Replace: got %s; want --", s)
 	}
 	if _, err := tab.Upsert(ctx, &row{P: "p", R: "r"}, 0); !errors.As(err, &ve) {
-		e.Errorf("no mode: %v", err)
+		e.Errorf("Upsert without a mode: got error %v; want a *ValueError", err)
 	}
-	e.did("none")
+	e.wantRequests("none")
 }
 
-// forcedWrites go past the ETag, by name only.
-func forcedWrites(e *env) {
+// unconditionalWrites: methods with Any in their names overwrite any version.
+func unconditionalWrites(e *env) {
 	ctx := context.Background()
-	staff := open(e, staffSchema, blind())
+	staff := newTable(e, staffSchema, blindWrites())
 	v := jones
 	stale, err := staff.Insert(ctx, &v)
 	e.must(err)
 	e.must(staff.MergeAny(ctx, stale.Key, age.Set(50), first.Set("Jess")))
 	stale.Value.Last = "Smith"
 	if err := staff.Replace(ctx, stale); !errors.Is(err, table.ErrChanged) {
-		e.Errorf("a stale replace: %v", err)
+		e.Errorf("Replace of a stale entity: got error %v; want ErrChanged", err)
 	}
 	e.counter.Take()
 	e.must(staff.ReplaceAny(ctx, stale))
-	e.did("1 replace")
+	e.wantRequests("1 replace")
 	if got, err := staff.Get(ctx, stale.Key); err != nil || got.Value.Age != 44 || got.Value.Last != "Smith" || got.ETag != stale.ETag {
-		e.Errorf("%+v, %v", got, err)
+		e.Errorf("Get after ReplaceAny: got %+v, error %v; want age 44, last name Smith and the entity's ETag", got, err)
 	}
 	e.counter.Take()
 	e.must(staff.DeleteAny(ctx, stale.Key))
-	e.did("1 delete")
+	e.wantRequests("1 delete")
 	stale.ETag = azcore.ETagAny
 	if err := staff.Delete(ctx, stale); !errors.Is(err, table.ErrNoETag) {
-		e.Errorf("an ETag of * passes for one that was read: %v", err)
+		e.Errorf("Delete with ETag *: got error %v; want ErrNoETag", err)
 	}
 }
 
-// unknownColumns: a narrower type changes a row of a wider one without losing what it does not know, nor its types.
+// unknownColumns: a narrower type changes a row of a wider type, and preserves the other columns and their types.
 func unknownColumns(e *env) {
 	ctx := context.Background()
 	type wide struct {
@@ -334,9 +334,9 @@ func unknownColumns(e *env) {
 	}
 	full := wide{"a", 3, 1<<53 + 1, time.Date(2026, 11, 21, 1, 2, 3, 1234500, time.UTC), [16]byte{1}, []byte{}}
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
-	w := open(e, table.Schema[wide]{}, nil)
-	n := same(e, w, table.Schema[narrow]{})
-	o := same(e, w, table.Schema[open_]{})
+	w := newTable(e, table.Schema[wide]{}, nil)
+	n := sameTable(e, w, table.Schema[narrow]{})
+	o := sameTable(e, w, table.Schema[open_]{})
 	_, err := w.InsertAt(ctx, k, &full)
 	e.must(err)
 	got, err := n.Get(ctx, k)
@@ -347,12 +347,12 @@ func unknownColumns(e *env) {
 	e.must(err)
 	full.Name = "bc"
 	if now, err := w.Get(ctx, k); err != nil || !reflect.DeepEqual(now.Value, full) {
-		e.Errorf("%+v, %v", now, err)
+		e.Errorf("Get by the wider type: got %+v, error %v; want %+v", now, err, full)
 	}
 	bag, err := o.Get(ctx, k)
 	e.must(err)
 	if len(bag.Value.Extra) != 5 || bag.Value.Extra["Ratio"] != 3.0 || bag.Value.Extra["Big"] != int64(1<<53+1) {
-		e.Errorf("%#v", bag.Value.Extra)
+		e.Errorf("Extra: got %#v; want 5 properties with their types", bag.Value.Extra)
 	}
 	delete(bag.Value.Extra, "Big")
 	bag.Value.Extra["New"] = int32(7)
@@ -360,6 +360,39 @@ func unknownColumns(e *env) {
 	row, err := bag.Row()
 	e.must(err)
 	if _, ok := row.Get("Big"); ok || row.Type("New") != "Edm.Int32" || row.Type("Ratio") != "Edm.Double" {
-		e.Errorf("%+v", row)
+		e.Errorf("Row: got %+v; want New as Edm.Int32, Ratio as Edm.Double, and no Big", row)
 	}
+}
+
+func ensure(e *env) {
+	ctx := context.Background()
+	t, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
+	e.must(err)
+	e.wantRequests("none") // New sends nothing
+	e.must(t.Ensure(ctx))
+	e.must(t.Ensure(ctx))
+	e.wantRequests("2 table-create")
+}
+
+func canceledContext(e *env) {
+	staff := newTable(e, staffSchema, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	v := jones
+	in, err := staff.Insert(ctx, &v)
+	e.must(err)
+	e.counter.Take()
+	cancel()
+	_, errInsert := staff.Insert(ctx, &v)
+	_, errGet := staff.Get(ctx, in.Key)
+	_, errUpdate := staff.Update(ctx, in.Key, func(*employee) error { return nil })
+	var errList error
+	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	}
+	for what, err := range map[string]error{"insert": errInsert, "get": errGet, "update": errUpdate, "list": errList,
+		"replace": staff.Replace(ctx, in), "merge": staff.Merge(ctx, in, age.Set(1)), "delete": staff.Delete(ctx, in)} {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrUnknownOutcome) {
+			e.Errorf("%s: got error %v; want context.Canceled, and a known outcome", what, err)
+		}
+	}
+	e.must(staff.Replace(context.Background(), in)) // nothing was sent, so the outcome is known
 }

@@ -1,5 +1,4 @@
-// The other side of the exchange of messages: puts texts, or gets what is in the queue, and prints both as the JavaScript SDK
-// sees them.
+// The JavaScript side of the exchange of messages: puts texts, or gets the messages of a queue and prints their texts.
 const { QueueServiceClient } = require("@azure/storage-queue");
 
 const queue = QueueServiceClient.fromConnectionString(process.env.CONNECTION).getQueueClient(process.env.TABLE);

@@ -1,0 +1,123 @@
+package archive_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+)
+
+// sweepLibraryRows sweeps the tombstones and the restore records of a mover that are older than 25 hours.
+func sweepLibraryRows(t testing.TB, h eventual.Handler, s *storagetest.Service) {
+	t.Helper()
+	must(t, h.Sweep(context.Background(), keys.Raw("S"), s.Now().Add(-25*time.Hour)))
+}
+
+// advanceAndSweepCommitRecords advances the clock by 30 hours and sweeps the commit records of moves. It returns a fixture with the
+// new time.
+func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int) *fixture {
+	t.Helper()
+	s.Advance(30 * time.Hour)
+	common := withoutPauses()
+	common.Now = s.Now
+	fx := newFixtureOn(t, s, s, common, nil)
+	n, err := fx.current.CommitRecords().Sweep(context.Background(), dept.Of("S"))
+	must(t, err)
+	equal(t, "swept commit records", n, want)
+	return fx
+}
+
+// TestSweep: tombstones and restore records are swept after a day, but not the restore record of an incarnation that is still in
+// the destination, since that incarnation could be restored again.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		name   string
+		forget bool // whether a worker deletes the old incarnation from the destination
+		want   int
+	}{{"the old incarnation is deleted", true, 0}, {"the old incarnation is still stored", false, 2}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			fx, s, _ := newPendingMove(t)
+			must(t, fx.work(ctx))
+			_, err := fx.mover.Restore(ctx, at(1))
+			must(t, err)
+			if c.forget {
+				must(t, fx.work(ctx))
+			} else {
+				_, err := fx.account.Queue("moves").ClearMessages(ctx, nil)
+				must(t, err)
+			}
+			count := func() int { return len(s.Rows("old")) + strings.Count(rowKeys(s, "current"), "~l|") }
+			before := count()
+			sweepLibraryRows(t, fx.mover.Handler(), s)
+			equal(t, "rows after the sweep of young rows", count(), before)
+			s.Advance(26 * time.Hour)
+			sweepLibraryRows(t, fx.mover.Handler(), s)
+			sweepLibraryRows(t, fx.mover.Handler(), s) // idempotent
+			if got := count(); got != c.want {
+				t.Errorf("got %d rows after the sweep; want %d\ncurrent: %s\nold: %s", got, c.want, rowKeys(s, "current"), rowKeys(s, "old"))
+			}
+		})
+	}
+}
+
+// TestSweptMove: the move of a commit record that was swept long ago is complete: its entity can be restored, and another move
+// finds it.
+func TestSweptMove(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, e := newPendingMove(t)
+	must(t, fx.mover.Archive(ctx, e)) // one of the two messages moves the entity
+	must(t, fx.work(ctx))
+	later := advanceAndSweepCommitRecords(t, s, 2)
+	restored, err := later.mover.Restore(ctx, at(1))
+	must(t, err)
+	equal(t, "restored", restored.Value.Last, "Name1")
+	must(t, later.work(ctx))
+	wantClerks(t, s, []string{"c_000001=Name1"}, nil)
+}
+
+// TestSweptMoveOfAnother: a late move does not withdraw an archived row that another move has moved, whose commit record was swept.
+func TestSweptMoveOfAnother(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, e := newPendingMove(t)
+	late := s.Messages("moves")[0].Text
+	_, err := fx.account.Queue("moves").ClearMessages(ctx, nil)
+	must(t, err)
+	must(t, fx.mover.Archive(ctx, e))
+	must(t, fx.work(ctx))
+	later := advanceAndSweepCommitRecords(t, s, 1)
+	_, err = fx.account.Queue("moves").EnqueueMessage(ctx, late, nil)
+	must(t, err)
+	must(t, later.work(ctx))
+	wantArchived(t, later.mover, "Name1")
+	wantNoMessages(t, s)
+}
+
+// TestOldMessage: a message that arrives after everything of its move was swept is poison, and changes nothing.
+func TestOldMessage(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, _ := newPendingMove(t)
+	text := s.Messages("moves")[0].Text
+	must(t, fx.work(ctx))
+	_, err := fx.mover.Restore(ctx, at(1))
+	must(t, err)
+	must(t, fx.work(ctx))
+	later := advanceAndSweepCommitRecords(t, s, 2)
+	sweepLibraryRows(t, fx.mover.Handler(), s)
+	_, err = fx.account.Queue("moves").EnqueueMessage(ctx, text, nil)
+	must(t, err)
+	must(t, later.work(ctx))
+	wantClerks(t, s, []string{"c_000001=Name1"}, nil)
+	if got := s.Messages("poison"); len(got) != 1 || !strings.Contains(got[0].Text, eventual.ClassExpired) {
+		t.Errorf("got poison messages %v; want one of class %s", got, eventual.ClassExpired)
+	}
+}

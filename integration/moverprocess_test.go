@@ -1,0 +1,153 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// item is the entity type of the moves.
+type item struct {
+	Group string
+	ID    int
+	Text  string
+}
+
+var itemSchema = table.Schema[item]{
+	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(m *item) *string { return &m.Group }),
+	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(m *item) *int { return &m.ID }),
+}
+
+// moverProcess is a process that moves items. Another process opens it from its exported fields, in JSON.
+type moverProcess struct {
+	Connection, Name string
+	ASCII            bool
+	Target           string // the position at which the process is killed, "" for none
+	Visits           int64  // how often the process reaches the position before it is killed there
+
+	acc     *account.Account
+	current *table.Table[item]
+	old     *archive.TableDestination
+	mover   *archive.Mover[item]
+}
+
+// moverEnv is the environment variable that makes a process of this test a worker.
+const moverEnv = "AZTABLEKIT_MOVER"
+
+func (mp *moverProcess) connect(more ...policy.Policy) error {
+	o := &account.Options{}
+	if mp.ASCII {
+		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
+	}
+	o.Client.PerRetryPolicies = more
+	var err error
+	if mp.acc, err = account.FromConnectionString(mp.Connection, o); err != nil {
+		return err
+	}
+	// Timeouts are short, so that the messages of a killed process become visible soon.
+	opt := &table.Options{Common: table.Common{WriteTimeout: 2 * time.Second}}
+	if mp.current, err = table.New(mp.acc.Tables(), mp.Name+"c", itemSchema, opt); err != nil {
+		return err
+	}
+	if mp.old, err = archive.ToTable(mp.acc.Tables(), mp.Name+"o", opt); err != nil {
+		return err
+	}
+	out, err := eventual.NewOutbox(mp.acc.Queue(mp.Name+"q"), &eventual.OutboxOptions{Common: opt.Common})
+	if err != nil {
+		return err
+	}
+	mp.mover, err = archive.New("marks", mp.current, mp.old, out)
+	return err
+}
+
+func (mp *moverProcess) worker() (*eventual.Worker, error) {
+	return eventual.NewWorker(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []eventual.Handler{mp.mover.Handler()}, &eventual.WorkerOptions{
+		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
+	})
+}
+
+// positionReporter is a policy that prints the position at which the process is to be killed, when the process reaches it, and
+// stops there.
+type positionReporter struct {
+	process   *moverProcess
+	remaining atomic.Int64 // visits of the position until then
+}
+
+func (t *positionReporter) Do(r *policy.Request) (*http.Response, error) {
+	at := t.process.position(r.Raw())
+	t.report("before " + at)
+	resp, err := r.Next()
+	t.report("after " + at)
+	return resp, err
+}
+
+func (t *positionReporter) report(at string) {
+	if at == t.process.Target && t.remaining.Add(-1) == 0 {
+		fmt.Println(at)
+		select {}
+	}
+}
+
+// positions are the requests of a move, in order. A process is killed before or after one of them.
+var positions = []string{"message", "commit record", "destination", "entity", "put", "deletion", "end"}
+
+func (mp *moverProcess) position(r *http.Request) string {
+	path := r.URL.Path
+	switch {
+	case strings.HasSuffix(path, "/messages"):
+		return "message"
+	case strings.Contains(path, "/messages/"):
+		return "end"
+	case strings.Contains(path, "RowKey='~i|"):
+		return "commit record"
+	case strings.Contains(path, mp.Name+"o("):
+		return "destination"
+	case strings.Contains(path, mp.Name+"c("):
+		return "entity"
+	}
+	b, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(strings.NewReader(string(b)))
+	if strings.Contains(string(b), mp.Name+"o") {
+		return "put"
+	}
+	return "deletion"
+}
+
+// runMoverProcess is the main function of such a process. It works until its input ends, or until the process is killed.
+func runMoverProcess(text string) int {
+	var mp moverProcess
+	err := json.Unmarshal([]byte(text), &mp)
+	if err == nil {
+		at := &positionReporter{process: &mp}
+		at.remaining.Store(mp.Visits)
+		err = mp.connect(at)
+	}
+	if err == nil {
+		var w *eventual.Worker
+		if w, err = mp.worker(); err == nil {
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() { io.Copy(io.Discard, os.Stdin); cancel() }()
+			err = w.Run(ctx)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
