@@ -54,14 +54,14 @@ var ErrNoKey = errors.New("account: opened without the account key, so it cannot
 // endpoints of their own, EndpointSuffix and UseDevelopmentStorage=true (an emulator on its default ports, behind DevelopmentStorageProxyUri if that
 // is given) included.
 func FromConnectionString(cs string, o *Options) (*Account, error) {
-	c, err := parse(cs)
+	c, err := parseConnection(cs)
 	if err != nil {
 		return nil, err
 	}
 	if c.sas != "" {
-		return FromSAS(c.endpoints.signed(c.sas), o)
+		return FromSAS(c.endpoints.withSAS(c.sas), o)
 	}
-	return c.withKey(o)
+	return c.open(o)
 }
 
 // FromCredential opens an account by a token credential, such as azidentity's.
@@ -69,7 +69,7 @@ func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Acco
 	if cred == nil {
 		return nil, errors.New("account: the credential is nil")
 	}
-	return open(e, o, clients{
+	return openAll(e, o, clients{
 		tables: func(u string, c azcore.ClientOptions) (*aztables.ServiceClient, error) {
 			return aztables.NewServiceClient(u, cred, &aztables.ClientOptions{ClientOptions: c})
 		},
@@ -83,10 +83,10 @@ func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Acco
 }
 
 // FromSAS opens an account by URLs that carry shared access signatures, each for its service.
-func FromSAS(e Endpoints, o *Options) (*Account, error) { return open(e, o, unsigned) }
+func FromSAS(e Endpoints, o *Options) (*Account, error) { return openAll(e, o, withoutCredential) }
 
 // unsigned are clients that add no credential to their requests.
-var unsigned = clients{
+var withoutCredential = clients{
 	tables: func(u string, c azcore.ClientOptions) (*aztables.ServiceClient, error) {
 		return aztables.NewServiceClientWithNoCredential(u, &aztables.ClientOptions{ClientOptions: c})
 	},
@@ -106,7 +106,7 @@ type clients struct {
 }
 
 // open makes the clients for all three services.
-func open(e Endpoints, o *Options, with clients) (*Account, error) {
+func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 	if o == nil {
 		o = &Options{}
 	}
@@ -120,9 +120,9 @@ func open(e Endpoints, o *Options, with clients) (*Account, error) {
 		a   Account
 		err [3]error
 	)
-	a.tables, err[0] = one("Table", e.Table, configured, with.tables, unsigned.tables)
-	a.queues, err[1] = one("Queue", e.Queue, configured, with.queues, unsigned.queues)
-	a.blobs, err[2] = one("Blob", e.Blob, streaming, with.blobs, unsigned.blobs)
+	a.tables, err[0] = newClient("Table", e.Table, configured, with.tables, withoutCredential.tables)
+	a.queues, err[1] = newClient("Queue", e.Queue, configured, with.queues, withoutCredential.queues)
+	a.blobs, err[2] = newClient("Blob", e.Blob, streaming, with.blobs, withoutCredential.blobs)
 	if err := errors.Join(err[:]...); err != nil {
 		return nil, err
 	}
@@ -147,10 +147,10 @@ func (a *Account) TableSAS(g table.Grant) (string, error) {
 }
 
 // one makes the client of one service, or one whose calls say that there is no endpoint.
-func one[C any](what, endpoint string, o azcore.ClientOptions, with, without func(string, azcore.ClientOptions) (C, error)) (c C, err error) {
+func newClient[C any](what, endpoint string, o azcore.ClientOptions, with, without func(string, azcore.ClientOptions) (C, error)) (c C, err error) {
 	if endpoint == "" {
 		o.Retry.MaxRetries = -1
-		o.PerCallPolicies = append(slices.Clone(o.PerCallPolicies), nowhere{}) // before anything counts as sent
+		o.PerCallPolicies = append(slices.Clone(o.PerCallPolicies), noEndpoint{}) // before anything counts as sent
 		return without("https://nowhere.invalid/", o)
 	}
 	u, err := url.Parse(endpoint)
@@ -164,12 +164,12 @@ func one[C any](what, endpoint string, o azcore.ClientOptions, with, without fun
 }
 
 // nowhere is the policy of a service without an endpoint.
-type nowhere struct{}
+type noEndpoint struct{}
 
-func (nowhere) Do(*policy.Request) (*http.Response, error) { return nil, ErrNoEndpoint }
+func (noEndpoint) Do(*policy.Request) (*http.Response, error) { return nil, ErrNoEndpoint }
 
 // signed puts a shared access signature behind each endpoint that has none.
-func (e Endpoints) signed(sas string) Endpoints {
+func (e Endpoints) withSAS(sas string) Endpoints {
 	sign := func(u string) string {
 		if u == "" || strings.Contains(u, "?") {
 			return u

@@ -19,12 +19,12 @@ type connection struct {
 }
 
 // development is what UseDevelopmentStorage=true stands for: the emulator's published account on its default ports.
-const development = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
+const emulator = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
 	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
 	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
 
 // parse reads a connection string ('Configure Azure Storage connection strings'). Its errors repeat nothing of it.
-func parse(cs string) (connection, error) {
+func parseConnection(cs string) (connection, error) {
 	cs = strings.TrimSpace(cs)
 	switch {
 	case cs == "":
@@ -52,9 +52,9 @@ func parse(cs string) (connection, error) {
 	}
 	if strings.EqualFold(settings["usedevelopmentstorage"], "true") {
 		if proxy := settings["developmentstorageproxyuri"]; proxy != "" {
-			return parse(strings.ReplaceAll(development, "http://127.0.0.1", strings.TrimSuffix(proxy, "/")))
+			return parseConnection(strings.ReplaceAll(emulator, "http://127.0.0.1", strings.TrimSuffix(proxy, "/")))
 		}
-		return parse(development)
+		return parseConnection(emulator)
 	}
 	c := connection{name: settings["accountname"], key: settings["accountkey"], sas: settings["sharedaccesssignature"]}
 	c.endpoints = Endpoints{settings["tableendpoint"], settings["queueendpoint"], settings["blobendpoint"]}
@@ -87,14 +87,14 @@ func parse(cs string) (connection, error) {
 }
 
 // withKey opens the account by its key.
-func (c connection) withKey(o *Options) (*Account, error) {
+func (c connection) open(o *Options) (*Account, error) {
 	tables, err1 := aztables.NewSharedKeyCredential(c.name, c.key)
 	queues, err2 := azqueue.NewSharedKeyCredential(c.name, c.key)
 	blobs, err3 := service.NewSharedKeyCredential(c.name, c.key)
 	if errors.Join(err1, err2, err3) != nil {
 		return nil, errors.New("account: the SDK refuses the account key") // its text is not trusted to keep the key
 	}
-	a, err := open(c.endpoints, o, clients{
+	a, err := openAll(c.endpoints, o, clients{
 		tables: func(u string, o azcore.ClientOptions) (*aztables.ServiceClient, error) {
 			return aztables.NewServiceClientWithSharedKey(u, tables, &aztables.ClientOptions{ClientOptions: o})
 		},

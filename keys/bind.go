@@ -21,7 +21,7 @@ type Bind[T any] struct {
 //	keys.Bind1(empid, func(e *Employee) *int { return &e.ID })
 func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil, l.a.lossy),
+		err:    checkTwoWay(at == nil, l.a.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { return l.Of(*at(t)) },
 		fields: func(t *T) []any { return []any{at(t)} },
@@ -38,7 +38,7 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 // Bind2 ties a layout of two parts to two fields.
 func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil, l.a.lossy, l.b.lossy),
+		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b := at(t); return l.Of(*a, *b) },
 		fields: func(t *T) []any { a, b := at(t); return []any{a, b} },
@@ -56,7 +56,7 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 // Bind3 ties a layout of three parts to three fields.
 func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
+		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b, c := at(t); return l.Of(*a, *b, *c) },
 		fields: func(t *T) []any { a, b, c := at(t); return []any{a, b, c} },
@@ -75,12 +75,12 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 // library, and a *KeyError of Decode.
 func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil),
+		err:    checkTwoWay(at == nil),
 		all:    RawBetween("", ""),
 		encode: func(t *T) Enc { return Raw(string(*at(t))) },
 		fields: func(t *T) []any { return []any{at(t)} },
 		decode: func(t *T, s string) error {
-			if strings.HasPrefix(s, string(reserved)) {
+			if strings.HasPrefix(s, string(reservedFirst)) {
 				return &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows"}
 			}
 			*at(t) = S(s)
@@ -108,7 +108,7 @@ func Const[T any](s string) Bind[T] {
 // computed again and a difference is a *KeyError. all says where the keys are, as a layout's All does: a key outside it, which
 // no query would find, is a *KeyError, both written and read.
 func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
-	return Bind[T]{err: twoWay(key == nil), all: all, encode: func(t *T) Enc {
+	return Bind[T]{err: checkTwoWay(key == nil), all: all, encode: func(t *T) Enc {
 		e := key(t)
 		if s, err := e.Result(); err == nil && all.IsSet() && !all.Contains(s) {
 			return Enc{err: &KeyError{Value: s, Reason: fmt.Sprintf("is outside %v, where this binding's keys are", all)}}
@@ -117,7 +117,7 @@ func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
 	}}
 }
 
-func twoWay(unset bool, lossy ...string) error {
+func checkTwoWay(unset bool, lossy ...string) error {
 	if unset {
 		return &KeyError{Reason: "is bound by an accessor that is nil"}
 	}

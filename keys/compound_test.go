@@ -35,7 +35,7 @@ func TestFollowed(t *testing.T) {
 func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Generator[K], order func(a, b K) int, dir int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		f := keys.Follow(l, "ix")
+		f := keys.WithSuffix(l, "ix")
 		alone := keys.NamedAs(l, "ix")
 		rapid.Check(t, func(t *rapid.T) {
 			a, b, c := gen.Draw(t, "a"), gen.Draw(t, "b"), gen.Draw(t, "c")
@@ -84,7 +84,7 @@ func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Ge
 // TestFollowedText: text before another key is found by its value and by its beginning, and has no order.
 func TestFollowedText(t *testing.T) {
 	t.Parallel()
-	last := keys.Follow(keys.Tuple1(keys.Fold(keys.Text())), "last")
+	last := keys.WithSuffix(keys.Tuple1(keys.Fold(keys.Text())), "last")
 	jones := last.Of("JONES", keys.Raw("empid_000001"))
 	if jones.String() != "last_jones_empid_000001" {
 		t.Fatal(jones)
@@ -124,24 +124,24 @@ func TestCompoundFaults(t *testing.T) {
 	})
 	for name, err := range map[string]error{
 		"nil accessor":  keys.Struct2[hired](keys.Tuple2(keys.Ordered(), keys.Digits[int](4)), nil).Of(hired{}).Err(),
-		"broken part":   keys.Follow(keys.Tuple1(keys.Digits[int](0)), "x").Of(1, keys.Raw("r")).Err(),
-		"broken name":   keys.Follow(keys.Tuple1(keys.Text()), "x_").Of("a", keys.Raw("r")).Err(),
-		"no rest":       keys.Follow(keys.Tuple1(keys.Text()), "x").Of("a", keys.Enc{}).Err(),
-		"too long":      keys.Follow(keys.Tuple1(keys.Text()), "x").Of(strings.Repeat("a", 500), keys.Raw("0123456789abc")).Err(),
+		"broken part":   keys.WithSuffix(keys.Tuple1(keys.Digits[int](0)), "x").Of(1, keys.Raw("r")).Err(),
+		"broken name":   keys.WithSuffix(keys.Tuple1(keys.Text()), "x_").Of("a", keys.Raw("r")).Err(),
+		"no rest":       keys.WithSuffix(keys.Tuple1(keys.Text()), "x").Of("a", keys.Enc{}).Err(),
+		"too long":      keys.WithSuffix(keys.Tuple1(keys.Text()), "x").Of(strings.Repeat("a", 500), keys.Raw("0123456789abc")).Err(),
 		"no beginnings": byTitle.Starting(hired{}).Err(),
 		"three beginnings": three.Starting(struct {
 			S string
 			D time.Time
 			B bool
 		}{}).Err(),
-		"numbers begin": keys.Follow(keys.Tuple1(keys.Digits[int](3)), "x").Starting(1).Err(),
+		"numbers begin": keys.WithSuffix(keys.Tuple1(keys.Digits[int](3)), "x").Starting(1).Err(),
 	} {
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := keys.Follow(keys.Tuple1(keys.Text()), "x").Decode("x_a_"); err == nil {
+	if _, _, err := keys.WithSuffix(keys.Tuple1(keys.Text()), "x").Decode("x_a_"); err == nil {
 		t.Error("it ends behind its value")
 	}
 }

@@ -27,7 +27,7 @@ func (e *KeyError) Error() string {
 		b.WriteString(e.Part + ": ")
 	}
 	if e.Value != "" {
-		fmt.Fprintf(&b, "%q ", cut(e.Value))
+		fmt.Fprintf(&b, "%q ", shorten(e.Value))
 	} else if e.Part == "" {
 		b.WriteString("key ")
 	}
@@ -38,7 +38,7 @@ func (e *KeyError) Error() string {
 	return b.String()
 }
 
-func cut(s string) string {
+func shorten(s string) string {
 	const most = 64
 	if len(s) <= most {
 		return s
@@ -51,7 +51,7 @@ func cut(s string) string {
 }
 
 // named says of which key an error speaks.
-func named(key string, err error) error {
+func ofKey(key string, err error) error {
 	var ke *KeyError
 	if !errors.As(err, &ke) {
 		return err

@@ -174,7 +174,7 @@ func ExampleRawBetween() {
 	r := keys.RawBetween("a", "c")
 	fmt.Println(r, r.Contains("bcd"), r.Contains("c"))
 	open := keys.RawBetween("a", "") // without the library's rows in its middle
-	fmt.Println(open.Contains("Öblarn"), open.Contains("~i|"), open.Split())
+	fmt.Println(open.Contains("Öblarn"), open.Contains("~i|"), open.SpansReserved())
 	// Output:
 	// [a, c) true false
 	// true false true
@@ -237,7 +237,7 @@ func ExampleRange() {
 	r := empid.Between(100, 199)
 	from, to, closed := r.Bounds()
 	fmt.Println(from, to, closed, r.IsSet())
-	fmt.Println(r.Contains("empid_000150"), r.Meets(empid.AtLeast(200)))
+	fmt.Println(r.Contains("empid_000150"), r.Overlaps(empid.AtLeast(200)))
 	first, last, err := empid.All().Inclusive()
 	fmt.Println(first, last, err)
 	one := keys.Point(empid.Of(223))
@@ -267,8 +267,8 @@ func ExampleCompare() {
 }
 
 // The keys of an index: a value, and behind it the key of the entity that has it.
-func ExampleFollow() {
-	last := keys.Follow(keys.Tuple1(keys.Ordered()), "last")
+func ExampleWithSuffix() {
+	last := keys.WithSuffix(keys.Tuple1(keys.Ordered()), "last")
 	row := last.Of("Jones", keys.Raw("empid_000223"))
 	fmt.Println(row)
 	fmt.Println(last.Prefix("Jones"))

@@ -13,23 +13,23 @@ import (
 const MaxUnits = 512
 
 // reserved is the first character of the rows that the library keeps beside the user's. Scans leave them out.
-const reserved = '~'
+const reservedFirst = '~'
 
 // Behind is the first key behind the library's rows: every key that sorts after them sorts after Behind, or is equal. The
 // characters between ~ and U+00A0 are control characters, which no key may hold, so Behind is the first text that is itself
 // a key and can stand in a filter and a URL like any other.
-const Behind = "\u00a0"
+const FirstAboveReserved = "\u00a0"
 
 // greatest is the last of all characters in the service's order, U+FFFF.
-const greatest = "\uffff"
+const lastUnit = "\uffff"
 
 // Enc is one encoded key, a PartitionKey or a RowKey, or the reason why there is none. Its zero value is an unset key,
 // which is not the same as an empty one.
 type Enc struct {
-	s   string
-	end string // what its last part writes where another follows
-	set bool
-	err error
+	text string
+	end  string // what its last part writes where another follows
+	set  bool
+	err  error
 }
 
 // Result returns the encoded key. The error is a *KeyError, also for a key that was never set.
@@ -37,7 +37,7 @@ func (e Enc) Result() (string, error) {
 	if e.err == nil && !e.set {
 		return "", &KeyError{Reason: "is not set"}
 	}
-	return e.s, e.err
+	return e.text, e.err
 }
 
 // IsSet tells whether e was made by a layout or by Raw, with or without success.
@@ -71,29 +71,29 @@ func (e Enc) MarshalJSON() ([]byte, error) {
 // error: an empty key, / \ # ?, control characters, text that is not UTF-8, more than 512 UTF-16 units, and ~ as the first
 // character, with which rows of the library begin. Every other character is allowed, also ' and % and those above ~.
 func Raw(s string) Enc {
-	if err := check(s); err != nil {
+	if err := checkKey(s); err != nil {
 		return Enc{err: err}
 	}
-	return Enc{s: s, set: true}
+	return Enc{text: s, set: true}
 }
 
 // forbidden are the characters that the service refuses in keys, besides control characters.
 const forbidden = `/\#?`
 
 // check applies the service's rules for keys ('Understanding the Table service data model') and the library's own.
-func check(s string) error {
+func checkKey(s string) error {
 	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
 	switch {
 	case s == "":
 		return fail("is empty")
-	case s[0] == reserved:
+	case s[0] == reservedFirst:
 		return fail("begins with ~, which is reserved for the library's rows")
 	}
-	return legal(s)
+	return checkService(s)
 }
 
 // legal applies the service's rules alone.
-func legal(s string) error {
+func checkService(s string) error {
 	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
 	if !utf8.ValidString(s) {
 		return fail("is not valid UTF-8")
@@ -103,7 +103,7 @@ func legal(s string) error {
 		switch {
 		case strings.ContainsRune(forbidden, r):
 			return fail(fmt.Sprintf("holds %q at byte %d, which the service refuses in keys", r, i))
-		case control(r):
+		case isControl(r):
 			return fail(fmt.Sprintf("holds the control character %U at byte %d, which the service refuses in keys", r, i))
 		}
 		units++
@@ -117,7 +117,7 @@ func legal(s string) error {
 	return nil
 }
 
-func control(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
+func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
 // Key is an entity's address. A key that could not be encoded carries its error into the verb that it is given to. Keys
 // may be compared with == and used in maps.
@@ -131,7 +131,7 @@ func At(partition, row Enc) Key {
 	pk, err1 := partition.Result()
 	rk, err2 := row.Result()
 	if err1 != nil || err2 != nil {
-		return Key{err: errors.Join(named("PartitionKey", err1), named("RowKey", err2))}
+		return Key{err: errors.Join(ofKey("PartitionKey", err1), ofKey("RowKey", err2))}
 	}
 	return Key{pk: pk, rk: rk}
 }
@@ -147,27 +147,27 @@ func (k Key) PartitionKey() string { return k.pk }
 func (k Key) RowKey() string { return k.rk }
 
 // Partition returns the PartitionKey as a query takes it. It is not checked again.
-func (k Key) Partition() Enc { return half(k.pk, k.err) }
+func (k Key) Partition() Enc { return encOf(k.pk, k.err) }
 
 // Row returns the RowKey as keys.Point takes it. It is not checked again.
-func (k Key) Row() Enc { return half(k.rk, k.err) }
+func (k Key) Row() Enc { return encOf(k.rk, k.err) }
 
-func half(s string, err error) Enc { return Enc{s: s, set: err == nil, err: err} }
+func encOf(s string, err error) Enc { return Enc{text: s, set: err == nil, err: err} }
 
 // Err returns the reasons why the key cannot be used. They are *KeyError, one for each half.
 func (k Key) Err() error {
 	if k.err != nil {
 		return k.err
 	}
-	return errors.Join(named("PartitionKey", addressable(k.pk)), named("RowKey", addressable(k.rk)))
+	return errors.Join(ofKey("PartitionKey", checkAddress(k.pk)), ofKey("RowKey", checkAddress(k.rk)))
 }
 
 // addressable tells whether a row under the key can be asked for.
-func addressable(s string) error {
+func checkAddress(s string) error {
 	if s == "" {
 		return &KeyError{Reason: "is empty, and the SDK cannot address it"}
 	}
-	return legal(s)
+	return checkService(s)
 }
 
 // LogValue is the key as String has it, for slog.

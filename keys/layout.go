@@ -7,8 +7,8 @@ import (
 
 // The separator between parts, and the character that follows it: the end of a prefix range.
 const (
-	separator = "_"
-	after     = "`"
+	separator      = "_"
+	afterSeparator = "`"
 )
 
 // Layout1 is a key of one part.
@@ -55,49 +55,49 @@ func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newNa
 
 // Of builds the key. Errors (*KeyError) stay inside it until it is used.
 func (l Layout1[A]) Of(a A) Enc {
-	w := l.name.write()
-	put(w, l.a, a, false)
+	w := l.name.newWriter()
+	writePart(w, l.a, a, false)
 	return w.key()
 }
 
 // Of builds the key. Errors (*KeyError) stay inside it until it is used.
 func (l Layout2[A, B]) Of(a A, b B) Enc {
-	w := l.name.write()
-	put(w, l.a, a, true)
-	put(w, l.b, b, false)
+	w := l.name.newWriter()
+	writePart(w, l.a, a, true)
+	writePart(w, l.b, b, false)
 	return w.key()
 }
 
 // Of builds the key. Errors (*KeyError) stay inside it until it is used.
 func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc {
-	w := l.name.write()
-	put(w, l.a, a, true)
-	put(w, l.b, b, true)
-	put(w, l.c, c, false)
+	w := l.name.newWriter()
+	writePart(w, l.a, a, true)
+	writePart(w, l.b, b, true)
+	writePart(w, l.c, c, false)
 	return w.key()
 }
 
 // Decode reads a key back. A key that Of would not build is a *KeyError.
 func (l Layout1[A]) Decode(s string) (a A, err error) {
-	r := l.name.read(s)
-	take(r, l.a, &a, false)
+	r := l.name.newReader(s)
+	readPart(r, l.a, &a, false)
 	return a, r.err
 }
 
 // Decode reads a key back. A key that Of would not build is a *KeyError.
 func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) {
-	r := l.name.read(s)
-	take(r, l.a, &a, true)
-	take(r, l.b, &b, false)
+	r := l.name.newReader(s)
+	readPart(r, l.a, &a, true)
+	readPart(r, l.b, &b, false)
 	return a, b, r.err
 }
 
 // Decode reads a key back. A key that Of would not build is a *KeyError.
 func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) {
-	r := l.name.read(s)
-	take(r, l.a, &a, true)
-	take(r, l.b, &b, true)
-	take(r, l.c, &c, false)
+	r := l.name.newReader(s)
+	readPart(r, l.a, &a, true)
+	readPart(r, l.b, &b, true)
+	readPart(r, l.c, &c, false)
 	return a, b, c, r.err
 }
 
@@ -127,22 +127,22 @@ type writer struct {
 	err error
 }
 
-func (n name) write() *writer {
+func (n name) newWriter() *writer {
 	return &writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
 }
 
 // put writes a part; more tells that another follows.
-func put[A any](w *writer, p Part[A], a A, more bool) {
+func writePart[A any](w *writer, p Part[A], a A, more bool) {
 	w.n++
 	if w.err != nil {
 		return
 	}
-	if w.err = sound(w.n, p); w.err != nil {
+	if w.err = checkPart(w.n, p); w.err != nil {
 		return
 	}
 	b, err := p.append(w.b, a)
 	if err != nil {
-		w.err = inPart(w.n, p, err)
+		w.err = ofPart(w.n, p, err)
 		return
 	}
 	if more {
@@ -170,10 +170,10 @@ type reader struct {
 	err         error
 }
 
-func (n name) read(s string) *reader {
+func (n name) newReader(s string) *reader {
 	r := &reader{whole: s, rest: s, err: n.err}
 	if r.err == nil {
-		if r.err = check(s); r.err == nil {
+		if r.err = checkKey(s); r.err == nil {
 			var ok bool
 			if r.rest, ok = strings.CutPrefix(s, n.prefix); !ok {
 				r.err = &KeyError{Value: s, Reason: fmt.Sprintf("does not begin with %q", n.prefix)}
@@ -184,13 +184,13 @@ func (n name) read(s string) *reader {
 }
 
 // take reads a part into to; more tells that another follows.
-func take[A any](r *reader, p Part[A], to *A, more bool) {
+func readPart[A any](r *reader, p Part[A], to *A, more bool) {
 	r.n++
 	if r.err != nil {
 		return
 	}
-	fail := func(reason string) { r.err = inPart(r.n, p, &KeyError{Value: r.whole, Reason: reason}) }
-	if r.err = sound(r.n, p); r.err != nil {
+	fail := func(reason string) { r.err = ofPart(r.n, p, &KeyError{Value: r.whole, Reason: reason}) }
+	if r.err = checkPart(r.n, p); r.err != nil {
 		return
 	}
 	s := r.rest
@@ -214,22 +214,22 @@ func take[A any](r *reader, p Part[A], to *A, more bool) {
 		}
 	}
 	if err != nil {
-		r.err = inPart(r.n, p, err)
+		r.err = ofPart(r.n, p, err)
 		return
 	}
 	*to = v
 }
 
 // sound is the error of a part that was made wrongly, or not at all.
-func sound[A any](n int, p Part[A]) error {
-	if err := p.fault(); err != nil {
-		return inPart(n, p, err)
+func checkPart[A any](n int, p Part[A]) error {
+	if err := p.check(); err != nil {
+		return ofPart(n, p, err)
 	}
 	return nil
 }
 
 // inPart says of which part an error speaks.
-func inPart[A any](n int, p Part[A], err error) error {
+func ofPart[A any](n int, p Part[A], err error) error {
 	ke, ok := err.(*KeyError)
 	if !ok {
 		ke = &KeyError{Reason: err.Error()}

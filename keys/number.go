@@ -12,11 +12,11 @@ type Integer interface {
 }
 
 const (
-	decimal = "0123456789"
-	hexits  = "0123456789abcdef"
+	decimal   = "0123456789"
+	hexDigits = "0123456789abcdef"
 )
 
-func only(abc string) func(int) string { return func(int) string { return abc } }
+func sameAlphabet(abc string) func(int) string { return func(int) string { return abc } }
 
 // Uint is an unsigned number, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an error.
 func Uint(width int) Part[uint64] { return Digits[uint64](width) }
@@ -25,18 +25,18 @@ func Uint(width int) Part[uint64] { return Digits[uint64](width) }
 func Digits[I Integer](width int) Part[I] {
 	name := fmt.Sprintf("digits(%d)", width)
 	if width < 1 || width > 20 {
-		return broken[I](name, "the width must be 1 to 20")
+		return brokenPart[I](name, "the width must be 1 to 20")
 	}
 	return Part[I]{
-		name: name, width: width, alphabet: only(decimal),
+		name: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, v I) ([]byte, error) {
 			if v < 0 {
 				return dst, &KeyError{Value: fmt.Sprint(v), Reason: "is negative"}
 			}
-			return pad(dst, uint64(v), width)
+			return appendPadded(dst, uint64(v), width)
 		},
 		parse: func(s string) (I, error) {
-			n, err := digits(s)
+			n, err := parseDigits(s)
 			v := I(n)
 			if err != nil || v < 0 || uint64(v) != n {
 				return 0, &KeyError{Value: s, Reason: fmt.Sprintf("is not a number of %d digits in range", width)}
@@ -46,7 +46,7 @@ func Digits[I Integer](width int) Part[I] {
 	}
 }
 
-func pad(dst []byte, n uint64, width int) ([]byte, error) {
+func appendPadded(dst []byte, n uint64, width int) ([]byte, error) {
 	var buf [20]byte
 	s := strconv.AppendUint(buf[:0], n, 10)
 	if len(s) > width {
@@ -58,7 +58,7 @@ func pad(dst []byte, n uint64, width int) ([]byte, error) {
 	return append(dst, s...), nil
 }
 
-func digits(s string) (uint64, error) {
+func parseDigits(s string) (uint64, error) {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return 0, strconv.ErrSyntax
@@ -72,7 +72,7 @@ func digits(s string) (uint64, error) {
 func Int[I Integer](width int) Part[I] {
 	name := fmt.Sprintf("int(%d)", width)
 	if width < 1 || width > 19 {
-		return broken[I](name, "the width must be 1 to 19")
+		return brokenPart[I](name, "the width must be 1 to 19")
 	}
 	nines := uint64(math.Pow10(width)) - 1 // powers of ten are exact up to 10^22
 	return Part[I]{
@@ -85,17 +85,17 @@ func Int[I Integer](width int) Part[I] {
 		},
 		append: func(dst []byte, v I) ([]byte, error) {
 			if v >= 0 {
-				return pad(append(dst, '0'), uint64(v), width)
+				return appendPadded(append(dst, '0'), uint64(v), width)
 			}
 			abs := -uint64(v) // two's complement: right for the smallest number, too
 			if abs > nines {
 				return dst, &KeyError{Value: fmt.Sprint(v), Reason: "has too many digits", Length: len(strconv.FormatUint(abs, 10)), Limit: width}
 			}
-			return pad(append(dst, '-'), nines-abs, width)
+			return appendPadded(append(dst, '-'), nines-abs, width)
 		},
 		parse: func(s string) (I, error) {
 			fail := &KeyError{Value: s, Reason: fmt.Sprintf("is not a signed number of %d digits in range", width)}
-			n, err := digits(s[1:])
+			n, err := parseDigits(s[1:])
 			if err != nil {
 				return 0, fail
 			}
@@ -121,7 +121,7 @@ func Int[I Integer](width int) Part[I] {
 func Float[F ~float32 | ~float64]() Part[F] {
 	const sign = 1 << 63
 	return Part[F]{
-		name: "float", width: 16, alphabet: only(hexits),
+		name: "float", width: 16, alphabet: sameAlphabet(hexDigits),
 		append: func(dst []byte, v F) ([]byte, error) {
 			if v != v {
 				return dst, &KeyError{Value: "NaN", Reason: "has no place in an order"}
@@ -133,7 +133,7 @@ func Float[F ~float32 | ~float64]() Part[F] {
 				n |= sign
 			}
 			for i := 60; i >= 0; i -= 4 {
-				dst = append(dst, hexits[n>>i&15])
+				dst = append(dst, hexDigits[n>>i&15])
 			}
 			return dst, nil
 		},
@@ -141,7 +141,7 @@ func Float[F ~float32 | ~float64]() Part[F] {
 			fail := &KeyError{Value: s, Reason: "is not an encoded float"}
 			var n uint64
 			for i := range len(s) {
-				h, ok := hexit(s[i])
+				h, ok := hexValue(s[i])
 				if !ok {
 					return 0, fail
 				}
@@ -161,7 +161,7 @@ func Float[F ~float32 | ~float64]() Part[F] {
 	}
 }
 
-func hexit(c byte) (byte, bool) {
+func hexValue(c byte) (byte, bool) {
 	switch {
 	case c >= '0' && c <= '9':
 		return c - '0', true
@@ -185,7 +185,7 @@ func Bool() Part[bool] {
 				return false, fmt.Errorf("is neither 0 nor 1")
 			}
 			return n == 1, nil
-		}).called("bool")
+		}).withName("bool")
 }
 
-func (p Part[A]) called(name string) Part[A] { p.name = name; return p }
+func (p Part[A]) withName(name string) Part[A] { p.name = name; return p }

@@ -20,12 +20,12 @@ type Part[A any] struct {
 }
 
 // broken is a part that was made wrongly; its error comes with the first use.
-func broken[A any](name, reason string) Part[A] {
+func brokenPart[A any](name, reason string) Part[A] {
 	return Part[A]{name: name, err: &KeyError{Part: name, Reason: reason}}
 }
 
 // fault is the error of a part that was made wrongly, or by nobody.
-func (p Part[A]) fault() error {
+func (p Part[A]) check() error {
 	if p.err == nil && p.append == nil {
 		return &KeyError{Reason: "was not made by a function of package keys"}
 	}
@@ -41,7 +41,7 @@ func Desc[A any](p Part[A]) Part[A] {
 	case p.inverse != nil:
 		return p.inverse()
 	case p.width == 0:
-		return broken[A]("desc("+p.name+")", "only a part of fixed width can be inverted")
+		return brokenPart[A]("desc("+p.name+")", "only a part of fixed width can be inverted")
 	}
 	mirror := func(s []byte) {
 		for i, c := range s {
@@ -77,10 +77,10 @@ func Desc[A any](p Part[A]) Part[A] {
 // Map makes a part for B out of one for A. to and from must be inverse to each other; to decides the order.
 func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
 	if to == nil || from == nil {
-		return broken[B](p.name, "Map needs both functions")
+		return brokenPart[B](p.name, "Map needs both functions")
 	}
 	m := Part[B]{
-		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.fault(),
+		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.check(),
 		append: func(dst []byte, b B) ([]byte, error) { return p.append(dst, to(b)) },
 		parse: func(s string) (b B, err error) {
 			a, err := p.parse(s)

@@ -28,8 +28,8 @@ func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.
 
 // Split reports whether keys of the range lie on both sides of the library's rows, whose keys begin with ~. Such a range
 // holds none of those rows, although they lie between its bounds.
-func (r Range) Split() bool {
-	return r.raw && r.from < string(reserved) && (r.to == "" || r.to > string(reserved))
+func (r Range) SpansReserved() bool {
+	return r.raw && r.from < string(reservedFirst) && (r.to == "" || r.to > string(reservedFirst))
 }
 
 // Inclusive returns the first key ("" = none) and the last one that belongs to the range ("" = none), for services that
@@ -38,7 +38,7 @@ func (r Range) Split() bool {
 // a family, since keys of others lie between its own; for a range that is split by the library's rows ([Range.Split]); for
 // a range that holds no key; and for the empty key as last, which would read as no bound at all.
 func (r Range) Inclusive() (first, last string, err error) {
-	first, last, err = r.inclusive()
+	first, last, err = r.interval()
 	switch {
 	case err != nil:
 		return "", "", err
@@ -52,7 +52,7 @@ func (r Range) Inclusive() (first, last string, err error) {
 	return first, last, nil
 }
 
-func (r Range) inclusive() (first, last string, err error) {
+func (r Range) interval() (first, last string, err error) {
 	switch {
 	case r.err != nil || !r.set:
 		return "", "", errors.Join(r.err, Enc{set: r.set}.Err())
@@ -60,23 +60,23 @@ func (r Range) inclusive() (first, last string, err error) {
 		return "", "", &KeyError{Value: r.family, Reason: "a family is not an interval: keys of others lie between its own"}
 	case r.closed:
 		return r.from, r.to, nil
-	case r.Split():
+	case r.SpansReserved():
 		return "", "", &KeyError{Value: r.from, Reason: "begins a range that the library's rows split, so it is no interval; end it before them (keys.RawBetween(from, \"~\")), or begin it behind them"}
 	case r.to == "" && r.raw:
 		return r.from, "", nil
 	}
 	// Keys of layouts are ASCII below ~. Others may hold any character.
-	to, highest := r.to, string(reserved)
+	to, highest := r.to, string(reservedFirst)
 	if r.raw {
-		highest = greatest
+		highest = lastUnit
 	}
 	if to == "" {
-		to = string(reserved)
+		to = string(reservedFirst)
 	}
 	end, size := utf8.DecodeLastRuneInString(to)
 	stem := to[:len(to)-size]
-	for c, ok := preceding(end); ok; c, ok = preceding(c) { // whatever follows it is below the bound too
-		if !control(c) && !strings.ContainsRune(forbidden, c) {
+	for c, ok := previousChar(end); ok; c, ok = previousChar(c) { // whatever follows it is below the bound too
+		if !isControl(c) && !strings.ContainsRune(forbidden, c) {
 			return r.from, stem + string(c) + highest, nil
 		}
 	}
@@ -87,7 +87,7 @@ func (r Range) inclusive() (first, last string, err error) {
 }
 
 // preceding is the character that sorts directly before c, by UTF-16 code units. ok is false for the first that a key may hold.
-func preceding(c rune) (before rune, ok bool) {
+func previousChar(c rune) (before rune, ok bool) {
 	switch {
 	case c <= ' ':
 		return 0, false
@@ -113,7 +113,7 @@ func (r Range) Point() Enc {
 	if !r.IsPoint() {
 		return Enc{}
 	}
-	return Enc{s: r.from, set: true}
+	return Enc{text: r.from, set: true}
 }
 
 // Compare orders two encoded keys as the service does, by UTF-16 code units: -1, 0 or 1. That is the order of Go's strings
@@ -142,7 +142,7 @@ func (r Range) Contains(s string) bool {
 	switch {
 	case !r.set || Compare(s, r.from) < 0:
 		return false
-	case r.raw && strings.HasPrefix(s, string(reserved)):
+	case r.raw && strings.HasPrefix(s, string(reservedFirst)):
 		return false
 	case r.to != "" && (Compare(s, r.to) > 0 || s == r.to && !r.closed):
 		return false
@@ -181,7 +181,7 @@ func Family(e Enc) Range {
 	if err != nil {
 		return Range{err: err}
 	}
-	return Range{from: s, to: s + after, family: s, below: s + e.end + separator, set: true}
+	return Range{from: s, to: s + afterSeparator, family: s, below: s + e.end + separator, set: true}
 }
 
 // RawBetween is the half-open range of keys from ≤ key < to, for keys without a layout, in the service's order ([Compare]).
@@ -191,33 +191,33 @@ func Family(e Enc) Range {
 func RawBetween(from, to string) Range {
 	for _, s := range []string{from, to} {
 		switch {
-		case !utf8.ValidString(s) || strings.ContainsFunc(s, control):
+		case !utf8.ValidString(s) || strings.ContainsFunc(s, isControl):
 			return Range{err: &KeyError{Value: s, Reason: "holds control characters or is not valid UTF-8"}}
-		case strings.HasPrefix(s, string(reserved)) && s != string(reserved):
+		case strings.HasPrefix(s, string(reservedFirst)) && s != string(reservedFirst):
 			return Range{err: &KeyError{Value: s, Reason: "begins with ~, as the library's rows do, and is no bound of others"}}
 		}
 	}
 	if to != "" && Compare(from, to) > 0 {
-		return Range{err: swapped(from, to)}
+		return Range{err: swappedBounds(from, to)}
 	}
 	// The library's rows are at no end of it.
-	if from == string(reserved) && to != from {
-		from = Behind
+	if from == string(reservedFirst) && to != from {
+		from = FirstAboveReserved
 	}
-	if to == Behind && from != to {
-		to = string(reserved)
+	if to == FirstAboveReserved && from != to {
+		to = string(reservedFirst)
 	}
 	return Range{from: from, to: to, set: true, raw: true}
 }
 
 // swapped is the error of a range whose lower bound sorts after the upper one.
-func swapped(from, to string) error {
+func swappedBounds(from, to string) error {
 	return &KeyError{Value: from, Reason: fmt.Sprintf("sorts after %q: the bounds are swapped", to)}
 }
 
 // All is the range of every key of the layout.
 func (l Layout1[A]) All() Range {
-	if err := sound(1, l.a); err != nil {
+	if err := checkPart(1, l.a); err != nil {
 		return Range{err: err}
 	}
 	r := l.name.all()
@@ -228,11 +228,11 @@ func (l Layout1[A]) All() Range {
 }
 
 // All is the range of every key of the layout.
-func (l Layout2[A, B]) All() Range { return under(l.name, l.a, sound(2, l.b)) }
+func (l Layout2[A, B]) All() Range { return firstPartRange(l.name, l.a, checkPart(2, l.b)) }
 
 // All is the range of every key of the layout.
 func (l Layout3[A, B, C]) All() Range {
-	return under(l.name, l.a, errors.Join(sound(2, l.b), sound(3, l.c)))
+	return firstPartRange(l.name, l.a, errors.Join(checkPart(2, l.b), checkPart(3, l.c)))
 }
 
 func (n name) all() Range {
@@ -240,25 +240,25 @@ func (n name) all() Range {
 		return Range{err: n.err}
 	}
 	if n.prefix == "" {
-		return Range{to: string(reserved), set: true}
+		return Range{to: string(reservedFirst), set: true}
 	}
-	return prefixed(n.prefix)
+	return prefixRange(n.prefix)
 }
 
-func under[A any](n name, first Part[A], others error) Range {
-	if err := errors.Join(sound(1, first), others); err != nil {
+func firstPartRange[A any](n name, first Part[A], others error) Range {
+	if err := errors.Join(checkPart(1, first), others); err != nil {
 		return Range{err: err}
 	}
 	r := n.all()
 	if n.prefix == "" && r.err == nil && first.width > 0 {
-		r.from, r.to = first.low()+separator, first.high()+after
+		r.from, r.to = first.low()+separator, first.high()+afterSeparator
 	}
 	return r
 }
 
 // prefixed is the range of the keys that begin with s, which ends in the separator.
-func prefixed(s string) Range {
-	return Range{from: s, to: strings.TrimSuffix(s, separator) + after, set: true}
+func prefixRange(s string) Range {
+	return Range{from: s, to: strings.TrimSuffix(s, separator) + afterSeparator, set: true}
 }
 
 // prefix is the range of what begins as it was written; rest are the faults of the parts that follow.
@@ -266,41 +266,43 @@ func (w *writer) prefix(rest ...error) Range {
 	if err := errors.Join(append(rest, w.err)...); err != nil {
 		return Range{err: err}
 	}
-	return prefixed(string(w.b))
+	return prefixRange(string(w.b))
 }
 
 // Prefix is the range of all keys whose first part is a, and of no others.
 func (l Layout2[A, B]) Prefix(a A) Range {
-	w := l.name.write()
-	put(w, l.a, a, true)
-	return w.prefix(sound(2, l.b))
+	w := l.name.newWriter()
+	writePart(w, l.a, a, true)
+	return w.prefix(checkPart(2, l.b))
 }
 
 // Prefix1 is the range of all keys whose first part is a, and of no others.
 func (l Layout3[A, B, C]) Prefix1(a A) Range {
-	w := l.name.write()
-	put(w, l.a, a, true)
-	return w.prefix(sound(2, l.b), sound(3, l.c))
+	w := l.name.newWriter()
+	writePart(w, l.a, a, true)
+	return w.prefix(checkPart(2, l.b), checkPart(3, l.c))
 }
 
 // Prefix2 is the range of all keys whose first two parts are a and b, and of no others.
 func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
-	w := l.name.write()
-	put(w, l.a, a, true)
-	put(w, l.b, b, true)
-	return w.prefix(sound(3, l.c))
+	w := l.name.newWriter()
+	writePart(w, l.a, a, true)
+	writePart(w, l.b, b, true)
+	return w.prefix(checkPart(3, l.c))
 }
 
 // Between is the range of the keys from lo to hi, both included, in the order of the values; swapped bounds are an error.
 // For text it follows the order that the part promises.
-func (l Layout1[A]) Between(lo, hi A) Range { return between(l.All(), l.a.desc, l.least(lo), l.Of(hi)) }
+func (l Layout1[A]) Between(lo, hi A) Range {
+	return closedBetween(l.All(), l.a.desc, l.lowerBound(lo), l.Of(hi))
+}
 
 // AtLeast is the range of lo and all greater values.
-func (l Layout1[A]) AtLeast(lo A) Range { return oneSide(l.All(), !l.a.desc, l.least(lo)) }
+func (l Layout1[A]) AtLeast(lo A) Range { return halfOpen(l.All(), !l.a.desc, l.lowerBound(lo)) }
 
 // least is Of for a lower bound, which the empty text can be although it is no key.
-func (l Layout1[A]) least(a A) Enc {
-	if l.name.prefix == "" && l.a.prefixes && l.a.fault() == nil {
+func (l Layout1[A]) lowerBound(a A) Enc {
+	if l.name.prefix == "" && l.a.prefixes && l.a.check() == nil {
 		if b, err := l.a.append(nil, a); err == nil && len(b) == 0 {
 			return Enc{set: true}
 		}
@@ -309,32 +311,32 @@ func (l Layout1[A]) least(a A) Enc {
 }
 
 // AtMost is the range of hi and all smaller values.
-func (l Layout1[A]) AtMost(hi A) Range { return oneSide(l.All(), l.a.desc, l.Of(hi)) }
+func (l Layout1[A]) AtMost(hi A) Range { return halfOpen(l.All(), l.a.desc, l.Of(hi)) }
 
 // Between is the range of the keys with first part a and second part from lo to hi, both included.
 func (l Layout2[A, B]) Between(a A, lo, hi B) Range {
-	return between(l.Prefix(a), l.b.desc, l.Of(a, lo), l.Of(a, hi))
+	return closedBetween(l.Prefix(a), l.b.desc, l.Of(a, lo), l.Of(a, hi))
 }
 
 // AtLeast is the range of the keys with first part a and second part lo or greater.
-func (l Layout2[A, B]) AtLeast(a A, lo B) Range { return oneSide(l.Prefix(a), !l.b.desc, l.Of(a, lo)) }
+func (l Layout2[A, B]) AtLeast(a A, lo B) Range { return halfOpen(l.Prefix(a), !l.b.desc, l.Of(a, lo)) }
 
 // AtMost is the range of the keys with first part a and second part hi or smaller.
-func (l Layout2[A, B]) AtMost(a A, hi B) Range { return oneSide(l.Prefix(a), l.b.desc, l.Of(a, hi)) }
+func (l Layout2[A, B]) AtMost(a A, hi B) Range { return halfOpen(l.Prefix(a), l.b.desc, l.Of(a, hi)) }
 
 // Between is the range of the keys with first parts a and b and third part from lo to hi, both included.
 func (l Layout3[A, B, C]) Between(a A, b B, lo, hi C) Range {
-	return between(l.Prefix2(a, b), l.c.desc, l.Of(a, b, lo), l.Of(a, b, hi))
+	return closedBetween(l.Prefix2(a, b), l.c.desc, l.Of(a, b, lo), l.Of(a, b, hi))
 }
 
 // AtLeast is the range of the keys with first parts a and b and third part lo or greater.
 func (l Layout3[A, B, C]) AtLeast(a A, b B, lo C) Range {
-	return oneSide(l.Prefix2(a, b), !l.c.desc, l.Of(a, b, lo))
+	return halfOpen(l.Prefix2(a, b), !l.c.desc, l.Of(a, b, lo))
 }
 
 // AtMost is the range of the keys with first parts a and b and third part hi or smaller.
 func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
-	return oneSide(l.Prefix2(a, b), l.c.desc, l.Of(a, b, hi))
+	return halfOpen(l.Prefix2(a, b), l.c.desc, l.Of(a, b, hi))
 }
 
 // Starting is the range of all texts that begin with a: email_a to email_b holds every address that begins with an a. It
@@ -342,27 +344,27 @@ func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
 // folding leaves it: é is one character, which does not begin with e.
 func (l Layout1[A]) Starting(a A) Range {
 	if !l.a.prefixes {
-		return Range{err: inPart(1, l.a, &KeyError{Reason: "has no prefixes: only text and bytes have"})}
+		return Range{err: ofPart(1, l.a, &KeyError{Reason: "has no prefixes: only text and bytes have"})}
 	}
-	w := l.name.write()
-	put(w, l.a, a, false)
+	w := l.name.newWriter()
+	writePart(w, l.a, a, false)
 	if w.err != nil {
 		return Range{err: w.err}
 	}
 	if string(w.b) == l.name.prefix {
 		return l.All()
 	}
-	return beginning(string(w.b))
+	return startingWith(string(w.b))
 }
 
 // beginning is the range of what begins with s.
-func beginning(s string) Range {
+func startingWith(s string) Range {
 	end := []byte(s)
 	end[len(end)-1]++ // below 'z' and '|' there is always a next character that may stand in a bound
 	return Range{from: s, to: string(end), set: true}
 }
 
-func between(whole Range, desc bool, lo, hi Enc) Range {
+func closedBetween(whole Range, desc bool, lo, hi Enc) Range {
 	if desc {
 		lo, hi = hi, lo
 	}
@@ -376,13 +378,13 @@ func between(whole Range, desc bool, lo, hi Enc) Range {
 	case err2 != nil:
 		return Range{err: err2}
 	case Compare(from, to) > 0:
-		return Range{err: swapped(from, to)}
+		return Range{err: swappedBounds(from, to)}
 	}
 	return Range{from: from, to: to, closed: true, set: true}
 }
 
 // oneSide cuts the range of a whole layout or prefix at one key.
-func oneSide(whole Range, lower bool, at Enc) Range {
+func halfOpen(whole Range, lower bool, at Enc) Range {
 	s, err := at.Result()
 	switch {
 	case whole.err != nil:
@@ -399,15 +401,15 @@ func oneSide(whole Range, lower bool, at Enc) Range {
 
 // Meets reports whether two ranges may have a key in common. It looks at their bounds alone, and at the library's rows, which
 // a range of [RawBetween] leaves out.
-func (r Range) Meets(other Range) bool {
+func (r Range) Overlaps(other Range) bool {
 	if !r.set || !other.set {
 		return false
 	}
 	before := func(a, b Range) bool { // all of a sorts before all of b
 		return a.to != "" && (Compare(a.to, b.from) < 0 || a.to == b.from && !a.closed)
 	}
-	for _, a := range r.pieces() {
-		for _, b := range other.pieces() {
+	for _, a := range r.intervals() {
+		for _, b := range other.intervals() {
 			if !before(a, b) && !before(b, a) {
 				return true
 			}
@@ -417,11 +419,11 @@ func (r Range) Meets(other Range) bool {
 }
 
 // pieces are the intervals of a range that the library's rows split.
-func (r Range) pieces() []Range {
-	if !r.Split() {
+func (r Range) intervals() []Range {
+	if !r.SpansReserved() {
 		return []Range{r}
 	}
 	below, behind := r, r
-	below.to, behind.from = string(reserved), Behind
+	below.to, behind.from = string(reservedFirst), FirstAboveReserved
 	return []Range{below, behind}
 }

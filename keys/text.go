@@ -26,7 +26,7 @@ func Text() Part[string] { return TextOf[string]() }
 
 // TextOf is [Text] for the user's own string type.
 func TextOf[S ~string]() Part[S] {
-	return escaped[S]("text", "", func(c byte) (byte, bool) { return '=', !alnum(c) && strings.IndexByte("@.-+", c) < 0 })
+	return escapedPart[S]("text", "", func(c byte) (byte, bool) { return '=', !alnum(c) && strings.IndexByte("@.-+", c) < 0 })
 }
 
 // Ordered is text in the order of its bytes, which is the order of its code points, also before other parts and whatever
@@ -38,7 +38,7 @@ func Ordered() Part[string] { return OrderedOf[string]() }
 func OrderedOf[S ~string]() Part[S] {
 	// Each escape sorts inside the interval of the bytes that it stands for: - < 0..9 < : < A..Z < ^ < a..z < |. The
 	// terminator ! sorts below all of them, so that a text comes before those that it begins.
-	return escaped[S]("ordered", "!", func(c byte) (byte, bool) {
+	return escapedPart[S]("ordered", "!", func(c byte) (byte, bool) {
 		switch {
 		case alnum(c):
 			return 0, false
@@ -54,7 +54,7 @@ func OrderedOf[S ~string]() Part[S] {
 }
 
 // escaped makes a text part from a rule that names the escape character of a byte, if the byte needs one.
-func escaped[S ~string](name, end string, rule func(byte) (byte, bool)) Part[S] {
+func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part[S] {
 	return Part[S]{
 		name: name, end: end, prefixes: true,
 		append: func(dst []byte, v S) ([]byte, error) {
@@ -96,7 +96,7 @@ func Bytes() Part[[]byte] {
 		name: "bytes", end: "!", prefixes: true,
 		append: func(dst []byte, v []byte) ([]byte, error) {
 			for _, c := range v {
-				dst = append(dst, hexits[c>>4], hexits[c&15])
+				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
 			}
 			return dst, nil
 		},
@@ -107,8 +107,8 @@ func Bytes() Part[[]byte] {
 			}
 			b := make([]byte, 0, len(s)/2)
 			for i := 0; i < len(s); i += 2 {
-				hi, ok1 := hexit(s[i])
-				lo, ok2 := hexit(s[i+1])
+				hi, ok1 := hexValue(s[i])
+				lo, ok2 := hexValue(s[i+1])
 				if !ok1 || !ok2 {
 					return nil, fail
 				}
@@ -128,14 +128,14 @@ func UUID[U ~[16]byte]() Part[U] {
 			if dash(i) {
 				return "-"
 			}
-			return hexits
+			return hexDigits
 		},
 		append: func(dst []byte, v U) ([]byte, error) {
 			for i, c := range v {
 				if i == 4 || i == 6 || i == 8 || i == 10 {
 					dst = append(dst, '-')
 				}
-				dst = append(dst, hexits[c>>4], hexits[c&15])
+				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
 			}
 			return dst, nil
 		},
@@ -145,7 +145,7 @@ func UUID[U ~[16]byte]() Part[U] {
 				if dash(i) && s[i] == '-' {
 					continue
 				}
-				h, ok := hexit(s[i])
+				h, ok := hexValue(s[i])
 				if !ok || dash(i) {
 					return u, &KeyError{Value: s, Reason: "is not a UUID in lower case"}
 				}
@@ -160,15 +160,15 @@ func UUID[U ~[16]byte]() Part[U] {
 // Enum is one of a few names, each made of the characters that [Text] leaves as they are. Another value is an error. The
 // order is that of Text.
 func Enum[S ~string](values ...S) Part[S] {
-	p := TextOf[S]().called("enum")
+	p := TextOf[S]().withName("enum")
 	known := slices.Clone(values)
 	for _, v := range known {
 		if b, _ := p.append(nil, v); string(b) != string(v) || v == "" {
-			return broken[S]("enum", fmt.Sprintf("the name %q may hold only letters, digits and @ . - +", v))
+			return brokenPart[S]("enum", fmt.Sprintf("the name %q may hold only letters, digits and @ . - +", v))
 		}
 	}
 	if len(known) == 0 {
-		return broken[S]("enum", "needs at least one name")
+		return brokenPart[S]("enum", "needs at least one name")
 	}
 	member := func(v S) error {
 		if !slices.Contains(known, v) {
@@ -199,7 +199,7 @@ func Enum[S ~string](values ...S) Part[S] {
 // returns the folded text, and a two-way binding is refused.
 func Fold[S ~string](p Part[S]) Part[S] {
 	write := p.append
-	p.err = p.fault()
+	p.err = p.check()
 	p.name = "fold(" + p.name + ")"
 	p.lossy = "folded text cannot be read back"
 	p.append = func(dst []byte, v S) ([]byte, error) {
@@ -226,16 +226,16 @@ func cherokee(r rune) rune {
 // moves existing values. A value cannot be read back from its bucket: two-way bindings are refused.
 func Spread[A any](p Part[A], n int) Part[A] {
 	name := fmt.Sprintf("spread(%s, %d)", p.name, n)
-	if p.err = p.fault(); p.err != nil {
+	if p.err = p.check(); p.err != nil {
 		return p
 	}
 	if n < 2 || n > 10_000 {
-		return broken[A](name, "the number of buckets must be 2 to 10,000")
+		return brokenPart[A](name, "the number of buckets must be 2 to 10,000")
 	}
 	width := len(fmt.Sprint(n - 1))
 	lossy := "a value cannot be read back from its bucket"
 	return Part[A]{
-		name: name, width: width, alphabet: only(decimal), lossy: lossy,
+		name: name, width: width, alphabet: sameAlphabet(decimal), lossy: lossy,
 		append: func(dst []byte, a A) ([]byte, error) {
 			b, err := p.append(nil, a)
 			if err != nil {
@@ -243,7 +243,7 @@ func Spread[A any](p Part[A], n int) Part[A] {
 			}
 			h := fnv.New64a()
 			h.Write(b)
-			return pad(dst, h.Sum64()%uint64(n), width)
+			return appendPadded(dst, h.Sum64()%uint64(n), width)
 		},
 		parse: func(s string) (a A, err error) { return a, &KeyError{Value: s, Reason: lossy} },
 	}

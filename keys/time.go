@@ -42,28 +42,28 @@ func FromInvertedTicks(n int64) (time.Time, error) { return FromTicks(MaxTicks -
 // in UTC. For the newest first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then those of
 // DateTime.MaxValue.Ticks - t.Ticks.
 func Time() Part[time.Time] {
-	p := ticks("time", Ticks, FromTicks)
+	p := ticksPart("time", Ticks, FromTicks)
 	p.inverse = func() Part[time.Time] {
-		d := ticks("desc(time)", InvertedTicks, FromInvertedTicks)
+		d := ticksPart("desc(time)", InvertedTicks, FromInvertedTicks)
 		d.desc, d.inverse = true, Time
 		return d
 	}
 	return p
 }
 
-func ticks(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Part[time.Time] {
+func ticksPart(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Part[time.Time] {
 	const width = 19
 	return Part[time.Time]{
-		name: name, width: width, alphabet: only(decimal),
+		name: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, t time.Time) ([]byte, error) {
 			n, err := to(t)
 			if err != nil {
 				return dst, err
 			}
-			return pad(dst, uint64(n), width)
+			return appendPadded(dst, uint64(n), width)
 		},
 		parse: func(s string) (time.Time, error) {
-			n, err := digits(s)
+			n, err := parseDigits(s)
 			if err != nil || n > uint64(MaxTicks) {
 				return time.Time{}, &KeyError{Value: s, Reason: "is not a number of ticks"}
 			}

@@ -98,7 +98,7 @@ func (r *Run) Answer(format string, args ...any) {
 
 func (r *Run) step(s step, f func() error) error {
 	r.service.counter.Take()
-	s.Filter = strings.ReplaceAll(r.plain(s.Filter), keys.Behind, `\u00a0`) // which looks like a space
+	s.Filter = strings.ReplaceAll(r.plain(s.Filter), keys.FirstAboveReserved, `\u00a0`) // which looks like a space
 	r.report.Steps = append(r.report.Steps, s)
 	err := f()
 	last := &r.report.Steps[len(r.report.Steps)-1]

@@ -131,7 +131,7 @@ func own[X any](w *write, all []X) []X {
 
 // outcome is what has become of the steps.
 type outcome struct {
-	verdict wire.Verdict
+	verdict wire.Outcome
 	etags   []azcore.ETag // of the steps
 	failed  int           // the step that was refused, -1 for none
 	err     error
@@ -396,7 +396,7 @@ func (w *write) announce(ctx context.Context) (err error) {
 		return nil
 	}
 	a := Notification{Table: w.core.name, Partition: w.partition(), OperationID: w.name, Hidden: 2 * w.core.opt.WriteTimeout}
-	if w.hint, err = w.outbox.Notify(ctx, a); err == nil && wire.Absent(w.hint) {
+	if w.hint, err = w.outbox.Notify(ctx, a); err == nil && wire.IsNil(w.hint) {
 		err = errors.New("it returned no hint")
 	}
 	if err != nil {

@@ -76,7 +76,7 @@ func (c *core) write(ctx context.Context, op string, k keys.Key, send func(conte
 	ctx, cancel := bound(ctx, c.opt.WriteTimeout)
 	defer cancel()
 	var call wire.Call
-	if err := call.CheckBare(send(call.Write(ctx, c.tryTimeout()))); err != nil {
+	if err := call.CheckHeaders(send(call.Write(ctx, c.tryTimeout()))); err != nil {
 		return c.writeError(op, k, &call, err)
 	}
 	return nil

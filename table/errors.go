@@ -332,7 +332,7 @@ func (c *core) writeError(op string, k keys.Key, call *wire.Call, err error) err
 
 // judged names the condition of a write that failed.
 func (c *core) judged(call *wire.Call, err error) error {
-	switch call.Verdict(err) {
+	switch call.Outcome(err) {
 	case wire.Refused:
 		if is := known(err); is != nil {
 			return &condition{is, err}

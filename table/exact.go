@@ -141,7 +141,7 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Com
 	var call wire.Call
 	etag, err := op.request(call.Write(ctx, c.tryTimeout()))
 	err = call.CheckWrite(string(etag), err)
-	verdict := call.Verdict(err)
+	verdict := call.Outcome(err)
 	err = c.judged(&call, wire.Redact(err))
 	switch {
 	case verdict == wire.Done:

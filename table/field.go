@@ -37,7 +37,7 @@ func FieldOf[T, V any](at func(*T) *V) (f Field[T, V]) {
 		return f
 	}
 	zero := new(T)
-	if f.path = edm.Find(reflect.ValueOf(zero).Elem(), at(zero)); f.path == nil {
+	if f.path = edm.FieldPath(reflect.ValueOf(zero).Elem(), at(zero)); f.path == nil {
 		f.err = &TypeError{Type: t, Reason: "a field's accessor does not point at a field of it"}
 	}
 	return f

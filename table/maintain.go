@@ -204,12 +204,12 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	life, err1 := r.Find(reserved.Incarnation)
-	ix, err2 := r.Find(reserved.MaintainerState)
+	life, err1 := r.Property(reserved.Incarnation)
+	ix, err2 := r.Property(reserved.MaintainerState)
 	if err := either(err1, err2); err != nil {
 		return nil, err
 	}
-	mark, err := r.Find(reserved.Owner)
+	mark, err := r.Property(reserved.Owner)
 	if err != nil {
 		return nil, err
 	}

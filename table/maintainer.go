@@ -125,7 +125,7 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	fail := func(err error) (*Table[T], error) { return nil, fmt.Errorf("table: With %s: %w", t.name, err) }
 	c := *t
 	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
-	if wire.Absent(outbox) {
+	if wire.IsNil(outbox) {
 		outbox = nil
 	}
 	switch {
@@ -143,7 +143,7 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	names := map[string]bool{}
 	for _, m := range c.maintainers {
 		switch {
-		case wire.Absent(m):
+		case wire.IsNil(m):
 			return fail(&ValueError{Field: "maintainers", Reason: "one is nil"})
 		case m.Name() == "" || names[m.Name()]:
 			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})

@@ -102,7 +102,7 @@ func bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	if d < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, d, wire.ErrBound)
+	return context.WithTimeoutCause(ctx, d, wire.ErrRequestTimeout)
 }
 
 // Repeat calls f until f succeeds or returns again = false, until Tries are used up, or until ctx ends. It pauses between the calls, and

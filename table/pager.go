@@ -233,10 +233,10 @@ func (p *pager[T]) page(ctx context.Context, size int32) ([]byte, error) {
 	if err = call.Check(err); err != nil {
 		return nil, unreadable(&call, err)
 	}
-	if call.Ranged() {
+	if call.SignedForPartitions() {
 		p.t.shared.ranged.Store(true)
 	}
-	if _, _, rows := call.Rows(); rows {
+	if _, _, rows := call.SignedRows(); rows {
 		p.t.shared.rowsOnly.Store(true)
 	}
 	p.passed, p.turned, p.nextPK, p.nextRK = false, false, set(resp.NextPartitionKey), set(resp.NextRowKey)

@@ -186,7 +186,7 @@ func (t *Table[T]) completed(q Query[T], own bool) (Query[T], Class, error) {
 		return q, class, q.Rows.Err()
 	case !q.Rows.IsSet():
 		q.Rows = all
-	case mine.IsSet() && !q.Rows.Meets(mine):
+	case mine.IsSet() && !q.Rows.Overlaps(mine):
 		return q, class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + all.String()}
 	}
 	return q, class, nil
@@ -229,12 +229,12 @@ func (f *filter[T]) keys(name string, r keys.Range) {
 
 // below writes what a range leaves out above its first key: its end, and the library's rows.
 func (f *filter[T]) below(name string, r keys.Range, to string, closed bool) {
-	if r.Split() {
+	if r.SpansReserved() {
 		f.and()
 		f.b.WriteString("(")
 		f.compare(name, "lt", edm.Quote(reserved.First))
 		f.b.WriteString(" or ")
-		f.compare(name, "ge", edm.Quote(keys.Behind))
+		f.compare(name, "ge", edm.Quote(keys.FirstAboveReserved))
 		f.b.WriteString(")")
 	}
 	switch {
@@ -293,9 +293,9 @@ func (f *filter[T]) tree(p *edm.Plan, c Cond[T]) error {
 		err   error
 	)
 	if name == "" {
-		name, value, err = p.Comparable(c.path, c.value)
+		name, value, err = p.Operand(c.path, c.value)
 	} else {
-		value, err = edm.Named(name, c.value)
+		value, err = edm.NamedOperand(name, c.value)
 	}
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func (r *Row) Set(name string, value any) error {
 	if err := edm.CheckName(name); err != nil {
 		return public(err)
 	}
-	x, err := edm.Of(value)
+	x, err := edm.ValueOf(value)
 	if err != nil {
 		return &ValueError{Field: name, Reason: err.Error()}
 	}
@@ -108,7 +108,7 @@ func (r *Row) named(raw []byte) {
 	if _, err := in.One(); err != nil {
 		return
 	}
-	if op, err := in.Find(reserved.OperationID); err == nil && op.Kind == edm.String {
+	if op, err := in.Property(reserved.OperationID); err == nil && op.Kind == edm.String {
 		r.put(reserved.OperationID, op)
 		return
 	}
@@ -117,7 +117,7 @@ func (r *Row) named(raw []byte) {
 
 // Delete deletes a property, if there is one of that name and it is not the library's.
 func (r *Row) Delete(name string) {
-	if edm.System(name) {
+	if edm.IsSystem(name) {
 		return
 	}
 	r.columns = slices.DeleteFunc(slices.Clone(r.columns), func(c edm.Column) bool { return c.Name == name })
@@ -223,7 +223,7 @@ func (r *Row) over(w *edm.Writer, stored []byte, derived bool, except ...string)
 	if err != nil {
 		return err
 	}
-	kept := func(c edm.Column) bool { return edm.System(c.Name) && !(derived && c.Name == reserved.Owner) }
+	kept := func(c edm.Column) bool { return edm.IsSystem(c.Name) && !(derived && c.Name == reserved.Owner) }
 	own := slices.DeleteFunc(columns, func(c edm.Column) bool { return !kept(c) })
 	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)

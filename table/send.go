@@ -76,7 +76,7 @@ func dialing(err error) bool {
 }
 
 // once sends the steps once. failed is the one that was refused.
-func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
+func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	if w.batch {
 		return w.core.transact(ctx, w.steps)
 	}
@@ -84,11 +84,11 @@ func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verd
 	op := w.steps[0]
 	etag, err := op.request(call.Write(ctx, w.core.tryTimeout()))
 	if op.kind == aztables.TransactionTypeDelete {
-		err = call.CheckBare(err)
+		err = call.CheckHeaders(err)
 	} else {
 		err = call.CheckWrite(string(etag), err)
 	}
-	verdict = call.Verdict(err)
+	verdict = call.Outcome(err)
 	return []azcore.ETag{etag}, 0, verdict, w.core.judged(&call, wire.Redact(err))
 }
 

@@ -157,7 +157,7 @@ func (t *Table[T]) boundFields() (paths [][]int, err error) {
 		t.verify = t.verify || b.OneWay()
 		mine := map[string]bool{}
 		for _, ptr := range b.Fields(zero) {
-			path := edm.Find(v, ptr)
+			path := edm.FieldPath(v, ptr)
 			if path == nil {
 				return nil, &TypeError{Type: v.Type(), Reason: "a key binding's accessor does not point at a field of it"}
 			}

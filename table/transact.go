@@ -172,11 +172,11 @@ func readable(k keys.Key) keys.Key {
 }
 
 // transact sends a transaction once and judges its outcome. failed is the operation that was refused, -1 for none.
-func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
+func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
 	serr := call.Check(c.submit(call.Write(ctx, c.tryTimeout()), &call, ops))
 	var foreign *wire.ForeignError
-	if call.Probed() && !c.shared.probed.Load() {
+	if call.HasProbe() && !c.shared.probed.Load() {
 		c.shared.probed.Store(true)
 	}
 	var large *wire.BodyError
@@ -186,18 +186,18 @@ func (c *core) transact(ctx context.Context, ops []Op) (etags []azcore.ETag, fai
 	case errors.As(serr, &large):
 		return nil, -1, wire.NotSent, tooLarge(large.Size)
 	case call.Status() == http.StatusRequestEntityTooLarge:
-		return nil, -1, wire.Refused, &condition{tooLarge(int(call.Sent())), wire.Redact(serr)}
+		return nil, -1, wire.Refused, &condition{tooLarge(int(call.RequestSize())), wire.Redact(serr)}
 	case serr == nil && call.Status() != http.StatusAccepted:
 		serr = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
 		fallthrough
 	case call.Status() != http.StatusAccepted:
-		return nil, -1, call.Verdict(serr), c.judged(&call, wire.Redact(serr))
+		return nil, -1, call.Outcome(serr), c.judged(&call, wire.Redact(serr))
 	}
 	// The service has answered. What the SDK has made of the response is not looked at: it takes cut ones for success.
 	body, err := call.Body()
 	if err == nil {
 		var failure *wire.Failure
-		if etags, failure, err = wire.ParseReply(body, len(ops)); failure != nil {
+		if etags, failure, err = wire.ParseBatchResponse(body, len(ops)); failure != nil {
 			verdict, err := c.failed(&call, ops, failure)
 			return nil, failure.Index, verdict, err
 		}
@@ -257,9 +257,9 @@ func (op Op) action() aztables.TransactionAction {
 }
 
 // failed is the error of a transaction of which the service refused one operation.
-func (c *core) failed(call *wire.Call, ops []Op, f *wire.Failure) (wire.Verdict, error) {
-	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.Part(f.Status)}
-	if wire.StatusVerdict(f.Status) == wire.Unknown {
+func (c *core) failed(call *wire.Call, ops []Op, f *wire.Failure) (wire.Outcome, error) {
+	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.PartResponse(f.Status)}
+	if wire.StatusOutcome(f.Status) == wire.Unknown {
 		return wire.Unknown, &condition{ErrUnknownOutcome, re}
 	}
 	var err error = re

@@ -41,14 +41,14 @@ func (s *Schema[T]) put(w *edm.Writer) []string {
 
 // version returns the version of the row that the reader has just read. mine is false where the row is of another type.
 func (s *Schema[T]) version(r *edm.Reader) (v int, mine bool, err error) {
-	typ, err := r.Find(reserved.Type)
+	typ, err := r.Property(reserved.Type)
 	if err != nil {
 		return 0, true, err
 	}
 	if s.Type != "" && typ.Kind != edm.Absent && (typ.Kind != edm.String || typ.S != s.Type) {
 		return 0, false, ErrOtherType
 	}
-	n, err := r.Find(reserved.Version)
+	n, err := r.Property(reserved.Version)
 	switch {
 	case err != nil:
 		return 0, true, err

@@ -28,13 +28,13 @@ func (ASCII) Do(r *policy.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.SetBody(streaming.NopCloser(bytes.NewReader(escape(body))), kind); err != nil {
+	if err := r.SetBody(streaming.NopCloser(bytes.NewReader(escapeNonASCII(body))), kind); err != nil {
 		return nil, err
 	}
 	return r.Next()
 }
 
-func escape(body []byte) []byte {
+func escapeNonASCII(body []byte) []byte {
 	out := make([]byte, 0, len(body)+len(body)/4)
 	for len(body) > 0 {
 		c, n := utf8.DecodeRune(body)

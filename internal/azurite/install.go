@@ -23,7 +23,7 @@ var packageLock []byte
 var ErrNoRuntime = errors.New("azurite needs Node.js 20 or newer with npm, or Docker: install one of them, or set " + Env + " to the connection string of a running emulator")
 
 // installTime bounds the download of the npm packages.
-const installTime = 10 * time.Minute
+const installTimeout = 10 * time.Minute
 
 // Install puts the pinned npm packages into the user's cache folder, unless they are there, and returns the folder that
 // holds node_modules. Several processes may call it at once: one installs, the others wait.
@@ -65,7 +65,7 @@ func Install(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, installTime)
+	ctx, cancel := context.WithTimeout(ctx, installTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	cmd.Dir = tmp

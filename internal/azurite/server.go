@@ -25,8 +25,8 @@ const (
 )
 
 const (
-	startTime = time.Minute
-	stopTime  = 5 * time.Second
+	startTimeout = time.Minute
+	stopTimeout  = 5 * time.Second
 )
 
 // Flags are how Azurite is run everywhere in this project: in memory, without a look at the cloud's metadata address.
@@ -77,11 +77,11 @@ func Start(ctx context.Context) (*Server, error) {
 	s := &Server{cmd: cmd, stdin: stdin, exited: make(chan struct{})}
 	endpoints := make(chan map[string]string, 1)
 	go func() {
-		read(stdout, endpoints)
+		collectEndpoints(stdout, endpoints)
 		cmd.Wait()
 		close(s.exited)
 	}()
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	select {
 	case at := <-endpoints:
@@ -116,7 +116,7 @@ func command(ctx context.Context) (*exec.Cmd, func(string) string, error) {
 var listening = regexp.MustCompile(`^Azurite (Blob|Queue|Table) service is successfully listening at (http://\S+)`)
 
 // read collects the three endpoints and then keeps the pipe empty until the process ends.
-func read(stdout io.Reader, endpoints chan<- map[string]string) {
+func collectEndpoints(stdout io.Reader, endpoints chan<- map[string]string) {
 	at := map[string]string{}
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -154,7 +154,7 @@ func (s *Server) Stop() {
 	s.stdin.Close()
 	select {
 	case <-s.exited:
-	case <-time.After(stopTime):
+	case <-time.After(stopTimeout):
 		s.cmd.Process.Kill()
 		<-s.exited
 	}

@@ -184,7 +184,7 @@ func TestReadDrainsAfterTheEndpoints(t *testing.T) {
 	r, w := io.Pipe()
 	endpoints := make(chan map[string]string, 1)
 	done := make(chan struct{})
-	go func() { read(r, endpoints); close(done) }()
+	go func() { collectEndpoints(r, endpoints); close(done) }()
 	for _, s := range []string{"Blob", "Queue", "Table"} {
 		fmt.Fprintf(w, "Azurite %s service is starting at http://127.0.0.1:0\nAzurite %s service is successfully listening at http://127.0.0.1:1%d\n", s, s, len(s))
 	}
@@ -198,7 +198,7 @@ func TestReadDrainsAfterTheEndpoints(t *testing.T) {
 
 func TestEscape(t *testing.T) {
 	t.Parallel()
-	if got := string(escape([]byte(`{"a":"é日😀"}`))); got != `{"a":"\u00e9\u65e5\ud83d\ude00"}` {
+	if got := string(escapeNonASCII([]byte(`{"a":"é日😀"}`))); got != `{"a":"\u00e9\u65e5\ud83d\ude00"}` {
 		t.Error(got)
 	}
 }

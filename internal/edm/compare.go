@@ -27,17 +27,17 @@ func Compare(name, op string, v Value) (text string, n int, err error) {
 	var c comparison
 	switch v.Kind {
 	case Int64:
-		c.integer(name, op, v.I)
+		c.addInteger(name, op, v.I)
 	case Double:
-		c.double(name, op, literal, v.F)
+		c.addDouble(name, op, literal, v.F)
 	default:
-		c.or(name, op, literal)
+		c.add(name, op, literal)
 	}
 	return c.b.String(), c.count, nil
 }
 
 // or adds a comparison.
-func (c *comparison) or(name, op, literal string) {
+func (c *comparison) add(name, op, literal string) {
 	if c.count > 0 {
 		c.b.WriteString(" or ")
 	}
@@ -51,78 +51,78 @@ const (
 )
 
 // integer finds Int32 and Int64 properties.
-func (c *comparison) integer(name, op string, n int64) {
+func (c *comparison) addInteger(name, op string, n int64) {
 	digits := strconv.FormatInt(n, 10)
 	less := op == "lt" || op == "le" || op == "ne"
 	more := op == "gt" || op == "ge" || op == "ne"
 	switch {
 	case n > math.MaxInt32 && less: // every Int32 is less
-		c.or(name, "le", most32)
+		c.add(name, "le", most32)
 	case n < math.MinInt32 && more:
-		c.or(name, "ge", least32)
+		c.add(name, "ge", least32)
 	case n == int64(int32(n)) && op != "ne":
-		c.or(name, op, digits)
+		c.add(name, op, digits)
 	case n == int64(int32(n)):
-		c.unequal(name, digits)
+		c.addUnequal(name, digits)
 	}
 	if op == "ne" {
-		c.unequal(name, digits+"L")
+		c.addUnequal(name, digits+"L")
 	} else {
-		c.or(name, op, digits+"L")
+		c.add(name, op, digits+"L")
 	}
 }
 
 // unequal is ne for properties of the literal's type alone: what the service makes of ne for another type is not known.
-func (c *comparison) unequal(name, literal string) {
-	c.or(name, "lt", literal)
-	c.or(name, "gt", literal)
+func (c *comparison) addUnequal(name, literal string) {
+	c.add(name, "lt", literal)
+	c.add(name, "gt", literal)
 }
 
 // double finds Double properties, and the Int32 and Int64 ones that a floating-point field reads: other clients store whole
 // numbers so.
-func (c *comparison) double(name, op, literal string, f float64) {
-	c.or(name, op, literal)
+func (c *comparison) addDouble(name, op, literal string, f float64) {
+	c.add(name, op, literal)
 	whole := f == math.Trunc(f)
 	switch op {
 	case "eq":
 		if whole {
-			c.whole(name, op, f)
+			c.addWhole(name, op, f)
 		}
 	case "ne":
 		if whole {
-			c.whole(name, "lt", f)
-			c.whole(name, "gt", f)
+			c.addWhole(name, "lt", f)
+			c.addWhole(name, "gt", f)
 		} else {
-			c.whole(name, "le", math.Floor(f))
-			c.whole(name, "ge", math.Ceil(f))
+			c.addWhole(name, "le", math.Floor(f))
+			c.addWhole(name, "ge", math.Ceil(f))
 		}
 	case "lt", "le":
 		if !whole {
 			op = "le"
 		}
-		c.whole(name, op, math.Floor(f))
+		c.addWhole(name, op, math.Floor(f))
 	case "gt", "ge":
 		if !whole {
 			op = "ge"
 		}
-		c.whole(name, op, math.Ceil(f))
+		c.addWhole(name, op, math.Ceil(f))
 	}
 }
 
 // whole finds Int32 and Int64 properties by a whole number f.
-func (c *comparison) whole(name, op string, f float64) {
+func (c *comparison) addWhole(name, op string, f float64) {
 	less, more := op == "lt" || op == "le", op == "gt" || op == "ge"
 	if f >= math.MinInt32 && f <= math.MaxInt32 {
-		c.or(name, op, strconv.FormatInt(int64(f), 10)) // also for an Int64
+		c.add(name, op, strconv.FormatInt(int64(f), 10)) // also for an Int64
 		return
 	}
 	all := false // every number is meant
 	switch {
 	case f > 0 && less:
-		c.or(name, "le", most32)
+		c.add(name, "le", most32)
 		all = f >= math.MaxInt64
 	case f < 0 && more:
-		c.or(name, "ge", least32)
+		c.add(name, "ge", least32)
 		all = f < math.MinInt64
 	}
 	long := ""

@@ -32,7 +32,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		}
 		fv := v.FieldByIndex(f.path)
 		if f.form == elements {
-			fv = element(fv, t.sub)
+			fv = elementAt(fv, t.sub)
 		}
 		if !f.scalar.set(fv, x) {
 			return f.mismatch(f.names[t.sub], fv, x)
@@ -42,7 +42,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 }
 
 // element makes a list long enough for its i-th element.
-func element(list reflect.Value, i int) reflect.Value {
+func elementAt(list reflect.Value, i int) reflect.Value {
 	if n := i + 1 - list.Len(); n > 0 {
 		list.Set(reflect.AppendSlice(list, reflect.MakeSlice(list.Type(), n, n)))
 	}
@@ -60,7 +60,7 @@ func (f *field) mismatch(name string, v reflect.Value, x Value) error {
 }
 
 func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
-	if p.extra == nil || System(string(m.name)) {
+	if p.extra == nil || IsSystem(string(m.name)) {
 		return nil
 	}
 	x, err := r.value(*m)
@@ -135,7 +135,7 @@ func (r *Reader) Columns() ([]Column, error) {
 }
 
 // Find returns a property of the entity that the reader has just read, absent if it has none of that name.
-func (r *Reader) Find(name string) (Value, error) {
+func (r *Reader) Property(name string) (Value, error) {
 	for _, m := range r.members {
 		if string(m.name) == name {
 			return r.value(m)
@@ -157,7 +157,7 @@ func (p *Plan) PutUnknown(w *Writer, raw []byte, except ...string) {
 	}
 	for _, m := range r.members {
 		name := string(m.name)
-		if p.Has(name) || p.extra != nil && !System(name) || slices.Contains(except, name) {
+		if p.Has(name) || p.extra != nil && !IsSystem(name) || slices.Contains(except, name) {
 			continue
 		}
 		x, err := r.value(m)

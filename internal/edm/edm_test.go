@@ -325,13 +325,13 @@ func TestBoundFieldsAreNoProperties(t *testing.T) {
 		Name string
 	}
 	var v row
-	path := Find(reflect.ValueOf(&v).Elem(), &v.Key)
+	path := FieldPath(reflect.ValueOf(&v).Elem(), &v.Key)
 	p := newPlan(t, v, path)
 	got, err := encode(p, row{"k", "n"})
 	if err != nil || got != `{"PartitionKey":"p","RowKey":"r","Name":"n"}` || p.Has("Stored") {
 		t.Error(got, err)
 	}
-	if _, _, err := p.Comparable(path, reflect.ValueOf("k")); err == nil {
+	if _, _, err := p.Operand(path, reflect.ValueOf("k")); err == nil {
 		t.Error("a filter compares a key field by property")
 	}
 	// A struct that is stored as a whole would store the key's field with it.
@@ -341,7 +341,7 @@ func TestBoundFieldsAreNoProperties(t *testing.T) {
 	}
 	var d doc
 	var te *TypeError
-	if _, err := NewPlan(reflect.TypeFor[doc](), [][]int{Find(reflect.ValueOf(&d).Elem(), &d.ID)}); !errors.As(err, &te) {
+	if _, err := NewPlan(reflect.TypeFor[doc](), [][]int{FieldPath(reflect.ValueOf(&d).Elem(), &d.ID)}); !errors.As(err, &te) {
 		t.Error(err)
 	}
 }
@@ -387,7 +387,7 @@ func TestLiterals(t *testing.T) {
 		{time.Date(2012, 11, 10, 3, 4, 5, 200000099, time.FixedZone("", 3600)), "datetime'2012-11-10T02:04:05.2Z'"},
 		{[16]byte{0xde, 0xbc}, "guid'debc0000-0000-0000-0000-000000000000'"}, {[]byte{1, 2, 0xff}, "X'0102ff'"},
 	} {
-		v, err := Of(c.v)
+		v, err := ValueOf(c.v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -396,7 +396,7 @@ func TestLiterals(t *testing.T) {
 		}
 	}
 	for _, bad := range []any{nil, time.Time{}, math.NaN(), math.Inf(1), "\xff", time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)} {
-		v, _ := Of(bad)
+		v, _ := ValueOf(bad)
 		if got, err := Literal("X", v); err == nil {
 			t.Errorf("%v: %s", bad, got)
 		}

@@ -10,8 +10,8 @@ import (
 // Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing. stored is the entity as
 // it was read, or nil: a number keeps the type that its property has there, if the value fits.
 func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
-	if w.keep = p.numbers(w, stored); w.keep != nil {
-		defer func() { w.keep = nil }()
+	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
+		defer func() { w.numberTypes = nil }()
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
@@ -25,8 +25,8 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
 // EncodeField writes the one field at path, with the value v: what a merge sends. Setting a field to an absent value is an
 // error, for a merge leaves absent properties as they are. stored is as in Encode.
 func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored []byte) {
-	if w.keep = p.numbers(w, stored); w.keep != nil {
-		defer func() { w.keep = nil }()
+	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
+		defer func() { w.numberTypes = nil }()
 	}
 	f, err := p.field(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func fieldByPath(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
 }
 
 // numbers returns the types of numbers in a stored entity that are not those in which their fields are stored, nil for none.
-func (p *Plan) numbers(w *Writer, stored []byte) (types map[string]Kind) {
+func (p *Plan) storedNumberTypes(w *Writer, stored []byte) (types map[string]Kind) {
 	if stored == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (p *Plan) numbers(w *Writer, stored []byte) (types map[string]Kind) {
 			continue
 		}
 		x, err := r.value(m)
-		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil) || x.Kind == p.fields[t.field].kind() {
+		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil) || x.Kind == p.fields[t.field].storedKind() {
 			continue // an emulator writes a large whole double as digits alone
 		}
 		if types == nil {
@@ -94,14 +94,14 @@ func (p *Plan) numbers(w *Writer, stored []byte) (types map[string]Kind) {
 		composites = composites || p.fields[t.field].form == composite
 	}
 	if composites {
-		p.chosen(r, types)
+		p.dropChosenTypes(r, types)
 	}
 	return types
 }
 
 // chosen takes out the types that a composite field has chosen itself: which it gives again for what is stored. Such a type is part of
 // the field's value, and not another program's.
-func (p *Plan) chosen(r *Reader, types map[string]Kind) {
+func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
 	stored := reflect.New(p.Type).Elem()
 	if p.decodeComposites(r, stored) != nil {
 		return
@@ -116,7 +116,7 @@ func (p *Plan) chosen(r *Reader, types map[string]Kind) {
 			continue
 		}
 		for j, name := range f.names {
-			if x, err := Of(values[j]); err == nil && x.Kind == types[name] {
+			if x, err := ValueOf(values[j]); err == nil && x.Kind == types[name] {
 				delete(types, name)
 			}
 		}
@@ -124,7 +124,7 @@ func (p *Plan) chosen(r *Reader, types map[string]Kind) {
 }
 
 // Comparable returns the property and the value with which a filter compares the field at path.
-func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, err error) {
+func (p *Plan) Operand(path []int, v reflect.Value) (name string, x Value, err error) {
 	f, err := p.field(path)
 	if err != nil {
 		return "", Value{}, err
@@ -133,7 +133,7 @@ func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, er
 		return "", Value{}, &ValueError{Field: f.name, Reason: "is not a single property, so a filter cannot compare it"}
 	}
 	if x, err = f.scalar.get(v); err != nil {
-		err = f.refused(f.name, err)
+		err = f.refusal(f.name, err)
 	}
 	if f.narrow && x.Kind == Int64 && x.I == int64(int32(x.I)) {
 		x.Kind = Int32
@@ -142,8 +142,8 @@ func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, er
 }
 
 // Named returns the value with which a filter compares a property that is known by its name alone.
-func Named(name string, v reflect.Value) (x Value, err error) {
-	if !System(name) {
+func NamedOperand(name string, v reflect.Value) (x Value, err error) {
+	if !IsSystem(name) {
 		if err := CheckName(name); err != nil {
 			return x, err
 		}
@@ -153,7 +153,7 @@ func Named(name string, v reflect.Value) (x Value, err error) {
 		return x, &ValueError{Field: name, Reason: fmt.Sprintf("a %v is not a single property, so a filter cannot compare it", v.Type())}
 	}
 	if x, err = s.get(v); err != nil {
-		err = (&field{scalar: s}).refused(name, err)
+		err = (&field{scalar: s}).refusal(name, err)
 	}
 	return x, err
 }
@@ -165,9 +165,9 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		if f.omit && v.IsZero() {
 			return
 		}
-		x, err := f.value(v)
+		x, err := f.storedValue(v)
 		if err != nil {
-			w.Fail(f.refused(f.name, err))
+			w.Fail(f.refusal(f.name, err))
 			return
 		}
 		w.Put(f.name, x)
@@ -177,9 +177,9 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			return
 		}
 		for i := range v.Len() {
-			x, err := f.value(v.Index(i))
+			x, err := f.storedValue(v.Index(i))
 			if err != nil {
-				w.Fail(f.refused(f.names[i], err))
+				w.Fail(f.refusal(f.names[i], err))
 				return
 			}
 			if x.Kind == Absent && i == v.Len()-1 {
@@ -192,7 +192,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		values, err := v.Addr().Interface().(Composite).PropertyValues()
 		switch {
 		case err != nil:
-			w.Fail(f.refused(f.name, err))
+			w.Fail(f.refusal(f.name, err))
 			return
 		case values != nil && len(values) != len(f.names):
 			w.Fail(&ValueError{Field: f.name, Reason: fmt.Sprintf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))})
@@ -205,7 +205,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 }
 
 // value is what is stored of a field, or of an element.
-func (f *field) value(v reflect.Value) (Value, error) {
+func (f *field) storedValue(v reflect.Value) (Value, error) {
 	x, err := f.scalar.get(v)
 	if err != nil || !f.narrow || x.Kind != Int64 {
 		return x, err
@@ -217,7 +217,7 @@ func (f *field) value(v reflect.Value) (Value, error) {
 }
 
 // refused is the error of a value that its Go type does not give away. What the type of a user says may hold the data.
-func (f *field) refused(name string, err error) error {
+func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
 		return &ValueError{Field: name, Reason: "the field's own type refuses the value", Err: err}
 	}
@@ -240,7 +240,7 @@ func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 
 // PutAny is Put for a Go value of one of the types of Value.Any.
 func (w *Writer) PutAny(name string, value any) {
-	x, err := Of(value)
+	x, err := ValueOf(value)
 	if err != nil {
 		w.Fail(&ValueError{Field: name, Reason: err.Error()})
 		return

@@ -99,7 +99,7 @@ func FuzzReader(f *testing.F) {
 		}
 		for i, c := range columns {
 			if c.Value.Kind == DateTime {
-				c.Value = moment(c.Value.T)
+				c.Value = timeValue(c.Value.T)
 			}
 			if again[i].Name != c.Name || !Same(again[i].Value, c.Value) {
 				t.Fatalf("%s: %+v became %+v", b, c, again[i])
@@ -132,7 +132,7 @@ func FuzzLiteral(f *testing.F) {
 			if err == nil {
 				t.Errorf("%v: %s", d, lit)
 			}
-		} else if back, ok := double([]byte(lit)); err != nil || !ok || back != d || strings.ContainsAny(lit, "eE+") || !strings.Contains(lit, ".") {
+		} else if back, ok := parseDouble([]byte(lit)); err != nil || !ok || back != d || strings.ContainsAny(lit, "eE+") || !strings.Contains(lit, ".") {
 			t.Errorf("%v: %s, %v", d, lit, err)
 		}
 	})

@@ -33,7 +33,7 @@ func Literal(name string, v Value) (string, error) {
 	case DateTime:
 		return "datetime'" + v.T.Format(dateTime) + "'", nil
 	case Guid:
-		return "guid'" + string(appendGuid(nil, v.G)) + "'", nil
+		return "guid'" + string(appendGUID(nil, v.G)) + "'", nil
 	case Binary:
 		const digits = "0123456789abcdef"
 		b := []byte("X'")

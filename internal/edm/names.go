@@ -23,7 +23,7 @@ const (
 )
 
 // System tells whether a property belongs to the library: it travels with an entity, hidden from its Go type.
-func System(name string) bool {
+func IsSystem(name string) bool {
 	return name != "" && name[0] == '_' && slices.Contains(reserved.Properties, name)
 }
 
@@ -37,7 +37,7 @@ func CheckName(name string) error {
 	case PartitionKey, RowKey, Timestamp:
 		return fail("the name belongs to the service")
 	}
-	if System(name) {
+	if IsSystem(name) {
 		return fail("the name belongs to the library: " + strings.Join(reserved.Properties, " "))
 	}
 	for i, r := range name {
@@ -47,14 +47,14 @@ func CheckName(name string) error {
 			return fail(fmt.Sprintf("the name may hold letters, digits and _, and begin with no digit; %q is at byte %d", r, i))
 		}
 	}
-	if n := units(name); n > maxName {
+	if n := utf16Units(name); n > maxName {
 		return &LimitError{Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
 	}
 	return nil
 }
 
 // units is the length of valid UTF-8 in UTF-16 code units, which is how the service counts.
-func units(s string) int {
+func utf16Units(s string) int {
 	n := 0
 	for _, r := range s {
 		n += utf16.RuneLen(r)

@@ -27,7 +27,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if System("_opx") || System("op") || System("") || System("_op _life") || !System("_op") || !System("_sys") {
+	if IsSystem("_opx") || IsSystem("op") || IsSystem("") || IsSystem("_op _life") || !IsSystem("_op") || !IsSystem("_sys") {
 		t.Error("the library's names are not told from others")
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (r *Reader) value(m member) (Value, error) {
 	v, err := r.parse(m)
 	if err != nil {
-		return Value{}, inField(m.name, err)
+		return Value{}, ofProperty(m.name, err)
 	}
 	return v, nil
 }
@@ -35,7 +35,7 @@ func (r *Reader) parse(m member) (Value, error) {
 		}
 	}
 	if m.typ == nil {
-		return untyped(m.tok.kind, text)
+		return parseUntyped(m.tok.kind, text)
 	}
 	isText := m.tok.kind == '"'
 	switch string(m.typ) {
@@ -44,27 +44,27 @@ func (r *Reader) parse(m member) (Value, error) {
 			return Value{Kind: String, S: string(text)}, nil
 		}
 	case "Edm.Int32":
-		if n, ok := integer(text); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
+		if n, ok := parseInteger(text); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
 			return Value{Kind: Int32, I: n}, nil
 		}
 	case "Edm.Int64":
-		if n, ok := integer(text); ok {
+		if n, ok := parseInteger(text); ok {
 			return Value{Kind: Int64, I: n}, nil
 		}
 	case "Edm.Double":
-		if f, ok := double(text); ok {
+		if f, ok := parseDouble(text); ok {
 			return Value{Kind: Double, F: f}, nil
 		}
 	case "Edm.Boolean":
 		if s := string(bytes.ToLower(text)); s == "true" || s == "false" {
-			return boolean(s == "true"), nil
+			return boolValue(s == "true"), nil
 		}
 	case "Edm.DateTime":
-		if t, ok := dateTimeOf(text); isText && ok {
+		if t, ok := parseTime(text); isText && ok {
 			return Value{Kind: DateTime, T: t}, nil
 		}
 	case "Edm.Guid":
-		if g, ok := guid(text); isText && ok {
+		if g, ok := parseGUID(text); isText && ok {
 			return Value{Kind: Guid, G: g}, nil
 		}
 	case "Edm.Binary":
@@ -79,34 +79,34 @@ func (r *Reader) parse(m member) (Value, error) {
 }
 
 // untyped is a value without annotation: its form tells its type.
-func untyped(kind byte, text []byte) (Value, error) {
+func parseUntyped(kind byte, text []byte) (Value, error) {
 	switch kind {
 	case '"':
 		return Value{Kind: String, S: string(text)}, nil
 	case 't', 'f':
-		return boolean(kind == 't'), nil
+		return boolValue(kind == 't'), nil
 	}
 	if bytes.ContainsAny(text, ".eE") {
-		if f, ok := double(text); ok {
+		if f, ok := parseDouble(text); ok {
 			return Value{Kind: Double, F: f}, nil
 		}
-	} else if n, ok := integer(text); ok {
+	} else if n, ok := parseInteger(text); ok {
 		if n >= math.MinInt32 && n <= math.MaxInt32 {
 			return Value{Kind: Int32, I: n}, nil
 		}
 		return Value{Kind: Int64, I: n}, nil
-	} else if f, ok := double(text); ok { // a whole double that lost its point, too large for an Int64
+	} else if f, ok := parseDouble(text); ok { // a whole double that lost its point, too large for an Int64
 		return Value{Kind: Double, F: f}, nil
 	}
 	return Value{}, &DecodeError{Reason: "the number is out of range"}
 }
 
-func integer(text []byte) (int64, bool) {
+func parseInteger(text []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	return n, err == nil && text[0] != '+'
 }
 
-func double(text []byte) (float64, bool) {
+func parseDouble(text []byte) (float64, bool) {
 	switch string(text) {
 	case "NaN":
 		return math.NaN(), true
@@ -125,9 +125,9 @@ func double(text []byte) (float64, bool) {
 }
 
 // dateTimeOf reads the service's form of a time, and whatever else RFC 3339 allows.
-func dateTimeOf(text []byte) (time.Time, bool) {
+func parseTime(text []byte) (time.Time, bool) {
 	if n := len(text); n >= len("2006-01-02T15:04:05Z") && text[n-1] == 'Z' {
-		if t, ok := plainTime(text); ok {
+		if t, ok := parsePlainTime(text); ok {
 			return t, true
 		}
 	}
@@ -136,7 +136,7 @@ func dateTimeOf(text []byte) (time.Time, bool) {
 }
 
 // plainTime reads 2006-01-02T15:04:05Z with up to nine digits of a fraction.
-func plainTime(b []byte) (t time.Time, ok bool) {
+func parsePlainTime(b []byte) (t time.Time, ok bool) {
 	number := func(from, to int) (n int) {
 		for _, c := range b[from:to] {
 			if c < '0' || c > '9' {
@@ -168,7 +168,7 @@ func plainTime(b []byte) (t time.Time, ok bool) {
 }
 
 // guid reads 8-4-4-4-12 hexadecimal digits of either case.
-func guid(text []byte) (g [16]byte, ok bool) {
+func parseGUID(text []byte) (g [16]byte, ok bool) {
 	if len(text) != 36 {
 		return g, false
 	}

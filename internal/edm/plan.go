@@ -22,7 +22,7 @@ var compositeType = reflect.TypeFor[Composite]()
 type Plan struct {
 	Type   reflect.Type
 	fields []field
-	byName map[string]target
+	byName map[string]propertyOf
 	extra  []int // the index path of the map for unknown columns, or nil
 }
 
@@ -48,7 +48,7 @@ type field struct {
 }
 
 // target is where a property goes: a field and, if that has several, which of its properties.
-type target struct{ field, sub int }
+type propertyOf struct{ field, sub int }
 
 // NewPlan looks at a struct type. bound are the index paths of the fields that are part of a key, which are not stored as
 // properties whatever their tags say.
@@ -56,7 +56,7 @@ func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, &TypeError{Type: t, Reason: "is not a struct"}
 	}
-	p := &Plan{Type: t, byName: map[string]target{}}
+	p := &Plan{Type: t, byName: map[string]propertyOf{}}
 	if err := p.walk(t, nil, boundPaths); err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			}
 			return fail("the property %s is already that of the field %s", name, p.fields[other.field].goName)
 		}
-		p.byName[name] = target{len(p.fields), i}
+		p.byName[name] = propertyOf{len(p.fields), i}
 	}
 	p.fields = append(p.fields, f)
 	return nil
@@ -239,12 +239,12 @@ func (p *Plan) HasExtra() bool { return p.extra != nil }
 // composite fields, whose properties choose their own types.
 func (p *Plan) KindOf(name string) Kind {
 	if t, ok := p.byName[name]; ok {
-		return p.fields[t.field].kind()
+		return p.fields[t.field].storedKind()
 	}
 	return Absent
 }
 
-func (f *field) kind() Kind {
+func (f *field) storedKind() Kind {
 	if f.narrow {
 		return Int32
 	}
@@ -255,15 +255,15 @@ func (f *field) kind() Kind {
 func (p *Plan) Has(name string) bool { _, ok := p.byName[name]; return ok }
 
 // Find returns the index path of the field that ptr points to: a field of v, a struct, or of a struct embedded in it.
-func Find(v reflect.Value, ptr any) []int {
+func FieldPath(v reflect.Value, ptr any) []int {
 	at := reflect.ValueOf(ptr)
 	if at.Kind() != reflect.Pointer || at.IsNil() {
 		return nil
 	}
-	return find(v, at.Pointer(), at.Type().Elem(), nil)
+	return fieldPath(v, at.Pointer(), at.Type().Elem(), nil)
 }
 
-func find(v reflect.Value, at uintptr, want reflect.Type, path []int) []int {
+func fieldPath(v reflect.Value, at uintptr, want reflect.Type, path []int) []int {
 	for i := range v.NumField() {
 		f := v.Field(i)
 		here := append(slices.Clone(path), i)
@@ -272,7 +272,7 @@ func find(v reflect.Value, at uintptr, want reflect.Type, path []int) []int {
 			return here
 		}
 		if f.Kind() == reflect.Struct && v.Type().Field(i).Anonymous {
-			if found := find(f, at, want, here); found != nil {
+			if found := fieldPath(f, at, want, here); found != nil {
 				return found
 			}
 		}

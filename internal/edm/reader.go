@@ -12,14 +12,14 @@ type Reader struct {
 	scanner
 	entity  Entity
 	members []member
-	notes   []note
+	notes   []annotated
 	scratch []byte
 	lastPK  string
 
 	// The first room for members, notes and scratch: most entities need no more.
 	room struct {
 		members [24]member
-		notes   [4]note
+		notes   [4]annotated
 		scratch [96]byte
 	}
 }
@@ -40,7 +40,7 @@ type member struct {
 }
 
 // note is an annotation whose property has not come yet.
-type note struct{ name, typ []byte }
+type annotated struct{ name, typ []byte }
 
 // NewReader reads the response b.
 func NewReader(b []byte) *Reader {
@@ -79,13 +79,13 @@ func (r *Reader) Page(f func(Entity) bool) error {
 		}
 		if !seen && string(r.b[t.from:t.to]) == "value" {
 			seen = true
-			if stopped, err := r.list(f); stopped || err != nil {
+			if stopped, err := r.readList(f); stopped || err != nil {
 				return err
 			}
 		} else if _, err := r.next(0); err != nil {
 			return err
 		}
-		more, err := r.more('}')
+		more, err := r.hasMore('}')
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (r *Reader) Page(f func(Entity) bool) error {
 	return nil
 }
 
-func (r *Reader) list(f func(Entity) bool) (stopped bool, err error) {
+func (r *Reader) readList(f func(Entity) bool) (stopped bool, err error) {
 	if err := r.expect('['); err != nil {
 		return false, err
 	}
@@ -117,7 +117,7 @@ func (r *Reader) list(f func(Entity) bool) (stopped bool, err error) {
 		if !f(r.entity) {
 			return true, nil
 		}
-		if more, err := r.more(']'); !more {
+		if more, err := r.hasMore(']'); !more {
 			return false, err
 		}
 	}
@@ -138,7 +138,7 @@ func (r *Reader) readEntity() error {
 			if err := r.readMember(); err != nil {
 				return err
 			}
-			more, err := r.more('}')
+			more, err := r.hasMore('}')
 			if err != nil {
 				return err
 			}
@@ -181,7 +181,7 @@ func (r *Reader) readMember() error {
 		if err != nil {
 			return err
 		}
-		r.notes = append(r.notes, note{of, typ})
+		r.notes = append(r.notes, annotated{of, typ})
 		return nil
 	}
 	if n := len(r.notes); n > 0 && bytes.Equal(r.notes[n-1].name, m.name) {
@@ -213,15 +213,15 @@ func (r *Reader) takeKeys() (err error) {
 	for _, m := range r.members {
 		switch string(m.name) {
 		case PartitionKey:
-			if r.entity.PartitionKey, err = r.key(m, r.lastPK); err == nil {
+			if r.entity.PartitionKey, err = r.keyText(m, r.lastPK); err == nil {
 				r.lastPK = r.entity.PartitionKey
 			}
 			pk = m.tok.kind == '"'
 		case RowKey:
-			r.entity.RowKey, err = r.key(m, "")
+			r.entity.RowKey, err = r.keyText(m, "")
 			rk = m.tok.kind == '"'
 		case "odata.etag":
-			r.entity.ETag, err = r.key(m, "")
+			r.entity.ETag, err = r.keyText(m, "")
 		case Timestamp:
 			if m.typ == nil {
 				m.typ = []byte("Edm.DateTime") // the service annotates it only on full metadata
@@ -250,7 +250,7 @@ func (r *Reader) takeKeys() (err error) {
 }
 
 // key reads a text of the entity itself; most often it is the last entity's.
-func (r *Reader) key(m member, last string) (string, error) {
+func (r *Reader) keyText(m member, last string) (string, error) {
 	if m.tok.kind == 'n' {
 		return "", nil
 	}
@@ -259,7 +259,7 @@ func (r *Reader) key(m member, last string) (string, error) {
 	}
 	text, err := r.unquoted(m.tok)
 	if err != nil {
-		return "", inField(m.name, err)
+		return "", ofProperty(m.name, err)
 	}
 	if string(text) == last {
 		return last, nil
@@ -268,7 +268,7 @@ func (r *Reader) key(m member, last string) (string, error) {
 }
 
 // inField says of which property a DecodeError speaks.
-func inField(name []byte, err error) error {
+func ofProperty(name []byte, err error) error {
 	var de *DecodeError
 	if errors.As(err, &de) && de.Field == "" {
 		return &DecodeError{Field: string(name), Reason: de.Reason}

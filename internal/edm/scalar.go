@@ -71,7 +71,7 @@ func scalarOf(t reflect.Type) (scalar, bool) {
 
 var timeScalar = scalar{
 	kind: DateTime,
-	get:  func(v reflect.Value) (Value, error) { return moment(*v.Addr().Interface().(*time.Time)), nil },
+	get:  func(v reflect.Value) (Value, error) { return timeValue(*v.Addr().Interface().(*time.Time)), nil },
 	set: func(v reflect.Value, x Value) bool {
 		*v.Addr().Interface().(*time.Time) = x.T
 		return x.Kind == DateTime
@@ -93,7 +93,7 @@ var guidScalar = scalar{
 
 var binaryScalar = scalar{
 	kind: Binary,
-	get:  func(v reflect.Value) (Value, error) { return binary(v.Bytes()), nil },
+	get:  func(v reflect.Value) (Value, error) { return binaryValue(v.Bytes()), nil },
 	set:  func(v reflect.Value, x Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
 }
 
@@ -105,7 +105,7 @@ var stringScalar = scalar{
 
 var boolScalar = scalar{
 	kind: Bool,
-	get:  func(v reflect.Value) (Value, error) { return boolean(v.Bool()), nil },
+	get:  func(v reflect.Value) (Value, error) { return boolValue(v.Bool()), nil },
 	set:  func(v reflect.Value, x Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
@@ -120,7 +120,7 @@ var floatScalar = scalar{
 				return false
 			}
 		case String:
-			f, ok := double([]byte(x.S))
+			f, ok := parseDouble([]byte(x.S))
 			if !ok || !math.IsNaN(f) && !math.IsInf(f, 0) {
 				return false
 			}

@@ -46,7 +46,7 @@ func (s *scanner) expect(c byte) error {
 }
 
 // more passes the comma before a further element, or the closing character.
-func (s *scanner) more(end byte) (bool, error) {
+func (s *scanner) hasMore(end byte) (bool, error) {
 	switch s.peek() {
 	case ',':
 		s.i++
@@ -168,7 +168,7 @@ func (s *scanner) nested(open byte, depth int) (token, error) {
 		if _, err := s.next(depth + 1); err != nil {
 			return t, err
 		}
-		more, err := s.more(end)
+		more, err := s.hasMore(end)
 		if !more {
 			t.to = s.i
 			return t, err

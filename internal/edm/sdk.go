@@ -18,7 +18,7 @@ var (
 var sdkTimeScalar = scalar{
 	kind: DateTime,
 	get: func(v reflect.Value) (Value, error) {
-		return moment(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime))), nil
+		return timeValue(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime))), nil
 	},
 	set: func(v reflect.Value, x Value) bool {
 		*v.Addr().Interface().(*aztables.EDMDateTime) = aztables.EDMDateTime(x.T)
@@ -29,19 +29,19 @@ var sdkTimeScalar = scalar{
 // sdkGUIDScalar is a text that is stored as a Guid. The empty text is absent.
 var sdkGUIDScalar = scalar{
 	kind: Guid,
-	get:  func(v reflect.Value) (Value, error) { return guidOf(v.String()) },
+	get:  func(v reflect.Value) (Value, error) { return guidValue(v.String()) },
 	set: func(v reflect.Value, x Value) bool {
-		v.SetString(string(appendGuid(nil, x.G)))
+		v.SetString(string(appendGUID(nil, x.G)))
 		return x.Kind == Guid
 	},
 }
 
 // guidOf reads the text of an EDMGUID.
-func guidOf(s string) (Value, error) {
+func guidValue(s string) (Value, error) {
 	if s == "" {
 		return Value{}, nil
 	}
-	g, ok := guid([]byte(s))
+	g, ok := parseGUID([]byte(s))
 	if !ok {
 		return Value{}, fmt.Errorf("a text of %d characters is no GUID, which has 32 hexadecimal digits in groups of 8-4-4-4-12", len(s))
 	}

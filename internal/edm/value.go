@@ -63,7 +63,7 @@ func (v Value) Any() any {
 }
 
 // as is a number as an Int32 or an Int64, or as it is where it does not fit.
-func (v Value) as(k Kind) Value {
+func (v Value) asNumber(k Kind) Value {
 	n := v.I
 	switch v.Kind {
 	case Int32, Int64:
@@ -82,7 +82,7 @@ func (v Value) as(k Kind) Value {
 }
 
 // Of is the inverse of Any. It also takes an int, as an Int64, for that is what a literal in code is, and the SDK's types.
-func Of(x any) (Value, error) {
+func ValueOf(x any) (Value, error) {
 	switch x := x.(type) {
 	case nil:
 		return Value{}, nil
@@ -97,26 +97,26 @@ func Of(x any) (Value, error) {
 	case float64:
 		return Value{Kind: Double, F: x}, nil
 	case bool:
-		return boolean(x), nil
+		return boolValue(x), nil
 	case time.Time:
-		return moment(x), nil
+		return timeValue(x), nil
 	case [16]byte:
 		return Value{Kind: Guid, G: x}, nil
 	case []byte:
-		return binary(x), nil
+		return binaryValue(x), nil
 	case aztables.EDMInt64:
 		return Value{Kind: Int64, I: int64(x)}, nil
 	case aztables.EDMDateTime:
-		return moment(time.Time(x)), nil
+		return timeValue(time.Time(x)), nil
 	case aztables.EDMGUID:
-		return guidOf(string(x))
+		return guidValue(string(x))
 	case aztables.EDMBinary:
-		return binary(x), nil
+		return binaryValue(x), nil
 	}
 	return Value{}, fmt.Errorf("a %T cannot be stored: string, int32, int64, int, float64, bool, time.Time, [16]byte and []byte can", x)
 }
 
-func boolean(b bool) Value {
+func boolValue(b bool) Value {
 	v := Value{Kind: Bool}
 	if b {
 		v.I = 1
@@ -125,7 +125,7 @@ func boolean(b bool) Value {
 }
 
 // binary tells nil, which is absent, from empty.
-func binary(b []byte) Value {
+func binaryValue(b []byte) Value {
 	if b == nil {
 		return Value{}
 	}
@@ -133,7 +133,7 @@ func binary(b []byte) Value {
 }
 
 // moment is a time in UTC, cut to the service's steps of 100 ns; the zero time is absent.
-func moment(t time.Time) Value {
+func timeValue(t time.Time) Value {
 	if t.IsZero() {
 		return Value{}
 	}

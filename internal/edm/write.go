@@ -26,11 +26,11 @@ var (
 // Writer builds the JSON body of one entity and keeps count of its size, which is not that of the JSON: the service
 // computes it from names and types. The first error stays and is returned by Finish.
 type Writer struct {
-	b     []byte
-	count int
-	size  int
-	keep  map[string]Kind // types of numbers that stay as they are stored
-	err   error
+	b           []byte
+	count       int
+	size        int
+	numberTypes map[string]Kind // types of numbers that stay as they are stored
+	err         error
 }
 
 // NewWriter begins a body with its keys, in the memory of b.
@@ -43,7 +43,7 @@ func NewWriter(b []byte, partitionKey, rowKey string) *Writer {
 	w.b = append(w.b, `,"`+RowKey+`":`...)
 	w.b = appendString(w.b, rowKey)
 	// 4 bytes and two for each character of the keys: the size of an entity without properties.
-	w.size = 4 + 2*(units(partitionKey)+units(rowKey))
+	w.size = 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
 	return w
 }
 
@@ -72,23 +72,23 @@ func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
 	}
-	if k, ok := w.keep[name]; ok {
-		v = v.as(k)
+	if k, ok := w.numberTypes[name]; ok {
+		v = v.asNumber(k)
 	}
 	if err := CheckValue(name, v); err != nil {
 		w.Fail(err)
 		return
 	}
-	w.b = appendName(append(w.b, ',', '"'), name)
+	w.b = appendEscaped(append(w.b, ',', '"'), name)
 	if v.Kind != String && v.Kind != Int32 && v.Kind != Bool {
 		w.b = append(w.b, annotation+`":"`...)
 		w.b = append(w.b, kindNames[v.Kind]...)
-		w.b = appendName(append(w.b, `","`...), name)
+		w.b = appendEscaped(append(w.b, `","`...), name)
 	}
 	w.b = append(w.b, `":`...)
 	w.b = appendJSON(w.b, v)
 	w.count++
-	w.size += 8 + 2*units(name) + size(v)
+	w.size += 8 + 2*utf16Units(name) + storedSize(v)
 }
 
 // CheckValue applies the limits of a single property.
@@ -99,7 +99,7 @@ func CheckValue(name string, v Value) error {
 			return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
 		}
 		if len(v.S) > maxStringUnits { // a character has no more units than bytes
-			if n := units(v.S); n > maxStringUnits {
+			if n := utf16Units(v.S); n > maxStringUnits {
 				return &LimitError{Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
 			}
 		}
@@ -116,10 +116,10 @@ func CheckValue(name string, v Value) error {
 }
 
 // size is what a value counts for in the service's formula.
-func size(v Value) int {
+func storedSize(v Value) int {
 	switch v.Kind {
 	case String:
-		return 4 + 2*units(v.S)
+		return 4 + 2*utf16Units(v.S)
 	case Binary:
 		return 4 + len(v.B)
 	case Guid:
@@ -156,7 +156,7 @@ func appendJSON(b []byte, v Value) []byte {
 	case DateTime:
 		b = v.T.AppendFormat(append(b, '"'), dateTime)
 	case Guid:
-		b = appendGuid(append(b, '"'), v.G)
+		b = appendGUID(append(b, '"'), v.G)
 	case Binary:
 		b = base64.StdEncoding.AppendEncode(append(b, '"'), v.B)
 	}
@@ -166,7 +166,7 @@ func appendJSON(b []byte, v Value) []byte {
 // dateTime is the service's own form: up to seven digits, trailing zeros trimmed.
 const dateTime = "2006-01-02T15:04:05.9999999Z"
 
-func appendGuid(b []byte, g [16]byte) []byte {
+func appendGUID(b []byte, g [16]byte) []byte {
 	const digits = "0123456789abcdef"
 	for i, c := range g {
 		if i == 4 || i == 6 || i == 8 || i == 10 {
@@ -178,11 +178,11 @@ func appendGuid(b []byte, g [16]byte) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	return append(appendName(append(b, '"'), s), '"')
+	return append(appendEscaped(append(b, '"'), s), '"')
 }
 
 // appendName writes a text without its quotes.
-func appendName(b []byte, s string) []byte {
+func appendEscaped(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]

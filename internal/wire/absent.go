@@ -4,7 +4,7 @@ import "reflect"
 
 // Absent tells whether an interface holds nothing, or a nil pointer, which is what a variable of an implementation's type holds
 // that was never set.
-func Absent(x any) bool {
+func IsNil(x any) bool {
 	if x == nil {
 		return true
 	}

@@ -38,7 +38,7 @@ func (c *Call) Write(ctx context.Context, try time.Duration) context.Context {
 func (c *Call) Unreached(err error) bool { return Unreached(c.ctx, err) }
 
 // Probed tells whether the client has the Probe policies.
-func (c *Call) Probed() bool { return c.probe.entered.Load() }
+func (c *Call) HasProbe() bool { return c.probe.entered.Load() }
 
 // Status is that of the response, 0 if there is none.
 func (c *Call) Status() int {
@@ -49,7 +49,7 @@ func (c *Call) Status() int {
 }
 
 // Sent is the length of the request's body, if there is a response.
-func (c *Call) Sent() int64 {
+func (c *Call) RequestSize() int64 {
 	if c.resp == nil || c.resp.Request == nil {
 		return 0
 	}
@@ -58,7 +58,7 @@ func (c *Call) Sent() int64 {
 
 // Ranged tells whether the request was signed for a range of keys, if there is a response: rows outside it are left out of lists without
 // a word.
-func (c *Call) Ranged() bool {
+func (c *Call) SignedForPartitions() bool {
 	if c.resp == nil || c.resp.Request == nil {
 		return false
 	}
@@ -67,7 +67,7 @@ func (c *Call) Ranged() bool {
 }
 
 // Rows are the first and the last RowKey that the request was signed for, "" for no bound; ranged reports whether there is one.
-func (c *Call) Rows() (first, last string, ranged bool) {
+func (c *Call) SignedRows() (first, last string, ranged bool) {
 	if c.resp == nil || c.resp.Request == nil {
 		return "", "", false
 	}
@@ -77,7 +77,7 @@ func (c *Call) Rows() (first, last string, ranged bool) {
 }
 
 // Part is the response to one part of the request, without its body.
-func (c *Call) Part(status int) *http.Response {
+func (c *Call) PartResponse(status int) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: c.resp.Header.Clone(), Body: http.NoBody, Request: c.resp.Request,
@@ -87,7 +87,7 @@ func (c *Call) Part(status int) *http.Response {
 // Body returns the response as the service sent it. The SDK's own copy has lost the decimal point of whole doubles.
 func (c *Call) Body() ([]byte, error) {
 	if c.resp == nil {
-		return nil, errNoReply
+		return nil, errNoResponse
 	}
 	if err := c.Check(nil); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func (c *Call) CheckWrite(etag string, err error) error {
 
 // CheckBare is Check for a request whose successful response has neither a body nor an ETag: the service's own headers tell it from
 // another's.
-func (c *Call) CheckBare(err error) error {
+func (c *Call) CheckHeaders(err error) error {
 	if err = c.Check(err); err == nil && c.resp != nil && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "" {
 		return &ForeignError{c.Status(), "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
 	}

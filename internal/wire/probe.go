@@ -9,7 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-var errNoReply = errors.New("the client's pipeline kept no reply")
+var errNoResponse = errors.New("the client's pipeline kept no reply")
 
 // probe is carried by a call's context and marked by the two Probe policies, if the client has them.
 type probe struct {

@@ -26,8 +26,8 @@ type Failure struct {
 // An error means that the response does not tell the outcome. A success counts only when the response is whole, to the last
 // byte of its closing boundary: what is missing of a cut response may be the failure. A failure counts as soon as its part is
 // there.
-func ParseReply(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
-	p := replyParser{rest: body, etags: make([]azcore.ETag, 0, n)}
+func ParseBatchResponse(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
+	p := batchParser{rest: body, etags: make([]azcore.ETag, 0, n)}
 	if err := p.outer(n); err != nil {
 		return nil, nil, fmt.Errorf("the reply to a transaction of %d operations %w, after %d of its parts", n, err, len(p.etags))
 	}
@@ -46,14 +46,14 @@ var (
 )
 
 // replyParser goes through a response line by line. Lines end in LF or CR LF, for Cosmos DB mixes them.
-type replyParser struct {
+type batchParser struct {
 	rest    []byte
 	etags   []azcore.ETag
 	failure *Failure
 }
 
 // line returns the next line without its end. whole is false for the last one, if nothing ends it.
-func (p *replyParser) line() (line []byte, whole bool) {
+func (p *batchParser) line() (line []byte, whole bool) {
 	line, p.rest, whole = bytes.Cut(p.rest, []byte("\n"))
 	if whole {
 		line = bytes.TrimSuffix(line, []byte("\r"))
@@ -62,7 +62,7 @@ func (p *replyParser) line() (line []byte, whole bool) {
 }
 
 // outer reads the whole: one part that is a change set, between boundaries.
-func (p *replyParser) outer(n int) error {
+func (p *batchParser) outer(n int) error {
 	open, whole := p.line()
 	if !whole {
 		return errCut
@@ -93,7 +93,7 @@ func (p *replyParser) outer(n int) error {
 }
 
 // changeSet reads the parts up to the change set's closing boundary.
-func (p *replyParser) changeSet(open []byte, n int) error {
+func (p *batchParser) changeSet(open []byte, n int) error {
 	closing := append(bytes.Clone(open), "--"...)
 	for first := true; ; first = false {
 		line, whole := p.line()
@@ -115,7 +115,7 @@ func (p *replyParser) changeSet(open []byte, n int) error {
 }
 
 // part reads one operation's answer, up to the boundary that follows it.
-func (p *replyParser) part(open []byte, n int) error {
+func (p *batchParser) part(open []byte, n int) error {
 	if _, err := p.header(); err != nil { // of the part
 		return err
 	}
@@ -152,7 +152,7 @@ func (p *replyParser) part(open []byte, n int) error {
 }
 
 // failed reads the failing operation's error. It is certain as soon as the JSON is whole.
-func (p *replyParser) failed(status int, open []byte, n int) error {
+func (p *batchParser) failed(status int, open []byte, n int) error {
 	f := &Failure{Status: status}
 	var body struct {
 		Error struct {
@@ -179,7 +179,7 @@ func (p *replyParser) failed(status int, open []byte, n int) error {
 }
 
 // header reads header lines up to the empty one, names in lower case.
-func (p *replyParser) header() (map[string]string, error) {
+func (p *batchParser) header() (map[string]string, error) {
 	h := map[string]string{}
 	for {
 		line, whole := p.line()

@@ -124,7 +124,7 @@ func TestReplies(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges() {
 		body := append(make([]byte, 0, 2*len(x.reply)), x.reply...)
-		etags, failure, err := ParseReply(body, x.n)
+		etags, failure, err := ParseBatchResponse(body, x.n)
 		if string(body) != x.reply {
 			t.Errorf("%s: the reply was written to", x.name)
 		}
@@ -149,7 +149,7 @@ func TestCutReplies(t *testing.T) {
 			certain = strings.LastIndex(x.reply, "}}}") + len("}}}")
 		}
 		for cut := range len(x.reply) + 1 {
-			etags, failure, err := ParseReply([]byte(x.reply[:cut]), x.n)
+			etags, failure, err := ParseBatchResponse([]byte(x.reply[:cut]), x.n)
 			switch {
 			case cut < certain && err == nil:
 				t.Fatalf("%s, cut at %d of %d: %q, %+v; certain from %d on", x.name, cut, len(x.reply), etags, failure, certain)
@@ -182,18 +182,18 @@ func TestBadReplies(t *testing.T) {
 		"rubbish between":              strings.Replace(set(inserted(1), inserted(2)), "--"+changeGUID+"\r\n", "rubbish\r\n--"+changeGUID+"\r\n", 1),
 		"a failure without an outcome": strings.Split(set(answer("500 Internal Server Error", "oops")), "oops")[0] + "oops",
 	} {
-		if etags, failure, err := ParseReply([]byte(reply), 2); err == nil {
+		if etags, failure, err := ParseBatchResponse([]byte(reply), 2); err == nil {
 			t.Errorf("%s: %q, %+v", name, etags, failure)
 		}
 	}
 	alone := "--" + batchGUID + "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 200 OK\r\nDataServiceVersion: 3.0;\r\n\r\n{\"PartitionKey\":\"partition1\"}\r\n--" + batchGUID + "--\r\n"
-	if etags, failure, err := ParseReply([]byte(alone), 1); err == nil {
+	if etags, failure, err := ParseBatchResponse([]byte(alone), 1); err == nil {
 		t.Errorf("the reply to a GET: %q, %+v", etags, failure)
 	}
-	if etags, failure, err := ParseReply([]byte(set()), 0); err != nil || failure != nil || len(etags) != 0 {
+	if etags, failure, err := ParseBatchResponse([]byte(set()), 0); err != nil || failure != nil || len(etags) != 0 {
 		t.Errorf("an empty change set: %q, %+v, %v", etags, failure, err)
 	}
-	if _, f, err := ParseReply([]byte(set(answer("500 Internal Server Error", "oops"))), 2); err != nil || f.Status != 500 || f.Index != 0 || f.Code != "" {
+	if _, f, err := ParseBatchResponse([]byte(set(answer("500 Internal Server Error", "oops"))), 2); err != nil || f.Status != 500 || f.Index != 0 || f.Code != "" {
 		t.Errorf("a failure that is no JSON: %+v, %v", f, err)
 	}
 }
@@ -207,7 +207,7 @@ func FuzzReply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, reply string, n int) {
 		n = 1 + n&127
-		etags, failure, err := ParseReply([]byte(reply), n)
+		etags, failure, err := ParseBatchResponse([]byte(reply), n)
 		switch {
 		case err != nil:
 			if etags != nil || failure != nil {
@@ -223,7 +223,7 @@ func FuzzReply(f *testing.F) {
 			if len(etags) != n || end <= 0 {
 				t.Fatalf("%d parts for %d operations", len(etags), n)
 			}
-			if _, _, err := ParseReply([]byte(reply[:end]), n); err == nil {
+			if _, _, err := ParseBatchResponse([]byte(reply[:end]), n); err == nil {
 				t.Fatal("a cut reply is a success")
 			}
 		}

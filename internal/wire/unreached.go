@@ -18,14 +18,14 @@ func Unreached(ctx context.Context, err error) bool {
 	case err == nil, errors.As(err, &large):
 		return false
 	case errors.As(err, &re):
-		return away(re)
+		return unavailable(re)
 	}
-	return !stopped(ctx)
+	return !callerStopped(ctx)
 }
 
 // away reports whether an answer is one of a service that is down or keeps the caller out, or of something else in its place: the
 // service sends an error code with every refusal.
-func away(re *azcore.ResponseError) bool {
+func unavailable(re *azcore.ResponseError) bool {
 	switch s := re.StatusCode; {
 	case s == http.StatusRequestEntityTooLarge: // of a proxy; it will be as large the next time
 		return false
@@ -42,9 +42,9 @@ func away(re *azcore.ResponseError) bool {
 }
 
 // ErrBound is the cause of a context that a bound of this library has ended, and not its caller.
-var ErrBound = errors.New("the service did not answer in the time that one request may take")
+var ErrRequestTimeout = errors.New("the service did not answer in the time that one request may take")
 
 // stopped reports whether the caller has ended ctx.
-func stopped(ctx context.Context) bool {
-	return ctx.Err() != nil && context.Cause(ctx) != ErrBound
+func callerStopped(ctx context.Context) bool {
+	return ctx.Err() != nil && context.Cause(ctx) != ErrRequestTimeout
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // Verdict is what is known of a write after its call has returned.
-type Verdict int
+type Outcome int
 
 // A write is done, or the service has refused it, or it was never sent, or nobody knows.
 const (
-	Done Verdict = iota
+	Done Outcome = iota
 	Refused
 	NotSent
 	Unknown
@@ -21,7 +21,7 @@ const (
 
 // Verdict judges the error of a write, as [Call.Check] returns it. Whatever is not certain is Unknown: a 500 or a timeout may come
 // from a service that has done the work, and a refusal without an error code from something that is not the service.
-func (c *Call) Verdict(err error) Verdict {
+func (c *Call) Outcome(err error) Outcome {
 	var foreign *ForeignError
 	switch {
 	case err == nil:
@@ -34,7 +34,7 @@ func (c *Call) Verdict(err error) Verdict {
 		if re.ErrorCode == "" && re.StatusCode != http.StatusRequestEntityTooLarge {
 			return Unknown
 		}
-		return StatusVerdict(re.StatusCode)
+		return StatusOutcome(re.StatusCode)
 	}
 	if c.probe.entered.Load() && !c.probe.sent.Load() {
 		return NotSent
@@ -47,7 +47,7 @@ func (c *Call) Verdict(err error) Verdict {
 }
 
 // StatusVerdict judges the status of a failed operation.
-func StatusVerdict(status int) Verdict {
+func StatusOutcome(status int) Outcome {
 	switch {
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests:
 		return Unknown
