@@ -50,20 +50,6 @@ var ErrNoEndpoint = errors.New("account: opened without an endpoint for this ser
 // ErrNoKey: the account was opened without its key, which alone can sign.
 var ErrNoKey = errors.New("account: opened without the account key, so it cannot sign")
 
-// FromConnectionString opens the account of a connection string, with an account key or a shared access signature:
-// endpoints of their own, EndpointSuffix and UseDevelopmentStorage=true (an emulator on its default ports, behind DevelopmentStorageProxyUri if that
-// is given) included.
-func FromConnectionString(cs string, o *Options) (*Account, error) {
-	c, err := parseConnection(cs)
-	if err != nil {
-		return nil, err
-	}
-	if c.sas != "" {
-		return FromSAS(c.endpoints.withSAS(c.sas), o)
-	}
-	return c.open(o)
-}
-
 // FromCredential opens an account by a token credential, such as azidentity's.
 func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Account, error) {
 	if cred == nil {

@@ -111,3 +111,17 @@ func (c connection) open(o *Options) (*Account, error) {
 	a.key = tables
 	return a, nil
 }
+
+// FromConnectionString opens the account of a connection string, with an account key or a shared access signature:
+// endpoints of their own, EndpointSuffix and UseDevelopmentStorage=true (an emulator on its default ports, behind DevelopmentStorageProxyUri if that
+// is given) included.
+func FromConnectionString(cs string, o *Options) (*Account, error) {
+	c, err := parseConnection(cs)
+	if err != nil {
+		return nil, err
+	}
+	if c.sas != "" {
+		return FromSAS(c.endpoints.withSAS(c.sas), o)
+	}
+	return c.open(o)
+}

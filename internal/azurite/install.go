@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,9 +17,6 @@ var packageJSON []byte
 
 //go:embed npm/package-lock.json
 var packageLock []byte
-
-// ErrNoRuntime says what to install where neither npm nor Docker is found.
-var ErrNoRuntime = errors.New("azurite needs Node.js 20 or newer with npm, or Docker: install one of them, or set " + Env + " to the connection string of a running emulator")
 
 // installTime bounds the download of the npm packages.
 const installTimeout = 10 * time.Minute

@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// Env names the environment variable that holds the connection string of an emulator to use instead of an own one.
-const Env = "AZTABLEKIT_AZURITE"
-
 // The account that every emulator has, with its published key.
 const (
 	account = "devstoreaccount1"
@@ -28,15 +25,6 @@ const (
 	startTimeout = time.Minute
 	stopTimeout  = 5 * time.Second
 )
-
-// Flags are how Azurite is run everywhere in this project: in memory, without a look at the cloud's metadata address.
-var Flags = []string{"--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"}
-
-// wrapper runs Azurite in a process that ends when its standard input does. The pipe's other end is ours, so that it ends
-// with us even on SIGKILL. AZURITE_MAIN names the program, for node -e gives it no path of its own.
-const wrapper = `process.argv.splice(1, 0, "azurite");
-process.stdin.on("end", () => process.exit(0)).resume();
-require(process.env.AZURITE_MAIN);`
 
 // Server is a running emulator.
 type Server struct {

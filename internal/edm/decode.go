@@ -2,9 +2,7 @@ package edm
 
 import (
 	"fmt"
-	"math"
 	"reflect"
-	"slices"
 )
 
 // Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader has just read. Properties
@@ -103,98 +101,4 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 		}
 	}
 	return nil
-}
-
-// Column is a property with its value.
-type Column struct {
-	Name  string
-	Value Value
-}
-
-// Same tells whether two columns hold the same. NaN is the same as NaN, for it is what was stored.
-func (c Column) Same(d Column) bool {
-	if c.Value.Kind == Double && d.Value.Kind == Double && math.IsNaN(c.Value.F) && math.IsNaN(d.Value.F) {
-		return c.Name == d.Name
-	}
-	return reflect.DeepEqual(c, d)
-}
-
-// Columns returns all properties of the entity that the reader has just read, in the order of the response.
-func (r *Reader) Columns() ([]Column, error) {
-	columns := make([]Column, 0, len(r.members))
-	for _, m := range r.members {
-		x, err := r.value(m)
-		if err != nil {
-			return nil, err
-		}
-		if x.Kind != Absent {
-			columns = append(columns, Column{string(m.name), x})
-		}
-	}
-	return columns, nil
-}
-
-// Find returns a property of the entity that the reader has just read, absent if it has none of that name.
-func (r *Reader) Property(name string) (Value, error) {
-	for _, m := range r.members {
-		if string(m.name) == name {
-			return r.value(m)
-		}
-	}
-	return Value{}, nil
-}
-
-// PutUnknown writes again what the stored entity raw holds and the plan does not: columns that the type does not know, and
-// the library's own, but for those in except. Where the type has a map for unknown columns, that map is the truth about them.
-func (p *Plan) PutUnknown(w *Writer, raw []byte, except ...string) {
-	if raw == nil {
-		return
-	}
-	r := NewReader(raw)
-	if _, err := r.One(); err != nil {
-		w.Fail(err)
-		return
-	}
-	for _, m := range r.members {
-		name := string(m.name)
-		if p.Has(name) || p.extra != nil && !IsSystem(name) || slices.Contains(except, name) {
-			continue
-		}
-		x, err := r.value(m)
-		if err != nil {
-			w.Fail(err)
-			return
-		}
-		w.Put(name, x)
-	}
-}
-
-// Overlay returns the stored entity raw with the properties of body in place of its own: what a merge makes of a row.
-func Overlay(raw, body []byte) ([]byte, error) {
-	under, over := NewReader(raw), NewReader(body)
-	e, err := under.One()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := over.One(); err != nil {
-		return nil, err
-	}
-	old, err := under.Columns()
-	if err != nil {
-		return nil, err
-	}
-	set, err := over.Columns()
-	if err != nil {
-		return nil, err
-	}
-	w := NewWriter(nil, e.PartitionKey, e.RowKey)
-	for _, c := range old {
-		if !slices.ContainsFunc(set, func(s Column) bool { return s.Name == c.Name }) {
-			w.Put(c.Name, c.Value)
-		}
-	}
-	for _, c := range set {
-		w.Put(c.Name, c.Value)
-	}
-	return w.Finish()
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
@@ -51,13 +50,4 @@ func CheckName(name string) error {
 		return &LimitError{Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
 	}
 	return nil
-}
-
-// units is the length of valid UTF-8 in UTF-16 code units, which is how the service counts.
-func utf16Units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
 }

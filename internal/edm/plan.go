@@ -279,3 +279,24 @@ func fieldPath(v reflect.Value, at uintptr, want reflect.Type, path []int) []int
 	}
 	return nil
 }
+
+// field finds the field at an index path.
+func (p *Plan) field(path []int) (*field, error) {
+	for i := range p.fields {
+		if slices.Equal(p.fields[i].path, path) {
+			return &p.fields[i], nil
+		}
+	}
+	name := fmt.Sprint(p.Type)
+	if sf, ok := fieldByPath(p.Type, path); ok {
+		name = sf.Name
+	}
+	return nil, &ValueError{Field: name, Reason: "is not stored as a property of its own"}
+}
+
+func fieldByPath(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
+	if len(path) == 0 {
+		return sf, false
+	}
+	return t.FieldByIndex(path), true
+}

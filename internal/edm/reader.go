@@ -2,7 +2,10 @@ package edm
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
+	"fmt"
+	"math"
 	"time"
 )
 
@@ -274,4 +277,73 @@ func ofProperty(name []byte, err error) error {
 		return &DecodeError{Field: string(name), Reason: de.Reason}
 	}
 	return err
+}
+
+// value reads a member by its annotation, or by its form if it has none.
+func (r *Reader) value(m member) (Value, error) {
+	v, err := r.parse(m)
+	if err != nil {
+		return Value{}, ofProperty(m.name, err)
+	}
+	return v, nil
+}
+
+func (r *Reader) parse(m member) (Value, error) {
+	fail := func() (Value, error) {
+		return Value{}, &DecodeError{Reason: fmt.Sprintf("what stands there, %d bytes, is no %s", m.tok.to-m.tok.from, m.typ)}
+	}
+	text := r.b[m.tok.from:m.tok.to]
+	switch m.tok.kind {
+	case 'n':
+		return Value{}, nil
+	case '{', '[':
+		return Value{}, &DecodeError{Reason: "is an object or a list, which no property can be"}
+	case '"':
+		var err error
+		if text, err = r.unquoted(m.tok); err != nil {
+			return Value{}, err
+		}
+	}
+	if m.typ == nil {
+		return parseUntyped(m.tok.kind, text)
+	}
+	isText := m.tok.kind == '"'
+	switch string(m.typ) {
+	case "Edm.String":
+		if isText {
+			return Value{Kind: String, S: string(text)}, nil
+		}
+	case "Edm.Int32":
+		if n, ok := parseInteger(text); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
+			return Value{Kind: Int32, I: n}, nil
+		}
+	case "Edm.Int64":
+		if n, ok := parseInteger(text); ok {
+			return Value{Kind: Int64, I: n}, nil
+		}
+	case "Edm.Double":
+		if f, ok := parseDouble(text); ok {
+			return Value{Kind: Double, F: f}, nil
+		}
+	case "Edm.Boolean":
+		if s := string(bytes.ToLower(text)); s == "true" || s == "false" {
+			return boolValue(s == "true"), nil
+		}
+	case "Edm.DateTime":
+		if t, ok := parseTime(text); isText && ok {
+			return Value{Kind: DateTime, T: t}, nil
+		}
+	case "Edm.Guid":
+		if g, ok := parseGUID(text); isText && ok {
+			return Value{Kind: Guid, G: g}, nil
+		}
+	case "Edm.Binary":
+		b := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+		if n, err := base64.StdEncoding.Strict().Decode(b, text); isText && err == nil {
+			return Value{Kind: Binary, B: b[:n]}, nil
+		}
+	default:
+		return Value{}, &DecodeError{Reason: fmt.Sprintf("has the unknown type %.60q", m.typ)}
+	}
+	return fail()
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"reflect"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
 // scalar is how one Go type is stored in one property.
@@ -228,4 +230,32 @@ func pointerTo(t reflect.Type, s scalar) scalar {
 			return true
 		},
 	}
+}
+
+// The SDK's own types for values that JSON does not tell apart. Its EDMBinary is a []byte like any other.
+var (
+	sdkInt64    = reflect.TypeFor[aztables.EDMInt64]()
+	sdkDateTime = reflect.TypeFor[aztables.EDMDateTime]()
+	sdkGUID     = reflect.TypeFor[aztables.EDMGUID]()
+)
+
+var sdkTimeScalar = scalar{
+	kind: DateTime,
+	get: func(v reflect.Value) (Value, error) {
+		return timeValue(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime))), nil
+	},
+	set: func(v reflect.Value, x Value) bool {
+		*v.Addr().Interface().(*aztables.EDMDateTime) = aztables.EDMDateTime(x.T)
+		return x.Kind == DateTime
+	},
+}
+
+// sdkGUIDScalar is a text that is stored as a Guid. The empty text is absent.
+var sdkGUIDScalar = scalar{
+	kind: Guid,
+	get:  func(v reflect.Value) (Value, error) { return guidValue(v.String()) },
+	set: func(v reflect.Value, x Value) bool {
+		v.SetString(string(appendGUID(nil, x.G)))
+		return x.Kind == Guid
+	},
 }

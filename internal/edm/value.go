@@ -156,3 +156,15 @@ func Same(a, b Value) bool {
 	}
 	return a.I == b.I && a.S == b.S && a.G == b.G
 }
+
+// guidOf reads the text of an EDMGUID.
+func guidValue(s string) (Value, error) {
+	if s == "" {
+		return Value{}, nil
+	}
+	g, ok := parseGUID([]byte(s))
+	if !ok {
+		return Value{}, fmt.Errorf("a text of %d characters is no GUID, which has 32 hexadecimal digits in groups of 8-4-4-4-12", len(s))
+	}
+	return Value{Kind: Guid, G: g}, nil
+}

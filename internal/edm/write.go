@@ -2,25 +2,8 @@ package edm
 
 import (
 	"encoding/base64"
-	"fmt"
 	"math"
 	"strconv"
-	"time"
-	"unicode/utf8"
-)
-
-// The limits of an entity ('Understanding the Table service data model').
-const (
-	maxProperties  = 252
-	maxEntity      = 1 << 20
-	maxStringUnits = 32 << 10
-	maxBinary      = 64 << 10
-)
-
-// The service's range of DateTime.
-var (
-	minTime = time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)
-	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)
 )
 
 // Writer builds the JSON body of one entity and keeps count of its size, which is not that of the JSON: the service
@@ -91,47 +74,6 @@ func (w *Writer) Put(name string, v Value) {
 	w.size += 8 + 2*utf16Units(name) + storedSize(v)
 }
 
-// CheckValue applies the limits of a single property.
-func CheckValue(name string, v Value) error {
-	switch v.Kind {
-	case String:
-		if !utf8.ValidString(v.S) {
-			return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
-		}
-		if len(v.S) > maxStringUnits { // a character has no more units than bytes
-			if n := utf16Units(v.S); n > maxStringUnits {
-				return &LimitError{Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
-			}
-		}
-	case Binary:
-		if n := len(v.B); n > maxBinary {
-			return &LimitError{Field: name, Limit: "bytes", Got: n, Max: maxBinary}
-		}
-	case DateTime:
-		if v.T.Before(minTime) || v.T.After(maxTime) {
-			return &ValueError{Field: name, Reason: fmt.Sprintf("the time %s is outside 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
-		}
-	}
-	return nil
-}
-
-// size is what a value counts for in the service's formula.
-func storedSize(v Value) int {
-	switch v.Kind {
-	case String:
-		return 4 + 2*utf16Units(v.S)
-	case Binary:
-		return 4 + len(v.B)
-	case Guid:
-		return 16
-	case Int32:
-		return 4
-	case Bool:
-		return 1
-	}
-	return 8
-}
-
 // appendJSON writes a value without its annotation.
 func appendJSON(b []byte, v Value) []byte {
 	switch v.Kind {
@@ -166,17 +108,6 @@ func appendJSON(b []byte, v Value) []byte {
 // dateTime is the service's own form: up to seven digits, trailing zeros trimmed.
 const dateTime = "2006-01-02T15:04:05.9999999Z"
 
-func appendGUID(b []byte, g [16]byte) []byte {
-	const digits = "0123456789abcdef"
-	for i, c := range g {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			b = append(b, '-')
-		}
-		b = append(b, digits[c>>4], digits[c&15])
-	}
-	return b
-}
-
 func appendString(b []byte, s string) []byte {
 	return append(appendEscaped(append(b, '"'), s), '"')
 }
@@ -209,4 +140,14 @@ func appendEscaped(b []byte, s string) []byte {
 		from = i + 1
 	}
 	return append(b, s[from:]...)
+}
+
+// PutAny is Put for a Go value of one of the types of Value.Any.
+func (w *Writer) PutAny(name string, value any) {
+	x, err := ValueOf(value)
+	if err != nil {
+		w.Fail(&ValueError{Field: name, Reason: err.Error()})
+		return
+	}
+	w.Put(name, x)
 }

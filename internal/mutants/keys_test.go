@@ -37,11 +37,11 @@ func TestEDM(t *testing.T) {
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "31 April is read as 1 May", File: "internal/edm/parse.go",
 			Old: "return t, t.Day() == day", New: "return t, true", Test: "TestDaysThatAreNone"},
-		{Name: "a merge that changes a property's type keeps the old value too", File: "internal/edm/decode.go",
+		{Name: "a merge that changes a property's type keeps the old value too", File: "internal/edm/columns.go",
 			Old: "return s.Name == c.Name })", New: "return s.Name == c.Name && s.Value.Kind == c.Value.Kind })", Test: "TestOverlayTypes"},
 		{Name: "numbers that do not fit keep their type", File: "internal/edm/value.go",
 			Old: "	if k == Int32 && n != int64(int32(n)) {\n", New: "	if k == String {\n", Test: "TestKeptNumbers"},
-		{Name: "the whole doubles of an emulator become Int64", File: "internal/edm/encode.go",
+		{Name: "the whole doubles of an emulator become Int64", File: "internal/edm/stored.go",
 			Old: "(x.Kind != Int64 || m.typ == nil)", New: "x.Kind != Int64", Test: "TestKeptNumbers"},
 		{Name: "what has no RowKey is an entity", File: "internal/edm/reader.go",
 			Old: "	case !rk:\n", New: "	case !rk && false:\n", Test: "TestKeysAreThere"},
@@ -55,11 +55,11 @@ func TestNumbers(t *testing.T) {
 		t.Skip("-short: compiles the package anew")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "an int finds no Int32", File: "internal/edm/compare.go",
+		{Name: "an int finds no Int32", File: "internal/edm/filter.go",
 			Old: "	case n == int64(int32(n)) && op != \"ne\":\n		c.add(name, op, digits)\n", New: "	case n == int64(int32(n)) && op != \"ne\":\n", Test: "TestWhereFindsWhatIsRead"},
-		{Name: "a number beyond 32 bits finds no Int32", File: "internal/edm/compare.go",
+		{Name: "a number beyond 32 bits finds no Int32", File: "internal/edm/filter.go",
 			Old: "	case n > math.MaxInt32 && less: // every Int32 is less\n		c.add(name, \"le\", most32)\n", New: "	case n > math.MaxInt32 && less:\n", Test: "TestWhereFindsWhatIsRead"},
-		{Name: "a fraction finds its whole part by less", File: "internal/edm/compare.go",
+		{Name: "a fraction finds its whole part by less", File: "internal/edm/filter.go",
 			Old: "		if !whole {\n			op = \"le\"\n		}\n", New: "", Test: "TestWhereFindsWhatIsRead"},
 		{Name: "lists end below the library's rows", File: "table/query.go",
 			Old: "		f.compare(name, \"ge\", edm.Quote(keys.FirstAboveReserved))\n", New: "		f.compare(name, \"lt\", edm.Quote(reserved.First))\n", Test: "TestKeysAroundTheLibrary"},

@@ -1,7 +1,9 @@
 package edm
 
 import (
+	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -139,4 +141,81 @@ func (c *comparison) addWhole(name, op string, f float64) {
 	// Emulators fail at a literal such as 5L beside a property of another type, so it is kept from Double properties.
 	c.b.WriteString(" or (not (" + name + " le 0.0 or " + name + " gt 0.0)) and (" + name + " " + op + " " + long + "L)")
 	c.count += 3
+}
+
+// Literal writes a value as it stands in a filter. Doubles are written out in full with a decimal point, for an exponent is
+// not understood everywhere.
+func Literal(name string, v Value) (string, error) {
+	if err := CheckValue(name, v); err != nil {
+		return "", err
+	}
+	switch v.Kind {
+	case String:
+		return Quote(v.S), nil
+	case Int32:
+		return strconv.FormatInt(v.I, 10), nil
+	case Int64:
+		return strconv.FormatInt(v.I, 10) + "L", nil
+	case Double:
+		if math.IsNaN(v.F) || math.IsInf(v.F, 0) {
+			return "", &ValueError{Field: name, Reason: "a filter cannot compare with NaN or an infinity"}
+		}
+		s := strconv.FormatFloat(v.F, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s, nil
+	case Bool:
+		return strconv.FormatBool(v.I != 0), nil
+	case DateTime:
+		return "datetime'" + v.T.Format(dateTime) + "'", nil
+	case Guid:
+		return "guid'" + string(appendGUID(nil, v.G)) + "'", nil
+	case Binary:
+		const digits = "0123456789abcdef"
+		b := []byte("X'")
+		for _, c := range v.B {
+			b = append(b, digits[c>>4], digits[c&15])
+		}
+		return string(append(b, '\'')), nil
+	}
+	return "", &ValueError{Field: name, Reason: "a filter cannot compare with an absent value (nil, zero time)"}
+}
+
+// Quote writes a text as it stands in a filter: whatever it holds, it stays a text.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// Comparable returns the property and the value with which a filter compares the field at path.
+func (p *Plan) Operand(path []int, v reflect.Value) (name string, x Value, err error) {
+	f, err := p.field(path)
+	if err != nil {
+		return "", Value{}, err
+	}
+	if f.form != single {
+		return "", Value{}, &ValueError{Field: f.name, Reason: "is not a single property, so a filter cannot compare it"}
+	}
+	if x, err = f.scalar.get(v); err != nil {
+		err = f.refusal(f.name, err)
+	}
+	if f.narrow && x.Kind == Int64 && x.I == int64(int32(x.I)) {
+		x.Kind = Int32
+	}
+	return f.name, x, err
+}
+
+// Named returns the value with which a filter compares a property that is known by its name alone.
+func NamedOperand(name string, v reflect.Value) (x Value, err error) {
+	if !IsSystem(name) {
+		if err := CheckName(name); err != nil {
+			return x, err
+		}
+	}
+	s, ok := scalarOf(v.Type())
+	if !ok {
+		return x, &ValueError{Field: name, Reason: fmt.Sprintf("a %v is not a single property, so a filter cannot compare it", v.Type())}
+	}
+	if x, err = s.get(v); err != nil {
+		err = (&field{scalar: s}).refusal(name, err)
+	}
+	return x, err
 }
