@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Column is a property with its value.
+// Column is the name and the value of a property.
 type Column struct {
 	Name  string
 	Value Value
 }
 
-// Same tells whether two columns hold the same. NaN is the same as NaN, for it is what was stored.
+// Same reports whether two columns are equal. NaN equals NaN, since both are stored alike.
 func (c Column) Same(d Column) bool {
 	if c.Value.Kind == Double && d.Value.Kind == Double && math.IsNaN(c.Value.F) && math.IsNaN(d.Value.F) {
 		return c.Name == d.Name
@@ -20,7 +20,7 @@ func (c Column) Same(d Column) bool {
 	return reflect.DeepEqual(c, d)
 }
 
-// Columns returns all properties of the entity that the reader has just read, in the order of the response.
+// Columns returns the properties of the entity that the reader read last, in the order of the response.
 func (r *Reader) Columns() ([]Column, error) {
 	columns := make([]Column, 0, len(r.members))
 	for _, m := range r.members {
@@ -35,7 +35,7 @@ func (r *Reader) Columns() ([]Column, error) {
 	return columns, nil
 }
 
-// Find returns a property of the entity that the reader has just read, absent if it has none of that name.
+// Property returns the value of a property of the entity that the reader read last, absent if there is none.
 func (r *Reader) Property(name string) (Value, error) {
 	for _, m := range r.members {
 		if string(m.name) == name {
@@ -45,7 +45,7 @@ func (r *Reader) Property(name string) (Value, error) {
 	return Value{}, nil
 }
 
-// Overlay returns the stored entity raw with the properties of body in place of its own: what a merge makes of a row.
+// Overlay returns the row that a merge of body makes of the stored entity raw.
 func Overlay(raw, body []byte) ([]byte, error) {
 	under, over := NewReader(raw), NewReader(body)
 	e, err := under.One()

@@ -2,7 +2,7 @@ package edm
 
 import "testing"
 
-// TestOverlayTypes: a merge that changes the type of a property leaves it once, as it sets it.
+// TestOverlayTypes: after a merge that changes the type of a property, the row has the property once, with the new type.
 func TestOverlayTypes(t *testing.T) {
 	t.Parallel()
 	values := []string{`"A":5`, `"A":"5"`, `"A@odata.type":"Edm.Int64","A":"5"`, `"A":true`, `"A@odata.type":"Edm.Guid","A":"00000000-0000-0000-0000-000000000005"`}
@@ -11,7 +11,7 @@ func TestOverlayTypes(t *testing.T) {
 			head := `{"PartitionKey":"p","RowKey":"r",`
 			got, err := Overlay([]byte(head+old+`,"B":1}`), []byte(head+set+"}"))
 			if want := head + `"B":1,` + set + "}"; string(got) != want || err != nil {
-				t.Errorf("%s over %s: %s, %v, want %s", set, old, got, err, want)
+				t.Errorf("%s over %s: got %s, %v, want %s", set, old, got, err, want)
 			}
 		}
 	}

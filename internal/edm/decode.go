@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader has just read. Properties
-// that no field asks for go to the map of unknown columns, if the type has one; those of the library never do.
+// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a field go
+// to the map of unknown columns if the type has one, except for system properties.
 func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 	for i := range r.members {
 		m := &r.members[i]
@@ -39,7 +39,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 	return p.decodeComposites(r, v)
 }
 
-// element makes a list long enough for its i-th element.
+// elementAt returns the i-th element of a list, which it extends if necessary.
 func elementAt(list reflect.Value, i int) reflect.Value {
 	if n := i + 1 - list.Len(); n > 0 {
 		list.Set(reflect.AppendSlice(list, reflect.MakeSlice(list.Type(), n, n)))
@@ -73,14 +73,14 @@ func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 	return nil
 }
 
-// decodeComposites gives each composite field its values, if any of them is there.
+// decodeComposites sets each composite field of which at least one property is present.
 func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 	for i := range p.fields {
 		f := &p.fields[i]
 		if f.form != composite {
 			continue
 		}
-		values, any := make([]any, len(f.names)), false
+		values, present := make([]any, len(f.names)), false
 		for j := range r.members {
 			m := &r.members[j]
 			if t, ok := p.byName[string(m.name)]; !ok || t.field != i {
@@ -91,9 +91,9 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 				return err
 			}
 			values[p.byName[string(m.name)].sub] = x.Any()
-			any = any || x.Kind != Absent
+			present = present || x.Kind != Absent
 		}
-		if !any {
+		if !present {
 			continue
 		}
 		if err := v.FieldByIndex(f.path).Addr().Interface().(Composite).SetPropertyValues(values); err != nil {

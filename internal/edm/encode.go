@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing. stored is the entity as
-// it was read, or nil: a number keeps the type that its property has there, if the value fits.
+// Encode writes the fields of v, an addressable struct of the plan's type. An absent value writes nothing. stored is the JSON of the
+// entity as it was read, or nil: a number keeps the type of its stored property if the value fits.
 func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
@@ -22,8 +22,8 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
 	}
 }
 
-// EncodeField writes the one field at path, with the value v: what a merge sends. Setting a field to an absent value is an
-// error, for a merge leaves absent properties as they are. stored is as in Encode.
+// EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change absent
+// properties. stored is as in Encode.
 func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored []byte) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
@@ -35,9 +35,9 @@ func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored []byte
 	}
 	switch {
 	case f.form == bound:
-		w.Fail(&ValueError{Field: f.name, Reason: "is part of the key, which a merge cannot change"})
+		w.Fail(&ValueError{Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
 	case f.form == elements:
-		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, for it leaves surplus elements as they are; use Replace"})
+		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, since it does not remove surplus elements; use Replace"})
 	}
 	before := w.count
 	f.encode(w, v)
@@ -71,7 +71,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 				return
 			}
 			if x.Kind == Absent && i == v.Len()-1 {
-				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so the list would come back shorter"})
+				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
 				return
 			}
 			w.Put(f.names[i], x)
@@ -92,22 +92,22 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 	}
 }
 
-// value is what is stored of a field, or of an element.
+// storedValue returns the stored value of a field or of an element.
 func (f *field) storedValue(v reflect.Value) (Value, error) {
 	x, err := f.scalar.get(v)
 	if err != nil || !f.narrow || x.Kind != Int64 {
 		return x, err
 	}
 	if x.Kind = Int32; x.I != int64(int32(x.I)) {
-		return x, fmt.Errorf("the number %d does not fit an Int32, as which the field's tag stores it", x.I)
+		return x, fmt.Errorf("the number %d does not fit an Int32, which the option int32 of the field's tag requires", x.I)
 	}
 	return x, nil
 }
 
-// refused is the error of a value that its Go type does not give away. What the type of a user says may hold the data.
+// refusal returns the error of a value that could not be encoded. The error of a caller's type may contain data, so the text omits it.
 func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
-		return &ValueError{Field: name, Reason: "the field's own type refuses the value", Err: err}
+		return &ValueError{Field: name, Reason: "the field's type refuses the value", Err: err}
 	}
 	return &ValueError{Field: name, Reason: err.Error()}
 }
@@ -115,7 +115,7 @@ func (f *field) refusal(name string, err error) error {
 func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		if p.Has(name) {
-			w.Fail(&ValueError{Field: name, Reason: "stands among the unknown columns, but is the property of a field"})
+			w.Fail(&ValueError{Field: name, Reason: "is in the map of unknown columns, but is the property of a field"})
 			return
 		}
 		if err := CheckName(name); err != nil {

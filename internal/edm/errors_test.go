@@ -1,10 +1,11 @@
 package edm
 
 import (
+	"reflect"
 	"testing"
 )
 
-// TestErrorTexts: each names what the caller wrote, the value, and the rule.
+// TestErrorTexts checks that an error names the option, argument or property as the caller wrote it, the value and the rule.
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -20,10 +21,13 @@ func TestErrorTexts(t *testing.T) {
 		{&ValueError{Field: "queue", Reason: "is nil"}, "queue is nil"},
 		{&ValueError{Field: "handlers[1]", Reason: "has no kind"}, "handlers[1] has no kind"},
 		{&ValueError{Field: "Bio", Reason: "the text is not valid UTF-8"}, "property Bio: the text is not valid UTF-8"},
-		{CheckName("a.b"), `property "a.b": the name may hold letters, digits and _, and begin with no digit; '.' is at byte 1`},
+		{&DecodeError{Field: "Age", Reason: "has the unknown type X"}, "property Age has the unknown type X"},
+		{&DecodeError{Reason: "has no value at byte 0 of 0"}, "the response has no value at byte 0 of 0"},
+		{&TypeError{Type: reflect.TypeFor[int](), Reason: "is not a struct"}, "int is not a struct"},
+		{CheckName("a.b"), `property "a.b": a name may contain letters, digits and _, and must not begin with a digit; '.' is at byte 1`},
 	} {
 		if got := c.err.Error(); got != c.want {
-			t.Errorf("%s\nwant\n%s", got, c.want)
+			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}
 }

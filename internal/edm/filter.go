@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// comparison is a condition on one property: one comparison with a literal, or several where numbers of other EDM types are to
-// be found, too.
+// comparison is a condition on one property: one comparison with a literal, or several if it must also match numbers of other EDM types.
 type comparison struct {
 	b     strings.Builder
 	count int
 }
 
-// Compare writes the condition that a property stands to a value as op says: eq, ne, lt, le, gt or ge. n is how many
-// comparisons it takes.
+// Compare returns the condition that compares a property with a value, and the number n of its comparisons. op is eq, ne, lt, le, gt or
+// ge.
 //
-// The service compares a property with a literal of its own type. What a field reads must also be found, so a number is
-// compared with a literal of each type that the field reads. A literal of digits alone is an Int32 and also stands for an
-// Int64 or a Double property; 5L is an Int64 and nothing else, 5.0 a Double and nothing else.
+// The service compares a property with a literal of the same type only. A filter must match every row whose property the field can read,
+// so the condition has a literal of each numeric type that the field reads. The literal 5 matches Int32, Int64 and Double properties, 5L
+// matches Int64 only, and 5.0 matches Double only.
 func Compare(name, op string, v Value) (text string, n int, err error) {
 	literal, err := Literal(name, v)
 	if err != nil {
@@ -38,7 +37,7 @@ func Compare(name, op string, v Value) (text string, n int, err error) {
 	return c.b.String(), c.count, nil
 }
 
-// or adds a comparison.
+// add appends a comparison with or.
 func (c *comparison) add(name, op, literal string) {
 	if c.count > 0 {
 		c.b.WriteString(" or ")
@@ -52,7 +51,7 @@ const (
 	most32  = "2147483647"
 )
 
-// integer finds Int32 and Int64 properties.
+// addInteger matches Int32 and Int64 properties.
 func (c *comparison) addInteger(name, op string, n int64) {
 	digits := strconv.FormatInt(n, 10)
 	less := op == "lt" || op == "le" || op == "ne"
@@ -74,14 +73,14 @@ func (c *comparison) addInteger(name, op string, n int64) {
 	}
 }
 
-// unequal is ne for properties of the literal's type alone: what the service makes of ne for another type is not known.
+// addUnequal is ne for properties of the literal's type only, since the result of ne for another type is undocumented.
 func (c *comparison) addUnequal(name, literal string) {
 	c.add(name, "lt", literal)
 	c.add(name, "gt", literal)
 }
 
-// double finds Double properties, and the Int32 and Int64 ones that a floating-point field reads: other clients store whole
-// numbers so.
+// addDouble matches Double properties, and Int32 and Int64 properties, which a floating-point field also reads: other clients store whole
+// numbers in them.
 func (c *comparison) addDouble(name, op, literal string, f float64) {
 	c.add(name, op, literal)
 	whole := f == math.Trunc(f)
@@ -111,14 +110,14 @@ func (c *comparison) addDouble(name, op, literal string, f float64) {
 	}
 }
 
-// whole finds Int32 and Int64 properties by a whole number f.
+// addWhole matches Int32 and Int64 properties by a whole number f.
 func (c *comparison) addWhole(name, op string, f float64) {
 	less, more := op == "lt" || op == "le", op == "gt" || op == "ge"
 	if f >= math.MinInt32 && f <= math.MaxInt32 {
 		c.add(name, op, strconv.FormatInt(int64(f), 10)) // also for an Int64
 		return
 	}
-	all := false // every number is meant
+	all := false // every Int64 matches
 	switch {
 	case f > 0 && less:
 		c.add(name, "le", most32)
@@ -138,13 +137,13 @@ func (c *comparison) addWhole(name, op string, f float64) {
 	default:
 		long = strconv.FormatInt(int64(f), 10)
 	}
-	// Emulators fail at a literal such as 5L beside a property of another type, so it is kept from Double properties.
+	// Emulators fail if they compare a Double property with a literal such as 5L, so the condition excludes Double properties first.
 	c.b.WriteString(" or (not (" + name + " le 0.0 or " + name + " gt 0.0)) and (" + name + " " + op + " " + long + "L)")
 	c.count += 3
 }
 
-// Literal writes a value as it stands in a filter. Doubles are written out in full with a decimal point, for an exponent is
-// not understood everywhere.
+// Literal returns a value as a literal of a filter. A Double has all its digits and a decimal point, since not every service understands
+// an exponent.
 func Literal(name string, v Value) (string, error) {
 	if err := CheckValue(name, v); err != nil {
 		return "", err
@@ -158,7 +157,7 @@ func Literal(name string, v Value) (string, error) {
 		return strconv.FormatInt(v.I, 10) + "L", nil
 	case Double:
 		if math.IsNaN(v.F) || math.IsInf(v.F, 0) {
-			return "", &ValueError{Field: name, Reason: "a filter cannot compare with NaN or an infinity"}
+			return "", &ValueError{Field: name, Reason: fmt.Sprintf("a filter cannot compare with %v", v.F)}
 		}
 		s := strconv.FormatFloat(v.F, 'f', -1, 64)
 		if !strings.Contains(s, ".") {
@@ -182,17 +181,17 @@ func Literal(name string, v Value) (string, error) {
 	return "", &ValueError{Field: name, Reason: "a filter cannot compare with an absent value (nil, zero time)"}
 }
 
-// Quote writes a text as it stands in a filter: whatever it holds, it stays a text.
+// Quote returns a text as a literal of a filter. Quotes in the text are doubled, so that they cannot end the literal.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Comparable returns the property and the value with which a filter compares the field at path.
+// Operand returns the property and the value with which a filter compares the field at path.
 func (p *Plan) Operand(path []int, v reflect.Value) (name string, x Value, err error) {
 	f, err := p.field(path)
 	if err != nil {
 		return "", Value{}, err
 	}
 	if f.form != single {
-		return "", Value{}, &ValueError{Field: f.name, Reason: "is not a single property, so a filter cannot compare it"}
+		return "", Value{}, &ValueError{Field: f.name, Reason: "is not stored in a single property, so that a filter cannot compare it"}
 	}
 	if x, err = f.scalar.get(v); err != nil {
 		err = f.refusal(f.name, err)
@@ -203,7 +202,7 @@ func (p *Plan) Operand(path []int, v reflect.Value) (name string, x Value, err e
 	return f.name, x, err
 }
 
-// Named returns the value with which a filter compares a property that is known by its name alone.
+// NamedOperand returns the value with which a filter compares a property that is given by its name.
 func NamedOperand(name string, v reflect.Value) (x Value, err error) {
 	if !IsSystem(name) {
 		if err := CheckName(name); err != nil {
@@ -212,7 +211,7 @@ func NamedOperand(name string, v reflect.Value) (x Value, err error) {
 	}
 	s, ok := scalarOf(v.Type())
 	if !ok {
-		return x, &ValueError{Field: name, Reason: fmt.Sprintf("a %v is not a single property, so a filter cannot compare it", v.Type())}
+		return x, &ValueError{Field: name, Reason: fmt.Sprintf("the type %v is not stored in a single property, so that a filter cannot compare it", v.Type())}
 	}
 	if x, err = s.get(v); err != nil {
 		err = (&field{scalar: s}).refusal(name, err)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzLiteral: a text in a filter stays one text, whatever it holds.
+// FuzzLiteral: any text is one literal of a filter.
 func FuzzLiteral(f *testing.F) {
 	for _, s := range []string{"Jones", "O'Brien", "x' or PartitionKey ne 'z", "''", "'", "\x00%27", "日本"} {
 		f.Add(s, int64(len(s)), 0.5)
@@ -20,21 +20,21 @@ func FuzzLiteral(f *testing.F) {
 			body, quoted := strings.CutPrefix(lit, "'")
 			body, closed := strings.CutSuffix(body, "'")
 			if !quoted || !closed || strings.Contains(strings.ReplaceAll(body, "''", ""), "'") || strings.ReplaceAll(body, "''", "'") != s {
-				t.Errorf("%q became %s", s, lit)
+				t.Errorf("%q: got %s, want one literal of the same text", s, lit)
 			}
 		} else if utf8.ValidString(s) && len(s) <= maxStringUnits {
-			t.Errorf("%q: %v", s, err)
+			t.Errorf("%q: got %v, want a literal", s, err)
 		}
 		if lit, err := Literal("X", Value{Kind: Int64, I: n}); err != nil || lit != fmt.Sprintf("%dL", n) {
-			t.Errorf("%d: %s, %v", n, lit, err)
+			t.Errorf("got %s, %v, want %dL", lit, err, n)
 		}
 		lit, err = Literal("X", Value{Kind: Double, F: d})
 		if math.IsNaN(d) || math.IsInf(d, 0) {
 			if err == nil {
-				t.Errorf("%v: %s", d, lit)
+				t.Errorf("%v: got %s, want an error", d, lit)
 			}
 		} else if back, ok := parseDouble([]byte(lit)); err != nil || !ok || back != d || strings.ContainsAny(lit, "eE+") || !strings.Contains(lit, ".") {
-			t.Errorf("%v: %s, %v", d, lit, err)
+			t.Errorf("%v: got %s, %v, want the same number with a decimal point and no exponent", d, lit, err)
 		}
 	})
 }
@@ -55,13 +55,13 @@ func TestLiterals(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := Literal("X", v); got != c.want || err != nil {
-			t.Errorf("%v: %s, %v", c.v, got, err)
+			t.Errorf("%v: got %s, %v, want %s", c.v, got, err, c.want)
 		}
 	}
 	for _, bad := range []any{nil, time.Time{}, math.NaN(), math.Inf(1), "\xff", time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)} {
 		v, _ := ValueOf(bad)
 		if got, err := Literal("X", v); err == nil {
-			t.Errorf("%v: %s", bad, got)
+			t.Errorf("%v: got %s, want an error", bad, got)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package edm
 
-// guid reads 8-4-4-4-12 hexadecimal digits of either case.
+// parseGUID parses 8-4-4-4-12 hexadecimal digits of either case.
 func parseGUID(text []byte) (g [16]byte, ok bool) {
 	if len(text) != 36 {
 		return g, false

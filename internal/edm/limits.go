@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of an entity ('Understanding the Table service data model').
+// Limits of the service ('Understanding the Table service data model').
 const (
 	maxProperties  = 252
 	maxEntity      = 1 << 20
@@ -21,14 +21,14 @@ var (
 	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)
 )
 
-// CheckValue applies the limits of a single property.
+// CheckValue checks the limits of one property.
 func CheckValue(name string, v Value) error {
 	switch v.Kind {
 	case String:
 		if !utf8.ValidString(v.S) {
 			return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
 		}
-		if len(v.S) > maxStringUnits { // a character has no more units than bytes
+		if len(v.S) > maxStringUnits { // a character has at least as many bytes as units
 			if n := utf16Units(v.S); n > maxStringUnits {
 				return &LimitError{Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
 			}
@@ -39,13 +39,13 @@ func CheckValue(name string, v Value) error {
 		}
 	case DateTime:
 		if v.T.Before(minTime) || v.T.After(maxTime) {
-			return &ValueError{Field: name, Reason: fmt.Sprintf("the time %s is outside 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
+			return &ValueError{Field: name, Reason: fmt.Sprintf("the time %s is out of range; the service requires 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
 		}
 	}
 	return nil
 }
 
-// size is what a value counts for in the service's formula.
+// storedSize returns the size of a value in bytes, by the service's formula for the size of an entity.
 func storedSize(v Value) int {
 	switch v.Kind {
 	case String:
@@ -62,7 +62,7 @@ func storedSize(v Value) int {
 	return 8
 }
 
-// units is the length of valid UTF-8 in UTF-16 code units, which is how the service counts.
+// utf16Units returns the length of valid UTF-8 in UTF-16 code units, the service's unit.
 func utf16Units(s string) int {
 	n := 0
 	for _, r := range s {

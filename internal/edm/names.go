@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// The service's own properties.
+// The properties of the service.
 const (
 	PartitionKey = "PartitionKey"
 	RowKey       = "RowKey"
@@ -21,12 +21,12 @@ const (
 	maxName    = 255
 )
 
-// System tells whether a property belongs to the library: it travels with an entity, hidden from its Go type.
+// IsSystem reports whether a property is a system property of the library, which no field of a Go type can contain.
 func IsSystem(name string) bool {
 	return name != "" && name[0] == '_' && slices.Contains(reserved.Properties, name)
 }
 
-// CheckName applies the rules for property names: a C# identifier of at most 255 characters that nobody has reserved
+// CheckName checks the name of a property: a C# identifier of at most 255 characters that neither the service nor the library reserves
 // ('Understanding the Table service data model').
 func CheckName(name string) error {
 	fail := func(reason string) error { return &ValueError{Field: fmt.Sprintf("%.80q", name), Reason: reason} }
@@ -34,16 +34,16 @@ func CheckName(name string) error {
 	case "":
 		return fail("the name is empty")
 	case PartitionKey, RowKey, Timestamp:
-		return fail("the name belongs to the service")
+		return fail("the service reserves the name")
 	}
 	if IsSystem(name) {
-		return fail("the name belongs to the library: " + strings.Join(reserved.Properties, " "))
+		return fail("the library reserves the names " + strings.Join(reserved.Properties, " "))
 	}
 	for i, r := range name {
 		ok := r == '_' || unicode.IsLetter(r) || unicode.Is(unicode.Nl, r) ||
 			i > 0 && (unicode.IsDigit(r) || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Pc))
 		if !ok || r == unicode.ReplacementChar {
-			return fail(fmt.Sprintf("the name may hold letters, digits and _, and begin with no digit; %q is at byte %d", r, i))
+			return fail(fmt.Sprintf("a name may contain letters, digits and _, and must not begin with a digit; %q is at byte %d", r, i))
 		}
 	}
 	if n := utf16Units(name); n > maxName {

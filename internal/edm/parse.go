@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// untyped is a value without annotation: its form tells its type.
+// parseUntyped parses a value without an annotation: its form determines its type.
 func parseUntyped(kind byte, text []byte) (Value, error) {
 	switch kind {
 	case '"':
@@ -24,10 +24,10 @@ func parseUntyped(kind byte, text []byte) (Value, error) {
 			return Value{Kind: Int32, I: n}, nil
 		}
 		return Value{Kind: Int64, I: n}, nil
-	} else if f, ok := parseDouble(text); ok { // a whole double that lost its point, too large for an Int64
+	} else if f, ok := parseDouble(text); ok { // a whole double without a decimal point, too large for an Int64
 		return Value{Kind: Double, F: f}, nil
 	}
-	return Value{}, &DecodeError{Reason: "the number is out of range"}
+	return Value{}, &DecodeError{Reason: "has a number that is neither an Int64 nor a Double"}
 }
 
 func parseInteger(text []byte) (int64, bool) {
@@ -46,14 +46,14 @@ func parseDouble(text []byte) (float64, bool) {
 	}
 	for _, c := range text {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			return 0, false // ParseFloat knows more forms than the service
+			return 0, false // ParseFloat accepts forms that the service does not
 		}
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
 	return f, err == nil
 }
 
-// dateTimeOf reads the service's form of a time, and whatever else RFC 3339 allows.
+// parseTime parses the service's form of a time and all other forms of RFC 3339.
 func parseTime(text []byte) (time.Time, bool) {
 	if n := len(text); n >= len("2006-01-02T15:04:05Z") && text[n-1] == 'Z' {
 		if t, ok := parsePlainTime(text); ok {
@@ -64,7 +64,7 @@ func parseTime(text []byte) (time.Time, bool) {
 	return t.UTC(), err == nil
 }
 
-// plainTime reads 2006-01-02T15:04:05Z with up to nine digits of a fraction.
+// parsePlainTime parses 2006-01-02T15:04:05Z with up to nine fractional digits.
 func parsePlainTime(b []byte) (t time.Time, ok bool) {
 	number := func(from, to int) (n int) {
 		for _, c := range b[from:to] {
@@ -93,5 +93,5 @@ func parsePlainTime(b []byte) (t time.Time, ok bool) {
 		return t, false
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
-	return t, t.Day() == day // 31 April is no day
+	return t, t.Day() == day // time.Date turns 31 April into 1 May
 }

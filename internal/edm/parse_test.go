@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestDaysThatAreNone: a day that its month does not have is no time, and not one of the next month.
-func TestDaysThatAreNone(t *testing.T) {
+// TestInvalidDates: the 31st of a month with 30 days is an error, and not the first of the next month.
+func TestInvalidDates(t *testing.T) {
 	t.Parallel()
 	type row struct{ T time.Time }
 	p := newPlan(t, row{})
@@ -16,13 +16,13 @@ func TestDaysThatAreNone(t *testing.T) {
 		v, _, err := decode[row](p, `{"T@odata.type":"Edm.DateTime","T":"`+s+`"}`)
 		var de *DecodeError
 		if !errors.As(err, &de) || de.Field != "T" {
-			t.Errorf("%s was read as %v, %v", s, v.T, err)
+			t.Errorf("%s: got %v, %v, want a *DecodeError of T", s, v.T, err)
 		}
 	}
 	for _, s := range []string{"2024-02-29T00:00:00Z", "2000-02-29T00:00:00Z", "2026-04-30T00:00:00Z", "2026-12-31T00:00:00Z"} {
 		v, _, err := decode[row](p, `{"T@odata.type":"Edm.DateTime","T":"`+s+`"}`)
 		if err != nil || v.T.Format(time.RFC3339) != s {
-			t.Errorf("%s was read as %v, %v", s, v.T, err)
+			t.Errorf("got %v, %v, want %s", v.T, err, s)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestTypesThatCannotBeStored(t *testing.T) {
+func TestUnstorableTypes(t *testing.T) {
 	t.Parallel()
 	type inner struct{ A int }
 	for _, v := range []any{
@@ -46,12 +46,12 @@ func TestTypesThatCannotBeStored(t *testing.T) {
 		_, err := NewPlan(reflect.TypeOf(v), nil)
 		var te *TypeError
 		if !errors.As(err, &te) || te.Reason == "" {
-			t.Errorf("%T: %v", v, err)
+			t.Errorf("%T: got %v, want a *TypeError with a reason", v, err)
 		}
 	}
 }
 
-func TestBoundFieldsAreNoProperties(t *testing.T) {
+func TestBoundFieldsHaveNoProperties(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		Key  string `table:"Stored"`
@@ -62,12 +62,12 @@ func TestBoundFieldsAreNoProperties(t *testing.T) {
 	p := newPlan(t, v, path)
 	got, err := encode(p, row{"k", "n"})
 	if err != nil || got != `{"PartitionKey":"p","RowKey":"r","Name":"n"}` || p.Has("Stored") {
-		t.Error(got, err)
+		t.Errorf("got %s, %v, want no property of the key field", got, err)
 	}
 	if _, _, err := p.Operand(path, reflect.ValueOf("k")); err == nil {
-		t.Error("a filter compares a key field by property")
+		t.Error("the operand of a key field: got no error, want one")
 	}
-	// A struct that is stored as a whole would store the key's field with it.
+	// A struct that is stored as one value would also store the key field inside it.
 	type Base struct{ ID int }
 	type doc struct {
 		Base `table:"Base,json"`
@@ -75,11 +75,11 @@ func TestBoundFieldsAreNoProperties(t *testing.T) {
 	var d doc
 	var te *TypeError
 	if _, err := NewPlan(reflect.TypeFor[doc](), [][]int{FieldPath(reflect.ValueOf(&d).Elem(), &d.ID)}); !errors.As(err, &te) {
-		t.Error(err)
+		t.Errorf("a key field inside a json field: got %v, want a *TypeError", err)
 	}
 }
 
-// Types with which a plan goes wrong easily: without an end, with methods of a field that nobody can reach, with a name twice.
+// Types that NewPlan must refuse: endless recursion, exported methods of an unexported embedded field, two equal suffixes.
 type (
 	endless *endless
 	stamped struct {

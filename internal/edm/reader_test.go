@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestKeysAreThere: what lacks a key is no entity.
-func TestKeysAreThere(t *testing.T) {
+// TestEntityWithoutKeys: an object without both keys is not an entity.
+func TestEntityWithoutKeys(t *testing.T) {
 	t.Parallel()
 	for body, field := range map[string]string{
 		`{}`: PartitionKey, `{"RowKey":"r"}`: PartitionKey, `{"PartitionKey":"p"}`: RowKey, `{"PartitionKey":"p","RowKey":null}`: RowKey,
@@ -17,15 +17,15 @@ func TestKeysAreThere(t *testing.T) {
 	} {
 		var de *DecodeError
 		if e, err := NewReader([]byte(body)).One(); !errors.As(err, &de) || de.Field != field {
-			t.Errorf("%s: %+v, %v", body, e, err)
+			t.Errorf("%s: got %+v, %v, want a *DecodeError of %s", body, e, err, field)
 		}
 		n := 0
 		if err := NewReader([]byte(`{"value":[` + body + `]}`)).Page(func(Entity) bool { n++; return true }); !errors.As(err, &de) || n != 0 {
-			t.Errorf("a page of %s: %d entities, %v", body, n, err)
+			t.Errorf("a page of %s: got %d entities, %v, want none and a *DecodeError", body, n, err)
 		}
 	}
 	if e, err := NewReader([]byte(`{"PartitionKey":"","RowKey":""}`)).One(); err != nil {
-		t.Errorf("empty keys are keys: %+v, %v", e, err)
+		t.Errorf("empty keys: got %+v, %v, want an entity", e, err)
 	}
 }
 
@@ -44,30 +44,30 @@ func TestPage(t *testing.T) {
 		got = append(got, fmt.Sprint(e.PartitionKey, e.RowKey, v.N, string(e.Raw[:2])))
 		return true
 	}); err != nil || !reflect.DeepEqual(got, []string{`pa1{"`, `pb2{"`}) {
-		t.Error(got, err)
+		t.Errorf("got %q, %v, want the entities a and b with their values", got, err)
 	}
 	n := 0
 	if err := NewReader([]byte(page)).Page(func(Entity) bool { n++; return false }); err != nil || n != 1 {
-		t.Error(n, err)
+		t.Errorf("f returned false: got %d calls, %v, want 1", n, err)
 	}
 	for _, ok := range []string{`{"value":[]}`, ` { "value" : [ ] , "x":1 } `} {
 		if err := NewReader([]byte(ok)).Page(nil); err != nil {
-			t.Error(ok, err)
+			t.Errorf("%s: got %v, want no error", ok, err)
 		}
 	}
 	for cut := range len(page) {
 		if err := NewReader([]byte(page[:cut])).Page(func(Entity) bool { return true }); err == nil {
-			t.Errorf("cut at %d: taken", cut)
+			t.Errorf("the first %d bytes: got no error, want one", cut)
 		}
 	}
 	for _, bad := range []string{`{}`, `{"x":1}`, `{"value":{}}`, `{"value":[1]}`, `{"value":[]}x`, `{"value":[{}{}]}`} {
 		if err := NewReader([]byte(bad)).Page(func(Entity) bool { return true }); err == nil {
-			t.Error(bad)
+			t.Errorf("%s: got no error, want one", bad)
 		}
 	}
 }
 
-// FuzzReader: no response makes the reader panic or invent: what it reads can be written and is then read alike.
+// FuzzReader: the reader never panics, and the values that it reads can be written and are read again unchanged.
 func FuzzReader(f *testing.F) {
 	for _, s := range []string{
 		`{"odata.etag":"W/\"x\"","PartitionKey":"p","RowKey":"r","Timestamp":"2017-10-02T20:21:54.8Z","A@odata.type":"Edm.Int64","A":"5","B":3.0,"C":1.2E+24,"D":null}`,
@@ -98,27 +98,27 @@ func FuzzReader(f *testing.F) {
 		}
 		body, err := w.Finish()
 		if err != nil {
-			return // outside the limits, such as a year 1
+			return // a value exceeds a limit, such as the year 1
 		}
 		r2 := NewReader(body)
 		e2, err := r2.One()
 		if err != nil || e2.PartitionKey != e.PartitionKey || e2.RowKey != e.RowKey {
-			t.Fatalf("%s became %s: %v", b, body, err)
+			t.Fatalf("%s was written as %s: got %+v, %v, want the same keys", b, body, e2, err)
 		}
 		again, err := r2.Columns()
 		if err != nil || len(again) != len(columns) {
-			t.Fatalf("%s became %s: %v", b, body, err)
+			t.Fatalf("%s was written as %s: got %d columns, %v, want %d", b, body, len(again), err, len(columns))
 		}
 		merged, err := Overlay(body, body)
 		if err != nil || string(merged) != string(body) {
-			t.Fatalf("%s merged with itself became %s: %v", body, merged, err)
+			t.Fatalf("%s merged with itself: got %s, %v, want no change", body, merged, err)
 		}
 		for i, c := range columns {
 			if c.Value.Kind == DateTime {
 				c.Value = timeValue(c.Value.T)
 			}
 			if again[i].Name != c.Name || !Same(again[i].Value, c.Value) {
-				t.Fatalf("%s: %+v became %+v", b, c, again[i])
+				t.Fatalf("%s: got %+v, want %+v", b, again[i], c)
 			}
 		}
 	})

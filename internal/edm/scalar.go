@@ -11,13 +11,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// scalar is how one Go type is stored in one property.
+// scalar describes how a Go type is stored in one property.
 type scalar struct {
 	kind Kind
 	int  bool                                     // an integer of more than 32 bits
 	get  func(v reflect.Value) (Value, error)     // v is addressable
-	set  func(v reflect.Value, x Value) (ok bool) // false: the value does not fit the Go type
-	fail func(v reflect.Value, x Value) error     // the Go type's own reason not to take x; nil: it has none
+	set  func(v reflect.Value, x Value) (ok bool) // ok is false if x does not fit the Go type
+	fail func(v reflect.Value, x Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
 }
 
 var (
@@ -27,8 +27,8 @@ var (
 	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// scalarOf finds how t is stored. The order of precedence is documented with table.Table: time, UUID, binary and the SDK's
-// types, all of which marshal themselves as text for the SDK, before TextMarshaler before the kind.
+// scalarOf returns the scalar of t. Its order of precedence is documented at table.Table: time, UUID, binary and the types of the SDK come
+// before TextMarshaler, which they also implement, and TextMarshaler comes before the kind.
 func scalarOf(t reflect.Type) (scalar, bool) {
 	switch {
 	case t == timeType:
@@ -111,7 +111,7 @@ var boolScalar = scalar{
 	set:  func(v reflect.Value, x Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
-// floatScalar also reads what lost its point on the way (emulators store 3.0 as 3) and what lost its annotation.
+// floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its annotation.
 var floatScalar = scalar{
 	kind: Double,
 	get:  func(v reflect.Value) (Value, error) { return Value{Kind: Double, F: v.Float()}, nil },
@@ -155,7 +155,7 @@ func uintScalar(k Kind) scalar {
 		kind: k, int: k == Int64,
 		get: func(v reflect.Value) (Value, error) {
 			if v.Uint() > math.MaxInt64 {
-				return Value{}, fmt.Errorf("the number %d is over %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
+				return Value{}, fmt.Errorf("the number %d exceeds %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
 			}
 			return Value{Kind: k, I: int64(v.Uint())}, nil
 		},
@@ -169,7 +169,7 @@ func uintScalar(k Kind) scalar {
 	}
 }
 
-// textScalar is a type that writes and reads itself as text.
+// textScalar is the scalar of types that implement encoding.TextMarshaler and TextUnmarshaler.
 var textScalar = scalar{
 	kind: String,
 	get: func(v reflect.Value) (Value, error) {
@@ -187,7 +187,7 @@ var textScalar = scalar{
 	},
 }
 
-// jsonScalar is any type, as JSON in a string: what the user asked for by a tag.
+// jsonScalar stores any type as JSON in a string, for the option json.
 var jsonScalar = scalar{
 	kind: String,
 	get: func(v reflect.Value) (Value, error) {
@@ -211,7 +211,7 @@ var jsonScalar = scalar{
 	},
 }
 
-// pointerTo is a type whose nil is an absent property.
+// pointerTo returns the scalar of a pointer type: nil is an absent property.
 func pointerTo(t reflect.Type, s scalar) scalar {
 	return scalar{
 		kind: s.kind, int: s.int,
@@ -232,7 +232,7 @@ func pointerTo(t reflect.Type, s scalar) scalar {
 	}
 }
 
-// The SDK's own types for values that JSON does not tell apart. Its EDMBinary is a []byte like any other.
+// The types of the SDK for values that JSON does not distinguish. binaryScalar serves EDMBinary.
 var (
 	sdkInt64    = reflect.TypeFor[aztables.EDMInt64]()
 	sdkDateTime = reflect.TypeFor[aztables.EDMDateTime]()
@@ -250,7 +250,7 @@ var sdkTimeScalar = scalar{
 	},
 }
 
-// sdkGUIDScalar is a text that is stored as a Guid. The empty text is absent.
+// sdkGUIDScalar stores a text as a Guid. The empty text is absent.
 var sdkGUIDScalar = scalar{
 	kind: Guid,
 	get:  func(v reflect.Value) (Value, error) { return guidValue(v.String()) },

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// numbers returns the types of numbers in a stored entity that are not those in which their fields are stored, nil for none.
+// storedNumberTypes returns the types of numbers in a stored entity that differ from the types of their fields, nil for none.
 func (p *Plan) storedNumberTypes(w *Writer, stored []byte) (types map[string]Kind) {
 	if stored == nil {
 		return nil
@@ -23,7 +23,7 @@ func (p *Plan) storedNumberTypes(w *Writer, stored []byte) (types map[string]Kin
 		}
 		x, err := r.value(m)
 		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil) || x.Kind == p.fields[t.field].storedKind() {
-			continue // an emulator writes a large whole double as digits alone
+			continue // an emulator returns a large whole double without a decimal point
 		}
 		if types == nil {
 			types = map[string]Kind{}
@@ -37,8 +37,8 @@ func (p *Plan) storedNumberTypes(w *Writer, stored []byte) (types map[string]Kin
 	return types
 }
 
-// chosen takes out the types that a composite field has chosen itself: which it gives again for what is stored. Such a type is part of
-// the field's value, and not another program's.
+// dropChosenTypes removes the types that a composite field chose itself. Such a type is part of the field's value, and no other program
+// chose it. A composite field chose a type if it returns the same type for the stored properties.
 func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
 	stored := reflect.New(p.Type).Elem()
 	if p.decodeComposites(r, stored) != nil {
@@ -61,8 +61,8 @@ func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
 	}
 }
 
-// PutUnknown writes again what the stored entity raw holds and the plan does not: columns that the type does not know, and
-// the library's own, but for those in except. Where the type has a map for unknown columns, that map is the truth about them.
+// PutUnknown copies from the stored entity raw the properties without a field: unknown columns and system properties, without the names
+// in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
 func (p *Plan) PutUnknown(w *Writer, raw []byte, except ...string) {
 	if raw == nil {
 		return

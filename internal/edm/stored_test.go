@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeptNumbers: what is read as one type of number is written as that where it fits.
-func TestKeptNumbers(t *testing.T) {
+// TestNumbersKeepTheirStoredType: a number that was read as one type is written as the same type if it fits.
+func TestNumbersKeepTheirStoredType(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		N int64
@@ -30,13 +30,13 @@ func TestKeptNumbers(t *testing.T) {
 		p.Encode(w, reflect.ValueOf(&c.v).Elem(), []byte(`{"PartitionKey":"p","RowKey":"r",`+c.stored+`}`))
 		b, err := w.Finish()
 		if got := strings.TrimPrefix(string(b), `{"PartitionKey":"p","RowKey":"r",`); got != c.want+"}" || err != nil {
-			t.Errorf("%v over %s: %s, %v, want %s", c.v, c.stored, got, err, c.want)
+			t.Errorf("%v over %s: got %s, %v, want %s", c.v, c.stored, got, err, c.want)
 		}
 	}
 }
 
-// TestUnknownColumnsSurvive: a double stays one, hidden properties stay, known ones are left to the fields.
-func TestUnknownColumnsSurvive(t *testing.T) {
+// TestPutUnknown: PutUnknown copies unknown columns with their types, and system properties, but no properties of fields.
+func TestPutUnknown(t *testing.T) {
 	t.Parallel()
 	type row struct{ Name string }
 	type open struct {
@@ -44,11 +44,11 @@ func TestUnknownColumnsSurvive(t *testing.T) {
 		Extra map[string]any `table:",extra"`
 	}
 	raw := []byte(`{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","N":null}`)
-	// A name that no service would keep does not become another property.
+	// A name with quotes cannot end the name and begin another property.
 	w := NewWriter(nil, "p", "r")
 	newPlan(t, row{}).PutUnknown(w, []byte(`{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`))
 	if got, err := w.Finish(); err != nil || string(got) != `{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("a name with quotes: got %s, %v, want the same name", got, err)
 	}
 	for _, c := range []struct {
 		p    *Plan
@@ -60,7 +60,7 @@ func TestUnknownColumnsSurvive(t *testing.T) {
 		w := NewWriter(nil, "p", "r")
 		c.p.PutUnknown(w, raw)
 		if got, err := w.Finish(); err != nil || string(got) != c.want {
-			t.Errorf("%s, %v", got, err)
+			t.Errorf("got %s, %v, want %s", got, err, c.want)
 		}
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// Writer builds the JSON body of one entity and keeps count of its size, which is not that of the JSON: the service
-// computes it from names and types. The first error stays and is returned by Finish.
+// Writer builds the JSON body of an entity and computes the size of the entity by the service's formula, from names and types. Finish
+// returns the first error.
 type Writer struct {
 	b           []byte
 	count       int
 	size        int
-	numberTypes map[string]Kind // types of numbers that stay as they are stored
+	numberTypes map[string]Kind // types of numbers that keep the type of their stored property
 	err         error
 }
 
-// NewWriter begins a body with its keys, in the memory of b.
+// NewWriter returns a Writer that appends to b and has written the keys.
 func NewWriter(b []byte, partitionKey, rowKey string) *Writer {
 	if b == nil {
 		b = make([]byte, 0, 512)
@@ -25,32 +25,32 @@ func NewWriter(b []byte, partitionKey, rowKey string) *Writer {
 	w.b = appendString(w.b, partitionKey)
 	w.b = append(w.b, `,"`+RowKey+`":`...)
 	w.b = appendString(w.b, rowKey)
-	// 4 bytes and two for each character of the keys: the size of an entity without properties.
+	// An entity without properties has 4 bytes and 2 for each UTF-16 unit of its keys.
 	w.size = 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
 	return w
 }
 
-// Finish returns the body, or the first error: of a property, or of the entity's count of properties and size.
+// Finish returns the body, or the first error: of a property, or of the number of properties or the size of the entity.
 func (w *Writer) Finish() ([]byte, error) {
 	switch {
 	case w.err != nil:
 		return nil, w.err
 	case w.count > maxProperties:
-		return nil, &LimitError{Limit: "properties of an entity, those of the library included", Got: w.count, Max: maxProperties}
+		return nil, &LimitError{Limit: "properties in an entity, system properties included", Got: w.count, Max: maxProperties}
 	case w.size > maxEntity:
-		return nil, &LimitError{Limit: "bytes of an entity, by the service's formula", Got: w.size, Max: maxEntity}
+		return nil, &LimitError{Limit: "bytes in an entity, by the service's formula", Got: w.size, Max: maxEntity}
 	}
 	return append(w.b, '}'), nil
 }
 
-// Fail keeps err as the body's error, unless there is one.
+// Fail makes err the error of Finish, unless there is one already.
 func (w *Writer) Fail(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
-// Put writes a property; an absent value writes nothing. The name has been checked, or was read from the service.
+// Put writes a property. An absent value writes nothing. The caller has checked the name, or read it from the service.
 func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
@@ -74,7 +74,7 @@ func (w *Writer) Put(name string, v Value) {
 	w.size += 8 + 2*utf16Units(name) + storedSize(v)
 }
 
-// appendJSON writes a value without its annotation.
+// appendJSON appends a value without its annotation.
 func appendJSON(b []byte, v Value) []byte {
 	switch v.Kind {
 	case String:
@@ -105,14 +105,14 @@ func appendJSON(b []byte, v Value) []byte {
 	return append(b, '"')
 }
 
-// dateTime is the service's own form: up to seven digits, trailing zeros trimmed.
+// dateTime is the service's form of a time: up to seven fractional digits, without trailing zeros.
 const dateTime = "2006-01-02T15:04:05.9999999Z"
 
 func appendString(b []byte, s string) []byte {
 	return append(appendEscaped(append(b, '"'), s), '"')
 }
 
-// appendName writes a text without its quotes.
+// appendEscaped appends a text without quotes.
 func appendEscaped(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); i++ {
@@ -142,7 +142,7 @@ func appendEscaped(b []byte, s string) []byte {
 	return append(b, s[from:]...)
 }
 
-// PutAny is Put for a Go value of one of the types of Value.Any.
+// PutAny is Put for a Go value of a type that ValueOf accepts.
 func (w *Writer) PutAny(name string, value any) {
 	x, err := ValueOf(value)
 	if err != nil {

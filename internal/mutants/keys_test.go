@@ -36,15 +36,15 @@ func TestEDM(t *testing.T) {
 	}
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "31 April is read as 1 May", File: "internal/edm/parse.go",
-			Old: "return t, t.Day() == day", New: "return t, true", Test: "TestDaysThatAreNone"},
+			Old: "return t, t.Day() == day", New: "return t, true", Test: "TestInvalidDates"},
 		{Name: "a merge that changes a property's type keeps the old value too", File: "internal/edm/columns.go",
 			Old: "return s.Name == c.Name })", New: "return s.Name == c.Name && s.Value.Kind == c.Value.Kind })", Test: "TestOverlayTypes"},
 		{Name: "numbers that do not fit keep their type", File: "internal/edm/value.go",
-			Old: "	if k == Int32 && n != int64(int32(n)) {\n", New: "	if k == String {\n", Test: "TestKeptNumbers"},
+			Old: "	if k == Int32 && n != int64(int32(n)) {\n", New: "	if k == String {\n", Test: "TestNumbersKeepTheirStoredType"},
 		{Name: "the whole doubles of an emulator become Int64", File: "internal/edm/stored.go",
-			Old: "(x.Kind != Int64 || m.typ == nil)", New: "x.Kind != Int64", Test: "TestKeptNumbers"},
+			Old: "(x.Kind != Int64 || m.typ == nil)", New: "x.Kind != Int64", Test: "TestNumbersKeepTheirStoredType"},
 		{Name: "what has no RowKey is an entity", File: "internal/edm/reader.go",
-			Old: "	case !rk:\n", New: "	case !rk && false:\n", Test: "TestKeysAreThere"},
+			Old: "	case !rk:\n", New: "	case !rk && false:\n", Test: "TestEntityWithoutKeys"},
 	})
 }
 

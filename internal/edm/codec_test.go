@@ -93,7 +93,7 @@ func encode[T any](p *Plan, v T) (string, error) {
 	return string(b), err
 }
 
-// decode reads an entity, which has keys whether or not body has.
+// decode reads the entity body. It adds keys if body has none.
 func decode[T any](p *Plan, body string) (v T, e Entity, err error) {
 	for _, key := range []string{RowKey, PartitionKey} {
 		if rest, ok := strings.CutPrefix(body, `{"`); ok && !strings.Contains(body, `"`+key+`"`) {
@@ -109,7 +109,7 @@ func decode[T any](p *Plan, body string) (v T, e Entity, err error) {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestEncode pins the JSON of every type.
+// TestEncode checks the JSON of every type.
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	v := everything{
@@ -131,11 +131,11 @@ func TestEncode(t *testing.T) {
 		`"Alpha@odata.type":"Edm.Double","Alpha":2,"Zed@odata.type":"Edm.Int64","Zed":"5"}`
 	got, err := encode(newPlan(t, v), v)
 	if err != nil || got != want {
-		t.Errorf("%v\n got %s\nwant %s", err, got, want)
+		t.Errorf("got %v, %s\nwant %s", err, got, want)
 	}
 }
 
-// TestAbsent: nil, the zero time and omitempty write nothing; empty values are values.
+// TestAbsent: nil, the zero time and omitempty write nothing. Empty values are stored.
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	type few struct {
@@ -151,20 +151,20 @@ func TestAbsent(t *testing.T) {
 	}
 	p := newPlan(t, few{})
 	if got, err := encode(p, few{}); err != nil || got != `{"PartitionKey":"p","RowKey":"r","S":""}` {
-		t.Error(got, err)
+		t.Errorf("the zero value: got %s, %v, want S only", got, err)
 	}
 	if got, err := encode(p, few{P: ptr(""), Bin: []byte{}, Doc: map[string]int{}, List: []int32{0}}); err != nil ||
 		got != `{"PartitionKey":"p","RowKey":"r","S":"","P":"","Bin@odata.type":"Edm.Binary","Bin":"","Doc":"{}","List000":0}` {
-		t.Error(got, err)
+		t.Errorf("empty values: got %s, %v, want S, P, Bin, Doc and List000", got, err)
 	}
 	v, _, err := decode[few](p, `{"P":"","Bin@odata.type":"Edm.Binary","Bin":"","T":null,"List002":7,"List000":5}`)
 	if err != nil || v.P == nil || *v.P != "" || v.Bin == nil || len(v.Bin) != 0 || !v.T.IsZero() || !reflect.DeepEqual(v.List, []int32{5, 0, 7}) {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("got %+v, %v, want P, Bin and List of 5, 0, 7 only", v, err)
 	}
 }
 
-// TestDecodeWhatTheServiceSends: every form that has been seen on the wire.
-func TestDecodeWhatTheServiceSends(t *testing.T) {
+// TestDecodeServiceForms checks every form of a value that a service is known to send.
+func TestDecodeServiceForms(t *testing.T) {
 	t.Parallel()
 	v, e, err := decode[everything](newPlan(t, everything{}), ` {"odata.metadata":"https://x/$metadata#t/@Element","odata.etag":"W/\"datetime'2017-10-02T20%3A21%3A54.8228007Z'\"",
 	"PartitionKey":"p\u00f4","RowKey":"r'\/","Timestamp":"2017-10-02T20:21:54.8228007Z",
@@ -177,15 +177,15 @@ func TestDecodeWhatTheServiceSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e.PartitionKey != "pô" || e.RowKey != "r'/" || e.ETag != `W/"datetime'2017-10-02T20%3A21%3A54.8228007Z'"` || e.Timestamp.Nanosecond() != 822800700 {
-		t.Errorf("%+v", e)
+		t.Errorf("got the entity %+v", e)
 	}
 	if v.F64 != 3 || v.F32 != 1 || v.I64 != 39 || v.I != 1<<53+1 || v.PTime.Nanosecond() != 123456700 || v.UUID[0] != 0xc9 || string(v.Bin) != "binary" ||
 		v.Str != "é😀\t\"" || v.Größe != 5 || !reflect.DeepEqual(v.Hours, []int64{0, 2}) || v.Home != (place{"", 8000}) || !v.B || v.Named != -3 || v.Addr.String() != "::1" ||
 		!v.Time.Equal(time.Date(1970, 10, 4, 1, 2, 0, 0, time.UTC)) {
-		t.Errorf("%+v", v)
+		t.Errorf("got the value %+v", v)
 	}
 	if len(v.Extra) != 3 || !math.IsNaN(v.Extra["nan"].(float64)) || v.Extra["bare"] != 1.23456789012346e24 || v.Extra["whole"] != 3.0 {
-		t.Errorf("%+v", v.Extra)
+		t.Errorf("got the unknown columns %+v, want nan, bare and whole", v.Extra)
 	}
 }
 
@@ -194,23 +194,23 @@ func TestSpecialDoubles(t *testing.T) {
 	type d struct{ A, B, C, Bare float64 }
 	v, _, err := decode[d](newPlan(t, d{}), `{"A@odata.type":"Edm.Double","A":"NaN","B@odata.type":"Edm.Double","B":"Infinity","C@odata.type":"Edm.Double","C":"-Infinity","Bare":"NaN"}`)
 	if err != nil || !math.IsNaN(v.A) || !math.IsInf(v.B, 1) || !math.IsInf(v.C, -1) || !math.IsNaN(v.Bare) {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("got %+v, %v, want NaN, Infinity, -Infinity and NaN", v, err)
 	}
-	// Whole doubles that have lost their point on the way, whatever their size.
+	// Whole doubles without a decimal point, of any size.
 	w, _, err := decode[d](newPlan(t, d{}), `{"A":3000000000,"B":100000000000000000000,"C":-9007199254740992}`)
 	if err != nil || w.A != 3e9 || w.B != 1e20 || w.C != -9007199254740992 {
-		t.Errorf("%+v, %v", w, err)
+		t.Errorf("got %+v, %v, want 3e9, 1e20 and -9007199254740992", w, err)
 	}
 	if w, _, err := decode[d](newPlan(t, d{}), `{"A":9007199254740993}`); err == nil {
-		t.Errorf("an Int64 was rounded to %v", w.A)
+		t.Errorf("an Int64 that no double represents: got %v, want an error", w.A)
 	}
 	got, err := encode(newPlan(t, d{}), v)
 	if err != nil || !strings.Contains(got, `"A@odata.type":"Edm.Double","A":"NaN"`) || !strings.Contains(got, `"C":"-Infinity"`) {
-		t.Error(got, err)
+		t.Errorf("got %s, %v, want NaN and -Infinity as texts with annotations", got, err)
 	}
 }
 
-// TestDecodeRefuses: what does not fit is an error that names the property, never a wrong value.
+// TestDecodeRefuses: the error of a value that does not fit names the property.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, everything{})
@@ -250,18 +250,18 @@ func TestDecodeRefuses(t *testing.T) {
 		_, _, err := decode[everything](p, body)
 		var de *DecodeError
 		if !errors.As(err, &de) || de.Field != field {
-			t.Errorf("%s: %v", body, err)
+			t.Errorf("%s: got %v, want a *DecodeError of %s", body, err, field)
 		}
 	}
 	for _, body := range []string{``, `{`, `[]`, `{}x`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1`, `{"a":tru}`, `{"a":-}`, `{"a":1.}`, `{"a":1e}`, `{"a":"`, `{"a@odata.type":5,"a":1}`,
 		`{"a":` + strings.Repeat("[", 100)} {
 		if _, _, err := decode[everything](p, body); err == nil {
-			t.Errorf("%s was taken", body)
+			t.Errorf("%s: got no error, want one", body)
 		}
 	}
 }
 
-// TestRoundTrip: what is written is read back, whatever it is, in any order of the properties.
+// TestRoundTrip: every value is read back unchanged.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -295,7 +295,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		out, e, err := decode[row](p, body)
 		if err != nil || e.PartitionKey != "p" || e.RowKey != "r" || !reflect.DeepEqual(in, out) {
-			t.Fatalf("%v\n in %+v\nout %+v\n%s", err, in, out, body)
+			t.Fatalf("got %+v, %v\nwant %+v\nbody %s", out, err, in, body)
 		}
 	})
 }
