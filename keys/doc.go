@@ -15,7 +15,7 @@
 //
 // # Guarantees of every layout
 //
-//   - Different values have different keys, and Decode returns the values that Of was given. Decode accepts only keys that Of makes, so
+//   - Different values have different keys, and Decode returns the values that Of encoded. Decode accepts only keys that Of makes, so
 //     rows of other layouts are recognised.
 //   - The separator "_" does not occur inside an encoded part, so parts cannot run into each other.
 //   - A prefix range contains exactly the keys that begin with the given parts.
@@ -24,7 +24,7 @@
 //   - Keys are ASCII, without the characters that the service refuses and without ' and %, which break URLs. They never
 //     begin with "~", which is reserved for the library's own rows.
 //
-// [Fold] and [Spread] lose information on purpose. Use them for look-ups and one-way bindings.
+// [Fold] and [Spread] lose information by design. Use them for look-ups and one-way bindings.
 //
 // # Errors
 //

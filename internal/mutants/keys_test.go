@@ -14,16 +14,16 @@ func TestKeys(t *testing.T) {
 	}
 	mutants.Run(t, "./keys", []mutants.Mutant{
 		{Name: "a compound of two is inverted if one of its parts is", File: "keys/compound.go",
-			Old: "		desc:    l.a.desc && l.b.desc,\n", New: "		desc:    l.a.desc || l.b.desc,\n", Test: "TestMixedOrder"},
+			Old: "		desc:       l.a.desc && l.b.desc,\n", New: "		desc:       l.a.desc || l.b.desc,\n", Test: "TestMixedOrder"},
 		{Name: "a compound of three is inverted if one of its parts is", File: "keys/compound.go",
 			Old: "l.a.desc && l.b.desc && l.c.desc", New: "l.a.desc || l.b.desc || l.c.desc", Test: "TestMixedOrder"},
 		{Name: "the smallest number of a width has no key", File: "keys/number.go",
 			Old: "abs > nines {", New: "abs >= nines {", Test: "TestSignedExtremes"},
-		{Name: "an open range holds the library's rows", File: "keys/ranges.go",
+		{Name: "an open range holds the library's rows", File: "keys/range.go",
 			Old: "	case r.raw && strings.HasPrefix(s, string(reservedFirst)):\n		return false\n", New: "", Test: "TestRanges"},
-		{Name: "an interval may be split", File: "keys/ranges.go",
+		{Name: "an interval may be split", File: "keys/range.go",
 			Old: "	case r.SpansReserved():\n		return", New: "	case r.SpansReserved() && false:\n		return", Test: "TestInclusive"},
-		{Name: "the last keys below a bound are left out", File: "keys/ranges.go",
+		{Name: "the last keys below a bound are left out", File: "keys/range.go",
 			Old: "	if r.raw {\n		highest = lastUnit\n	}\n", New: "", Test: "TestInclusive"},
 	})
 }
