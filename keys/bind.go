@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Bind connects a key of an entity, the PartitionKey or the RowKey, with fields of its Go type T. A write builds the key from the fields,
-// and a read sets the fields from the key, so that their data is stored only once. A table's schema has one Bind for each key. The zero
-// value binds nothing; methods of the table then need an explicit key.
+// Bind connects a key of an entity, the PartitionKey or the RowKey, with fields of its Go type T. A write builds the key from the
+// fields, and a read sets the fields from the key, so that their data is stored only once. A table's schema has one Bind for each
+// key. The zero value binds nothing; methods of the table then need an explicit key.
 type Bind[T any] struct {
 	encode func(*T) Enc
 	decode func(*T, string) error // nil for a one-way binding
@@ -71,8 +71,8 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 	}
 }
 
-// BindRaw binds a key without a layout to a text field, for existing tables; see [Raw]. Decode fails with a *KeyError for a key that begins
-// with ~, since the row belongs to the library.
+// BindRaw binds a key without a layout to a text field, for existing tables; see [Raw]. Decode fails with a *KeyError for a key
+// that begins with ~, since the row belongs to the library.
 func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
 	return Bind[T]{
 		err:    checkTwoWay(at == nil),
@@ -103,10 +103,10 @@ func Const[T any](s string) Bind[T] {
 	}
 }
 
-// BindFunc computes the key from the entity and never decodes it, for keys that lose information, such as a hash of an ID ([Spread]) or
-// folded text. The entity must store the data that key needs in other properties: a read computes the key again, and a difference is a
-// *KeyError. all is the range of all keys, such as the All of a layout. A key outside of the range, which no query would find, is a
-// *KeyError when it is written or read.
+// BindFunc computes the key from the entity and never decodes it, for keys that lose information, such as a hash of an ID
+// ([Spread]) or folded text. The entity must store the data that key needs in other properties: a read computes the key again, and
+// a difference is a *KeyError. all is the range of all keys, such as the All of a layout. A key outside of the range, which no
+// query would find, is a *KeyError when it is written or read.
 func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
 	return Bind[T]{err: checkTwoWay(key == nil), all: all, encode: func(t *T) Enc {
 		e := key(t)
@@ -165,8 +165,8 @@ func (b Bind[T]) Encode(t *T) Enc {
 	return b.encode(t)
 }
 
-// Decode sets the fields of t from the key s. A key of another layout is a *KeyError, and some fields of t may be set nevertheless. Decode
-// of a one-way binding does nothing: after all properties are read, compare s with Encode.
+// Decode sets the fields of t from the key s. A key of another layout is a *KeyError, and some fields of t may be set nevertheless.
+// Decode of a one-way binding does nothing: after all properties are read, compare s with Encode.
 func (b Bind[T]) Decode(t *T, s string) error {
 	if b.decode == nil || b.err != nil {
 		return b.err

@@ -2,8 +2,8 @@ package keys
 
 import "errors"
 
-// Layout is a layout of one Go value: a [Layout1], or a layout of several parts that [Struct2] or [Struct3] binds to the fields of a struct.
-// Indexes use it.
+// Layout is a layout of one Go value: a [Layout1], or a layout of several parts that [Struct2] or [Struct3] binds to the fields of
+// a struct. Indexes use it.
 type Layout[K any] interface {
 	Of(K) Enc
 	Decode(string) (K, error)
@@ -151,9 +151,9 @@ func (l Compound[K]) Decode(s string) (k K, err error) {
 // All returns the range of all keys of the layout, or of all keys except the library's if the layout has no name.
 func (l Compound[K]) All() Range { return l.layout.allRange() }
 
-// Between returns the range of the keys from lo to hi, both included. Swapped bounds are a *KeyError. Values are compared part by part in
-// the order of their keys: if Desc inverts only some parts, lo is the value that sorts first. A part that does not sort by its values
-// before another part, such as [Text], is a *KeyError.
+// Between returns the range of the keys from lo to hi, both included. Swapped bounds are a *KeyError. Values are compared part by
+// part in the order of their keys: if Desc inverts only some parts, lo is the value that sorts first. A part that does not sort by
+// its values before another part, such as [Text], is a *KeyError.
 func (l Compound[K]) Between(lo, hi K) Range {
 	return closedBetween(l.layout.orderedAll(l.layout.innerOrder), l.layout.desc, l.Of(lo), l.Of(hi))
 }

@@ -15,11 +15,12 @@ const MaxUnits = 512
 // reservedFirst is the first character of the keys of the library's rows. Scans omit these rows.
 const reservedFirst = '~'
 
-// FirstAboveReserved is the smallest valid key that sorts after the library's rows, whose keys begin with ~. The characters between ~ and
-// U+00A0 are control characters, which the service refuses in keys.
+// FirstAboveReserved is the smallest valid key that sorts after the library's rows, whose keys begin with ~. The characters between
+// ~ and U+00A0 are control characters, which the service refuses in keys.
 const FirstAboveReserved = "\u00a0"
 
-// Enc is an encoded PartitionKey or RowKey, or the error of encoding it. Its zero value is an unset key, which differs from an empty key.
+// Enc is an encoded PartitionKey or RowKey, or the error of encoding it. Its zero value is an unset key, which differs from an
+// empty key.
 type Enc struct {
 	text string
 	end  string // the terminator of its last part, written only before another part
@@ -62,9 +63,9 @@ func (e Enc) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// Raw returns the key s without a layout, for existing tables. Errors (*KeyError): an empty key, one of / \ # ?, a control character,
-// invalid UTF-8, more than 512 UTF-16 units, and ~ as the first character, since the keys of the library's rows begin with ~. All other
-// characters are valid, including ' and % and characters above ~.
+// Raw returns the key s without a layout, for existing tables. Errors (*KeyError): an empty key, one of / \ # ?, a control
+// character, invalid UTF-8, more than 512 UTF-16 units, and ~ as the first character, since the keys of the library's rows begin
+// with ~. All other characters are valid, including ' and % and characters above ~.
 func Raw(s string) Enc {
 	if err := checkKey(s); err != nil {
 		return Enc{err: err}
@@ -114,8 +115,8 @@ func checkService(s string) error {
 
 func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
-// Key is the address of an entity: a PartitionKey and a RowKey. A key that could not be encoded contains the error, and the method that
-// uses the key returns it. Keys can be compared with == and used in maps.
+// Key is the address of an entity: a PartitionKey and a RowKey. A key that could not be encoded contains the error, and the method
+// that uses the key returns it. Keys can be compared with == and used in maps.
 type Key struct {
 	pk, rk string
 	err    error
@@ -131,8 +132,8 @@ func At(partition, row Enc) Key {
 	return Key{pk: pk, rk: rk}
 }
 
-// Stored returns the key of a row that was read from the service. It may be a key that the library does not write. It is checked when it
-// is used, and only against the rules of the service.
+// Stored returns the key of a row that was read from the service. It may be a key that the library does not write. It is checked
+// when it is used, and only against the rules of the service.
 func Stored(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
 
 // PartitionKey returns the PartitionKey, or "" if the key contains an error.
@@ -168,8 +169,8 @@ func checkAddress(s string) error {
 // LogValue returns the text of String, for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalJSON returns the key in the form {"PartitionKey":"Sales","RowKey":"empid_000223"}. It fails with the error of a key that could not
-// be encoded.
+// MarshalJSON returns the key in the form {"PartitionKey":"Sales","RowKey":"empid_000223"}. It fails with the error of a key that
+// could not be encoded.
 func (k Key) MarshalJSON() ([]byte, error) {
 	if k.err != nil {
 		return nil, k.err

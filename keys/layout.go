@@ -43,8 +43,8 @@ func Tuple3[A, B, C any](a Part[A], b Part[B], c Part[C]) Layout3[A, B, C] {
 	return Layout3[A, B, C]{a: a, b: b, c: c}
 }
 
-// Named returns the layout with a name of letters and digits before every key, as in empid_000223. Layouts with different names have
-// separate ranges, so that one partition can contain rows of several layouts.
+// Named returns the layout with a name of letters and digits before every key, as in empid_000223. Layouts with different names
+// have separate ranges, so that one partition can contain rows of several layouts.
 func (l Layout1[A]) Named(prefix string) Layout1[A] { l.name = newName(prefix); return l }
 
 // Named is [Layout1.Named].

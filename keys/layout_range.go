@@ -81,8 +81,8 @@ func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
 	return w.prefix(checkPart(3, l.c))
 }
 
-// Between returns the range of the keys of all values from lo to hi, both included. Swapped bounds are a *KeyError. The order of a text is
-// that of its part; see [Text].
+// Between returns the range of the keys of all values from lo to hi, both included. Swapped bounds are a *KeyError. The order of a
+// text is that of its part; see [Text].
 func (l Layout1[A]) Between(lo, hi A) Range {
 	return closedBetween(l.All(), l.a.desc, l.lowerBound(lo), l.Of(hi))
 }
@@ -129,9 +129,9 @@ func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
 	return halfOpen(l.Prefix2(a, b), l.c.desc, l.Of(a, b, hi))
 }
 
-// Starting returns the range of all texts that begin with a: email_a to email_b contains every address that begins with an a. A part other
-// than Text, Ordered, Bytes and their folded forms is a *KeyError. For folded text, a must begin with whole characters: é does not begin
-// with e.
+// Starting returns the range of all texts that begin with a: email_a to email_b contains every address that begins with an a. A
+// part other than Text, Ordered, Bytes and their folded forms is a *KeyError. For folded text, a must begin with whole characters:
+// é does not begin with e.
 func (l Layout1[A]) Starting(a A) Range {
 	if !l.a.prefixes {
 		return Range{err: ofPart(1, l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}

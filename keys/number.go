@@ -67,8 +67,8 @@ func parseDigits(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// Int encodes a signed number of at most width digits (1 to 19). With a width of 2, 42 becomes 042, and -1 becomes -98: the digits of a
-// negative number are inverted, so that all numbers sort.
+// Int encodes a signed number of at most width digits (1 to 19). With a width of 2, 42 becomes 042, and -1 becomes -98: the digits
+// of a negative number are inverted, so that all numbers sort.
 func Int[I Integer](width int) Part[I] {
 	name := fmt.Sprintf("int(%d)", width)
 	if width < 1 || width > 19 {
@@ -116,8 +116,8 @@ func Int[I Integer](width int) Part[I] {
 	}
 }
 
-// Float encodes a floating-point number as 16 hexadecimal digits, which sort as the numbers do, including infinities. NaN is an error.
-// Minus zero becomes zero.
+// Float encodes a floating-point number as 16 hexadecimal digits, which sort as the numbers do, including infinities. NaN is an
+// error. Minus zero becomes zero.
 func Float[F ~float32 | ~float64]() Part[F] {
 	const sign = 1 << 63
 	return Part[F]{

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Compare compares two encoded keys by their UTF-16 code units, as the service does, and returns -1, 0 or 1. The order is that of Go's
-// strings, except that characters beyond U+FFFF sort below U+E000 to U+FFFF.
+// Compare compares two encoded keys by their UTF-16 code units, as the service does, and returns -1, 0 or 1. The order is that of
+// Go's strings, except that characters beyond U+FFFF sort below U+E000 to U+FFFF.
 func Compare(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -26,7 +26,8 @@ func Compare(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// previousChar returns the character that sorts directly before c, by UTF-16 code units. ok is false for the first character of keys.
+// previousChar returns the character that sorts directly before c, by UTF-16 code units. ok is false for the first character of
+// keys.
 func previousChar(c rune) (before rune, ok bool) {
 	switch {
 	case c <= ' ':

@@ -32,8 +32,8 @@ func (p Part[A]) check() error {
 	return p.err
 }
 
-// Desc inverts the order of a part: larger values sort first. The part must have a fixed width, as numbers, times, dates, booleans and
-// UUIDs have. Desc(Time()) are the inverted ticks of the design guide's log tail pattern.
+// Desc inverts the order of a part: larger values sort first. The part must have a fixed width, as numbers, times, dates, booleans
+// and UUIDs have. Desc(Time()) are the inverted ticks of the design guide's log tail pattern.
 func Desc[A any](p Part[A]) Part[A] {
 	switch {
 	case p.err != nil:

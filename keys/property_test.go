@@ -15,8 +15,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// laws checks the guarantees of the package for one kind of part at any place of a layout: different values have different keys, Decode
-// returns the value, keys sort as values do (dir is -1 for descending), ranges contain exactly their values, and characters are valid.
+// laws checks the guarantees of the package for one kind of part at any place of a layout: different values have different keys,
+// Decode returns the value, keys sort as values do (dir is -1 for descending), ranges contain exactly their values, and characters
+// are valid.
 func laws[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator[A], order func(a, b A) int, dir int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -92,7 +93,8 @@ func laws[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator
 	})
 }
 
-// texts generates texts that are hard to escape: separators, escape characters, neighbours of every interval, non-ASCII, invalid UTF-8.
+// texts generates texts that are hard to escape: separators, escape characters, neighbours of every interval, non-ASCII, invalid
+// UTF-8.
 var texts = rapid.Custom(func(t *rapid.T) string {
 	const al = "\x00 !-./019:=@AZ[^_`az{|~\x7f\xc3\xa9\xff"
 	n := rapid.IntRange(0, 5).Draw(t, "n")

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Range is an interval of encoded keys, from a first key up to a last key or up to a bound that is not part of the interval. Its zero value
-// is an unset range.
+// Range is an interval of encoded keys, from a first key up to a last key or up to a bound that is not part of the interval. Its
+// zero value is an unset range.
 type Range struct {
 	from, to string // to is "" if there is no upper bound
 	closed   bool   // to belongs to the range
@@ -26,16 +26,16 @@ func (r Range) LogValue() slog.Value { return slog.StringValue(r.String()) }
 // Bounds returns the lower bound and the upper bound, "" for no bound, and whether the upper bound belongs to the range.
 func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
 
-// SpansReserved reports whether the range contains keys below and above the keys of the library's rows, which begin with ~. The range does
-// not contain the keys between them.
+// SpansReserved reports whether the range contains keys below and above the keys of the library's rows, which begin with ~. The
+// range does not contain the keys between them.
 func (r Range) SpansReserved() bool {
 	return r.raw && r.from < string(reservedFirst) && (r.to == "" || r.to > string(reservedFirst))
 }
 
-// Inclusive returns the bounds of the range as keys that belong to the range, "" for no bound. A shared access signature needs such bounds.
-// If the range has an exclusive upper bound, last sorts below the bound and above every key in the range, except for keys that begin with
-// last. Errors (*KeyError): a family, since foreign keys lie between its keys; a range that [Range.SpansReserved]; an empty range; and a
-// range with the empty key as last, which would mean no bound.
+// Inclusive returns the bounds of the range as keys that belong to the range, "" for no bound. A shared access signature needs such
+// bounds. If the range has an exclusive upper bound, last sorts below the bound and above every key in the range, except for keys
+// that begin with last. Errors (*KeyError): a family, since foreign keys lie between its keys; a range that [Range.SpansReserved];
+// an empty range; and a range with the empty key as last, which would mean no bound.
 func (r Range) Inclusive() (first, last string, err error) {
 	first, last, err = r.interval()
 	switch {
@@ -140,8 +140,8 @@ func Point(e Enc) Range {
 }
 
 // Family returns the range of a key and of all keys that extend it by further parts: an employee and all her reviews, 000123 and
-// 000123_2012. It does not contain other keys with the same prefix, such as 0001234. Those that sort before the separator are read by a
-// query, which then drops them.
+// 000123_2012. It does not contain other keys with the same prefix, such as 0001234. Those that sort before the separator are read
+// by a query, which then drops them.
 func Family(e Enc) Range {
 	s, err := e.Result()
 	if err != nil {
@@ -150,10 +150,10 @@ func Family(e Enc) Range {
 	return Range{from: s, to: s + afterSeparator, family: s, below: s + e.end + separator, set: true}
 }
 
-// RawBetween returns the half-open range of the keys from ≤ key < to, for keys without a layout, in the service's order ([Compare]). An empty
-// from or to means no bound. The range never contains keys of the library's rows, which begin with ~, even if they lie between the bounds:
-// keys with a first character above ~, such as Öblarn, sort after them. A bound must be valid UTF-8 without control characters; it may be ~,
-// but not begin with ~ otherwise.
+// RawBetween returns the half-open range of the keys from ≤ key < to, for keys without a layout, in the service's order
+// ([Compare]). An empty from or to means no bound. The range never contains keys of the library's rows, which begin with ~, even if
+// they lie between the bounds: keys with a first character above ~, such as Öblarn, sort after them. A bound must be valid UTF-8
+// without control characters; it may be ~, but not begin with ~ otherwise.
 func RawBetween(from, to string) Range {
 	for _, s := range []string{from, to} {
 		switch {
@@ -181,8 +181,8 @@ func swappedBounds(from, to string) error {
 	return &KeyError{Value: from, Reason: fmt.Sprintf("sorts after %q: the bounds are swapped", to)}
 }
 
-// Overlaps reports whether two ranges may have a key in common. It compares only their bounds, and excludes the library's rows from a range
-// of [RawBetween].
+// Overlaps reports whether two ranges may have a key in common. It compares only their bounds, and excludes the library's rows from
+// a range of [RawBetween].
 func (r Range) Overlaps(other Range) bool {
 	if !r.set || !other.set {
 		return false

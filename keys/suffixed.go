@@ -2,12 +2,12 @@ package keys
 
 import "errors"
 
-// Suffixed is a layout of keys that consist of a value and another key, which belongs to the entity with the value. Package index uses it:
-// the rows of entities with equal values are neighbours. Programs do not need it.
+// Suffixed is a layout of keys that consist of a value and another key, which belongs to the entity with the value. Package index
+// uses it: the rows of entities with equal values are neighbours. Programs do not need it.
 type Suffixed[K any] struct{ layout valueLayout[K] }
 
-// WithSuffix returns a layout whose keys are those of l, the separator _ and another key. l gets the name prefix, unless it has a name
-// already.
+// WithSuffix returns a layout whose keys are those of l, the separator _ and another key. l gets the name prefix, unless it has a
+// name already.
 func WithSuffix[K any](l Layout[K], prefix string) Suffixed[K] {
 	return Suffixed[K]{namedLayout(l, prefix)}
 }
@@ -51,8 +51,8 @@ func (l Suffixed[K]) Prefix(k K) Range {
 	return w.prefix()
 }
 
-// Between returns the range of the keys with values from lo to hi, both included. It compares values as [Compound.Between] does. A part
-// that does not sort by its values before another part is a *KeyError: use [Ordered] in place of [Text].
+// Between returns the range of the keys with values from lo to hi, both included. It compares values as [Compound.Between] does. A
+// part that does not sort by its values before another part is a *KeyError: use [Ordered] in place of [Text].
 func (l Suffixed[K]) Between(lo, hi K) Range {
 	whole := l.layout.orderedAll(l.layout.fullOrder)
 	if l.layout.desc {

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// TestSuffixed: Decode returns the value and the suffix, keys sort by their values, and each range contains exactly the keys of its values,
-// with any suffix.
+// TestSuffixed: Decode returns the value and the suffix, keys sort by their values, and each range contains exactly the keys of its
+// values, with any suffix.
 func TestSuffixed(t *testing.T) {
 	t.Parallel()
 	following(t, "ordered", keys.Tuple1(keys.Ordered()), texts, strings.Compare, 1)

@@ -16,11 +16,12 @@ func alnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// Text encodes text readably: letters, digits and @ . - + are unchanged (jonesj@contoso.com), and every other byte of the UTF-8 becomes =
-// and two hexadecimal digits. Any string can be encoded, including invalid UTF-8.
+// Text encodes text readably: letters, digits and @ . - + are unchanged (jonesj@contoso.com), and every other byte of the UTF-8
+// becomes = and two hexadecimal digits. Any string can be encoded, including invalid UTF-8.
 //
-// Text sorts by its bytes only if it contains no other characters and is the last part of its layout. Before another part the order is
-// lost if one text is a prefix of another, because the separator _ sorts above digits and capitals. If the order matters, use [Ordered].
+// Text sorts by its bytes only if it contains no other characters and is the last part of its layout. Before another part the order
+// is lost if one text is a prefix of another, because the separator _ sorts above digits and capitals. If the order matters, use
+// [Ordered].
 func Text() Part[string] { return TextOf[string]() }
 
 // TextOf is [Text] for any string type.
@@ -28,14 +29,15 @@ func TextOf[S ~string]() Part[S] {
 	return escapedPart[S]("text", "", func(c byte) (byte, bool) { return '=', !alnum(c) && strings.IndexByte("@.-+", c) < 0 })
 }
 
-// Ordered encodes text that sorts by its bytes, and so by its code points, whatever it contains and also before other parts. Letters and
-// digits are unchanged. Every other byte becomes one of - : ^ | and two hexadecimal digits. Before another part, ! ends the text.
+// Ordered encodes text that sorts by its bytes, and so by its code points, whatever it contains and also before other parts.
+// Letters and digits are unchanged. Every other byte becomes one of - : ^ | and two hexadecimal digits. Before another part, ! ends
+// the text.
 func Ordered() Part[string] { return OrderedOf[string]() }
 
 // OrderedOf is [Ordered] for any string type.
 func OrderedOf[S ~string]() Part[S] {
-	// Each escape character sorts where the bytes that it replaces sort: - < 0..9 < : < A..Z < ^ < a..z < |. The terminator ! sorts below
-	// all of them, so that a text sorts before the texts of which it is a prefix.
+	// Each escape character sorts where the bytes that it replaces sort: - < 0..9 < : < A..Z < ^ < a..z < |. The terminator ! sorts
+	// below all of them, so that a text sorts before the texts of which it is a prefix.
 	return escapedPart[S]("ordered", "!", func(c byte) (byte, bool) {
 		switch {
 		case alnum(c):
@@ -155,8 +157,8 @@ func UUID[U ~[16]byte]() Part[U] {
 	}
 }
 
-// Enum encodes one of the given names, which contain only characters that [Text] does not change. Any other value is an error. Names sort
-// as Text does.
+// Enum encodes one of the given names, which contain only characters that [Text] does not change. Any other value is an error.
+// Names sort as Text does.
 func Enum[S ~string](values ...S) Part[S] {
 	p := TextOf[S]().withName("enum")
 	known := slices.Clone(values)
@@ -192,8 +194,9 @@ func Enum[S ~string](values ...S) Part[S] {
 	return p
 }
 
-// Fold makes a text part ignore case and the different forms of a character in Unicode (full case folding, NFC), so that a look-up of
-// jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that a two-way binding is an error.
+// Fold makes a text part ignore case and the different forms of a character in Unicode (full case folding, NFC), so that a look-up
+// of jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that a two-way binding is an
+// error.
 func Fold[S ~string](p Part[S]) Part[S] {
 	write := p.append
 	p.err = p.check()
@@ -205,8 +208,8 @@ func Fold[S ~string](p Part[S]) Part[S] {
 	return p
 }
 
-// cherokee returns the capital of a small Cherokee letter, to which Unicode folds it. cases.Fold exchanges capitals and small letters of
-// this script.
+// cherokee returns the capital of a small Cherokee letter, to which Unicode folds it. cases.Fold exchanges capitals and small
+// letters of this script.
 func cherokee(r rune) rune {
 	switch {
 	case r >= 0xab70 && r <= 0xabbf:
@@ -217,10 +220,10 @@ func cherokee(r rune) rune {
 	return r
 }
 
-// Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The number is a hash (FNV-1a) of the encoding by
-// p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all buckets, build the
-// same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot be decoded from its bucket,
-// so that a two-way binding is an error.
+// Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The number is a hash (FNV-1a) of the
+// encoding by p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all
+// buckets, build the same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot
+// be decoded from its bucket, so that a two-way binding is an error.
 func Spread[A any](p Part[A], n int) Part[A] {
 	name := fmt.Sprintf("spread(%s, %d)", p.name, n)
 	if p.err = p.check(); p.err != nil {

@@ -59,8 +59,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestTextRanges: the range of a text contains no keys of other texts, and texts of unchanged characters sort by their bytes in the last
-// part.
+// TestTextRanges: the range of a text contains no keys of other texts, and texts of unchanged characters sort by their bytes in the
+// last part.
 func TestTextRanges(t *testing.T) {
 	t.Parallel()
 	l := keys.Tuple2(keys.Text(), keys.Text())

@@ -20,8 +20,8 @@ func Ticks(t time.Time) (int64, error) {
 	return t.Unix()*1e7 + unixTicks + int64(t.Nanosecond())/100, nil
 }
 
-// InvertedTicks returns the ticks from t to the end of the year 9999: a later time has a smaller number. A time outside the years 1 to 9999
-// is a *KeyError.
+// InvertedTicks returns the ticks from t to the end of the year 9999: a later time has a smaller number. A time outside the years 1
+// to 9999 is a *KeyError.
 func InvertedTicks(t time.Time) (int64, error) {
 	n, err := Ticks(t)
 	return MaxTicks - n, err
@@ -39,8 +39,8 @@ func FromTicks(n int64) (time.Time, error) {
 // FromInvertedTicks is the inverse of InvertedTicks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
 func FromInvertedTicks(n int64) (time.Time, error) { return FromTicks(MaxTicks - n) }
 
-// Time encodes a time as 19 digits of .NET ticks, oldest first. It rounds down to 100 ns and decodes times in UTC. For newest first, as in
-// the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
+// Time encodes a time as 19 digits of .NET ticks, oldest first. It rounds down to 100 ns and decodes times in UTC. For newest
+// first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
 func Time() Part[time.Time] {
 	p := ticksPart("time", Ticks, FromTicks)
 	p.inverse = func() Part[time.Time] {

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a field go
-// to the map of unknown columns if the type has one, except for system properties.
+// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a
+// field go to the map of unknown columns if the type has one, except for system properties.
 func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 	for i := range r.members {
 		m := &r.members[i]

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Encode writes the fields of v, an addressable struct of the plan's type. An absent value writes nothing. stored is the JSON of the
-// entity as it was read, or nil: a number keeps the type of its stored property if the value fits.
+// Encode writes the fields of v, an addressable struct of the plan's type. An absent value writes nothing. stored is the JSON of
+// the entity as it was read, or nil: a number keeps the type of its stored property if the value fits.
 func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
@@ -22,8 +22,8 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored []byte) {
 	}
 }
 
-// EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change absent
-// properties. stored is as in Encode.
+// EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change
+// absent properties. stored is as in Encode.
 func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored []byte) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
@@ -104,7 +104,8 @@ func (f *field) storedValue(v reflect.Value) (Value, error) {
 	return x, nil
 }
 
-// refusal returns the error of a value that could not be encoded. The error of a caller's type may contain data, so the text omits it.
+// refusal returns the error of a value that could not be encoded. The error of a caller's type may contain data, so the text omits
+// it.
 func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
 		return &ValueError{Field: name, Reason: "the field's type refuses the value", Err: err}

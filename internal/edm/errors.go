@@ -25,8 +25,8 @@ func (e *LimitError) Error() string {
 	return s
 }
 
-// subject returns the subject of an error text, as the caller wrote it: an option (Query.Limit), an argument, the name of a table, or a
-// property.
+// subject returns the subject of an error text, as the caller wrote it: an option (Query.Limit), an argument, the name of a table,
+// or a property.
 func subject(field string) string {
 	switch field {
 	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "CommitRecord", "UnknownError", "UpsertMode", "Completing",

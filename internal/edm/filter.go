@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// comparison is a condition on one property: one comparison with a literal, or several if it must also match numbers of other EDM types.
+// comparison is a condition on one property: one comparison with a literal, or several if it must also match numbers of other EDM
+// types.
 type comparison struct {
 	b     strings.Builder
 	count int
 }
 
-// Compare returns the condition that compares a property with a value, and the number n of its comparisons. op is eq, ne, lt, le, gt or
-// ge.
+// Compare returns the condition that compares a property with a value, and the number n of its comparisons. op is eq, ne, lt, le,
+// gt or ge.
 //
-// The service compares a property with a literal of the same type only. A filter must match every row whose property the field can read,
-// so the condition has a literal of each numeric type that the field reads. The literal 5 matches Int32, Int64 and Double properties, 5L
-// matches Int64 only, and 5.0 matches Double only.
+// The service compares a property with a literal of the same type only. A filter must match every row whose property the field can
+// read, so the condition has a literal of each numeric type that the field reads. The literal 5 matches Int32, Int64 and Double
+// properties, 5L matches Int64 only, and 5.0 matches Double only.
 func Compare(name, op string, v Value) (text string, n int, err error) {
 	literal, err := Literal(name, v)
 	if err != nil {
@@ -79,8 +80,8 @@ func (c *comparison) addUnequal(name, literal string) {
 	c.add(name, "gt", literal)
 }
 
-// addDouble matches Double properties, and Int32 and Int64 properties, which a floating-point field also reads: other clients store whole
-// numbers in them.
+// addDouble matches Double properties, and Int32 and Int64 properties, which a floating-point field also reads: other clients store
+// whole numbers in them.
 func (c *comparison) addDouble(name, op, literal string, f float64) {
 	c.add(name, op, literal)
 	whole := f == math.Trunc(f)
@@ -142,8 +143,8 @@ func (c *comparison) addWhole(name, op string, f float64) {
 	c.count += 3
 }
 
-// Literal returns a value as a literal of a filter. A Double has all its digits and a decimal point, since not every service understands
-// an exponent.
+// Literal returns a value as a literal of a filter. A Double has all its digits and a decimal point, since not every service
+// understands an exponent.
 func Literal(name string, v Value) (string, error) {
 	if err := CheckValue(name, v); err != nil {
 		return "", err

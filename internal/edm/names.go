@@ -26,8 +26,8 @@ func IsSystem(name string) bool {
 	return name != "" && name[0] == '_' && slices.Contains(reserved.Properties, name)
 }
 
-// CheckName checks the name of a property: a C# identifier of at most 255 characters that neither the service nor the library reserves
-// ('Understanding the Table service data model').
+// CheckName checks the name of a property: a C# identifier of at most 255 characters that neither the service nor the library
+// reserves ('Understanding the Table service data model').
 func CheckName(name string) error {
 	fail := func(reason string) error { return &ValueError{Field: fmt.Sprintf("%.80q", name), Reason: reason} }
 	switch name {

@@ -50,8 +50,8 @@ type field struct {
 // propertyOf is the field of a property, and the index of the property among those of the field.
 type propertyOf struct{ field, sub int }
 
-// NewPlan returns the plan of a struct type. boundPaths are the index paths of the fields that are part of a key. They are not stored as
-// properties, whatever their tags are.
+// NewPlan returns the plan of a struct type. boundPaths are the index paths of the fields that are part of a key. They are not
+// stored as properties, whatever their tags are.
 func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, &TypeError{Type: t, Reason: "is not a struct"}
@@ -221,8 +221,8 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// NamesAt returns the properties of the field at an index path, none for a field that is part of a key. ok is false if the field is not
-// stored in properties of its own.
+// NamesAt returns the properties of the field at an index path, none for a field that is part of a key. ok is false if the field is
+// not stored in properties of its own.
 func (p *Plan) NamesAt(path []int) (names []string, ok bool) {
 	if f := p.at(path); f != nil {
 		return f.names, true
@@ -233,8 +233,8 @@ func (p *Plan) NamesAt(path []int) (names []string, ok bool) {
 // HasExtra reports whether the type has a map of unknown columns.
 func (p *Plan) HasExtra() bool { return p.extra != nil }
 
-// KindOf returns the EDM type of a property, and Absent for a property without a field or of a composite field, which chooses the types of
-// its properties itself.
+// KindOf returns the EDM type of a property, and Absent for a property without a field or of a composite field, which chooses the
+// types of its properties itself.
 func (p *Plan) KindOf(name string) Kind {
 	if t, ok := p.byName[name]; ok {
 		return p.fields[t.field].storedKind()
@@ -252,8 +252,8 @@ func (f *field) storedKind() Kind {
 // Has reports whether a property belongs to a field.
 func (p *Plan) Has(name string) bool { _, ok := p.byName[name]; return ok }
 
-// FieldPath returns the index path of the field that ptr points to, nil if there is none. The field belongs to the struct v or to a struct
-// that v embeds.
+// FieldPath returns the index path of the field that ptr points to, nil if there is none. The field belongs to the struct v or to a
+// struct that v embeds.
 func FieldPath(v reflect.Value, ptr any) []int {
 	at := reflect.ValueOf(ptr)
 	if at.Kind() != reflect.Pointer || at.IsNil() {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Reader reads the entities of a response one after another and reuses its memory between them. Only Entity.Raw refers to that memory.
+// Reader reads the entities of a response one after another and reuses its memory between them. Only Entity.Raw refers to that
+// memory.
 type Reader struct {
 	scanner
 	entity      Entity

@@ -27,8 +27,8 @@ var (
 	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// scalarOf returns the scalar of t. Its order of precedence is documented at table.Table: time, UUID, binary and the types of the SDK come
-// before TextMarshaler, which they also implement, and TextMarshaler comes before the kind.
+// scalarOf returns the scalar of t. Its order of precedence is documented at table.Table: time, UUID, binary and the types of the
+// SDK come before TextMarshaler, which they also implement, and TextMarshaler comes before the kind.
 func scalarOf(t reflect.Type) (scalar, bool) {
 	switch {
 	case t == timeType:
@@ -111,7 +111,8 @@ var boolScalar = scalar{
 	set:  func(v reflect.Value, x Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
-// floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its annotation.
+// floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
+// annotation.
 var floatScalar = scalar{
 	kind: Double,
 	get:  func(v reflect.Value) (Value, error) { return Value{Kind: Double, F: v.Float()}, nil },

@@ -176,8 +176,8 @@ func (s *scanner) nested(open byte, depth int) (token, error) {
 	}
 }
 
-// unquote returns the text of a string token: a slice of b if the string has no escapes, and the extended scratch otherwise. It returns an
-// error for control characters, invalid escapes, lone surrogates and invalid UTF-8, and never replaces them.
+// unquote returns the text of a string token: a slice of b if the string has no escapes, and the extended scratch otherwise. It
+// returns an error for control characters, invalid escapes, lone surrogates and invalid UTF-8, and never replaces them.
 func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 	raw := b[t.from:t.to]
 	bad := func(why string, at int) ([]byte, error) {

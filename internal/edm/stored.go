@@ -37,8 +37,8 @@ func (p *Plan) storedNumberTypes(w *Writer, stored []byte) (types map[string]Kin
 	return types
 }
 
-// dropChosenTypes removes the types that a composite field chose itself. Such a type is part of the field's value, and no other program
-// chose it. A composite field chose a type if it returns the same type for the stored properties.
+// dropChosenTypes removes the types that a composite field chose itself. Such a type is part of the field's value, and no other
+// program chose it. A composite field chose a type if it returns the same type for the stored properties.
 func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
 	stored := reflect.New(p.Type).Elem()
 	if p.decodeComposites(r, stored) != nil {
@@ -61,8 +61,8 @@ func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
 	}
 }
 
-// PutUnknown copies from the stored entity raw the properties without a field: unknown columns and system properties, without the names
-// in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
+// PutUnknown copies from the stored entity raw the properties without a field: unknown columns and system properties, without the
+// names in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
 func (p *Plan) PutUnknown(w *Writer, raw []byte, except ...string) {
 	if raw == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Writer builds the JSON body of an entity and computes the size of the entity by the service's formula, from names and types. Finish
-// returns the first error.
+// Writer builds the JSON body of an entity and computes the size of the entity by the service's formula, from names and types.
+// Finish returns the first error.
 type Writer struct {
 	b           []byte
 	count       int

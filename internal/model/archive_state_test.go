@@ -10,8 +10,8 @@ const (
 	forged = 5 // a text that is not an incarnation, and that has the same row of the destination as alike
 )
 
-// Freshness replaces ETags: a reader of a row gets a flag for it, and every write of the row removes all flags for it. An ETag never
-// recurs, and the number of states is finite for any number of deliveries.
+// Freshness replaces ETags: a reader of a row gets a flag for it, and every write of the row removes all flags for it. An ETag
+// never recurs, and the number of states is finite for any number of deliveries.
 const (
 	freshCurrent = 1 << iota
 	freshDest
@@ -133,10 +133,10 @@ func (s *archiveState) String() string {
 			out += fmt.Sprintf(" dest%d=tombstone", i)
 		}
 	}
-	for op, in := range s.records {
-		switch in.kind {
+	for op, rec := range s.records {
+		switch rec.kind {
 		case pending:
-			out += fmt.Sprintf(" op%d=pending%03b(I%d)", op, in.effects, in.incarnation)
+			out += fmt.Sprintf(" op%d=pending%03b(I%d)", op, rec.effects, rec.incarnation)
 		case done:
 			out += fmt.Sprintf(" op%d=done", op)
 		case aborted:
@@ -156,7 +156,7 @@ func (a *archiveProtocol) slot(incarnation uint8) uint8 {
 	return incarnation
 }
 
-// invalidate removes the flags of one kind for a row: op identifies the commit record, and life the row of the destination.
+// invalidate removes the flags of one kind for a row: op identifies the commit record, and incarnation the row of the destination.
 func (a *archiveProtocol) invalidate(s *archiveState, flag, op, incarnation uint8) {
 	hit := func(o, l uint8) bool {
 		return flag == freshCurrent || flag == freshIndex || flag == freshRecord && o == op || flag == freshDest && a.slot(l) == a.slot(incarnation)
@@ -275,9 +275,9 @@ func (a *archiveProtocol) arrive(s *archiveState, r request) bool {
 	return true
 }
 
-// replaceCurrent replaces the row in Current, if there is one, by a new content with the given incarnation. The old incarnation then counts
-// as restored. A row without an incarnation gets one only when the incarnation is needed, and no other row can name it before, so that the
-// model gives it a unique incarnation at once.
+// replaceCurrent replaces the row in Current, if there is one, by a new content with the given incarnation. The old incarnation
+// then counts as restored. A row without an incarnation gets one only when the incarnation is needed, and no other row can name it
+// before, so that the model gives it a unique incarnation at once.
 func (s *archiveState) replaceCurrent(incarnation uint8) {
 	ver := s.newest[s.current.incarnation] + 1
 	if was := s.current.incarnation; was == 0 {
@@ -318,13 +318,13 @@ func (a *archiveProtocol) moved(s *archiveState, r request) bool {
 	if a.moveThenClose {
 		return true
 	}
-	in := &s.records[r.op]
-	in.effects &^= effMove
+	rec := &s.records[r.op]
+	rec.effects &^= effMove
 	if a.index {
-		in.effects |= effIndex
+		rec.effects |= effIndex
 	}
-	if in.effects == 0 {
-		in.kind = done
+	if rec.effects == 0 {
+		rec.kind = done
 	}
 	a.invalidate(s, freshRecord, r.op, 0)
 	return true

@@ -125,10 +125,10 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		return worker{pc: pc, op: w.op, kind: w.kind, todo: w.todo, ver: w.ver, fresh: w.fresh & keep}
 	}
 	bare := func(pc, keep uint8) worker { return worker{pc: pc, op: w.op, fresh: w.fresh & keep} }
-	in := s.records[w.op]
-	d := s.dest[a.slot(in.incarnation)]
+	rec := s.records[w.op]
+	d := s.dest[a.slot(rec.incarnation)]
 	send := func(r request, ok, no worker) {
-		r.op, r.incarnation, r.fresh = w.op, in.incarnation, w.fresh
+		r.op, r.incarnation, r.fresh = w.op, rec.incarnation, w.fresh
 		n := s
 		if !a.arrive(&n, r) {
 			set(requestNames[r.kind]+": refused", n, no)
@@ -159,9 +159,9 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		set("reads the destination", s, n)
 	case wReadCurrent:
 		switch {
-		case s.current.incarnation == in.incarnation && w.kind == tombstone:
+		case s.current.incarnation == rec.incarnation && w.kind == tombstone:
 			set("reads Current: present, but a tombstone", s, bare(wClose, freshRecord))
-		case s.current.incarnation == in.incarnation:
+		case s.current.incarnation == rec.incarnation:
 			n := at(wPut, freshRecord|freshDest)
 			n.ver, n.fresh = s.current.ver, n.fresh|freshCurrent
 			if n.todo != 0 && !a.putMovedAgain {
@@ -210,7 +210,7 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		}
 		send(request{kind: reqMove}, ok, bare(wRead, 0))
 	case wReadOwnRecord:
-		if in.effects&effMove == 0 {
+		if rec.effects&effMove == 0 {
 			a.dispatch(s, w, set)
 			return
 		}
@@ -236,7 +236,7 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		}
 		set("reads another commit record: not moved", s, n)
 	case wReadMoved:
-		if s.moved&(1<<in.incarnation) != 0 {
+		if s.moved&(1<<rec.incarnation) != 0 {
 			set("reads the note of the move: present", s, bare(wClose, freshRecord))
 			return
 		}
@@ -291,15 +291,15 @@ func (a *archiveProtocol) dispatch(s archiveState, w worker, set func(string, ar
 		}
 		set("its clock jumped: the message is poison", n, worker{})
 	}
-	switch in := s.records[w.op]; {
-	case in.kind == absent && !a.dropWithoutAbort:
+	switch rec := s.records[w.op]; {
+	case rec.kind == absent && !a.dropWithoutAbort:
 		set("reads the commit record: none", s, worker{pc: wAbort, op: w.op})
-	case in.kind != pending:
+	case rec.kind != pending:
 		set("reads the commit record: not pending", s, worker{pc: wDrop, op: w.op})
-	case in.effects&effMove != 0:
+	case rec.effects&effMove != 0:
 		n.pc = wReadDest
 		set("reads the commit record: move", s, n)
-	case in.effects&effDropRow != 0:
+	case rec.effects&effDropRow != 0:
 		n.pc = wReadRestored
 		set("reads the commit record: drop the row", s, n)
 	default:

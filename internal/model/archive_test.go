@@ -57,8 +57,8 @@ func (a *archiveProtocol) quiet(s archiveState) bool {
 }
 
 func (a *archiveProtocol) settled(s archiveState) string {
-	for _, in := range s.records {
-		if in.kind == pending {
+	for _, rec := range s.records {
+		if rec.kind == pending {
 			return orphan
 		}
 	}

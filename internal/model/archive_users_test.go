@@ -110,7 +110,7 @@ func (a *archiveProtocol) user(s archiveState, i int, step stepper) {
 		}
 		if op := lowest(u.todo); op == 0 {
 			return
-		} else if in := s.records[op]; in.kind == pending && in.effects&effMove != 0 {
+		} else if rec := s.records[op]; rec.kind == pending && rec.effects&effMove != 0 {
 			n := u
 			n.todo &^= 1 << op
 			to("reads a commit record of the row: not moved", n)

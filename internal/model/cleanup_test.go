@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// cleanupProtocol is the protocol that deletes old commit records and abort records by partition and hour. Time is counted in ticks. A
-// request arrives within a tick or never. A worker may sleep for any time between two steps. A mutant sets one of the options.
+// cleanupProtocol is the protocol that deletes old commit records and abort records by partition and hour. Time is counted in
+// ticks. A request arrives within a tick or never. A worker may sleep for any time between two steps. A mutant sets one of the
+// options.
 type cleanupProtocol struct {
 	ops       int // with one operation, both workers do everything; with two, one worker does the clean-ups
 	retention uint8

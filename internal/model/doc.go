@@ -1,6 +1,6 @@
-// Package model explores protocols. It visits every state that the steps of a protocol can reach, with a crash between any two steps,
-// messages that are delivered any number of times and to two workers at once, and requests that arrive late. [Model] is independent of
-// the protocol. The tests contain these protocols, and mutants that each omit one part of a protocol:
+// Package model explores protocols. It visits every state that the steps of a protocol can reach, with a crash between any two
+// steps, messages that are delivered any number of times and to two workers at once, and requests that arrive late. [Model] is
+// independent of the protocol. The tests contain these protocols, and mutants that each omit one part of a protocol:
 //
 //   - Archive: moves of entities to a destination and back. 28 workloads of up to three users, two workers and one late request at a
 //     time, with 54 to 2,000,000 states each and 7.5 million in all, and three workloads of 6 to 21 million states with -large.
@@ -16,21 +16,21 @@
 //
 // # The archive
 //
-// The key of a row in the destination contains the incarnation, and the row lists the operations that wrote it. A worker reads its commit
-// record, then the destination, then Current. If Current contains the incarnation, the worker writes the row to the destination (Insert or
-// compare-and-swap, CAS) and then deletes it from Current in one transaction with the commit record, both by CAS. Otherwise either the move
-// is done, or the user has deleted the entity. The worker reads its own commit record and those of the other operations in the list. If
-// none of them reports that the move is done, the worker writes a tombstone, even if the destination contains no row: a late Insert may
-// still arrive.
+// The key of a row in the destination contains the incarnation, and the row lists the operations that wrote it. A worker reads its
+// commit record, then the destination, then Current. If Current contains the incarnation, the worker writes the row to the
+// destination (Insert or compare-and-swap, CAS) and then deletes it from Current in one transaction with the commit record, both by
+// CAS. Otherwise either the move is done, or the user has deleted the entity. The worker reads its own commit record and those of
+// the other operations in the list. If none of them reports that the move is done, the worker writes a tombstone, even if the
+// destination contains no row: a late Insert may still arrive.
 //
-// A restore first reads the commit records of the list until one reports that its move is done. Before, the row may belong to an unfinished
-// move of an entity that was deleted since. The restore then reads the row again: the content that it read before may be old, and a
-// row of an unfinished move may be a tombstone by now. The restore creates a new incarnation, and its transaction inserts a note with the
-// old incarnation, so that no incarnation is restored twice.
+// A restore first reads the commit records of the list until one reports that its move is done. Before, the row may belong to an
+// unfinished move of an entity that was deleted since. The restore then reads the row again: the content that it read before may be
+// old, and a row of an unfinished move may be a tombstone by now. The restore creates a new incarnation, and its transaction
+// inserts a note with the old incarnation, so that no incarnation is restored twice.
 //
 // # The clean-up
 //
-// A worker that is about to delete the message of a commit record that is closed or too old first looks for the note of the current hour.
-// If there is no note, the worker sends the clean-up and then inserts the note. A crash between them costs a second clean-up, which is
-// harmless. The clean-up is invisible until the end of its hour and of the retention.
+// A worker that is about to delete the message of a commit record that is closed or too old first looks for the note of the current
+// hour. If there is no note, the worker sends the clean-up and then inserts the note. A crash between them costs a second clean-up,
+// which is harmless. The clean-up is invisible until the end of its hour and of the retention.
 package model

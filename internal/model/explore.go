@@ -38,8 +38,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("%s, after %d steps (%d states seen)\n\t%s", r.Wrong, len(r.Trace), r.States, strings.Join(r.Trace, "\n\t"))
 }
 
-// Explore visits every state in order of distance from the start, until one has a fault. A state without steps is a fault unless it is
-// quiet.
+// Explore visits every state in order of distance from the start, until one has a fault. A state without steps is a fault unless it
+// is quiet.
 func (m Model[S]) Explore() Result {
 	e := explorer[S]{seed: maphash.MakeSeed(), table: make([]uint32, 1<<12)}
 	e.add(m.Start, 0)
@@ -82,8 +82,8 @@ func (m Model[S]) Explore() Result {
 	return r
 }
 
-// explorer numbers the states. The hash table maps a state to its number, in four bytes for each slot. States are stored in blocks, since a
-// single slice would be copied when it grows.
+// explorer numbers the states. The hash table maps a state to its number, in four bytes for each slot. States are stored in blocks,
+// since a single slice would be copied when it grows.
 type explorer[S comparable] struct {
 	seed   maphash.Seed
 	n      int

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// outboxProtocol is the protocol of one write with two effects, a and b, and of the workers that execute them. Some workers are of an old
-// release that knows only a. A mutant sets one of the options.
+// outboxProtocol is the protocol of one write with two effects, a and b, and of the workers that execute them. Some workers are of
+// an old release that knows only a. A mutant sets one of the options.
 type outboxProtocol struct {
 	oldCloses        bool // the old release closes the commit record after a
 	oldDrops         bool // the old release deletes the message after a

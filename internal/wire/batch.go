@@ -19,11 +19,11 @@ type Failure struct {
 	Message string
 }
 
-// ParseBatchResponse parses the response to a transaction of n operations. A response has one part for each operation, in their order,
-// or the single part of the failed operation. Content-IDs are ignored, since the service does not always echo them.
+// ParseBatchResponse parses the response to a transaction of n operations. A response has one part for each operation, in their
+// order, or the single part of the failed operation. Content-IDs are ignored, since the service does not always echo them.
 //
-// An error means that the outcome is unknown. A success requires the whole response, up to the last byte of its closing boundary, since
-// the missing end of a truncated response may contain the failure. A failure requires only its own part.
+// An error means that the outcome is unknown. A success requires the whole response, up to the last byte of its closing boundary,
+// since the missing end of a truncated response may contain the failure. A failure requires only its own part.
 func ParseBatchResponse(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
 	p := batchParser{rest: body, etags: make([]azcore.ETag, 0, n)}
 	if err := p.outer(n); err != nil {

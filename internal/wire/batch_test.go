@@ -9,8 +9,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// The exchanges repeat responses of the live service and of Cosmos DB that the tests of the SDKs recorded: the order, spelling and choice
-// of headers, line ends, and messages.
+// The exchanges repeat responses of the live service and of Cosmos DB that the tests of the SDKs recorded: the order, spelling and
+// choice of headers, line ends, and messages.
 
 const (
 	batchGUID  = "batchresponse_9b659759-7bbb-45fd-a426-cf69614b55c4"

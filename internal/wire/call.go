@@ -29,8 +29,9 @@ func (c *Call) Read(ctx context.Context) context.Context {
 	return policy.WithCaptureResponse(ctx, &c.resp)
 }
 
-// Write returns the context for a call that changes something, with a single attempt that ends after timeout. The SDK would repeat a
-// write after a lost response and report the error of the second attempt, such as 'exists' for a row that the first attempt inserted.
+// Write returns the context for a call that changes something, with a single attempt that ends after timeout. The SDK would repeat
+// a write after a lost response and report the error of the second attempt, such as 'exists' for a row that the first attempt
+// inserted.
 func (c *Call) Write(ctx context.Context, timeout time.Duration) context.Context {
 	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout})
 }
@@ -54,8 +55,8 @@ func (c *Call) RequestSize() int64 {
 	return c.resp.Request.ContentLength
 }
 
-// SignedForPartitions reports whether a shared access signature limits the request to a range of PartitionKeys. The service omits rows
-// outside the range from lists and reports no error. It is false if there is no response.
+// SignedForPartitions reports whether a shared access signature limits the request to a range of PartitionKeys. The service omits
+// rows outside the range from lists and reports no error. It is false if there is no response.
 func (c *Call) SignedForPartitions() bool {
 	if c.resp == nil || c.resp.Request == nil {
 		return false
@@ -84,8 +85,8 @@ func (c *Call) PartResponse(status int) *http.Response {
 	}
 }
 
-// Body returns the body of the response as the service sent it. The values that the SDK decodes have lost the decimal point of whole
-// doubles.
+// Body returns the body of the response as the service sent it. The values that the SDK decodes have lost the decimal point of
+// whole doubles.
 func (c *Call) Body() ([]byte, error) {
 	if c.resp == nil {
 		return nil, errNoResponse
@@ -122,8 +123,8 @@ func (c *Call) CheckWrite(etag string, err error) error {
 	return err
 }
 
-// CheckHeaders is Check for a request whose successful response has neither a body nor an ETag. The headers of the service identify the
-// response.
+// CheckHeaders is Check for a request whose successful response has neither a body nor an ETag. The headers of the service identify
+// the response.
 func (c *Call) CheckHeaders(err error) error {
 	if err = c.Check(err); err == nil && c.resp != nil && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "" {
 		return &ForeignError{c.Status(), "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}

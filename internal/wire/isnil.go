@@ -2,8 +2,8 @@ package wire
 
 import "reflect"
 
-// IsNil reports whether x is nil or holds a nil pointer. An interface with a nil pointer is the usual result of passing a variable that
-// was never set.
+// IsNil reports whether x is nil or holds a nil pointer. An interface with a nil pointer is the usual result of passing a variable
+// that was never set.
 func IsNil(x any) bool {
 	if x == nil {
 		return true

@@ -27,7 +27,8 @@ const (
 	Other           = "other"
 )
 
-// Kind returns the kind of a request to the Table service, or of a request for messages of a queue, and Other for any other request.
+// Kind returns the kind of a request to the Table service, or of a request for messages of a queue, and Other for any other
+// request.
 func Kind(r *http.Request) string {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	// The last segment names the resource; keys contain no slash.

@@ -19,8 +19,8 @@ const (
 	Unknown                // the write may have been applied or not
 )
 
-// Outcome returns the outcome of a write from the error that [Call.Check] returned. Whatever is not certain is Unknown: the service may
-// have applied a write that it answers with 500 or a timeout, and a refusal without an error code may come from a proxy.
+// Outcome returns the outcome of a write from the error that [Call.Check] returned. Whatever is not certain is Unknown: the service
+// may have applied a write that it answers with 500 or a timeout, and a refusal without an error code may come from a proxy.
 func (c *Call) Outcome(err error) Outcome {
 	var foreign *ForeignError
 	switch {
@@ -57,9 +57,9 @@ func StatusOutcome(status int) Outcome {
 	return Unknown
 }
 
-// Unreached reports whether err, the error of a request that ran with ctx, means that the service was not reached, was unavailable, or
-// denied access. Such an error says nothing about the row, and the same request may succeed later. Unreached is false if the caller ended
-// ctx, since the service might have answered.
+// Unreached reports whether err, the error of a request that ran with ctx, means that the service was not reached, was unavailable,
+// or denied access. Such an error says nothing about the row, and the same request may succeed later. Unreached is false if the
+// caller ended ctx, since the service might have answered.
 func Unreached(ctx context.Context, err error) bool {
 	var re *azcore.ResponseError
 	var large *BodyError
@@ -72,8 +72,8 @@ func Unreached(ctx context.Context, err error) bool {
 	return !callerStopped(ctx)
 }
 
-// unavailable reports whether a response is from a service that is down or denies access, or from a proxy: the service sends an error
-// code with every refusal.
+// unavailable reports whether a response is from a service that is down or denies access, or from a proxy: the service sends an
+// error code with every refusal.
 func unavailable(re *azcore.ResponseError) bool {
 	switch s := re.StatusCode; {
 	case s == http.StatusRequestEntityTooLarge: // a proxy's limit, which the same request will exceed again
@@ -90,8 +90,8 @@ func unavailable(re *azcore.ResponseError) bool {
 	return false
 }
 
-// ErrRequestTimeout is the cause of a context that ended because a request exceeded the library's timeout, and not because the caller
-// ended the context.
+// ErrRequestTimeout is the cause of a context that ended because a request exceeded the library's timeout, and not because the
+// caller ended the context.
 var ErrRequestTimeout = errors.New("the service did not answer in the time that one request may take")
 
 // callerStopped reports whether the caller ended ctx.

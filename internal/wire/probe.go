@@ -24,8 +24,8 @@ func (e *BodyError) Error() string { return fmt.Sprintf("the request body has %d
 
 type probeKey struct{}
 
-// The Probe policies mark how far a request got, so that a request that failed before the network, for example for lack of a token, is
-// not mistaken for one whose outcome is unknown.
+// The Probe policies mark how far a request got, so that a request that failed before the network, for example for lack of a token,
+// is not mistaken for one whose outcome is unknown.
 type (
 	ProbeCall  struct{} // per call: the request entered the pipeline
 	ProbeRetry struct{} // per retry, after the credential: the request went on to the transport

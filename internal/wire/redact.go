@@ -22,8 +22,8 @@ func (e *transportError) Timeout() bool {
 	return errors.As(e.err, &t) && t.Timeout()
 }
 
-// Redact returns err without the URLs in its text, since the URL of a failed request may contain a shared access signature. The host and
-// the cause stay.
+// Redact returns err without the URLs in its text, since the URL of a failed request may contain a shared access signature. The
+// host and the cause stay.
 func Redact(err error) error {
 	var ue *url.Error
 	if !errors.As(err, &ue) {
