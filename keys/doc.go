@@ -15,12 +15,12 @@
 //
 // # Guarantees of every layout
 //
-//   - Different values have different keys, and Decode returns the values that Of encoded. Decode accepts only keys that Of makes, so
-//     rows of other layouts are recognised.
+//   - Different values have different keys, and Decode returns the values that Of encoded. Decode accepts only keys that Of makes,
+//     so rows of other layouts are recognised.
 //   - The separator "_" does not occur inside an encoded part, so parts cannot run into each other.
 //   - A prefix range contains exactly the keys that begin with the given parts.
-//   - Keys sort as their values do, part by part. [Text], [Enum] and parts that wrap them are exceptions; their comments say how they
-//     sort.
+//   - Keys sort as their values do, part by part. [Text], [Enum] and parts that wrap them are exceptions; their comments say how
+//     they sort.
 //   - Keys are ASCII, without the characters that the service refuses and without ' and %, which break URLs. They never
 //     begin with "~", which is reserved for the library's own rows.
 //

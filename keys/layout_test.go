@@ -106,21 +106,21 @@ func TestInvalidKeysAndRanges(t *testing.T) {
 		}
 	}
 	for what, r := range map[string]keys.Range{
-		"swapped":             keys.Tuple1(keys.Uint(3)).Between(2, 1),
-		"swapped, descending": keys.Tuple1(keys.Desc(keys.Uint(3))).Between(2, 1),
-		"swapped, raw":        keys.RawBetween("b", "a"),
-		"raw from inside ~":   keys.RawBetween("~i", ""),
-		"raw to inside ~":     keys.RawBetween("", "~i"),
-		"raw, broken":         keys.RawBetween("", "a\xff"),
-		"raw, control":        keys.RawBetween("a\n", ""),
-		"prefix, mapped text": keys.Tuple1(keys.Map(keys.Text(), func(i int) string { return fmt.Sprint(i) }, strconv.Atoi)).Starting(1),
-		"prefix, broken rest": keys.Tuple2(keys.Digits[int](3), keys.Digits[int](0)).Prefix(1),
-		"prefix 1, broken":    keys.Tuple3(keys.Digits[int](3), keys.Digits[int](3), keys.Digits[int](0)).Prefix1(1),
-		"prefix 2, broken":    keys.Tuple3(keys.Digits[int](3), keys.Digits[int](3), keys.Digits[int](0)).Prefix2(1, 1),
-		"bound out of range":  keys.Tuple1(keys.Uint(3)).Between(1, 1000),
-		"prefix of a number":  keys.Tuple1(keys.Uint(3)).Starting(1),
-		"point of nothing":    keys.Point(keys.Enc{}),
-		"family of nothing":   keys.Family(keys.Enc{}),
+		"swapped":              keys.Tuple1(keys.Uint(3)).Between(2, 1),
+		"swapped, descending":  keys.Tuple1(keys.Desc(keys.Uint(3))).Between(2, 1),
+		"swapped, raw":         keys.RawBetween("b", "a"),
+		"raw from inside ~":    keys.RawBetween("~i", ""),
+		"raw to inside ~":      keys.RawBetween("", "~i"),
+		"raw, invalid UTF-8":   keys.RawBetween("", "a\xff"),
+		"raw, control":         keys.RawBetween("a\n", ""),
+		"prefix, mapped text":  keys.Tuple1(keys.Map(keys.Text(), func(i int) string { return fmt.Sprint(i) }, strconv.Atoi)).Starting(1),
+		"prefix, invalid next": keys.Tuple2(keys.Digits[int](3), keys.Digits[int](0)).Prefix(1),
+		"prefix 1, broken":     keys.Tuple3(keys.Digits[int](3), keys.Digits[int](3), keys.Digits[int](0)).Prefix1(1),
+		"prefix 2, broken":     keys.Tuple3(keys.Digits[int](3), keys.Digits[int](3), keys.Digits[int](0)).Prefix2(1, 1),
+		"bound out of range":   keys.Tuple1(keys.Uint(3)).Between(1, 1000),
+		"prefix of a number":   keys.Tuple1(keys.Uint(3)).Starting(1),
+		"point of nothing":     keys.Point(keys.Enc{}),
+		"family of nothing":    keys.Family(keys.Enc{}),
 	} {
 		if r.Err() == nil || r.Contains("001") {
 			t.Errorf("%s: got %v, want an error and no key", what, r)

@@ -11,12 +11,7 @@ type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-const (
-	decimal   = "0123456789"
-	hexDigits = "0123456789abcdef"
-)
-
-func sameAlphabet(abc string) func(int) string { return func(int) string { return abc } }
+const decimal = "0123456789"
 
 // Uint encodes an unsigned number, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an error.
 func Uint(width int) Part[uint64] { return Digits[uint64](width) }
@@ -161,16 +156,6 @@ func Float[F ~float32 | ~float64]() Part[F] {
 	}
 }
 
-func hexValue(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	}
-	return 0, false
-}
-
 // Bool encodes false as 0 and true as 1.
 func Bool() Part[bool] {
 	return Map(Digits[int](1),
@@ -187,5 +172,3 @@ func Bool() Part[bool] {
 			return n == 1, nil
 		}).withName("bool")
 }
-
-func (p Part[A]) withName(name string) Part[A] { p.name = name; return p }

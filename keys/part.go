@@ -110,3 +110,7 @@ func (p Part[A]) extreme(pick func(string) byte) string {
 	}
 	return string(b)
 }
+
+func sameAlphabet(abc string) func(int) string { return func(int) string { return abc } }
+
+func (p Part[A]) withName(name string) Part[A] { p.name = name; return p }

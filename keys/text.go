@@ -2,7 +2,6 @@ package keys
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -90,73 +89,6 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 	}
 }
 
-// Bytes encodes a binary value as lower-case hexadecimal digits, which sort as the bytes do.
-func Bytes() Part[[]byte] {
-	return Part[[]byte]{
-		name: "bytes", end: "!", prefixes: true,
-		append: func(dst []byte, v []byte) ([]byte, error) {
-			for _, c := range v {
-				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
-			}
-			return dst, nil
-		},
-		parse: func(s string) ([]byte, error) {
-			fail := &KeyError{Value: s, Reason: "does not consist of pairs of lower-case hexadecimal digits"}
-			if len(s)%2 != 0 {
-				return nil, fail
-			}
-			b := make([]byte, 0, len(s)/2)
-			for i := 0; i < len(s); i += 2 {
-				hi, ok1 := hexValue(s[i])
-				lo, ok2 := hexValue(s[i+1])
-				if !ok1 || !ok2 {
-					return nil, fail
-				}
-				b = append(b, hi<<4|lo)
-			}
-			return b, nil
-		},
-	}
-}
-
-// UUID encodes a UUID of any type over [16]byte as 36 characters in lower case, which sort as its bytes do.
-func UUID[U ~[16]byte]() Part[U] {
-	dash := func(i int) bool { return i == 8 || i == 13 || i == 18 || i == 23 }
-	return Part[U]{
-		name: "uuid", width: 36,
-		alphabet: func(i int) string {
-			if dash(i) {
-				return "-"
-			}
-			return hexDigits
-		},
-		append: func(dst []byte, v U) ([]byte, error) {
-			for i, c := range v {
-				if i == 4 || i == 6 || i == 8 || i == 10 {
-					dst = append(dst, '-')
-				}
-				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
-			}
-			return dst, nil
-		},
-		parse: func(s string) (u U, err error) {
-			n := 0
-			for i := range len(s) {
-				if dash(i) && s[i] == '-' {
-					continue
-				}
-				h, ok := hexValue(s[i])
-				if !ok || dash(i) {
-					return u, &KeyError{Value: s, Reason: "is not a UUID in lower case"}
-				}
-				u[n/2] = u[n/2]<<4 | h
-				n++
-			}
-			return u, nil
-		},
-	}
-}
-
 // Enum encodes one of the given names, which contain only characters that [Text] does not change. Any other value is an error.
 // Names sort as Text does.
 func Enum[S ~string](values ...S) Part[S] {
@@ -218,33 +150,4 @@ func cherokee(r rune) rune {
 		return r - 8
 	}
 	return r
-}
-
-// Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The number is a hash (FNV-1a) of the
-// encoding by p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all
-// buckets, build the same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot
-// be decoded from its bucket, so that a two-way binding is an error.
-func Spread[A any](p Part[A], n int) Part[A] {
-	name := fmt.Sprintf("spread(%s, %d)", p.name, n)
-	if p.err = p.check(); p.err != nil {
-		return p
-	}
-	if n < 2 || n > 10_000 {
-		return brokenPart[A](name, "must have 2 to 10,000 buckets")
-	}
-	width := len(fmt.Sprint(n - 1))
-	lossy := "a value cannot be decoded from its bucket"
-	return Part[A]{
-		name: name, width: width, alphabet: sameAlphabet(decimal), lossy: lossy,
-		append: func(dst []byte, a A) ([]byte, error) {
-			b, err := p.append(nil, a)
-			if err != nil {
-				return dst, err
-			}
-			h := fnv.New64a()
-			h.Write(b)
-			return appendPadded(dst, h.Sum64()%uint64(n), width)
-		},
-		parse: func(s string) (a A, err error) { return a, &KeyError{Value: s, Reason: lossy} },
-	}
 }

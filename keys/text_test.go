@@ -1,7 +1,6 @@
 package keys_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -12,23 +11,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/keys"
 )
-
-// TestSpreadIsEven: 1600 values spread evenly over 16 buckets.
-func TestSpreadIsEven(t *testing.T) {
-	t.Parallel()
-	l := keys.Tuple1(keys.Spread(keys.Uint(6), 16))
-	count := map[string]int{}
-	for i := range uint64(1600) {
-		count[l.Of(i).String()]++
-	}
-	var all []int
-	for _, n := range count {
-		all = append(all, n)
-	}
-	if len(count) != 16 || slices.Min(all) < 50 || slices.Max(all) > 150 {
-		t.Errorf("got %v, want 16 buckets with 50 to 150 values", count)
-	}
-}
 
 // TestFold: texts that differ only in case or in their Unicode form have the same key.
 func TestFold(t *testing.T) {

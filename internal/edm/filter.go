@@ -1,6 +1,7 @@
 package edm
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"reflect"
@@ -172,12 +173,7 @@ func Literal(name string, v Value) (string, error) {
 	case Guid:
 		return "guid'" + string(appendGUID(nil, v.G)) + "'", nil
 	case Binary:
-		const digits = "0123456789abcdef"
-		b := []byte("X'")
-		for _, c := range v.B {
-			b = append(b, digits[c>>4], digits[c&15])
-		}
-		return string(append(b, '\'')), nil
+		return "X'" + hex.EncodeToString(v.B) + "'", nil
 	}
 	return "", &ValueError{Field: name, Reason: "a filter cannot compare with an absent value (nil, zero time)"}
 }

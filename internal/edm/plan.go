@@ -295,13 +295,14 @@ func (p *Plan) field(path []int) (*field, error) {
 		return f, nil
 	}
 	name := fmt.Sprint(p.Type)
-	if sf, ok := fieldByPath(p.Type, path); ok {
+	if sf, ok := structField(p.Type, path); ok {
 		name = sf.Name
 	}
 	return nil, &ValueError{Field: name, Reason: "is not stored in a property of its own"}
 }
 
-func fieldByPath(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
+// structField returns the struct field at an index path.
+func structField(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
 	if len(path) == 0 {
 		return sf, false
 	}

@@ -2,14 +2,14 @@
 // steps, messages that are delivered any number of times and to two workers at once, and requests that arrive late. [Model] is
 // independent of the protocol. The tests contain these protocols, and mutants that each omit one part of a protocol:
 //
-//   - Archive: moves of entities to a destination and back. 28 workloads of up to three users, two workers and one late request at a
-//     time, with 54 to 2,000,000 states each and 7.5 million in all, and three workloads of 6 to 21 million states with -large.
+//   - Archive: moves of entities to a destination and back. 28 workloads of up to three users, two workers and one late request at
+//     a time, with 54 to 2,000,000 states each and 7.5 million in all, and three workloads of 6 to 21 million states with -large.
 //     30 mutants. Some users are programs that do not know incarnations, write entities that they read long ago or forge
 //     incarnations, and clocks jump.
 //   - Outbox: a write with two effects, workers of two releases, a poison queue and its replay, with writers and workers that are
 //     suspended for longer than the retention, and clocks that jump. 290,000 to 1,060,000 states. 11 mutants.
-//   - Clean-up: deletion of old commit records by partition and hour, in a model of time. 350,000 states for one write and 630,000 for
-//     two. 12 mutants.
+//   - Clean-up: deletion of old commit records by partition and hour, in a model of time. 350,000 states for one write and 630,000
+//     for two. 12 mutants.
 //
 // The models assume that a request arrives within the retention or never, that clocks differ by less than the retention, and that a
 // suspended machine reads the current time when it checks the age of an operation right before it sends a request.
