@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxUnits is the maximum length of a key in UTF-16 code units. The service documents 1 KiB; two bytes a unit is the safe reading.
+// MaxUnits is the maximum length of a key in UTF-16 code units. The service documents 1 KiB, which is 512 units of two bytes.
 const MaxUnits = 512
 
 // reservedFirst is the first character of the keys of the library's rows. Scans omit these rows.

@@ -358,10 +358,7 @@ func TestCleanup(t *testing.T) {
 					c.lastOp = uint8(3 - ops)
 				}
 				c.ticks = c.lastOp + 5
-				r := c.model().Explore()
-				if t.Log(r); r.Wrong != m.wrong {
-					t.Errorf("got %q, want %q", r.Wrong, m.wrong)
-				}
+				expectFault(t, c.model().Explore(), m.wrong)
 			})
 		}
 	}

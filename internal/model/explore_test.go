@@ -46,3 +46,19 @@ func TestExplore(t *testing.T) {
 		}
 	}
 }
+
+// expectFault checks the fault of an exploration, "" for none.
+func expectFault(t testing.TB, r Result, want string) {
+	t.Helper()
+	if t.Log(r); r.Wrong != want {
+		t.Errorf("got %q, want %q", r.Wrong, want)
+	}
+}
+
+// expectSound checks that an exploration found quiet states and no fault.
+func expectSound(t testing.TB, r Result) {
+	t.Helper()
+	if expectFault(t, r, ""); r.Quiet == 0 {
+		t.Error("got no quiet state, want at least one")
+	}
+}
