@@ -18,58 +18,45 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Account hands out clients for the three services. It is safe for concurrent use.
+// Account returns the clients of the three services. It is safe for concurrent use.
 type Account struct {
 	tables *aztables.ServiceClient
 	queues *azqueue.ServiceClient
 	blobs  *service.Client
 
-	key      *aztables.SharedKeyCredential // nil without an account key
+	key      *aztables.SharedKeyCredential // nil if the account has no key
 	endpoint string                        // of the Table service
 }
 
-// Options of an account. The zero value is ready for use.
+// Options are the options of an account. The zero value is ready for use.
 type Options struct {
-	// Client is the SDK's own options: transport, retries, tracing, cloud. Retry.TryTimeout defaults to ten seconds for
-	// tables and queues and is never applied to blobs, where it would cut long downloads.
+	// Client contains the options of the SDK: transport, retries, tracing, cloud. Retry.TryTimeout defaults to ten seconds for tables
+	// and queues. It does not apply to blobs, where it would end long downloads.
 	Client azcore.ClientOptions
 
-	// Counter counts the requests of all clients, if it is set.
+	// Counter counts the requests of all clients. Nil counts nothing.
 	Counter *table.Counter
 }
 
-// Endpoints are the addresses of the three services, such as https://NAME.table.core.windows.net. One that is left out can
-// be asked for a client, whose calls then fail with ErrNoEndpoint.
+// Endpoints are the addresses of the three services, such as https://NAME.table.core.windows.net. The clients of a service without
+// an address exist, and their calls fail with ErrNoEndpoint.
 type Endpoints struct {
 	Table, Queue, Blob string
 }
 
-// ErrNoEndpoint: the account was opened without an endpoint for this service.
-var ErrNoEndpoint = errors.New("account: opened without an endpoint for this service")
+// ErrNoEndpoint means that the account was opened without an endpoint for the service.
+var ErrNoEndpoint = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
 
-// ErrNoKey: the account was opened without its key, which alone can sign.
-var ErrNoKey = errors.New("account: opened without the account key, so it cannot sign")
+// ErrNoKey means that the account was opened without its key, which a shared access signature requires.
+var ErrNoKey = errors.New("account: the account was opened without its key and cannot sign; use FromConnectionString with AccountKey")
 
-// FromConnectionString opens the account of a connection string, with an account key or a shared access signature:
-// endpoints of their own, EndpointSuffix and UseDevelopmentStorage=true (an emulator on its default ports, behind DevelopmentStorageProxyUri if that
-// is given) included.
-func FromConnectionString(cs string, o *Options) (*Account, error) {
-	c, err := parse(cs)
-	if err != nil {
-		return nil, err
-	}
-	if c.sas != "" {
-		return FromSAS(c.endpoints.signed(c.sas), o)
-	}
-	return c.withKey(o)
-}
-
-// FromCredential opens an account by a token credential, such as azidentity's.
+// FromCredential opens an account with a token credential, such as one of azidentity. Errors: no credential, no endpoint, or an
+// invalid endpoint.
 func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Account, error) {
 	if cred == nil {
-		return nil, errors.New("account: the credential is nil")
+		return nil, errors.New("account: cred is nil; use a token credential, such as one of azidentity")
 	}
-	return open(e, o, clients{
+	return openAll(e, o, clients{
 		tables: func(u string, c azcore.ClientOptions) (*aztables.ServiceClient, error) {
 			return aztables.NewServiceClient(u, cred, &aztables.ClientOptions{ClientOptions: c})
 		},
@@ -82,11 +69,12 @@ func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Acco
 	})
 }
 
-// FromSAS opens an account by URLs that carry shared access signatures, each for its service.
-func FromSAS(e Endpoints, o *Options) (*Account, error) { return open(e, o, unsigned) }
+// FromSAS opens an account with endpoints that contain shared access signatures, one for each service. Errors: no endpoint, or an
+// invalid endpoint.
+func FromSAS(e Endpoints, o *Options) (*Account, error) { return openAll(e, o, withoutCredential) }
 
-// unsigned are clients that add no credential to their requests.
-var unsigned = clients{
+// withoutCredential makes clients that add no credential to their requests.
+var withoutCredential = clients{
 	tables: func(u string, c azcore.ClientOptions) (*aztables.ServiceClient, error) {
 		return aztables.NewServiceClientWithNoCredential(u, &aztables.ClientOptions{ClientOptions: c})
 	},
@@ -98,20 +86,20 @@ var unsigned = clients{
 	},
 }
 
-// clients is how each service's client is made.
+// clients contains the functions that make the clients.
 type clients struct {
 	tables func(string, azcore.ClientOptions) (*aztables.ServiceClient, error)
 	queues func(string, azcore.ClientOptions) (*azqueue.ServiceClient, error)
 	blobs  func(string, azcore.ClientOptions) (*service.Client, error)
 }
 
-// open makes the clients for all three services.
-func open(e Endpoints, o *Options, with clients) (*Account, error) {
+// openAll makes the clients of all three services.
+func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 	if o == nil {
 		o = &Options{}
 	}
 	if e == (Endpoints{}) {
-		return nil, errors.New("account: no endpoint is given")
+		return nil, errors.New("account: Endpoints is empty; set Table, Queue or Blob")
 	}
 	configured := table.ClientOptions(o.Client, o.Counter)
 	streaming := configured
@@ -120,9 +108,9 @@ func open(e Endpoints, o *Options, with clients) (*Account, error) {
 		a   Account
 		err [3]error
 	)
-	a.tables, err[0] = one("Table", e.Table, configured, with.tables, unsigned.tables)
-	a.queues, err[1] = one("Queue", e.Queue, configured, with.queues, unsigned.queues)
-	a.blobs, err[2] = one("Blob", e.Blob, streaming, with.blobs, unsigned.blobs)
+	a.tables, err[0] = newClient("Table", e.Table, configured, with.tables, withoutCredential.tables)
+	a.queues, err[1] = newClient("Queue", e.Queue, configured, with.queues, withoutCredential.queues)
+	a.blobs, err[2] = newClient("Blob", e.Blob, streaming, with.blobs, withoutCredential.blobs)
 	if err := errors.Join(err[:]...); err != nil {
 		return nil, err
 	}
@@ -130,8 +118,8 @@ func open(e Endpoints, o *Options, with clients) (*Account, error) {
 	return &a, nil
 }
 
-// TableSAS makes a URL of the Table service that carries a shared access signature for a grant. FromSAS opens an account by
-// it, and other SDKs take it too. It sends nothing. Errors: ErrNoKey; ErrNoEndpoint; those of [table.Grant.Sign].
+// TableSAS returns a URL of the Table service with a shared access signature for a grant, for FromSAS and for other SDKs. Errors:
+// ErrNoKey, ErrNoEndpoint, and the errors of [table.Grant.Sign]. Requests: none.
 func (a *Account) TableSAS(g table.Grant) (string, error) {
 	switch {
 	case a.endpoint == "":
@@ -146,30 +134,30 @@ func (a *Account) TableSAS(g table.Grant) (string, error) {
 	return strings.TrimSuffix(a.endpoint, "/") + "/?" + query, nil
 }
 
-// one makes the client of one service, or one whose calls say that there is no endpoint.
-func one[C any](what, endpoint string, o azcore.ClientOptions, with, without func(string, azcore.ClientOptions) (C, error)) (c C, err error) {
+// newClient makes the client of a service. The calls of a client without an endpoint fail with ErrNoEndpoint.
+func newClient[C any](service, endpoint string, o azcore.ClientOptions, with, without func(string, azcore.ClientOptions) (C, error)) (c C, err error) {
 	if endpoint == "" {
 		o.Retry.MaxRetries = -1
-		o.PerCallPolicies = append(slices.Clone(o.PerCallPolicies), nowhere{}) // before anything counts as sent
+		o.PerCallPolicies = append(slices.Clone(o.PerCallPolicies), noEndpoint{}) // before the policies that mark a request as sent
 		return without("https://nowhere.invalid/", o)
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return c, fmt.Errorf("account: the %s endpoint is no http or https URL", what) // its text may hold a signature
+		return c, fmt.Errorf("account: the %s endpoint is not an http or https URL", service) // the value may contain a signature
 	}
 	if u.Path == "" {
-		u.Path = "/" // before a query the SDK's paths need it
+		u.Path = "/" // the SDK appends paths, which requires it before a query
 	}
 	return with(u.String(), o)
 }
 
-// nowhere is the policy of a service without an endpoint.
-type nowhere struct{}
+// noEndpoint is the policy of a client without an endpoint.
+type noEndpoint struct{}
 
-func (nowhere) Do(*policy.Request) (*http.Response, error) { return nil, ErrNoEndpoint }
+func (noEndpoint) Do(*policy.Request) (*http.Response, error) { return nil, ErrNoEndpoint }
 
-// signed puts a shared access signature behind each endpoint that has none.
-func (e Endpoints) signed(sas string) Endpoints {
+// withSAS appends a shared access signature to each endpoint that has none.
+func (e Endpoints) withSAS(sas string) Endpoints {
 	sign := func(u string) string {
 		if u == "" || strings.Contains(u, "?") {
 			return u
@@ -179,7 +167,7 @@ func (e Endpoints) signed(sas string) Endpoints {
 	return Endpoints{sign(e.Table), sign(e.Queue), sign(e.Blob)}
 }
 
-// Tables returns the client of the Table service, as table.New takes it.
+// Tables returns the client of the Table service, for table.New.
 func (a *Account) Tables() *aztables.ServiceClient { return a.tables }
 
 // Queues returns the client of the Queue service.

@@ -22,30 +22,30 @@ import (
 
 const key = "c2VjcmV0LWtleQ==" // "secret-key"
 
-// seen is a Transporter that remembers requests and never answers.
-type seen struct {
-	requests  []*http.Request
-	deadlines []bool
+// recorder is a Transporter that records requests and fails.
+type recorder struct {
+	requests []*http.Request
+	limited  []bool
 }
 
-func (s *seen) Do(r *http.Request) (*http.Response, error) {
+func (s *recorder) Do(r *http.Request) (*http.Response, error) {
 	s.requests = append(s.requests, r)
-	_, bounded := r.Context().Deadline()
-	s.deadlines = append(s.deadlines, bounded)
+	_, limited := r.Context().Deadline()
+	s.limited = append(s.limited, limited)
 	return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: errors.New("no network")}
 }
 
-func (s *seen) options(c *table.Counter) *account.Options {
+func (s *recorder) options(c *table.Counter) *account.Options {
 	o := &account.Options{Client: azcore.ClientOptions{Transport: s}, Counter: c}
 	o.Client.Retry.MaxRetries = -1
 	return o
 }
 
-// ask makes one request to each service and returns the errors.
-func ask(a *account.Account) [3]error {
+// request sends one request to each service and returns the errors.
+func request(a *account.Account) [3]error {
 	ctx := context.Background()
 	_, err1 := a.Tables().NewClient("staff").GetEntity(ctx, "p", "r", nil)
-	_, err2 := a.Queue("hints").GetProperties(ctx, nil)
+	_, err2 := a.Queue("notifications").GetProperties(ctx, nil)
 	_, err3 := a.Container("photos").GetProperties(ctx, nil)
 	return [3]error{err1, err2, err3}
 }
@@ -53,24 +53,24 @@ func ask(a *account.Account) [3]error {
 func TestConnectionStrings(t *testing.T) {
 	t.Parallel()
 	for cs, want := range map[string]string{
-		"DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=" + key + ";EndpointSuffix=core.windows.net": "https://acct.table.core.windows.net/staff https://acct.queue.core.windows.net/hints https://acct.blob.core.windows.net/photos",
-		"accountname=acct;accountkey=" + key: "https://acct.table.core.windows.net/staff https://acct.queue.core.windows.net/hints https://acct.blob.core.windows.net/photos",
-		"DefaultEndpointsProtocol=http;AccountName=acct;AccountKey=" + key + ";EndpointSuffix=example.invalid;QueueEndpoint=http://q.invalid:1/acct;": "http://acct.table.example.invalid/staff http://q.invalid:1/acct/hints http://acct.blob.example.invalid/photos",
-		"UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://emulator.invalid/":                                                              "http://emulator.invalid:10002/devstoreaccount1/staff http://emulator.invalid:10001/devstoreaccount1/hints http://emulator.invalid:10000/devstoreaccount1/photos",
-		"UseDevelopmentStorage=true": "http://127.0.0.1:10002/devstoreaccount1/staff http://127.0.0.1:10001/devstoreaccount1/hints http://127.0.0.1:10000/devstoreaccount1/photos",
-		"TableEndpoint=https://t.invalid/;QueueEndpoint=https://q.invalid;BlobEndpoint=https://b.invalid/;SharedAccessSignature=sv=1&sig=c2ln": "https://t.invalid/staff?sig https://q.invalid/hints?sig https://b.invalid/photos?sig",
-		"AccountName=acct;SharedAccessSignature=?sv=1&sig=c2ln":                                                                                "https://acct.table.core.windows.net/staff?sig https://acct.queue.core.windows.net/hints?sig https://acct.blob.core.windows.net/photos?sig",
+		"DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=" + key + ";EndpointSuffix=core.windows.net": "https://acct.table.core.windows.net/staff https://acct.queue.core.windows.net/notifications https://acct.blob.core.windows.net/photos",
+		"accountname=acct;accountkey=" + key: "https://acct.table.core.windows.net/staff https://acct.queue.core.windows.net/notifications https://acct.blob.core.windows.net/photos",
+		"DefaultEndpointsProtocol=http;AccountName=acct;AccountKey=" + key + ";EndpointSuffix=example.invalid;QueueEndpoint=http://q.invalid:1/acct;": "http://acct.table.example.invalid/staff http://q.invalid:1/acct/notifications http://acct.blob.example.invalid/photos",
+		"UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://emulator.invalid/":                                                              "http://emulator.invalid:10002/devstoreaccount1/staff http://emulator.invalid:10001/devstoreaccount1/notifications http://emulator.invalid:10000/devstoreaccount1/photos",
+		"UseDevelopmentStorage=true": "http://127.0.0.1:10002/devstoreaccount1/staff http://127.0.0.1:10001/devstoreaccount1/notifications http://127.0.0.1:10000/devstoreaccount1/photos",
+		"TableEndpoint=https://t.invalid/;QueueEndpoint=https://q.invalid;BlobEndpoint=https://b.invalid/;SharedAccessSignature=sv=1&sig=c2ln": "https://t.invalid/staff?sig https://q.invalid/notifications?sig https://b.invalid/photos?sig",
+		"AccountName=acct;SharedAccessSignature=?sv=1&sig=c2ln":                                                                                "https://acct.table.core.windows.net/staff?sig https://acct.queue.core.windows.net/notifications?sig https://acct.blob.core.windows.net/photos?sig",
 	} {
-		var s seen
+		var s recorder
 		var c table.Counter
 		a, err := account.FromConnectionString(cs, s.options(&c))
 		if err != nil {
-			t.Errorf("%s: %v", cs, err)
+			t.Errorf("%s: got %v, want an account", cs, err)
 			continue
 		}
-		for _, err := range ask(a) {
+		for _, err := range request(a) {
 			if err == nil || strings.Contains(err.Error(), "c2ln") || strings.Contains(err.Error(), key) {
-				t.Errorf("%s: %v", cs, err)
+				t.Errorf("%s: got %v, want an error without secrets", cs, err)
 			}
 		}
 		var got []string
@@ -80,7 +80,7 @@ func TestConnectionStrings(t *testing.T) {
 			if r.URL.Query().Get("sig") == "c2ln" {
 				u += "?sig"
 			} else if r.Header.Get("Authorization") == "" {
-				t.Errorf("%s: not signed: %s", cs, u)
+				t.Errorf("%s: got no signature for %s, want one", cs, u)
 			}
 			got = append(got, u)
 		}
@@ -88,11 +88,11 @@ func TestConnectionStrings(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", cs, strings.Join(got, " "), want)
 		}
 		if n := c.Take(); n[table.KindGet] != 1 || n[table.KindOther] != 2 {
-			t.Errorf("counted %v", n)
+			t.Errorf("got %v, want one get and two others", n)
 		}
-		// A try of a blob request is not bounded, for its body is a stream.
-		if fmt.Sprint(s.deadlines) != "[true true false]" {
-			t.Errorf("bounded: %v", s.deadlines)
+		// An attempt of a blob request has no time limit, since its body is a stream.
+		if fmt.Sprint(s.limited) != "[true true false]" {
+			t.Errorf("got time limits %v, want them for tables and queues only", s.limited)
 		}
 	}
 }
@@ -104,14 +104,14 @@ func TestBadConnectionStrings(t *testing.T) {
 		"AccountName=acct;AccountKey=" + key + ";TableEndpoint=ftp://x/?sig=c2VjcmV0", "AccountName=acct;AccountKey=" + key + ";TableEndpoint=https://%zz"} {
 		_, err := account.FromConnectionString(cs, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), "account: ") || strings.Contains(err.Error(), "c2Vj") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", cs, err)
+			t.Errorf("%q: got %v, want an error of this package without secrets", cs, err)
 		}
 	}
 	if _, err := account.FromCredential(account.Endpoints{Table: "https://t.invalid"}, nil, nil); err == nil {
-		t.Error("no credential")
+		t.Error("a nil credential: got no error, want one")
 	}
 	if _, err := account.FromCredential(account.Endpoints{}, token{}, nil); err == nil {
-		t.Error("no endpoint")
+		t.Error("empty Endpoints: got no error, want one")
 	}
 }
 
@@ -121,41 +121,41 @@ func (token) GetToken(_ context.Context, o policy.TokenRequestOptions) (azcore.A
 	return azcore.AccessToken{Token: "token-for-" + strings.Join(o.Scopes, ","), ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// TestCredential: each service gets a token, and a service without an endpoint says so when it is used.
+// TestCredential: each request has a token, and the calls of a service without an endpoint fail.
 func TestCredential(t *testing.T) {
 	t.Parallel()
-	var s seen
+	var s recorder
 	a, err := account.FromCredential(account.Endpoints{Table: "https://acct.table.invalid", Blob: "https://acct.blob.invalid/"}, token{}, s.options(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	errs := ask(a)
+	errs := request(a)
 	if !errors.Is(errs[1], account.ErrNoEndpoint) || errors.Is(errs[0], account.ErrNoEndpoint) || errors.Is(errs[2], account.ErrNoEndpoint) {
-		t.Errorf("%v", errs)
+		t.Errorf("got %v, want ErrNoEndpoint of the queue only", errs)
 	}
-	// Nothing was sent, so a write is not in doubt.
+	// No request was sent, so that the outcome of a write is known.
 	staff, err := table.New(queuesOnly(t, &s).Tables(), "staff", table.Schema[struct{}]{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := staff.DeleteAny(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r"))); !errors.Is(err, account.ErrNoEndpoint) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("a write without an endpoint: %v", err)
+		t.Errorf("a write without an endpoint: got %v, want ErrNoEndpoint and no ErrUnknownOutcome", err)
 	}
 	if len(s.requests) != 2 {
-		t.Fatalf("%d requests", len(s.requests))
+		t.Fatalf("got %d requests, want 2", len(s.requests))
 	}
 	for _, r := range s.requests {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer token-for-https://storage.azure.com/") {
-			t.Errorf("%s: %s", r.URL, r.Header.Get("Authorization"))
+			t.Errorf("%s: got Authorization %q, want a token", r.URL, r.Header.Get("Authorization"))
 		}
 	}
 	if a.Queues() == nil || a.Blobs() == nil {
-		t.Error("no client")
+		t.Errorf("got clients %v and %v, want both", a.Queues(), a.Blobs())
 	}
 }
 
-// queuesOnly is an account without a Table endpoint.
-func queuesOnly(t *testing.T, s *seen) *account.Account {
+// queuesOnly returns an account without a Table endpoint.
+func queuesOnly(t testing.TB, s *recorder) *account.Account {
 	t.Helper()
 	a, err := account.FromSAS(account.Endpoints{Queue: "https://acct.queue.invalid/?sig=c2ln"}, s.options(nil))
 	if err != nil {
@@ -164,7 +164,7 @@ func queuesOnly(t *testing.T, s *seen) *account.Account {
 	return a
 }
 
-// TestTableSAS: the URL opens an account that has nothing else.
+// TestTableSAS: the URL opens an account with no other credential.
 func TestTableSAS(t *testing.T) {
 	t.Parallel()
 	grant := table.Grant{Table: "staff", Read: true, Partitions: keys.Point(keys.Raw("p")), Expiry: time.Now().Add(time.Hour)}
@@ -175,32 +175,32 @@ func TestTableSAS(t *testing.T) {
 		}
 		u, err := a.TableSAS(grant)
 		if err != nil || !strings.Contains(u, "/?") || !strings.Contains(u, "spk=p") {
-			t.Errorf("%q, %v", u, err)
+			t.Errorf("got %q, %v, want a URL for the partition p", u, err)
 		}
-		var s seen
+		var s recorder
 		holder, err := account.FromSAS(account.Endpoints{Table: u}, s.options(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ask(holder)
+		request(holder)
 		if len(s.requests) != 1 || s.requests[0].URL.Query().Get("sig") == "" || !strings.Contains(s.requests[0].URL.Path, "/staff(") {
-			t.Errorf("%v", s.requests)
+			t.Errorf("got requests %v, want one signed request to staff", s.requests)
 		}
 		if _, err := holder.TableSAS(grant); !errors.Is(err, account.ErrNoKey) {
-			t.Error(err)
+			t.Errorf("a holder of a signature: got %v, want ErrNoKey", err)
 		}
 		if _, err := a.TableSAS(table.Grant{}); err == nil || strings.Contains(err.Error(), key) {
-			t.Error(err)
+			t.Errorf("an empty grant: got %v, want an error without the key", err)
 		}
 	}
-	var s seen
+	var s recorder
 	if _, err := queuesOnly(t, &s).TableSAS(grant); !errors.Is(err, account.ErrNoEndpoint) {
-		t.Error(err)
+		t.Errorf("no endpoint: got %v, want ErrNoEndpoint", err)
 	}
 }
 
-// TestHelpfulRefusals: what is wrong with a connection string, or with a key, is said so that it can be mended.
-func TestHelpfulRefusals(t *testing.T) {
+// TestErrorTexts: the error of a connection string or of a key says how to correct it.
+func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	for cs, want := range map[string]string{
 		"":    "is empty",
@@ -225,6 +225,6 @@ func TestHelpfulRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := staff.Get(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r"))); err == nil || !strings.Contains(err.Error(), "Make sure the value of Authorization header") {
-		t.Errorf("a wrong key: got %v, want what the service says about it", err)
+		t.Errorf("a wrong key: got %v, want the message of the service", err)
 	}
 }

@@ -11,24 +11,26 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-// connection is what a connection string says.
+// connection contains the settings of a connection string.
 type connection struct {
 	name, key string
 	sas       string
 	endpoints Endpoints
 }
 
-// development is what UseDevelopmentStorage=true stands for: the emulator's published account on its default ports.
-const development = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
+// emulator is the connection string that UseDevelopmentStorage=true abbreviates: the published account of the emulator on its
+// default ports.
+const emulator = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
 	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
 	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
 
-// parse reads a connection string ('Configure Azure Storage connection strings'). Its errors repeat nothing of it.
-func parse(cs string) (connection, error) {
+// parseConnection parses a connection string ('Configure Azure Storage connection strings'). Its errors contain no part of the
+// string.
+func parseConnection(cs string) (connection, error) {
 	cs = strings.TrimSpace(cs)
 	switch {
 	case cs == "":
-		return connection{}, errors.New("account: the connection string is empty; is the environment variable set that it comes from?")
+		return connection{}, errors.New("account: the connection string is empty; check the environment variable that contains it")
 	case strings.Trim(cs, "\"'`“”‘’") != cs:
 		return connection{}, errors.New("account: the connection string begins or ends with a quotation mark; remove it")
 	}
@@ -39,11 +41,11 @@ func parse(cs string) (connection, error) {
 		}
 		name, value, ok := strings.Cut(part, "=")
 		if !ok || name == "" {
-			return connection{}, errors.New("account: the connection string has a part without =")
+			return connection{}, errors.New("account: the connection string has a part without =; the form is NAME=VALUE;NAME=VALUE")
 		}
 		name = strings.ToLower(name)
 		if _, twice := settings[name]; twice {
-			return connection{}, errors.New("account: the connection string has a setting twice") // a misplaced ; makes names of secrets
+			return connection{}, errors.New("account: the connection string has a setting twice; remove one of them") // no name, since a misplaced ; makes a secret a name
 		}
 		if strings.Trim(value, "\"'`") != value {
 			return connection{}, errors.New("account: a setting of the connection string begins or ends with a quotation mark; remove it")
@@ -52,9 +54,9 @@ func parse(cs string) (connection, error) {
 	}
 	if strings.EqualFold(settings["usedevelopmentstorage"], "true") {
 		if proxy := settings["developmentstorageproxyuri"]; proxy != "" {
-			return parse(strings.ReplaceAll(development, "http://127.0.0.1", strings.TrimSuffix(proxy, "/")))
+			return parseConnection(strings.ReplaceAll(emulator, "http://127.0.0.1", strings.TrimSuffix(proxy, "/")))
 		}
-		return parse(development)
+		return parseConnection(emulator)
 	}
 	c := connection{name: settings["accountname"], key: settings["accountkey"], sas: settings["sharedaccesssignature"]}
 	c.endpoints = Endpoints{settings["tableendpoint"], settings["queueendpoint"], settings["blobendpoint"]}
@@ -74,27 +76,27 @@ func parse(cs string) (connection, error) {
 	}
 	switch {
 	case c.sas == "" && c.key == "":
-		return c, errors.New("account: the connection string has neither AccountKey nor SharedAccessSignature")
+		return c, errors.New("account: the connection string has neither AccountKey nor SharedAccessSignature; it needs one of them")
 	case c.sas == "" && c.name == "":
-		return c, errors.New("account: the connection string has an AccountKey but no AccountName")
+		return c, errors.New("account: the connection string has an AccountKey but no AccountName; it needs both")
 	case c.endpoints == Endpoints{}:
-		return c, errors.New("account: the connection string has neither AccountName nor endpoints")
+		return c, errors.New("account: the connection string has neither AccountName nor endpoints; it needs one of them")
 	}
 	if _, err := base64.StdEncoding.DecodeString(c.key); err != nil {
-		return c, errors.New("account: the AccountKey of the connection string is not base64")
+		return c, errors.New("account: the AccountKey of the connection string is not valid base64; copy the whole key")
 	}
 	return c, nil
 }
 
-// withKey opens the account by its key.
-func (c connection) withKey(o *Options) (*Account, error) {
+// open opens the account with its key.
+func (c connection) open(o *Options) (*Account, error) {
 	tables, err1 := aztables.NewSharedKeyCredential(c.name, c.key)
 	queues, err2 := azqueue.NewSharedKeyCredential(c.name, c.key)
 	blobs, err3 := service.NewSharedKeyCredential(c.name, c.key)
 	if errors.Join(err1, err2, err3) != nil {
-		return nil, errors.New("account: the SDK refuses the account key") // its text is not trusted to keep the key
+		return nil, errors.New("account: the SDK refuses the account key") // the text of the error may contain the key
 	}
-	a, err := open(c.endpoints, o, clients{
+	a, err := openAll(c.endpoints, o, clients{
 		tables: func(u string, o azcore.ClientOptions) (*aztables.ServiceClient, error) {
 			return aztables.NewServiceClientWithSharedKey(u, tables, &aztables.ClientOptions{ClientOptions: o})
 		},
@@ -110,4 +112,18 @@ func (c connection) withKey(o *Options) (*Account, error) {
 	}
 	a.key = tables
 	return a, nil
+}
+
+// FromConnectionString opens the account of a connection string with an account key or a shared access signature. It supports
+// endpoints, EndpointSuffix, UseDevelopmentStorage=true (an emulator on its default ports) and DevelopmentStorageProxyUri. The
+// error names the invalid setting, but not its value.
+func FromConnectionString(cs string, o *Options) (*Account, error) {
+	c, err := parseConnection(cs)
+	if err != nil {
+		return nil, err
+	}
+	if c.sas != "" {
+		return FromSAS(c.endpoints.withSAS(c.sas), o)
+	}
+	return c.open(o)
 }

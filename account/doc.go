@@ -1,4 +1,4 @@
-// Package account opens the SDK's clients for a storage account in one place, configured as this library asks.
+// Package account opens the clients of the SDK for a storage account, with the options that this library recommends.
 //
 // An account comes from a connection string, from endpoints with a token credential (Microsoft Entra ID), or from URLs with
 // shared access signatures:
@@ -6,10 +6,14 @@
 //	acc, err := account.FromConnectionString(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), nil)
 //	staff, err := table.New(acc.Tables(), "staff", schema, nil)
 //
-// The clients are the SDK's own. They differ from clients with the SDK's defaults in four ways: an attempt of a Table or Queue request ends
-// after ten seconds, where the SDK waits for ever; redirects are not followed; no error text contains a signature, where the SDK prints the
-// URL of a failed request; and requests can be counted. table.ClientOptions gives the same to clients that you make yourself; the
-// library works with other clients, too.
+// The clients differ from clients with the default options of the SDK in four ways:
 //
-// Opening an account sends nothing and checks no credential. No error of this package contains a key or a signature.
+//   - An attempt of a Table or Queue request ends after ten seconds. By default it has no limit.
+//   - Redirects are not followed.
+//   - No error text contains a signature. By default the error of a failed request contains its URL.
+//   - Requests can be counted.
+//
+// table.ClientOptions returns the same options for clients that a program makes itself. The library works with other clients, too.
+//
+// Opening an account sends no request and checks no credential. No error of this package contains a key or a signature.
 package account

@@ -9,18 +9,18 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// An emulator on its default ports; in production the connection string comes from the environment.
+// The emulator on its default ports. In production the connection string comes from the environment.
 func ExampleFromConnectionString() {
 	acc, err := account.FromConnectionString("UseDevelopmentStorage=true", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(acc.Queue("hints").URL())
-	// Output: http://127.0.0.1:10001/devstoreaccount1/hints
+	fmt.Println(acc.Queue("notifications").URL())
+	// Output: http://127.0.0.1:10001/devstoreaccount1/notifications
 }
 
-// Each URL carries a signature of its own. What is left out can be asked for, and says so when it is used.
+// Each URL contains a signature for its service. Calls of a service without a URL fail with ErrNoEndpoint.
 func ExampleFromSAS() {
 	acc, err := account.FromSAS(account.Endpoints{Blob: "https://name.blob.core.windows.net/?sv=2021-12-02&sig=abc"}, nil)
 	if err != nil {
@@ -41,11 +41,11 @@ func ExampleFromCredential() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(acc.Queue("hints").URL())
-	// Output: https://name.queue.core.windows.net/hints
+	fmt.Println(acc.Queue("notifications").URL())
+	// Output: https://name.queue.core.windows.net/notifications
 }
 
-// The SDK's clients, configured, for whatever else a program does.
+// An account also returns the clients of the SDK.
 func ExampleAccount() {
 	acc, err := account.FromConnectionString("UseDevelopmentStorage=true", nil)
 	if err != nil {
@@ -62,7 +62,7 @@ func ExampleAccount() {
 	// <nil>
 }
 
-// A URL that lets its holder read one user's rows for an hour, and nothing else.
+// The URL allows its holder to read the rows of one user for an hour.
 func ExampleAccount_TableSAS() {
 	acc, err := account.FromConnectionString("UseDevelopmentStorage=true", nil)
 	if err != nil {
@@ -74,7 +74,7 @@ func ExampleAccount_TableSAS() {
 		Read:       true,
 		Partitions: keys.Point(keys.Raw("jonesj")),
 		Expiry:     time.Now().Add(time.Hour),
-		AllowHTTP:  true, // the emulator's
+		AllowHTTP:  true, // the emulator has no TLS
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -26,7 +26,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 		return fail(&table.ValueError{Field: "kind", Reason: "is empty"})
 	case from == nil:
 		return fail(&table.ValueError{Field: "from", Reason: "is nil"})
-	case wire.Absent(to):
+	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
 	}
 	from, err := from.With(outbox)

@@ -139,7 +139,7 @@ func sorted(handlers []Handler) (map[string]*known, error) {
 			return fail("has no kind")
 		case h.Handle == nil:
 			return fail("has no function")
-		case wire.Absent(h.Table):
+		case wire.IsNil(h.Table):
 			return fail("has no table")
 		}
 		name := folded(h.Table.Name())

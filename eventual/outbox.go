@@ -31,7 +31,7 @@ func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	if o == nil {
 		o = &OutboxOptions{}
 	}
-	if wire.Absent(queue) {
+	if wire.IsNil(queue) {
 		return nil, fmt.Errorf("eventual: NewOutbox: %w", &table.ValueError{Field: "queue", Reason: "is nil"})
 	}
 	opt := o.Common.WithDefaults()

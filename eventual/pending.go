@@ -62,7 +62,7 @@ func (o *Outbox) NotifyPending(ctx context.Context, of Source, opt *NotifyOption
 	fail := func(err error) (NotifyResult, error) {
 		return n.result, fmt.Errorf("eventual: NotifyPending: %w", err)
 	}
-	if wire.Absent(of) {
+	if wire.IsNil(of) {
 		return fail(&table.ValueError{Field: "of", Reason: "is nil"})
 	}
 	n.result.Resume = opt.Resume

@@ -86,7 +86,7 @@ type PoisonQueue struct {
 
 // NewPoisonQueue returns the poison messages of a queue. It sends nothing.
 func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
-	if wire.Absent(queue) {
+	if wire.IsNil(queue) {
 		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", &table.ValueError{Field: "queue", Reason: "is nil"})
 	}
 	if o == nil {
@@ -124,7 +124,7 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 // interrupted, a message may be in both queues, which does no harm. Errors are those of List, and *table.ValueError. 2 requests for each
 // message, besides those of List.
 func (q *PoisonQueue) Replay(ctx context.Context, hints Queue, match func(PoisonMessage) bool) (n int, err error) {
-	if wire.Absent(hints) {
+	if wire.IsNil(hints) {
 		return 0, fmt.Errorf("eventual: Replay: %w", &table.ValueError{Field: "hints", Reason: "is nil"})
 	}
 	to := box{hints, q.box.try}

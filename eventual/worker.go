@@ -46,9 +46,9 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	switch {
 	case err != nil:
 		return fail(err)
-	case wire.Absent(queue):
+	case wire.IsNil(queue):
 		return fail(&table.ValueError{Field: "queue", Reason: "is nil"})
-	case wire.Absent(poison):
+	case wire.IsNil(poison):
 		return fail(&table.ValueError{Field: "poison", Reason: "is nil"})
 	case sameQueue(queue, poison):
 		return fail(&table.ValueError{Field: "poison", Reason: "is also the queue of the notifications; give another"})
@@ -57,7 +57,7 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	}
 	try := opt.Retry.AttemptTimeout
 	w := &Worker{hints: box{queue, try}, poison: box{poison, try}, tables: tables, opt: opt, changed: make(chan struct{}), of: map[string]int{}}
-	if !wire.Absent(opt.CleanUp) {
+	if !wire.IsNil(opt.CleanUp) {
 		w.cleanUps = box{opt.CleanUp, try}
 	}
 	return w, nil

@@ -97,11 +97,11 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
 		}
 		for _, r := range m.ranges() {
-			if r.Meets(t.Range()) {
+			if r.Overlaps(t.Range()) {
 				return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, among those of the table, %v: give the table's layout a name, or set Reserved", r, t.Range()))
 			}
 			for _, other := range before {
-				if slices.ContainsFunc(other.ranges(), r.Meets) {
+				if slices.ContainsFunc(other.ranges(), r.Overlaps) {
 					return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, as %s does", r, other.Name()))
 				}
 			}

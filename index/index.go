@@ -76,7 +76,7 @@ type Options[T any] struct {
 type Index[T, K any] struct {
 	name  string
 	alone keys.Compound[K] // the rows of a unique index
-	many  keys.Followed[K] // the others
+	many  keys.Suffixed[K] // the others
 	key   func(*T) []K
 	max   int
 	opt   Options[T]
@@ -136,7 +136,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 		ix.fail("layout", "is nil")
 		return ix
 	}
-	ix.alone, ix.many = keys.NamedAs(layout, name), keys.Follow(layout, name)
+	ix.alone, ix.many = keys.NamedAs(layout, name), keys.WithSuffix(layout, name)
 	if err := ix.alone.All().Err(); err != nil && ix.fault == nil {
 		ix.fault = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}

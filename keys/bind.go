@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Bind ties one key of an entity to the fields of its Go type T, both ways: the key is built from the fields when the
-// entity is written, and the fields are set from the key when it is read. So key data is stored once. A table's schema
-// holds two of them. The zero value binds nothing; verbs then need an explicit key.
+// Bind connects a key of an entity, the PartitionKey or the RowKey, with fields of its Go type T. A write builds the key from the
+// fields, and a read sets the fields from the key, so that their data is stored only once. A table's schema has one Bind for each
+// key. The zero value binds nothing; methods of the table then need an explicit key.
 type Bind[T any] struct {
 	encode func(*T) Enc
-	decode func(*T, string) error // nil: one-way, checked by encoding again
+	decode func(*T, string) error // nil for a one-way binding
 	fields func(*T) []any
 	all    Range
 	err    error
 }
 
-// Bind1 ties a layout of one part to the field that at points to:
+// Bind1 binds a layout of one part to the field that at returns:
 //
 //	keys.Bind1(empid, func(e *Employee) *int { return &e.ID })
 func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil, l.a.lossy),
+		err:    checkTwoWay(at == nil, l.a.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { return l.Of(*at(t)) },
 		fields: func(t *T) []any { return []any{at(t)} },
@@ -35,10 +35,10 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	}
 }
 
-// Bind2 ties a layout of two parts to two fields.
+// Bind2 binds a layout of two parts to two fields.
 func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil, l.a.lossy, l.b.lossy),
+		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b := at(t); return l.Of(*a, *b) },
 		fields: func(t *T) []any { a, b := at(t); return []any{a, b} },
@@ -53,10 +53,10 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	}
 }
 
-// Bind3 ties a layout of three parts to three fields.
+// Bind3 binds a layout of three parts to three fields.
 func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
+		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b, c := at(t); return l.Of(*a, *b, *c) },
 		fields: func(t *T) []any { a, b, c := at(t); return []any{a, b, c} },
@@ -71,16 +71,16 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 	}
 }
 
-// BindRaw ties a key to a text field as it is, for existing tables; see [Raw]. A key that begins with ~ is a row of the
-// library, and a *KeyError of Decode.
+// BindRaw binds a key without a layout to a text field, for existing tables; see [Raw]. Decode fails with a *KeyError for a key
+// that begins with ~, since the row belongs to the library.
 func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
 	return Bind[T]{
-		err:    twoWay(at == nil),
+		err:    checkTwoWay(at == nil),
 		all:    RawBetween("", ""),
 		encode: func(t *T) Enc { return Raw(string(*at(t))) },
 		fields: func(t *T) []any { return []any{at(t)} },
 		decode: func(t *T, s string) error {
-			if strings.HasPrefix(s, string(reserved)) {
+			if strings.HasPrefix(s, string(reservedFirst)) {
 				return &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows"}
 			}
 			*at(t) = S(s)
@@ -89,37 +89,37 @@ func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
 	}
 }
 
-// Const is the same key for every entity: a table of one partition, or one entity for each partition.
+// Const binds the same key to every entity, for a table of one partition or for one entity in each partition.
 func Const[T any](s string) Bind[T] {
 	return Bind[T]{
 		all:    Point(Raw(s)),
 		encode: func(*T) Enc { return Raw(s) },
 		decode: func(_ *T, got string) error {
 			if got != s {
-				return &KeyError{Value: got, Reason: fmt.Sprintf("is not %q, the only one that this binding knows", s)}
+				return &KeyError{Value: got, Reason: fmt.Sprintf("is not %q, the only key of this binding", s)}
 			}
 			return nil
 		},
 	}
 }
 
-// BindFunc computes the key from the entity and never reads it back, for keys that lose information, such as a hash of an
-// id ([Spread]) or folded text. What key needs must be stored in other properties: when an entity is read, its key is
-// computed again and a difference is a *KeyError. all says where the keys are, as a layout's All does: a key outside it, which
-// no query would find, is a *KeyError, both written and read.
+// BindFunc computes the key from the entity and never decodes it, for keys that lose information, such as a hash of an ID
+// ([Spread]) or folded text. The entity must store the data that key needs in other properties: a read computes the key again, and
+// a difference is a *KeyError. all is the range of all keys, such as the All of a layout. A key outside of the range, which no
+// query would find, is a *KeyError when it is written or read.
 func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
-	return Bind[T]{err: twoWay(key == nil), all: all, encode: func(t *T) Enc {
+	return Bind[T]{err: checkTwoWay(key == nil), all: all, encode: func(t *T) Enc {
 		e := key(t)
 		if s, err := e.Result(); err == nil && all.IsSet() && !all.Contains(s) {
-			return Enc{err: &KeyError{Value: s, Reason: fmt.Sprintf("is outside %v, where this binding's keys are", all)}}
+			return Enc{err: &KeyError{Value: s, Reason: fmt.Sprintf("is outside %v, the range of this BindFunc", all)}}
 		}
 		return e
 	}}
 }
 
-func twoWay(unset bool, lossy ...string) error {
+func checkTwoWay(unset bool, lossy ...string) error {
 	if unset {
-		return &KeyError{Reason: "is bound by an accessor that is nil"}
+		return &KeyError{Reason: "is bound by a nil function"}
 	}
 	for i, why := range lossy {
 		if why != "" {
@@ -129,10 +129,10 @@ func twoWay(unset bool, lossy ...string) error {
 	return nil
 }
 
-// IsSet tells whether b binds anything.
+// IsSet reports whether b binds a key.
 func (b Bind[T]) IsSet() bool { return b.encode != nil || b.err != nil }
 
-// Err returns the *KeyError of a binding that was made wrongly.
+// Err returns the *KeyError of an invalid binding.
 func (b Bind[T]) Err() error {
 	if b.err == nil && b.encode != nil {
 		return b.all.Err()
@@ -140,13 +140,13 @@ func (b Bind[T]) Err() error {
 	return b.err
 }
 
-// OneWay tells whether the key cannot be read back.
+// OneWay reports whether the binding cannot decode keys.
 func (b Bind[T]) OneWay() bool { return b.encode != nil && b.decode == nil }
 
-// Range is where the bound keys are.
+// Range returns the range of all keys of the binding.
 func (b Bind[T]) Range() Range { return b.all }
 
-// Fields returns pointers to the fields of t that the key is made of.
+// Fields returns pointers to the fields of t from which the key is built.
 func (b Bind[T]) Fields(t *T) []any {
 	if b.fields == nil || b.err != nil {
 		return nil
@@ -160,13 +160,13 @@ func (b Bind[T]) Encode(t *T) Enc {
 	case b.err != nil:
 		return Enc{err: b.err}
 	case b.encode == nil:
-		return Enc{err: &KeyError{Reason: "is not bound to any field, and no explicit key was given"}}
+		return Enc{err: &KeyError{Reason: "is not bound to any field and was not given explicitly"}}
 	}
 	return b.encode(t)
 }
 
-// Decode sets the fields of t from the key s. A key of another layout is a *KeyError, and t may then be set in part. A
-// one-way binding sets nothing and checks nothing: compare s with Encode once all properties are read.
+// Decode sets the fields of t from the key s. A key of another layout is a *KeyError, and some fields of t may be set nevertheless.
+// Decode of a one-way binding does nothing: after all properties are read, compare s with Encode.
 func (b Bind[T]) Decode(t *T, s string) error {
 	if b.decode == nil || b.err != nil {
 		return b.err

@@ -2,8 +2,8 @@ package keys
 
 import "errors"
 
-// Layout is a layout of one Go value, of whatever parts: a [Layout1], or several parts that [Struct2] and [Struct3] tie to the
-// fields of a struct. It is what indexes are made of.
+// Layout is a layout of one Go value: a [Layout1], or a layout of several parts that [Struct2] or [Struct3] binds to the fields of
+// a struct. Indexes use it.
 type Layout[K any] interface {
 	Of(K) Enc
 	Decode(string) (K, error)
@@ -13,295 +13,207 @@ type Layout[K any] interface {
 	AtMost(hi K) Range
 	Starting(K) Range
 
-	form() form[K]
+	valueLayout() valueLayout[K]
 }
 
-// form is a layout whose parts are seen as one.
-type form[K any] struct {
-	name     name
-	put      func(w *writer, k K, more bool)
-	take     func(r *reader, k *K, more bool)
-	parts    int
-	desc     bool  // larger values sort first
-	prefixes bool  // see Part
-	inner    error // the order of keys is not that of values, since one part is followed by another
-	ordered  error // or would not be, if the last part were followed by another
-	err      error
+// valueLayout is a layout of any number of parts as the layout of one value.
+type valueLayout[K any] struct {
+	name       name
+	write      func(w *writer, k K, more bool)
+	read       func(r *reader, k *K, more bool)
+	parts      int
+	desc       bool  // every part is inverted, so that larger values sort first
+	prefixes   bool  // of the part; see Part
+	innerOrder error // keys do not sort by values, since a part before the last does not
+	fullOrder  error // keys with a suffix do not sort by values, since one of the parts does not
+	err        error
 }
 
-// unordered is the reason why the order of a part is lost before another.
-func unordered[A any](n int, p Part[A]) error {
+// orderLost returns an error if the order of the n-th part is lost before another part.
+func orderLost[A any](n int, p Part[A]) error {
 	if p.width > 0 || p.end != "" {
 		return nil
 	}
-	return inPart(n, p, &KeyError{Reason: "is not in order where something follows it; Ordered is"})
+	return ofPart(n, p, &KeyError{Reason: "does not sort by its values before another part; use Ordered"})
 }
 
-func (l Layout1[A]) form() form[A] {
-	return form[A]{
-		name:     l.name,
-		put:      func(w *writer, a A, more bool) { put(w, l.a, a, more) },
-		take:     func(r *reader, a *A, more bool) { take(r, l.a, a, more) },
-		parts:    1,
-		desc:     l.a.desc,
-		prefixes: l.a.prefixes,
-		ordered:  unordered(1, l.a),
-		err:      sound(1, l.a),
+func (l Layout1[A]) valueLayout() valueLayout[A] {
+	return valueLayout[A]{
+		name:      l.name,
+		write:     func(w *writer, a A, more bool) { writePart(w, l.a, a, more) },
+		read:      func(r *reader, a *A, more bool) { readPart(r, l.a, a, more) },
+		parts:     1,
+		desc:      l.a.desc,
+		prefixes:  l.a.prefixes,
+		fullOrder: orderLost(1, l.a),
+		err:       checkPart(1, l.a),
 	}
 }
 
-// Compound is a layout of several parts, as a layout of one struct.
-type Compound[K any] struct{ f form[K] }
+// Compound is a layout of several parts for one struct.
+type Compound[K any] struct{ layout valueLayout[K] }
 
-// Struct2 ties a layout of two parts to two fields of a struct:
+// Struct2 binds a layout of two parts to two fields of a struct:
 //
 //	keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Date()), func(h *hired) (*string, *time.Time) { return &h.Title, &h.On })
 func Struct2[K, A, B any](l Layout2[A, B], at func(*K) (*A, *B)) Compound[K] {
-	return Compound[K]{form[K]{
+	return Compound[K]{valueLayout[K]{
 		name: l.name,
-		put: func(w *writer, k K, more bool) {
+		write: func(w *writer, k K, more bool) {
 			a, b := at(&k)
-			put(w, l.a, *a, true)
-			put(w, l.b, *b, more)
+			writePart(w, l.a, *a, true)
+			writePart(w, l.b, *b, more)
 		},
-		take: func(r *reader, k *K, more bool) {
+		read: func(r *reader, k *K, more bool) {
 			a, b := at(k)
-			take(r, l.a, a, true)
-			take(r, l.b, b, more)
+			readPart(r, l.a, a, true)
+			readPart(r, l.b, b, more)
 		},
-		parts:   2,
-		desc:    l.a.desc && l.b.desc,
-		inner:   unordered(1, l.a),
-		ordered: errors.Join(unordered(1, l.a), unordered(2, l.b)),
-		err:     errors.Join(accessor(at == nil), sound(1, l.a), sound(2, l.b)),
+		parts:      2,
+		desc:       l.a.desc && l.b.desc,
+		innerOrder: orderLost(1, l.a),
+		fullOrder:  errors.Join(orderLost(1, l.a), orderLost(2, l.b)),
+		err:        errors.Join(checkAccessor(at == nil), checkPart(1, l.a), checkPart(2, l.b)),
 	}}
 }
 
-// Struct3 ties a layout of three parts to three fields of a struct.
+// Struct3 binds a layout of three parts to three fields of a struct.
 func Struct3[K, A, B, C any](l Layout3[A, B, C], at func(*K) (*A, *B, *C)) Compound[K] {
-	return Compound[K]{form[K]{
+	return Compound[K]{valueLayout[K]{
 		name: l.name,
-		put: func(w *writer, k K, more bool) {
+		write: func(w *writer, k K, more bool) {
 			a, b, c := at(&k)
-			put(w, l.a, *a, true)
-			put(w, l.b, *b, true)
-			put(w, l.c, *c, more)
+			writePart(w, l.a, *a, true)
+			writePart(w, l.b, *b, true)
+			writePart(w, l.c, *c, more)
 		},
-		take: func(r *reader, k *K, more bool) {
+		read: func(r *reader, k *K, more bool) {
 			a, b, c := at(k)
-			take(r, l.a, a, true)
-			take(r, l.b, b, true)
-			take(r, l.c, c, more)
+			readPart(r, l.a, a, true)
+			readPart(r, l.b, b, true)
+			readPart(r, l.c, c, more)
 		},
-		parts:   3,
-		desc:    l.a.desc && l.b.desc && l.c.desc,
-		inner:   errors.Join(unordered(1, l.a), unordered(2, l.b)),
-		ordered: errors.Join(unordered(1, l.a), unordered(2, l.b), unordered(3, l.c)),
-		err:     errors.Join(accessor(at == nil), sound(1, l.a), sound(2, l.b), sound(3, l.c)),
+		parts:      3,
+		desc:       l.a.desc && l.b.desc && l.c.desc,
+		innerOrder: errors.Join(orderLost(1, l.a), orderLost(2, l.b)),
+		fullOrder:  errors.Join(orderLost(1, l.a), orderLost(2, l.b), orderLost(3, l.c)),
+		err:        errors.Join(checkAccessor(at == nil), checkPart(1, l.a), checkPart(2, l.b), checkPart(3, l.c)),
 	}}
 }
 
-func accessor(unset bool) error {
+func checkAccessor(unset bool) error {
 	if unset {
-		return &KeyError{Reason: "is tied to fields by an accessor that is nil"}
+		return &KeyError{Reason: "is bound to fields by a nil function"}
 	}
 	return nil
 }
 
-// NamedAs gives a layout a name, as [Layout1.Named] does, unless it has one.
-func NamedAs[K any](l Layout[K], prefix string) Compound[K] { return Compound[K]{called(l, prefix)} }
+// NamedAs returns the layout with a name, as [Layout1.Named] does, unless the layout has a name already.
+func NamedAs[K any](l Layout[K], prefix string) Compound[K] {
+	return Compound[K]{namedLayout(l, prefix)}
+}
 
-func called[K any](l Layout[K], prefix string) form[K] {
+func namedLayout[K any](l Layout[K], prefix string) valueLayout[K] {
 	if l == nil {
-		return form[K]{err: &KeyError{Reason: "is of no layout"}}
+		return valueLayout[K]{err: &KeyError{Reason: "has a nil layout"}}
 	}
-	f := l.form()
+	f := l.valueLayout()
 	if f.name == (name{}) {
 		f.name = newName(prefix)
 	}
 	return f
 }
 
-func (l Compound[K]) form() form[K] { return l.f }
+func (l Compound[K]) valueLayout() valueLayout[K] { return l.layout }
 
 // Named is [Layout1.Named].
-func (l Compound[K]) Named(prefix string) Compound[K] { l.f.name = newName(prefix); return l }
+func (l Compound[K]) Named(prefix string) Compound[K] { l.layout.name = newName(prefix); return l }
 
-// Of builds the key. Errors (*KeyError) stay inside it until it is used.
+// Of returns the key of a value. The method that uses the key returns its error (*KeyError).
 func (l Compound[K]) Of(k K) Enc {
-	w, err := l.f.write(k, false)
+	w, err := l.layout.newWriter(k, false)
 	if err != nil {
 		return Enc{err: err}
 	}
 	return w.key()
 }
 
-// Decode reads a key back. A key that Of would not build is a *KeyError.
+// Decode returns the value of a key. A key that Of does not make is a *KeyError.
 func (l Compound[K]) Decode(s string) (k K, err error) {
-	if err := l.f.fault(); err != nil {
+	if err := l.layout.check(); err != nil {
 		return k, err
 	}
-	r := l.f.name.read(s)
-	l.f.take(r, &k, false)
+	r := l.layout.name.newReader(s)
+	l.layout.read(r, &k, false)
 	return k, r.err
 }
 
-// All is the range of every key of the layout, or, where it has no name, of every key but the library's.
-func (l Compound[K]) All() Range { return l.f.all() }
+// All returns the range of all keys of the layout, or of all keys except the library's if the layout has no name.
+func (l Compound[K]) All() Range { return l.layout.allRange() }
 
-// Between is the range of the keys from lo to hi, both included; swapped bounds are an error. Values are compared part by part,
-// in the order of the keys: where only some parts are inverted by Desc, lo is the value that sorts first. A part whose order is
-// lost before another is an error.
+// Between returns the range of the keys from lo to hi, both included. Swapped bounds are a *KeyError. Values are compared part by
+// part in the order of their keys: if Desc inverts only some parts, lo is the value that sorts first. A part that does not sort by
+// its values before another part, such as [Text], is a *KeyError.
 func (l Compound[K]) Between(lo, hi K) Range {
-	return between(l.f.sorted(l.f.inner), l.f.desc, l.Of(lo), l.Of(hi))
+	return closedBetween(l.layout.orderedAll(l.layout.innerOrder), l.layout.desc, l.Of(lo), l.Of(hi))
 }
 
-// AtLeast is the range of lo and all greater values, as [Compound.Between] compares them.
+// AtLeast returns the range of lo and all greater values. It compares values as [Compound.Between] does.
 func (l Compound[K]) AtLeast(lo K) Range {
-	return oneSide(l.f.sorted(l.f.inner), !l.f.desc, l.Of(lo))
+	return halfOpen(l.layout.orderedAll(l.layout.innerOrder), !l.layout.desc, l.Of(lo))
 }
 
-// AtMost is the range of hi and all smaller values, as [Compound.Between] compares them.
+// AtMost returns the range of hi and all smaller values. It compares values as [Compound.Between] does.
 func (l Compound[K]) AtMost(hi K) Range {
-	return oneSide(l.f.sorted(l.f.inner), l.f.desc, l.Of(hi))
+	return halfOpen(l.layout.orderedAll(l.layout.innerOrder), l.layout.desc, l.Of(hi))
 }
 
-// Starting is [Layout1.Starting]; it serves layouts of one part.
-func (l Compound[K]) Starting(k K) Range { return l.f.starting(k) }
+// Starting is [Layout1.Starting]. A layout of several parts is a *KeyError.
+func (l Compound[K]) Starting(k K) Range { return l.layout.startingWith(k) }
 
-// fault is the error of a layout that was made wrongly, or by nobody.
-func (f form[K]) fault() error {
-	if f.err == nil && f.put == nil {
-		return &KeyError{Reason: "is of a layout that was not made by a function of package keys"}
+// check returns the error of an invalid layout. The zero layout is invalid, too.
+func (f valueLayout[K]) check() error {
+	if f.err == nil && f.write == nil {
+		return &KeyError{Reason: "has the zero layout; make the layout by Struct2, Struct3 or NamedAs"}
 	}
 	return f.err
 }
 
-// write writes all parts of a value; more tells that something follows.
-func (f form[K]) write(k K, more bool) (*writer, error) {
-	if err := f.fault(); err != nil {
+// newWriter returns a writer with all parts of a value. more reports whether another part follows.
+func (f valueLayout[K]) newWriter(k K, more bool) (*writer, error) {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
-	w := f.name.write()
-	f.put(w, k, more)
+	w := f.name.newWriter()
+	f.write(w, k, more)
 	return w, w.err
 }
 
-func (f form[K]) all() Range {
-	if err := f.fault(); err != nil {
+func (f valueLayout[K]) allRange() Range {
+	if err := f.check(); err != nil {
 		return Range{err: err}
 	}
-	return f.name.all()
+	return f.name.allRange()
 }
 
-// sorted is all, or the reason why an interval of values is none of keys.
-func (f form[K]) sorted(fault error) Range {
+// orderedAll returns the range of all keys, or fault, the reason why an interval of values is not an interval of keys.
+func (f valueLayout[K]) orderedAll(fault error) Range {
 	if fault != nil && f.err == nil {
 		return Range{err: fault}
 	}
-	return f.all()
+	return f.allRange()
 }
 
-func (f form[K]) starting(k K) Range {
+func (f valueLayout[K]) startingWith(k K) Range {
 	if f.err == nil && (f.parts > 1 || !f.prefixes) {
-		return Range{err: &KeyError{Part: "layout", Reason: "has no beginnings: only one of a single part of text or bytes has; for the first of several parts use the layout's Prefix"}}
+		return Range{err: &KeyError{Part: "layout", Reason: "has no range of prefixes, which requires a single part of text or bytes; for the first of several parts use Prefix of the layout"}}
 	}
-	w, err := f.write(k, false)
+	w, err := f.newWriter(k, false)
 	if err != nil {
 		return Range{err: err}
 	}
 	if string(w.b) == f.name.prefix {
-		return f.all()
+		return f.allRange()
 	}
-	return beginning(string(w.b))
+	return startingWith(string(w.b))
 }
-
-// Followed is a layout of values that are each followed by another key: that of the entity which has the value. Several
-// entities can so stand under one value, next to each other.
-type Followed[K any] struct{ f form[K] }
-
-// Follow makes a layout whose keys are those of l with another key behind, joined by _. l takes the name prefix, unless it has
-// one.
-func Follow[K any](l Layout[K], prefix string) Followed[K] { return Followed[K]{called(l, prefix)} }
-
-// Of builds the key: the value, and what follows it. Errors (*KeyError) stay inside it until it is used.
-func (l Followed[K]) Of(k K, rest Enc) Enc {
-	w, err := l.f.write(k, true)
-	if err != nil {
-		return Enc{err: err}
-	}
-	s, err := rest.Result()
-	if err != nil {
-		return Enc{err: err}
-	}
-	w.b = append(w.b, s...)
-	w.end = rest.end
-	return w.key()
-}
-
-// Decode takes a key apart. A key that Of would not build is a *KeyError.
-func (l Followed[K]) Decode(s string) (k K, rest string, err error) {
-	if err := l.f.fault(); err != nil {
-		return k, "", err
-	}
-	r := l.f.name.read(s)
-	if l.f.take(r, &k, true); r.err == nil && r.rest == "" {
-		r.err = &KeyError{Value: s, Reason: "ends behind its value"}
-	}
-	return k, r.rest, r.err
-}
-
-// All is the range of every key of the layout.
-func (l Followed[K]) All() Range { return l.f.all() }
-
-// Prefix is the range of all keys with the value k, and of no others.
-func (l Followed[K]) Prefix(k K) Range {
-	w, err := l.f.write(k, true)
-	if err != nil {
-		return Range{err: err}
-	}
-	return w.prefix()
-}
-
-// Between is the range of the keys with values from lo to hi, both included, as [Compound.Between] compares them. Text, whose order is
-// lost where something follows it, is an error here; [Ordered] is not.
-func (l Followed[K]) Between(lo, hi K) Range {
-	whole := l.f.sorted(l.f.ordered)
-	if l.f.desc {
-		lo, hi = hi, lo
-	}
-	first, last := l.Prefix(lo), l.Prefix(hi)
-	switch err := errors.Join(whole.err, first.err, last.err); {
-	case err != nil:
-		return Range{err: err}
-	case Compare(first.from, last.from) > 0:
-		return Range{err: swapped(first.from, last.from)}
-	}
-	return Range{from: first.from, to: last.to, set: true}
-}
-
-// AtLeast is the range of the keys with the value lo and all greater ones; see [Followed.Between].
-func (l Followed[K]) AtLeast(lo K) Range { return l.side(lo, !l.f.desc) }
-
-// AtMost is the range of the keys with the value hi and all smaller ones; see [Followed.Between].
-func (l Followed[K]) AtMost(hi K) Range { return l.side(hi, l.f.desc) }
-
-func (l Followed[K]) side(k K, lower bool) Range {
-	whole, at := l.f.sorted(l.f.ordered), l.Prefix(k)
-	switch err := errors.Join(whole.err, at.err); {
-	case err != nil:
-		return Range{err: err}
-	case lower:
-		whole.from = at.from
-	default:
-		whole.to = at.to
-	}
-	return whole
-}
-
-// Starting is the range of the keys whose value begins with k; see [Layout1.Starting].
-func (l Followed[K]) Starting(k K) Range { return l.f.starting(k) }
-
-// StoredBetween is the half-open range of keys from ≤ key < to as they are stored, which may be rows of the library's own. It
-// is not checked.
-func StoredBetween(from, to string) Range { return Range{from: from, to: to, set: true} }

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// KeyError says why a value cannot be a key, or a key not be read. It comes before any request is sent.
+// KeyError reports a value that cannot be encoded as a key, or a key that cannot be decoded. No request is sent with such a key.
 type KeyError struct {
-	Key    string // PartitionKey or RowKey; empty where it is not known which of the two it is
-	Part   string // the part of the layout, such as "part 2, digits(4)"; empty for a key without layout
-	Value  string // the value; the error's text cuts it to 64 bytes
-	Reason string // which rule it breaks
-	Length int    // how long it is, where the rule is a length
-	Limit  int    // how long it may be
+	Key    string // PartitionKey or RowKey; empty if unknown
+	Part   string // the part of the layout, such as "part 2, digits(4)"; empty for a key without a layout
+	Value  string // the value or the key; Error truncates it to 64 bytes
+	Reason string // the violated rule, as a predicate such as "is negative"
+	Length int    // the length, if Limit is set
+	Limit  int    // the maximum length, if the rule is about the length
 }
 
 func (e *KeyError) Error() string {
@@ -27,7 +27,7 @@ func (e *KeyError) Error() string {
 		b.WriteString(e.Part + ": ")
 	}
 	if e.Value != "" {
-		fmt.Fprintf(&b, "%q ", cut(e.Value))
+		fmt.Fprintf(&b, "%q ", shorten(e.Value))
 	} else if e.Part == "" {
 		b.WriteString("key ")
 	}
@@ -38,7 +38,7 @@ func (e *KeyError) Error() string {
 	return b.String()
 }
 
-func cut(s string) string {
+func shorten(s string) string {
 	const most = 64
 	if len(s) <= most {
 		return s
@@ -50,8 +50,8 @@ func cut(s string) string {
 	return s[:n] + "…"
 }
 
-// named says of which key an error speaks.
-func named(key string, err error) error {
+// ofKey adds the name of the key to a KeyError.
+func ofKey(key string, err error) error {
 	var ke *KeyError
 	if !errors.As(err, &ke) {
 		return err

@@ -9,44 +9,40 @@ import (
 	"unicode/utf8"
 )
 
-// MaxUnits is the length limit of a key in UTF-16 code units: the safe reading of the service's '1 KiB'.
+// MaxUnits is the maximum length of a key in UTF-16 code units. The service documents 1 KiB, which is 512 units of two bytes.
 const MaxUnits = 512
 
-// reserved is the first character of the rows that the library keeps beside the user's. Scans leave them out.
-const reserved = '~'
+// reservedFirst is the first character of the keys of the library's rows. Scans omit these rows.
+const reservedFirst = '~'
 
-// Behind is the first key behind the library's rows: every key that sorts after them sorts after Behind, or is equal. The
-// characters between ~ and U+00A0 are control characters, which no key may hold, so Behind is the first text that is itself
-// a key and can stand in a filter and a URL like any other.
-const Behind = "\u00a0"
+// FirstAboveReserved is the smallest valid key that sorts after the library's rows, whose keys begin with ~. The characters between
+// ~ and U+00A0 are control characters, which the service refuses in keys.
+const FirstAboveReserved = "\u00a0"
 
-// greatest is the last of all characters in the service's order, U+FFFF.
-const greatest = "\uffff"
-
-// Enc is one encoded key, a PartitionKey or a RowKey, or the reason why there is none. Its zero value is an unset key,
-// which is not the same as an empty one.
+// Enc is an encoded PartitionKey or RowKey, or the error of encoding it. Its zero value is an unset key, which differs from an
+// empty key.
 type Enc struct {
-	s   string
-	end string // what its last part writes where another follows
-	set bool
-	err error
+	text string
+	end  string // the terminator of its last part, written only before another part
+	set  bool
+	err  error
 }
 
-// Result returns the encoded key. The error is a *KeyError, also for a key that was never set.
+// Result returns the encoded key. The error is a *KeyError. An unset key is an error, too.
 func (e Enc) Result() (string, error) {
 	if e.err == nil && !e.set {
 		return "", &KeyError{Reason: "is not set"}
 	}
-	return e.s, e.err
+	return e.text, e.err
 }
 
-// IsSet tells whether e was made by a layout or by Raw, with or without success.
+// IsSet reports whether a layout or Raw made e, with or without an error.
 func (e Enc) IsSet() bool { return e.set || e.err != nil }
 
-// Err returns the reason why there is no key, if there is none.
+// Err returns the error of Result.
 func (e Enc) Err() error { _, err := e.Result(); return err }
 
-// String returns the encoded key, or the error's text in parentheses.
+// String returns the encoded key, or the text of the error in parentheses.
 func (e Enc) String() string {
 	if s, err := e.Result(); err == nil {
 		return s
@@ -55,10 +51,10 @@ func (e Enc) String() string {
 	}
 }
 
-// LogValue is the key as String has it, for slog.
+// LogValue returns the text of String, for slog.
 func (e Enc) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
-// MarshalJSON writes the encoded key as a JSON string. The error of Result is one of MarshalJSON.
+// MarshalJSON returns the encoded key as a JSON string. It fails with the error of Result.
 func (e Enc) MarshalJSON() ([]byte, error) {
 	s, err := e.Result()
 	if err != nil {
@@ -67,33 +63,33 @@ func (e Enc) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// Raw takes a key as it is, for tables whose keys follow no layout. What the service or the library cannot address is an
-// error: an empty key, / \ # ?, control characters, text that is not UTF-8, more than 512 UTF-16 units, and ~ as the first
-// character, with which rows of the library begin. Every other character is allowed, also ' and % and those above ~.
+// Raw returns the key s without a layout, for existing tables. Errors (*KeyError): an empty key, one of / \ # ?, a control
+// character, invalid UTF-8, more than 512 UTF-16 units, and ~ as the first character, since the keys of the library's rows begin
+// with ~. All other characters are valid, including ' and % and characters above ~.
 func Raw(s string) Enc {
-	if err := check(s); err != nil {
+	if err := checkKey(s); err != nil {
 		return Enc{err: err}
 	}
-	return Enc{s: s, set: true}
+	return Enc{text: s, set: true}
 }
 
-// forbidden are the characters that the service refuses in keys, besides control characters.
+// forbidden contains the characters that the service refuses in keys, in addition to control characters.
 const forbidden = `/\#?`
 
-// check applies the service's rules for keys ('Understanding the Table service data model') and the library's own.
-func check(s string) error {
+// checkKey checks the rules of the service ('Understanding the Table service data model') and of the library.
+func checkKey(s string) error {
 	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
 	switch {
 	case s == "":
 		return fail("is empty")
-	case s[0] == reserved:
+	case s[0] == reservedFirst:
 		return fail("begins with ~, which is reserved for the library's rows")
 	}
-	return legal(s)
+	return checkService(s)
 }
 
-// legal applies the service's rules alone.
-func legal(s string) error {
+// checkService checks the rules of the service only.
+func checkService(s string) error {
 	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
 	if !utf8.ValidString(s) {
 		return fail("is not valid UTF-8")
@@ -102,9 +98,9 @@ func legal(s string) error {
 	for i, r := range s {
 		switch {
 		case strings.ContainsRune(forbidden, r):
-			return fail(fmt.Sprintf("holds %q at byte %d, which the service refuses in keys", r, i))
-		case control(r):
-			return fail(fmt.Sprintf("holds the control character %U at byte %d, which the service refuses in keys", r, i))
+			return fail(fmt.Sprintf("contains %q at byte %d, which the service refuses in keys", r, i))
+		case isControl(r):
+			return fail(fmt.Sprintf("contains the control character %U at byte %d, which the service refuses in keys", r, i))
 		}
 		units++
 		if r > 0xffff {
@@ -117,63 +113,64 @@ func legal(s string) error {
 	return nil
 }
 
-func control(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
+func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
-// Key is an entity's address. A key that could not be encoded carries its error into the verb that it is given to. Keys
-// may be compared with == and used in maps.
+// Key is the address of an entity: a PartitionKey and a RowKey. A key that could not be encoded contains the error, and the method
+// that uses the key returns it. Keys can be compared with == and used in maps.
 type Key struct {
 	pk, rk string
 	err    error
 }
 
-// At joins a PartitionKey and a RowKey. Errors of either stay inside until the key is used.
+// At returns the key of a PartitionKey and a RowKey. The method that uses the key returns their errors (*KeyError).
 func At(partition, row Enc) Key {
 	pk, err1 := partition.Result()
 	rk, err2 := row.Result()
 	if err1 != nil || err2 != nil {
-		return Key{err: errors.Join(named("PartitionKey", err1), named("RowKey", err2))}
+		return Key{err: errors.Join(ofKey("PartitionKey", err1), ofKey("RowKey", err2))}
 	}
 	return Key{pk: pk, rk: rk}
 }
 
-// Stored is a key as it was read from the service: a table may hold keys that were written by others and that the library
-// would not write. It is checked when it is used, and only against the service's rules.
+// Stored returns the key of a row that was read from the service. It may be a key that the library does not write. It is checked
+// when it is used, and only against the rules of the service.
 func Stored(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
 
-// PartitionKey returns the PartitionKey, or "" if the key carries an error.
+// PartitionKey returns the PartitionKey, or "" if the key contains an error.
 func (k Key) PartitionKey() string { return k.pk }
 
-// RowKey returns the RowKey, or "" if the key carries an error.
+// RowKey returns the RowKey, or "" if the key contains an error.
 func (k Key) RowKey() string { return k.rk }
 
-// Partition returns the PartitionKey as a query takes it. It is not checked again.
-func (k Key) Partition() Enc { return half(k.pk, k.err) }
+// Partition returns the PartitionKey for a query. It is not checked again.
+func (k Key) Partition() Enc { return encOf(k.pk, k.err) }
 
-// Row returns the RowKey as keys.Point takes it. It is not checked again.
-func (k Key) Row() Enc { return half(k.rk, k.err) }
+// Row returns the RowKey for keys.Point. It is not checked again.
+func (k Key) Row() Enc { return encOf(k.rk, k.err) }
 
-func half(s string, err error) Enc { return Enc{s: s, set: err == nil, err: err} }
+func encOf(s string, err error) Enc { return Enc{text: s, set: err == nil, err: err} }
 
-// Err returns the reasons why the key cannot be used. They are *KeyError, one for each half.
+// Err returns the errors of the key: one *KeyError for the PartitionKey and one for the RowKey.
 func (k Key) Err() error {
 	if k.err != nil {
 		return k.err
 	}
-	return errors.Join(named("PartitionKey", addressable(k.pk)), named("RowKey", addressable(k.rk)))
+	return errors.Join(ofKey("PartitionKey", checkAddress(k.pk)), ofKey("RowKey", checkAddress(k.rk)))
 }
 
-// addressable tells whether a row under the key can be asked for.
-func addressable(s string) error {
+// checkAddress returns an error if no request can address a row by the key.
+func checkAddress(s string) error {
 	if s == "" {
-		return &KeyError{Reason: "is empty, and the SDK cannot address it"}
+		return &KeyError{Reason: "is empty, which the SDK cannot address"}
 	}
-	return legal(s)
+	return checkService(s)
 }
 
-// LogValue is the key as String has it, for slog.
+// LogValue returns the text of String, for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalJSON writes the key as {"PartitionKey":"Sales","RowKey":"empid_000223"}. A key that could not be encoded is an error.
+// MarshalJSON returns the key in the form {"PartitionKey":"Sales","RowKey":"empid_000223"}. It fails with the error of a key that
+// could not be encoded.
 func (k Key) MarshalJSON() ([]byte, error) {
 	if k.err != nil {
 		return nil, k.err
@@ -181,7 +178,7 @@ func (k Key) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct{ PartitionKey, RowKey string }{k.pk, k.rk})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. The key is checked when it is used, as that of [Stored] is.
+// UnmarshalJSON is the inverse of MarshalJSON. The key is checked when it is used, as with [Stored].
 func (k *Key) UnmarshalJSON(b []byte) error {
 	var v struct{ PartitionKey, RowKey string }
 	if err := json.Unmarshal(b, &v); err != nil {

@@ -1,21 +1,23 @@
 package keys_test
 
 import (
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// TestRawRefuses goes through everything that the service or the library cannot address.
+// TestRawRefuses checks every rule for keys.
 func TestRawRefuses(t *testing.T) {
 	t.Parallel()
 	bad := map[string]string{
 		"empty":             "",
 		"reserved":          "~i|1",
 		"lone surrogate":    "a\xed\xa0\x80",
-		"broken UTF-8":      "a\xff",
+		"invalid UTF-8":     "a\xff",
 		"513 units":         strings.Repeat("x", 513),
 		"257 pairs of them": "x" + strings.Repeat("😀", 256),
 	}
@@ -32,16 +34,16 @@ func TestRawRefuses(t *testing.T) {
 		_, err := keys.Raw(s).Result()
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
-			t.Errorf("%s: %q was taken: %v", what, s, err)
+			t.Errorf("%s, %q: got %v, want a *KeyError", what, s, err)
 			continue
 		}
 		if ke.Reason == "" || strings.Contains(what, "units") && (ke.Length != 513 || ke.Limit != 512) {
-			t.Errorf("%s: the error does not tell the rule: %+v", what, ke)
+			t.Errorf("%s: got %+v, want a reason, and the length and the limit if the key is too long", what, ke)
 		}
 	}
 	for _, s := range []string{"O'Brien", "100%", " ", "a b", "aÄ日😀", strings.Repeat("x", 512), strings.Repeat("x", 510) + "😀", "a~", "}"} {
 		if got, err := keys.Raw(s).Result(); err != nil || got != s {
-			t.Errorf("%q: %q, %v", s, got, err)
+			t.Errorf("got %q, %v, want %q", got, err, s)
 		}
 	}
 }
@@ -50,41 +52,66 @@ func TestUnsetIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	var unset keys.Enc
 	if unset.IsSet() || unset.Err() == nil {
-		t.Error("an unset key passes for a key")
+		t.Errorf("the zero Enc: got set %v, %v, want an error", unset.IsSet(), unset.Err())
 	}
 	if empty := keys.Raw(""); !empty.IsSet() || empty.Err() == nil || empty.Err().Error() == unset.Err().Error() {
-		t.Errorf("an empty key is not told from an unset one: %v", empty.Err())
+		t.Errorf("an empty key: got %v, want an error other than that of an unset key", empty.Err())
 	}
 	if (keys.Key{}).Err() == nil || keys.Stored("p", "").Err() == nil || keys.Stored("", "r").Err() == nil {
-		t.Error("a key that the SDK cannot address is usable")
+		t.Error("a key with an empty half: got no error, want one")
 	}
 	if (keys.Range{}).IsSet() || (keys.Range{}).Contains("a") {
-		t.Error("an unset range holds something")
+		t.Error("the zero Range is set or contains a key, want neither")
 	}
 }
 
-func TestKeyNamesTheHalfThatIsWrong(t *testing.T) {
+func TestKeyErrorNamesTheInvalidHalf(t *testing.T) {
 	t.Parallel()
 	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
 	good := keys.At(keys.Raw("Sales"), empid.Of(223))
 	if good.Err() != nil || good.PartitionKey() != "Sales" || good.RowKey() != "empid_000223" || good.String() != "('Sales','empid_000223')" {
-		t.Errorf("good key: %v, %v", good, good.Err())
+		t.Errorf("got %v, %v, want ('Sales','empid_000223')", good, good.Err())
 	}
 	if good != keys.Stored("Sales", "empid_000223") {
-		t.Error("equal keys differ")
+		t.Error("two equal keys differ by ==")
 	}
 	var ke *keys.KeyError
 	err := keys.At(keys.Raw("Sales"), empid.Of(1234567)).Err()
 	if !errors.As(err, &ke) || ke.Key != "RowKey" || ke.Part != "part 1, digits(6)" || ke.Length != 7 || ke.Limit != 6 || ke.Value != "1234567" {
-		t.Errorf("seven digits: %v", err)
+		t.Errorf("seven digits: got %v, want a *KeyError of part 1 of the RowKey with length 7 of at most 6", err)
 	}
 	err = keys.At(keys.Raw("a/b"), empid.Of(-1)).Err()
 	for _, word := range []string{"PartitionKey", "RowKey", "negative", `'/'`} {
 		if !strings.Contains(err.Error(), word) {
-			t.Errorf("the error of two halves lacks %s: %v", word, err)
+			t.Errorf("two invalid halves: got %v, want an error with %s", err, word)
 		}
 	}
 	if e := keys.Raw(strings.Repeat("ü", 600)).Err().Error(); len(e) > 200 {
-		t.Errorf("a long key is printed whole: %s", e)
+		t.Errorf("the error of a long key: got %d bytes, want at most 200: %s", len(e), e)
+	}
+}
+
+// TestKeysInLogs: JSON and logs contain keys as text.
+func TestKeysInLogs(t *testing.T) {
+	t.Parallel()
+	k := keys.At(keys.Raw("Sales"), keys.Raw(`O'Brien "x"`))
+	b, err := json.Marshal(map[string]any{"enc": keys.Raw("a"), "key": k})
+	if want := `{"enc":"a","key":{"PartitionKey":"Sales","RowKey":"O'Brien \"x\""}}`; string(b) != want || err != nil {
+		t.Errorf("got %s, %v, want %s", b, err, want)
+	}
+	var back struct{ Key keys.Key }
+	if err := json.Unmarshal(b, &back); err != nil || back.Key != k {
+		t.Errorf("got %v, %v, want %v", back.Key, err, k)
+	}
+	if b, err := json.Marshal([]any{keys.At(keys.Raw(""), keys.Raw("r"))}); err == nil {
+		t.Errorf("a key with an error: got %s, want the error", b)
+	}
+	if b, err := json.Marshal([]any{keys.Enc{}}); err == nil {
+		t.Errorf("an unset key: got %s, want an error", b)
+	}
+	var text strings.Builder
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "key", k, "enc", keys.Raw("a"), "unset", keys.Enc{}, "range", keys.RawBetween("a", "b"))
+	if got := text.String(); !strings.Contains(got, `"key":"('Sales','O''Brien \"x\"')","enc":"a","unset":"(keys: key is not set)","range":"[a, b)"`) {
+		t.Errorf("got %s, want the texts of key, enc, unset and range", got)
 	}
 }

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// The separator between parts, and the character that follows it: the end of a prefix range.
+// The separator between parts, and the next character, with which the range of a prefix ends.
 const (
-	separator = "_"
-	after     = "`"
+	separator      = "_"
+	afterSeparator = "`"
 )
 
-// Layout1 is a key of one part.
+// Layout1 is the layout of keys of one part.
 type Layout1[A any] struct {
 	name name
 	a    Part[A]
 }
 
-// Layout2 is a key of two parts, joined by _.
+// Layout2 is the layout of keys of two parts, joined by _.
 type Layout2[A, B any] struct {
 	name name
 	a    Part[A]
 	b    Part[B]
 }
 
-// Layout3 is a key of three parts, joined by _.
+// Layout3 is the layout of keys of three parts, joined by _.
 type Layout3[A, B, C any] struct {
 	name name
 	a    Part[A]
@@ -32,19 +32,19 @@ type Layout3[A, B, C any] struct {
 	c    Part[C]
 }
 
-// Tuple1 makes a key of one part.
+// Tuple1 returns a layout of one part.
 func Tuple1[A any](a Part[A]) Layout1[A] { return Layout1[A]{a: a} }
 
-// Tuple2 makes a key of two parts.
+// Tuple2 returns a layout of two parts.
 func Tuple2[A, B any](a Part[A], b Part[B]) Layout2[A, B] { return Layout2[A, B]{a: a, b: b} }
 
-// Tuple3 makes a key of three parts.
+// Tuple3 returns a layout of three parts.
 func Tuple3[A, B, C any](a Part[A], b Part[B], c Part[C]) Layout3[A, B, C] {
 	return Layout3[A, B, C]{a: a, b: b, c: c}
 }
 
-// Named puts a name of letters and digits and the separator before every key, as in empid_000223: several layouts can
-// then stand side by side in one partition, each in a range of its own.
+// Named returns the layout with a name of letters and digits before every key, as in empid_000223. Layouts with different names
+// have separate ranges, so that one partition can contain rows of several layouts.
 func (l Layout1[A]) Named(prefix string) Layout1[A] { l.name = newName(prefix); return l }
 
 // Named is [Layout1.Named].
@@ -53,55 +53,55 @@ func (l Layout2[A, B]) Named(prefix string) Layout2[A, B] { l.name = newName(pre
 // Named is [Layout1.Named].
 func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newName(prefix); return l }
 
-// Of builds the key. Errors (*KeyError) stay inside it until it is used.
+// Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout1[A]) Of(a A) Enc {
-	w := l.name.write()
-	put(w, l.a, a, false)
+	w := l.name.newWriter()
+	writePart(w, l.a, a, false)
 	return w.key()
 }
 
-// Of builds the key. Errors (*KeyError) stay inside it until it is used.
+// Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout2[A, B]) Of(a A, b B) Enc {
-	w := l.name.write()
-	put(w, l.a, a, true)
-	put(w, l.b, b, false)
+	w := l.name.newWriter()
+	writePart(w, l.a, a, true)
+	writePart(w, l.b, b, false)
 	return w.key()
 }
 
-// Of builds the key. Errors (*KeyError) stay inside it until it is used.
+// Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc {
-	w := l.name.write()
-	put(w, l.a, a, true)
-	put(w, l.b, b, true)
-	put(w, l.c, c, false)
+	w := l.name.newWriter()
+	writePart(w, l.a, a, true)
+	writePart(w, l.b, b, true)
+	writePart(w, l.c, c, false)
 	return w.key()
 }
 
-// Decode reads a key back. A key that Of would not build is a *KeyError.
+// Decode returns the values of a key. A key that Of does not make is a *KeyError.
 func (l Layout1[A]) Decode(s string) (a A, err error) {
-	r := l.name.read(s)
-	take(r, l.a, &a, false)
+	r := l.name.newReader(s)
+	readPart(r, l.a, &a, false)
 	return a, r.err
 }
 
-// Decode reads a key back. A key that Of would not build is a *KeyError.
+// Decode returns the values of a key. A key that Of does not make is a *KeyError.
 func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) {
-	r := l.name.read(s)
-	take(r, l.a, &a, true)
-	take(r, l.b, &b, false)
+	r := l.name.newReader(s)
+	readPart(r, l.a, &a, true)
+	readPart(r, l.b, &b, false)
 	return a, b, r.err
 }
 
-// Decode reads a key back. A key that Of would not build is a *KeyError.
+// Decode returns the values of a key. A key that Of does not make is a *KeyError.
 func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) {
-	r := l.name.read(s)
-	take(r, l.a, &a, true)
-	take(r, l.b, &b, true)
-	take(r, l.c, &c, false)
+	r := l.name.newReader(s)
+	readPart(r, l.a, &a, true)
+	readPart(r, l.b, &b, true)
+	readPart(r, l.c, &c, false)
 	return a, b, c, r.err
 }
 
-// name is a layout's prefix, with its separator.
+// name is the prefix of a layout, with the separator.
 type name struct {
 	prefix string
 	err    error
@@ -110,7 +110,7 @@ type name struct {
 func newName(prefix string) name {
 	for i := range len(prefix) {
 		if !alnum(prefix[i]) {
-			return name{err: &KeyError{Part: "name", Value: prefix, Reason: "may hold only letters and digits"}}
+			return name{err: &KeyError{Part: "name", Value: prefix, Reason: "may contain only letters and digits"}}
 		}
 	}
 	if prefix == "" {
@@ -123,26 +123,26 @@ func newName(prefix string) name {
 type writer struct {
 	b   []byte
 	n   int
-	end string // of the last part
+	end string // the terminator of the last part
 	err error
 }
 
-func (n name) write() *writer {
+func (n name) newWriter() *writer {
 	return &writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
 }
 
-// put writes a part; more tells that another follows.
-func put[A any](w *writer, p Part[A], a A, more bool) {
+// writePart writes a part. more reports whether another part follows.
+func writePart[A any](w *writer, p Part[A], a A, more bool) {
 	w.n++
 	if w.err != nil {
 		return
 	}
-	if w.err = sound(w.n, p); w.err != nil {
+	if w.err = checkPart(w.n, p); w.err != nil {
 		return
 	}
 	b, err := p.append(w.b, a)
 	if err != nil {
-		w.err = inPart(w.n, p, err)
+		w.err = ofPart(w.n, p, err)
 		return
 	}
 	if more {
@@ -151,7 +151,7 @@ func put[A any](w *writer, p Part[A], a A, more bool) {
 	w.b, w.end = b, p.end
 }
 
-// key applies the rules for whole keys: a layout can break them only by being empty, too long or a Map of its own mind.
+// key checks the rules for whole keys. The key of a layout can violate them if it is empty or too long.
 func (w *writer) key() Enc {
 	if w.err != nil {
 		return Enc{err: w.err}
@@ -163,17 +163,17 @@ func (w *writer) key() Enc {
 	return e
 }
 
-// reader takes a key apart and keeps the first error.
+// reader decodes a key part by part and keeps the first error.
 type reader struct {
 	whole, rest string
 	n           int
 	err         error
 }
 
-func (n name) read(s string) *reader {
+func (n name) newReader(s string) *reader {
 	r := &reader{whole: s, rest: s, err: n.err}
 	if r.err == nil {
-		if r.err = check(s); r.err == nil {
+		if r.err = checkKey(s); r.err == nil {
 			var ok bool
 			if r.rest, ok = strings.CutPrefix(s, n.prefix); !ok {
 				r.err = &KeyError{Value: s, Reason: fmt.Sprintf("does not begin with %q", n.prefix)}
@@ -183,14 +183,14 @@ func (n name) read(s string) *reader {
 	return r
 }
 
-// take reads a part into to; more tells that another follows.
-func take[A any](r *reader, p Part[A], to *A, more bool) {
+// readPart decodes a part into to. more reports whether another part follows.
+func readPart[A any](r *reader, p Part[A], to *A, more bool) {
 	r.n++
 	if r.err != nil {
 		return
 	}
-	fail := func(reason string) { r.err = inPart(r.n, p, &KeyError{Value: r.whole, Reason: reason}) }
-	if r.err = sound(r.n, p); r.err != nil {
+	fail := func(reason string) { r.err = ofPart(r.n, p, &KeyError{Value: r.whole, Reason: reason}) }
+	if r.err = checkPart(r.n, p); r.err != nil {
 		return
 	}
 	s := r.rest
@@ -198,38 +198,38 @@ func take[A any](r *reader, p Part[A], to *A, more bool) {
 		end := p.end + separator
 		i := strings.Index(s, separator)
 		if i < 0 || !strings.HasSuffix(s[:i+1], end) {
-			fail("ends before the key is complete")
+			fail("ends before the last part")
 			return
 		}
 		s, r.rest = s[:i+1-len(end)], s[i+1:]
 	}
 	if p.width > 0 && len(s) != p.width {
-		fail(fmt.Sprintf("is not %d characters long in this part", p.width))
+		fail(fmt.Sprintf("has %d characters in this part; the layout requires %d", len(s), p.width))
 		return
 	}
 	v, err := p.parse(s)
-	if err == nil && p.lossy != "" { // parse then takes more than append makes
+	if err == nil && p.lossy != "" { // parse then accepts more than append makes
 		if again, _ := p.append(nil, v); string(again) != s {
-			err = &KeyError{Value: s, Reason: "is not what this part writes for its value"}
+			err = &KeyError{Value: s, Reason: fmt.Sprintf("differs from %q, the encoding of the same value", again)}
 		}
 	}
 	if err != nil {
-		r.err = inPart(r.n, p, err)
+		r.err = ofPart(r.n, p, err)
 		return
 	}
 	*to = v
 }
 
-// sound is the error of a part that was made wrongly, or not at all.
-func sound[A any](n int, p Part[A]) error {
-	if err := p.fault(); err != nil {
-		return inPart(n, p, err)
+// checkPart returns the error of the n-th part of a layout, if the part is invalid.
+func checkPart[A any](n int, p Part[A]) error {
+	if err := p.check(); err != nil {
+		return ofPart(n, p, err)
 	}
 	return nil
 }
 
-// inPart says of which part an error speaks.
-func inPart[A any](n int, p Part[A], err error) error {
+// ofPart adds the name of the part to a KeyError.
+func ofPart[A any](n int, p Part[A], err error) error {
 	ke, ok := err.(*KeyError)
 	if !ok {
 		ke = &KeyError{Reason: err.Error()}

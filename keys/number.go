@@ -6,47 +6,42 @@ import (
 	"strconv"
 )
 
-// Integer is any integer type, the user's own included.
+// Integer is any integer type, including defined types.
 type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-const (
-	decimal = "0123456789"
-	hexits  = "0123456789abcdef"
-)
+const decimal = "0123456789"
 
-func only(abc string) func(int) string { return func(int) string { return abc } }
-
-// Uint is an unsigned number, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an error.
+// Uint encodes an unsigned number, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an error.
 func Uint(width int) Part[uint64] { return Digits[uint64](width) }
 
-// Digits is Uint for the user's own integer type: Digits[EmployeeID](6). Negative numbers are an error, see [Int].
+// Digits is [Uint] for any integer type: Digits[EmployeeID](6). A negative number is an error; see [Int].
 func Digits[I Integer](width int) Part[I] {
 	name := fmt.Sprintf("digits(%d)", width)
 	if width < 1 || width > 20 {
-		return broken[I](name, "the width must be 1 to 20")
+		return brokenPart[I](name, "must have a width of 1 to 20")
 	}
 	return Part[I]{
-		name: name, width: width, alphabet: only(decimal),
+		name: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, v I) ([]byte, error) {
 			if v < 0 {
 				return dst, &KeyError{Value: fmt.Sprint(v), Reason: "is negative"}
 			}
-			return pad(dst, uint64(v), width)
+			return appendPadded(dst, uint64(v), width)
 		},
 		parse: func(s string) (I, error) {
-			n, err := digits(s)
+			n, err := parseDigits(s)
 			v := I(n)
 			if err != nil || v < 0 || uint64(v) != n {
-				return 0, &KeyError{Value: s, Reason: fmt.Sprintf("is not a number of %d digits in range", width)}
+				return 0, &KeyError{Value: s, Reason: fmt.Sprintf("is not a number of %d digits, or exceeds its Go type", width)}
 			}
 			return v, nil
 		},
 	}
 }
 
-func pad(dst []byte, n uint64, width int) ([]byte, error) {
+func appendPadded(dst []byte, n uint64, width int) ([]byte, error) {
 	var buf [20]byte
 	s := strconv.AppendUint(buf[:0], n, 10)
 	if len(s) > width {
@@ -58,7 +53,7 @@ func pad(dst []byte, n uint64, width int) ([]byte, error) {
 	return append(dst, s...), nil
 }
 
-func digits(s string) (uint64, error) {
+func parseDigits(s string) (uint64, error) {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return 0, strconv.ErrSyntax
@@ -67,12 +62,12 @@ func digits(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// Int is a signed number of at most width digits (1 to 19): a 0 and the digits, or - and the digits of a negative
-// number turned around, so that all sort: -98 for -1, 042 for 42 (with a width of 2).
+// Int encodes a signed number of at most width digits (1 to 19). With a width of 2, 42 becomes 042, and -1 becomes -98: the digits
+// of a negative number are inverted, so that all numbers sort.
 func Int[I Integer](width int) Part[I] {
 	name := fmt.Sprintf("int(%d)", width)
 	if width < 1 || width > 19 {
-		return broken[I](name, "the width must be 1 to 19")
+		return brokenPart[I](name, "must have a width of 1 to 19")
 	}
 	nines := uint64(math.Pow10(width)) - 1 // powers of ten are exact up to 10^22
 	return Part[I]{
@@ -85,17 +80,17 @@ func Int[I Integer](width int) Part[I] {
 		},
 		append: func(dst []byte, v I) ([]byte, error) {
 			if v >= 0 {
-				return pad(append(dst, '0'), uint64(v), width)
+				return appendPadded(append(dst, '0'), uint64(v), width)
 			}
-			abs := -uint64(v) // two's complement: right for the smallest number, too
+			abs := -uint64(v) // two's complement, so that the smallest number does not overflow
 			if abs > nines {
 				return dst, &KeyError{Value: fmt.Sprint(v), Reason: "has too many digits", Length: len(strconv.FormatUint(abs, 10)), Limit: width}
 			}
-			return pad(append(dst, '-'), nines-abs, width)
+			return appendPadded(append(dst, '-'), nines-abs, width)
 		},
 		parse: func(s string) (I, error) {
-			fail := &KeyError{Value: s, Reason: fmt.Sprintf("is not a signed number of %d digits in range", width)}
-			n, err := digits(s[1:])
+			fail := &KeyError{Value: s, Reason: fmt.Sprintf("is not a signed number of %d digits, or exceeds its Go type", width)}
+			n, err := parseDigits(s[1:])
 			if err != nil {
 				return 0, fail
 			}
@@ -116,24 +111,24 @@ func Int[I Integer](width int) Part[I] {
 	}
 }
 
-// Float is a floating-point number as 16 hexadecimal digits that sort as the numbers do, infinities included. NaN is an
-// error; minus zero becomes zero.
+// Float encodes a floating-point number as 16 hexadecimal digits, which sort as the numbers do, including infinities. NaN is an
+// error. Minus zero becomes zero.
 func Float[F ~float32 | ~float64]() Part[F] {
 	const sign = 1 << 63
 	return Part[F]{
-		name: "float", width: 16, alphabet: only(hexits),
+		name: "float", width: 16, alphabet: sameAlphabet(hexDigits),
 		append: func(dst []byte, v F) ([]byte, error) {
 			if v != v {
-				return dst, &KeyError{Value: "NaN", Reason: "has no place in an order"}
+				return dst, &KeyError{Value: "NaN", Reason: "has no order"}
 			}
-			n := math.Float64bits(float64(v) + 0) // + 0 turns -0 into 0
+			n := math.Float64bits(float64(v) + 0) // + 0 changes -0 to 0
 			if n&sign != 0 {
 				n = ^n
 			} else {
 				n |= sign
 			}
 			for i := 60; i >= 0; i -= 4 {
-				dst = append(dst, hexits[n>>i&15])
+				dst = append(dst, hexDigits[n>>i&15])
 			}
 			return dst, nil
 		},
@@ -141,7 +136,7 @@ func Float[F ~float32 | ~float64]() Part[F] {
 			fail := &KeyError{Value: s, Reason: "is not an encoded float"}
 			var n uint64
 			for i := range len(s) {
-				h, ok := hexit(s[i])
+				h, ok := hexValue(s[i])
 				if !ok {
 					return 0, fail
 				}
@@ -161,17 +156,7 @@ func Float[F ~float32 | ~float64]() Part[F] {
 	}
 }
 
-func hexit(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	}
-	return 0, false
-}
-
-// Bool is 0 for false and 1 for true.
+// Bool encodes false as 0 and true as 1.
 func Bool() Part[bool] {
 	return Map(Digits[int](1),
 		func(b bool) int {
@@ -185,7 +170,5 @@ func Bool() Part[bool] {
 				return false, fmt.Errorf("is neither 0 nor 1")
 			}
 			return n == 1, nil
-		}).called("bool")
+		}).withName("bool")
 }
-
-func (p Part[A]) called(name string) Part[A] { p.name = name; return p }

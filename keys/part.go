@@ -1,39 +1,39 @@
 package keys
 
-// Part encodes one value inside a key. Parts are made by the functions of this package; layouts are made of parts.
+// Part encodes one value of a key. The functions of this package make parts, and layouts consist of parts.
 type Part[A any] struct {
 	name   string
 	append func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Part
-	parse  func(s string) (A, error)             // s is the encoded part alone; only what append makes is accepted
+	parse  func(s string) (A, error)             // s is the encoded part without end; only encodings of append are valid
 
-	// A part of fixed width lists, for each position, the characters that may stand there in ascending order: for bounds
-	// and for Desc. width 0 means that the part's length depends on the value.
+	// width is the length of the encoding, 0 if it depends on the value. alphabet returns the valid characters at a position, in
+	// ascending order. Bounds and Desc use it.
 	width    int
 	alphabet func(i int) string
 
-	end      string // written after the part where another follows, so that shorter values sort first
-	prefixes bool   // the encoding of a value's beginning is the beginning of the encoding
-	desc     bool   // larger values sort first
-	inverse  func() Part[A]
-	lossy    string // why the value cannot be read back, "" if it can
-	err      error
+	end      string         // the terminator, written only before another part, so that shorter values sort first
+	prefixes bool           // the encoding of a prefix of a value is a prefix of the encoding of the value
+	desc     bool           // larger values sort first
+	inverse  func() Part[A] // for Desc
+	lossy    string         // why the value cannot be decoded, "" if it can
+	err      error          // of making the part
 }
 
-// broken is a part that was made wrongly; its error comes with the first use.
-func broken[A any](name, reason string) Part[A] {
+// brokenPart returns a part whose methods fail.
+func brokenPart[A any](name, reason string) Part[A] {
 	return Part[A]{name: name, err: &KeyError{Part: name, Reason: reason}}
 }
 
-// fault is the error of a part that was made wrongly, or by nobody.
-func (p Part[A]) fault() error {
+// check returns the error of an invalid part. The zero part is invalid, too.
+func (p Part[A]) check() error {
 	if p.err == nil && p.append == nil {
-		return &KeyError{Reason: "was not made by a function of package keys"}
+		return &KeyError{Reason: "is the zero Part; make it by a function of package keys, such as Digits"}
 	}
 	return p.err
 }
 
-// Desc turns the order of a part around: larger values sort first. The part must have a fixed width, as all numbers,
-// times, dates, booleans and UUIDs do. Desc(Time()) is the inverted ticks of the design guide's log tail pattern.
+// Desc inverts the order of a part: larger values sort first. The part must have a fixed width, as numbers, times, dates, booleans
+// and UUIDs have. Desc(Time()) are the inverted ticks of the design guide's log tail pattern.
 func Desc[A any](p Part[A]) Part[A] {
 	switch {
 	case p.err != nil:
@@ -41,7 +41,7 @@ func Desc[A any](p Part[A]) Part[A] {
 	case p.inverse != nil:
 		return p.inverse()
 	case p.width == 0:
-		return broken[A]("desc("+p.name+")", "only a part of fixed width can be inverted")
+		return brokenPart[A]("desc("+p.name+")", "has no fixed width, which Desc requires")
 	}
 	mirror := func(s []byte) {
 		for i, c := range s {
@@ -74,13 +74,13 @@ func Desc[A any](p Part[A]) Part[A] {
 	return d
 }
 
-// Map makes a part for B out of one for A. to and from must be inverse to each other; to decides the order.
+// Map makes a part for B from a part for A. to and from must be inverse to each other. The part sorts by the result of to.
 func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
 	if to == nil || from == nil {
-		return broken[B](p.name, "Map needs both functions")
+		return brokenPart[B](p.name, "is made by Map with a nil function")
 	}
 	m := Part[B]{
-		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.fault(),
+		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.check(),
 		append: func(dst []byte, b B) ([]byte, error) { return p.append(dst, to(b)) },
 		parse: func(s string) (b B, err error) {
 			a, err := p.parse(s)
@@ -99,7 +99,7 @@ func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
 	return m
 }
 
-// low and high are the first and the last encoding of a part of fixed width.
+// low returns the first encoding of a part of fixed width, and high the last.
 func (p Part[A]) low() string  { return p.extreme(func(abc string) byte { return abc[0] }) }
 func (p Part[A]) high() string { return p.extreme(func(abc string) byte { return abc[len(abc)-1] }) }
 
@@ -110,3 +110,7 @@ func (p Part[A]) extreme(pick func(string) byte) string {
 	}
 	return string(b)
 }
+
+func sameAlphabet(abc string) func(int) string { return func(int) string { return abc } }
+
+func (p Part[A]) withName(name string) Part[A] { p.name = name; return p }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// MaxTicks is 9999-12-31T23:59:59.9999999Z in ticks.
+// MaxTicks is 9999-12-31T23:59:59.9999999Z in .NET ticks.
 const MaxTicks int64 = 3155378975999999999
 
-// unixTicks is 1970-01-01 in ticks; a tick is 100 ns, counted from 0001-01-01, as in .NET.
+// unixTicks is 1970-01-01 in .NET ticks.
 const unixTicks int64 = 621355968000000000
 
-// Ticks returns t in .NET ticks: 100 ns steps since 0001-01-01T00:00:00Z. What is finer is cut off. A time outside the
-// years 1 to 9999 is a *KeyError.
+// Ticks returns t in .NET ticks: units of 100 ns since 0001-01-01T00:00:00Z, rounded down. A time outside the years 1 to 9999 is a
+// *KeyError.
 func Ticks(t time.Time) (int64, error) {
 	if u := t.UTC(); u.Year() < 1 || u.Year() > 9999 {
 		return 0, &KeyError{Value: u.Format(time.RFC3339), Reason: "is outside the years 1 to 9999"}
@@ -20,13 +20,14 @@ func Ticks(t time.Time) (int64, error) {
 	return t.Unix()*1e7 + unixTicks + int64(t.Nanosecond())/100, nil
 }
 
-// InvertedTicks returns the ticks from t to the end of the year 9999: the later t, the smaller the number.
+// InvertedTicks returns the ticks from t to the end of the year 9999: a later time has a smaller number. A time outside the years 1
+// to 9999 is a *KeyError.
 func InvertedTicks(t time.Time) (int64, error) {
 	n, err := Ticks(t)
 	return MaxTicks - n, err
 }
 
-// FromTicks is the inverse of Ticks, in UTC. Numbers outside 0 to MaxTicks are a *KeyError.
+// FromTicks is the inverse of Ticks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
 func FromTicks(n int64) (time.Time, error) {
 	if n < 0 || n > MaxTicks {
 		return time.Time{}, &KeyError{Value: fmt.Sprint(n), Reason: "is outside the ticks of the years 1 to 9999"}
@@ -35,45 +36,44 @@ func FromTicks(n int64) (time.Time, error) {
 	return time.Unix(n/1e7, n%1e7*100).UTC(), nil
 }
 
-// FromInvertedTicks is the inverse of InvertedTicks, in UTC.
+// FromInvertedTicks is the inverse of InvertedTicks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
 func FromInvertedTicks(n int64) (time.Time, error) { return FromTicks(MaxTicks - n) }
 
-// Time is a point in time as 19 digits of .NET ticks, oldest first. What is finer than 100 ns is cut off; times come back
-// in UTC. For the newest first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then those of
-// DateTime.MaxValue.Ticks - t.Ticks.
+// Time encodes a time as 19 digits of .NET ticks, oldest first. It rounds down to 100 ns and decodes times in UTC. For newest
+// first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
 func Time() Part[time.Time] {
-	p := ticks("time", Ticks, FromTicks)
+	p := ticksPart("time", Ticks, FromTicks)
 	p.inverse = func() Part[time.Time] {
-		d := ticks("desc(time)", InvertedTicks, FromInvertedTicks)
+		d := ticksPart("desc(time)", InvertedTicks, FromInvertedTicks)
 		d.desc, d.inverse = true, Time
 		return d
 	}
 	return p
 }
 
-func ticks(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Part[time.Time] {
+func ticksPart(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Part[time.Time] {
 	const width = 19
 	return Part[time.Time]{
-		name: name, width: width, alphabet: only(decimal),
+		name: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, t time.Time) ([]byte, error) {
 			n, err := to(t)
 			if err != nil {
 				return dst, err
 			}
-			return pad(dst, uint64(n), width)
+			return appendPadded(dst, uint64(n), width)
 		},
 		parse: func(s string) (time.Time, error) {
-			n, err := digits(s)
+			n, err := parseDigits(s)
 			if err != nil || n > uint64(MaxTicks) {
-				return time.Time{}, &KeyError{Value: s, Reason: "is not a number of ticks"}
+				return time.Time{}, &KeyError{Value: s, Reason: "is not a number of ticks of the years 1 to 9999"}
 			}
 			return from(int64(n))
 		},
 	}
 }
 
-// Date is a day as 2014-07-31. The time must be midnight in UTC, so that nothing is lost unseen: t.Truncate(24*time.Hour)
-// of a UTC time is.
+// Date encodes a day: 2014-07-31. A time other than midnight in UTC is an error, since its time of day would be lost;
+// t.UTC().Truncate(24*time.Hour) is midnight.
 func Date() Part[time.Time] {
 	return Part[time.Time]{
 		name: "date", width: len(time.DateOnly),
@@ -89,7 +89,7 @@ func Date() Part[time.Time] {
 				return dst, err
 			}
 			if !u.Equal(time.Date(u.Year(), u.Month(), u.Day(), 0, 0, 0, 0, time.UTC)) {
-				return dst, &KeyError{Value: u.Format(time.RFC3339Nano), Reason: "is not midnight in UTC, and a date keeps only the day"}
+				return dst, &KeyError{Value: u.Format(time.RFC3339Nano), Reason: "is not midnight in UTC, and Date would lose its time of day"}
 			}
 			return u.AppendFormat(dst, time.DateOnly), nil
 		},

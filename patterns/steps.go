@@ -68,7 +68,7 @@ func (r *Run) Library(ctx context.Context, name, partition string) error {
 
 func (r *Run) step(s step, f func() error) error {
 	r.service.counter.Take()
-	s.Filter = strings.ReplaceAll(s.Filter, keys.Behind, `\u00a0`) // it looks like a space
+	s.Filter = strings.ReplaceAll(s.Filter, keys.FirstAboveReserved, `\u00a0`) // it looks like a space
 	r.report.Steps = append(r.report.Steps, s)
 	err := f()
 	last := &r.report.Steps[len(r.report.Steps)-1]

@@ -96,7 +96,7 @@ func (m *Types) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 
 // dispatch makes of the row that the reader has just read an entity of its type.
 func (m *Types) dispatch(r *edm.Reader, in edm.Entity) (entity, error) {
-	typ, err := r.Find(reserved.Type)
+	typ, err := r.Property(reserved.Type)
 	if err != nil {
 		return nil, err
 	}

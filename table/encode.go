@@ -100,11 +100,11 @@ func (s *shape) fieldName(change set) string {
 
 // putNamed writes a property that a merge of a Row sets.
 func putNamed(w *edm.Writer, name string, v reflect.Value) error {
-	x, err := edm.Named(name, v)
+	x, err := edm.NamedOperand(name, v)
 	switch {
 	case err != nil:
 		return err
-	case edm.System(name):
+	case edm.IsSystem(name):
 		return &ValueError{Field: name, Reason: "belongs to the library"}
 	case x.Kind == edm.Absent:
 		return &ValueError{Field: name, Reason: "a merge cannot make a property absent; use Replace"}
@@ -147,7 +147,7 @@ func apply(value any, sets []set) {
 	to := reflect.ValueOf(value).Elem()
 	for _, s := range sets {
 		if row, ok := value.(*Row); ok {
-			x, _ := edm.Named(s.name, s.value) // it has been written
+			x, _ := edm.NamedOperand(s.name, s.value) // it has been written
 			row.put(s.name, x)
 			continue
 		}

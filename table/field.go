@@ -46,7 +46,7 @@ func fieldAt(zero any, at func() any) (f field) {
 		f.err = &TypeError{Type: v.Type(), Reason: "is not a struct"}
 		return f
 	}
-	if f.path = edm.Find(v, at()); f.path == nil {
+	if f.path = edm.FieldPath(v, at()); f.path == nil {
 		f.err = &TypeError{Type: v.Type(), Reason: "a field's accessor does not point at a field of it"}
 	}
 	return f

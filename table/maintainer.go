@@ -118,7 +118,7 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
 	plain := make([]engine.Maintainer, len(c.maintainers))
 	for i, m := range c.maintainers {
-		if !wire.Absent(m) {
+		if !wire.IsNil(m) {
 			plain[i] = maintainerOf[T]{m}
 		}
 	}
@@ -132,7 +132,7 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 // withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
 func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) (handle, error) {
 	m := h.engine.Mode
-	if wire.Absent(outbox) {
+	if wire.IsNil(outbox) {
 		outbox = nil
 	}
 	plain := outboxOf{outbox}

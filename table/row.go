@@ -75,7 +75,7 @@ func (r *Row) Set(name string, value any) error {
 	if err := edm.CheckName(name); err != nil {
 		return public(err)
 	}
-	x, err := edm.Of(value)
+	x, err := edm.ValueOf(value)
 	if err != nil {
 		return &ValueError{Field: name, Reason: err.Error()}
 	}
@@ -110,7 +110,7 @@ func (r *Row) setOperationID(stored edm.Stored) {
 
 // Delete deletes a property, if there is one of that name and it is not the library's.
 func (r *Row) Delete(name string) {
-	if edm.System(name) {
+	if edm.IsSystem(name) {
 		return
 	}
 	r.columns = engine.Without(r.columns, name)
@@ -203,7 +203,7 @@ func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...str
 	if err != nil {
 		return err
 	}
-	kept := func(c edm.Column) bool { return edm.System(c.Name) && !(derived && c.Name == reserved.Owner) }
+	kept := func(c edm.Column) bool { return edm.IsSystem(c.Name) && !(derived && c.Name == reserved.Owner) }
 	own := slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return !kept(c) })
 	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)

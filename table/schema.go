@@ -118,7 +118,7 @@ func (s *shape) boundFields() (paths [][]int, err error) {
 		s.verify = s.verify || b.oneWay
 		mine := map[string]bool{}
 		for _, ptr := range b.fields(zero) {
-			path := edm.Find(v, ptr)
+			path := edm.FieldPath(v, ptr)
 			if path == nil {
 				return nil, &TypeError{Type: s.typ, Reason: "a key binding's accessor does not point at a field of it"}
 			}
@@ -167,14 +167,14 @@ func (s *shape) put(w *edm.Writer) []string {
 
 // versionOf returns the version of the row that the reader has just read. mine is false if the row is of another type.
 func (s *shape) versionOf(r *edm.Reader) (v int, mine bool, err error) {
-	typ, err := r.Find(reserved.Type)
+	typ, err := r.Property(reserved.Type)
 	if err != nil {
 		return 0, true, err
 	}
 	if s.name != "" && typ.Kind != edm.Absent && (typ.Kind != edm.String || typ.S != s.name) {
 		return 0, false, ErrOtherType
 	}
-	n, err := r.Find(reserved.Version)
+	n, err := r.Property(reserved.Version)
 	switch {
 	case err != nil:
 		return 0, true, err

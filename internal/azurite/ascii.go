@@ -13,9 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
-// ASCII is a per-call policy that writes the non-ASCII characters of JSON bodies as \uXXXX. Azurite corrupts large bodies
-// with other characters where the socket cuts them (Azurite issue 2670); Azure does not, so applications need no such
-// policy.
+// ASCII is a per-call policy that escapes the non-ASCII characters of JSON bodies as \uXXXX. Azurite corrupts other characters at
+// the packet boundaries of large bodies (Azurite issue 2670). Azure does not, so that applications do not need the policy.
 type ASCII struct{}
 
 // Do implements policy.Policy.
@@ -28,13 +27,13 @@ func (ASCII) Do(r *policy.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.SetBody(streaming.NopCloser(bytes.NewReader(escape(body))), kind); err != nil {
+	if err := r.SetBody(streaming.NopCloser(bytes.NewReader(escapeNonASCII(body))), kind); err != nil {
 		return nil, err
 	}
 	return r.Next()
 }
 
-func escape(body []byte) []byte {
+func escapeNonASCII(body []byte) []byte {
 	out := make([]byte, 0, len(body)+len(body)/4)
 	for len(body) > 0 {
 		c, n := utf8.DecodeRune(body)

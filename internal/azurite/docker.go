@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Image is Azurite as docker-compose.yml runs it.
+// Image is the Docker image of Azurite, the same as in docker-compose.yml.
 const Image = "mcr.microsoft.com/azure-storage/azurite:3.37.0"
 
-// dockerCommand runs the same wrapper in a container: it listens inside on the ports that are published on loopback
-// outside, so that what it prints needs only its host replaced.
+// dockerCommand returns the command that runs Azurite in a container. Azurite listens on the same ports inside and outside of the
+// container, so that only the host of the endpoints in its output must be replaced.
 func dockerCommand() (*exec.Cmd, func(string) string, error) {
 	docker, err := exec.LookPath("docker")
 	if err != nil {
@@ -31,7 +31,7 @@ func dockerCommand() (*exec.Cmd, func(string) string, error) {
 	return cmd, func(s string) string { return strings.Replace(s, "//0.0.0.0:", "//127.0.0.1:", 1) }, nil
 }
 
-// freePort finds a port that nobody listens on now.
+// freePort returns a port that is free at the moment.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

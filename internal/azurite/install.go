@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,14 +18,11 @@ var packageJSON []byte
 //go:embed npm/package-lock.json
 var packageLock []byte
 
-// ErrNoRuntime says what to install where neither npm nor Docker is found.
-var ErrNoRuntime = errors.New("azurite needs Node.js 20 or newer with npm, or Docker: install one of them, or set " + Env + " to the connection string of a running emulator")
+// installTimeout limits the download of the npm packages.
+const installTimeout = 10 * time.Minute
 
-// installTime bounds the download of the npm packages.
-const installTime = 10 * time.Minute
-
-// Install puts the pinned npm packages into the user's cache folder, unless they are there, and returns the folder that
-// holds node_modules. Several processes may call it at once: one installs, the others wait.
+// Install downloads the pinned npm packages to the user's cache folder, unless they are there already, and returns the folder that
+// contains node_modules. Several processes may call Install at once: one of them downloads, and the others wait.
 func Install(ctx context.Context) (string, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -37,7 +33,7 @@ func Install(ctx context.Context) (string, error) {
 		cache = os.TempDir()
 	}
 	cache = filepath.Join(cache, "aztablekit")
-	// The folder is named by what it holds: a changed lock file is installed anew, beside the old.
+	// The name of the folder depends on the lock file, so that a changed lock file is installed into another folder.
 	sum := sha256.Sum256(append(append([]byte{}, packageJSON...), packageLock...))
 	dir := filepath.Join(cache, fmt.Sprintf("npm-%x", sum[:8]))
 	if installed(dir) {
@@ -54,7 +50,7 @@ func Install(ctx context.Context) (string, error) {
 	if installed(dir) {
 		return dir, nil
 	}
-	fmt.Fprintln(os.Stderr, "fetching Azurite from npm into "+dir+", once; this takes about a minute")
+	fmt.Fprintln(os.Stderr, "downloading Azurite from npm to "+dir+" (once, about a minute)")
 	tmp, err := os.MkdirTemp(cache, "installing-")
 	if err != nil {
 		return "", err
@@ -65,7 +61,7 @@ func Install(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, installTime)
+	ctx, cancel := context.WithTimeout(ctx, installTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	cmd.Dir = tmp
@@ -74,7 +70,7 @@ func Install(ctx context.Context) (string, error) {
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("npm ci: %w\n%s", err, bytes.TrimSpace(out.Bytes()))
 	}
-	// The rename is what makes the folder count as installed: a broken attempt leaves nothing behind that does.
+	// Only the rename completes the installation, so that a failed attempt leaves no incomplete folder under this name.
 	if err := os.Rename(tmp, dir); err != nil && !installed(dir) {
 		return "", err
 	}

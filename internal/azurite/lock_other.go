@@ -2,5 +2,5 @@
 
 package azurite
 
-// lock does nothing where there is no flock: two installations at once then cost time, and the rename picks one.
+// lock does nothing on systems without flock. Two concurrent installations cost time, and the first rename succeeds.
 func lock(string) (unlock func(), err error) { return func() {}, nil }

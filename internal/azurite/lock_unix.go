@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lock waits for the file's lock, which the system takes back when the process ends.
+// lock waits for the lock of a file. The system releases the lock when the process ends.
 func lock(name string) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

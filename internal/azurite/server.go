@@ -15,28 +15,16 @@ import (
 	"time"
 )
 
-// Env names the environment variable that holds the connection string of an emulator to use instead of an own one.
-const Env = "AZTABLEKIT_AZURITE"
-
-// The account that every emulator has, with its published key.
+// The account of every emulator, with its published key.
 const (
 	account = "devstoreaccount1"
 	key     = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 
 const (
-	startTime = time.Minute
-	stopTime  = 5 * time.Second
+	startTimeout = time.Minute
+	stopTimeout  = 5 * time.Second
 )
-
-// Flags are how Azurite is run everywhere in this project: in memory, without a look at the cloud's metadata address.
-var Flags = []string{"--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"}
-
-// wrapper runs Azurite in a process that ends when its standard input does. The pipe's other end is ours, so that it ends
-// with us even on SIGKILL. AZURITE_MAIN names the program, for node -e gives it no path of its own.
-const wrapper = `process.argv.splice(1, 0, "azurite");
-process.stdin.on("end", () => process.exit(0)).resume();
-require(process.env.AZURITE_MAIN);`
 
 // Server is a running emulator.
 type Server struct {
@@ -55,7 +43,7 @@ func Open(ctx context.Context) (*Server, error) {
 	return Start(ctx)
 }
 
-// Start starts an emulator on free loopback ports and waits until its three services listen. Stop it.
+// Start starts an emulator on free loopback ports and waits until its three services listen. The caller must call Stop.
 func Start(ctx context.Context) (*Server, error) {
 	cmd, rewrite, err := command(ctx)
 	if err != nil {
@@ -77,25 +65,26 @@ func Start(ctx context.Context) (*Server, error) {
 	s := &Server{cmd: cmd, stdin: stdin, exited: make(chan struct{})}
 	endpoints := make(chan map[string]string, 1)
 	go func() {
-		read(stdout, endpoints)
+		collectEndpoints(stdout, endpoints)
 		cmd.Wait()
 		close(s.exited)
 	}()
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	select {
 	case at := <-endpoints:
 		s.ConnectionString = connectionString(at, rewrite)
 		return s, nil
 	case <-s.exited:
-		return nil, fmt.Errorf("azurite ended before it listened:\n%s", bytes.TrimSpace(stderr.Bytes()))
+		return nil, fmt.Errorf("azurite ended before its services listened:\n%s", bytes.TrimSpace(stderr.Bytes()))
 	case <-ctx.Done():
 		s.Stop()
-		return nil, fmt.Errorf("azurite does not listen: %w", ctx.Err())
+		return nil, fmt.Errorf("azurite did not listen in time: %w", ctx.Err())
 	}
 }
 
-// command is Azurite by npm, or by Docker where there is no npm. rewrite turns an endpoint into the one to be used.
+// command returns the command that runs Azurite from npm, or in Docker if there is no npm, and a function that returns the address
+// of an endpoint that Azurite prints.
 func command(ctx context.Context) (*exec.Cmd, func(string) string, error) {
 	if node, err := exec.LookPath("node"); err == nil {
 		dir, err := Install(ctx)
@@ -115,8 +104,8 @@ func command(ctx context.Context) (*exec.Cmd, func(string) string, error) {
 
 var listening = regexp.MustCompile(`^Azurite (Blob|Queue|Table) service is successfully listening at (http://\S+)`)
 
-// read collects the three endpoints and then keeps the pipe empty until the process ends.
-func read(stdout io.Reader, endpoints chan<- map[string]string) {
+// collectEndpoints sends the three endpoints that Azurite prints, and then discards the output until the process ends.
+func collectEndpoints(stdout io.Reader, endpoints chan<- map[string]string) {
 	at := map[string]string{}
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -138,7 +127,7 @@ func connectionString(at map[string]string, rewrite func(string) string) string 
 	return b.String()
 }
 
-// PID is the emulator's process, or 0 if it is not ours.
+// PID returns the process ID of an emulator that Start started, 0 for any other.
 func (s *Server) PID() int {
 	if s.cmd == nil {
 		return 0
@@ -146,7 +135,7 @@ func (s *Server) PID() int {
 	return s.cmd.Process.Pid
 }
 
-// Stop ends an emulator that Start has started, and leaves any other alone.
+// Stop ends an emulator that Start started. It does nothing for any other emulator.
 func (s *Server) Stop() {
 	if s == nil || s.cmd == nil {
 		return
@@ -154,7 +143,7 @@ func (s *Server) Stop() {
 	s.stdin.Close()
 	select {
 	case <-s.exited:
-	case <-time.After(stopTime):
+	case <-time.After(stopTimeout):
 		s.cmd.Process.Kill()
 		<-s.exited
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// TestMain lets a test run this program again as one that starts an emulator and hangs.
+// TestMain starts an emulator and hangs if a test runs this program again with AZTABLEKIT_TEST_HANG.
 func TestMain(m *testing.M) {
 	if os.Getenv("AZTABLEKIT_TEST_HANG") != "" {
 		s, err := Start(context.Background())
@@ -32,19 +32,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func needsNode(t *testing.T) {
-	t.Parallel()
+func skipWithoutNode(t testing.TB) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: starts Azurite, which needs Node.js")
 	}
 }
 
-// dial opens a connection to the Table service of an emulator.
-func dial(t *testing.T, connectionString string) net.Conn {
+// dial connects to the Table service of an emulator.
+func dial(t testing.TB, connectionString string) net.Conn {
 	t.Helper()
 	m := regexp.MustCompile(`TableEndpoint=([^;]+)`).FindStringSubmatch(connectionString)
 	if m == nil {
-		t.Fatalf("no endpoint: %s", connectionString)
+		t.Fatalf("got %s, want a TableEndpoint", connectionString)
 	}
 	u, err := url.Parse(m[1])
 	if err != nil {
@@ -58,18 +58,19 @@ func dial(t *testing.T, connectionString string) net.Conn {
 	return c
 }
 
-// hangsUp waits until the other side closes the connection, which is when its process ends.
-func hangsUp(t *testing.T, c net.Conn) {
+// waitForHangup waits until the emulator closes the connection, which happens when its process ends.
+func waitForHangup(t testing.TB, c net.Conn) {
 	t.Helper()
 	c.SetReadDeadline(time.Now().Add(30 * time.Second))
 	var timeout net.Error
 	if _, err := c.Read(make([]byte, 1)); errors.As(err, &timeout) && timeout.Timeout() {
-		t.Fatal("the emulator is still there")
+		t.Fatal("the emulator is running, want it to end within 30 seconds")
 	}
 }
 
-func TestSeveralRunSideBySideAndStop(t *testing.T) {
-	needsNode(t)
+func TestConcurrentEmulators(t *testing.T) {
+	t.Parallel()
+	skipWithoutNode(t)
 	var (
 		wg  sync.WaitGroup
 		all [3]*Server
@@ -92,17 +93,18 @@ func TestSeveralRunSideBySideAndStop(t *testing.T) {
 		}
 		c := dial(t, s.ConnectionString)
 		if seen[c.RemoteAddr().String()] {
-			t.Error("two emulators share a port")
+			t.Errorf("two emulators have the port of %s, want different ports", c.RemoteAddr())
 		}
 		seen[c.RemoteAddr().String()] = true
 		s.Stop()
-		hangsUp(t, c)
+		waitForHangup(t, c)
 	}
 }
 
-// TestDiesWithItsStarter: a starter that is killed outright leaves nothing behind.
-func TestDiesWithItsStarter(t *testing.T) {
-	needsNode(t)
+// TestEmulatorEndsWithItsProcess: the emulator ends if the process that started it is killed.
+func TestEmulatorEndsWithItsProcess(t *testing.T) {
+	t.Parallel()
+	skipWithoutNode(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "AZTABLEKIT_TEST_HANG=1")
 	stdout, err := cmd.StdoutPipe()
@@ -114,34 +116,34 @@ func TestDiesWithItsStarter(t *testing.T) {
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || strings.HasPrefix(line, "failed") {
-		t.Fatal(line, err)
+		t.Fatalf("got %q, %v, want a connection string", line, err)
 	}
 	c := dial(t, line)
 	cmd.Process.Kill()
 	cmd.Wait()
-	hangsUp(t, c)
+	waitForHangup(t, c)
 }
 
-func TestAGivenEmulatorIsNotStopped(t *testing.T) {
+func TestStopKeepsGivenEmulator(t *testing.T) {
 	const cs = "AccountName=x"
 	t.Setenv(Env, cs)
 	s, err := Open(context.Background())
 	if err != nil || s.ConnectionString != cs || s.PID() != 0 {
-		t.Fatal(s, err)
+		t.Fatalf("got %+v, %v, want the connection string of %s and no process", s, err, Env)
 	}
 	s.Stop()
 }
 
-// TestWithoutNodeAndDocker: the message says what to do.
+// TestWithoutNodeAndDocker: the error says what to install.
 func TestWithoutNodeAndDocker(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Start(context.Background())
 	if !errors.Is(err, ErrNoRuntime) || !strings.Contains(err.Error(), "Node.js") {
-		t.Fatal(err)
+		t.Fatalf("got %v, want ErrNoRuntime with Node.js in its text", err)
 	}
 }
 
-// TestDocker runs the container's command line through a stand-in for docker, which answers as Azurite does inside.
+// TestDocker runs the command line of the container with a fake docker, which prints the output of Azurite.
 func TestDocker(t *testing.T) {
 	dir := t.TempDir()
 	script := `#!/bin/sh
@@ -166,39 +168,39 @@ read line
 	defer s.Stop()
 	args := s.cmd.Args
 	if !slices.Contains(args, Image) || !slices.Contains(args, "--rm") {
-		t.Errorf("%q", args)
+		t.Errorf("got arguments %q, want %s and --rm", args, Image)
 	}
 	for _, service := range []string{"Blob", "Queue", "Table"} {
 		port := args[slices.Index(args, "--"+strings.ToLower(service)+"Port")+1]
 		if !strings.Contains(s.ConnectionString, service+"Endpoint=http://127.0.0.1:"+port+"/") {
-			t.Errorf("%s: %s", service, s.ConnectionString)
+			t.Errorf("got %s, want the %s endpoint on 127.0.0.1:%s", s.ConnectionString, service, port)
 		}
 		if !slices.Contains(args, "127.0.0.1:"+port+":"+port) {
-			t.Errorf("port %s is not published on loopback: %q", port, args)
+			t.Errorf("got arguments %q, want port %s published on loopback", args, port)
 		}
 	}
 }
 
-func TestReadDrainsAfterTheEndpoints(t *testing.T) {
+func TestCollectEndpointsDiscardsLaterOutput(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
 	endpoints := make(chan map[string]string, 1)
 	done := make(chan struct{})
-	go func() { read(r, endpoints); close(done) }()
+	go func() { collectEndpoints(r, endpoints); close(done) }()
 	for _, s := range []string{"Blob", "Queue", "Table"} {
 		fmt.Fprintf(w, "Azurite %s service is starting at http://127.0.0.1:0\nAzurite %s service is successfully listening at http://127.0.0.1:1%d\n", s, s, len(s))
 	}
 	if at := <-endpoints; at["Table"] != "http://127.0.0.1:15" {
-		t.Error(at)
+		t.Errorf("got %v, want the Table endpoint http://127.0.0.1:15", at)
 	}
 	fmt.Fprintln(w, strings.Repeat("x", 1<<20))
 	w.Close()
 	<-done
 }
 
-func TestEscape(t *testing.T) {
+func TestEscapeNonASCII(t *testing.T) {
 	t.Parallel()
-	if got := string(escape([]byte(`{"a":"é日😀"}`))); got != `{"a":"\u00e9\u65e5\ud83d\ude00"}` {
-		t.Error(got)
+	if got := string(escapeNonASCII([]byte(`{"a":"é日😀"}`))); got != `{"a":"\u00e9\u65e5\ud83d\ude00"}` {
+		t.Errorf("got %s, want escaped characters", got)
 	}
 }

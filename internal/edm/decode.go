@@ -2,13 +2,11 @@ package edm
 
 import (
 	"fmt"
-	"math"
 	"reflect"
-	"slices"
 )
 
-// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader has just read. Properties
-// that no field asks for go to the map of unknown columns, if the type has one; those of the library never do.
+// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a
+// field go to the map of unknown columns if the type has one, except for system properties.
 func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 	for i := range r.members {
 		m := &r.members[i]
@@ -32,7 +30,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		}
 		fv := v.FieldByIndex(f.path)
 		if f.form == elements {
-			fv = element(fv, t.sub)
+			fv = elementAt(fv, t.sub)
 		}
 		if !f.scalar.set(fv, x) {
 			return f.mismatch(f.names[t.sub], fv, x)
@@ -41,8 +39,8 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 	return p.decodeComposites(r, v)
 }
 
-// element makes a list long enough for its i-th element.
-func element(list reflect.Value, i int) reflect.Value {
+// elementAt returns the i-th element of a list, which it extends if necessary.
+func elementAt(list reflect.Value, i int) reflect.Value {
 	if n := i + 1 - list.Len(); n > 0 {
 		list.Set(reflect.AppendSlice(list, reflect.MakeSlice(list.Type(), n, n)))
 	}
@@ -60,7 +58,7 @@ func (f *field) mismatch(name string, v reflect.Value, x Value) error {
 }
 
 func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
-	if p.extra == nil || System(string(m.name)) {
+	if p.extra == nil || IsSystem(string(m.name)) {
 		return nil
 	}
 	x, err := r.value(*m)
@@ -75,14 +73,14 @@ func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 	return nil
 }
 
-// decodeComposites gives each composite field its values, if any of them is there.
+// decodeComposites sets each composite field of which at least one property is present.
 func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 	for i := range p.fields {
 		f := &p.fields[i]
 		if f.form != composite {
 			continue
 		}
-		values, any := make([]any, len(f.names)), false
+		values, present := make([]any, len(f.names)), false
 		for j := range r.members {
 			m := &r.members[j]
 			if t, ok := p.byName[string(m.name)]; !ok || t.field != i {
@@ -93,9 +91,9 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 				return err
 			}
 			values[p.byName[string(m.name)].sub] = x.Any()
-			any = any || x.Kind != Absent
+			present = present || x.Kind != Absent
 		}
-		if !any {
+		if !present {
 			continue
 		}
 		if err := v.FieldByIndex(f.path).Addr().Interface().(Composite).SetPropertyValues(values); err != nil {
@@ -104,69 +102,3 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 	}
 	return nil
 }
-
-// Column is a property with its value.
-type Column struct {
-	Name  string
-	Value Value
-}
-
-// Same tells whether two columns hold the same. NaN is the same as NaN, for it is what was stored.
-func (c Column) Same(d Column) bool {
-	if c.Value.Kind == Double && d.Value.Kind == Double && math.IsNaN(c.Value.F) && math.IsNaN(d.Value.F) {
-		return c.Name == d.Name
-	}
-	return reflect.DeepEqual(c, d)
-}
-
-// Columns returns all properties of the entity that the reader has just read, in the order of the response.
-func (r *Reader) Columns() ([]Column, error) {
-	columns := make([]Column, 0, len(r.members))
-	for _, m := range r.members {
-		x, err := r.value(m)
-		if err != nil {
-			return nil, err
-		}
-		if x.Kind != Absent {
-			columns = append(columns, Column{string(m.name), x})
-		}
-	}
-	return columns, nil
-}
-
-// Find returns a property of the entity that the reader has just read, absent if it has none of that name.
-func (r *Reader) Find(name string) (Value, error) {
-	for _, m := range r.members {
-		if string(m.name) == name {
-			return r.value(m)
-		}
-	}
-	return Value{}, nil
-}
-
-// PutUnknown writes again what the stored entity holds and the plan does not: columns that the type does not know, and
-// the library's own, but for those in except. Where the type has a map for unknown columns, that map is the truth about them.
-func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
-	if !stored.Known() {
-		return
-	}
-	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
-	for _, m := range r.members {
-		if p.knows(m.name) || p.extra != nil && !System(string(m.name)) || slices.Contains(except, string(m.name)) {
-			continue
-		}
-		x, err := r.value(m)
-		if err != nil {
-			w.Fail(err)
-			return
-		}
-		w.Put(string(m.name), x)
-	}
-}
-
-// knows reports whether a property belongs to a field.
-func (p *Plan) knows(name []byte) bool { _, ok := p.byName[string(name)]; return ok }

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Encode writes the fields of v, an addressable struct of the plan's type. Absent values write nothing. If the stored entity is known, a
-// number keeps the type that its property has there, if the value fits.
+// Encode writes the fields of v, an addressable struct of the plan's type. An absent value writes nothing. stored is the JSON of
+// the entity as it was read, or nil: a number keeps the type of its stored property if the value fits.
 func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
-	if w.keep = p.numbers(w, stored); w.keep != nil {
-		defer func() { w.keep = nil }()
+	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
+		defer func() { w.numberTypes = nil }()
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
@@ -22,11 +22,11 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	}
 }
 
-// EncodeField writes the one field at path, with the value v: what a merge sends. Setting a field to an absent value is an
-// error, for a merge leaves absent properties as they are. stored is as in Encode.
+// EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change
+// absent properties. stored is as in Encode.
 func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored Stored) {
-	if w.keep = p.numbers(w, stored); w.keep != nil {
-		defer func() { w.keep = nil }()
+	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
+		defer func() { w.numberTypes = nil }()
 	}
 	f, err := p.field(path)
 	if err != nil {
@@ -35,127 +35,15 @@ func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored Stored
 	}
 	switch {
 	case f.form == bound:
-		w.Fail(&ValueError{Field: f.name, Reason: "is part of the key, which a merge cannot change"})
+		w.Fail(&ValueError{Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
 	case f.form == elements:
-		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, for it leaves surplus elements as they are; use Replace"})
+		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, since it does not remove surplus elements; use Replace"})
 	}
 	before := w.count
 	f.encode(w, v)
 	if w.err == nil && w.count-before != len(f.names) {
 		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
 	}
-}
-
-// field finds the field at an index path.
-func (p *Plan) field(path []int) (*field, error) {
-	for i := range p.fields {
-		if slices.Equal(p.fields[i].path, path) {
-			return &p.fields[i], nil
-		}
-	}
-	name := fmt.Sprint(p.Type)
-	if sf, ok := fieldByPath(p.Type, path); ok {
-		name = sf.Name
-	}
-	return nil, &ValueError{Field: name, Reason: "is not stored as a property of its own"}
-}
-
-func fieldByPath(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
-	if len(path) == 0 {
-		return sf, false
-	}
-	return t.FieldByIndex(path), true
-}
-
-// numbers returns the types of numbers in a stored entity that are not those in which their fields are stored, nil for none.
-func (p *Plan) numbers(w *Writer, stored Stored) (types map[string]Kind) {
-	if !stored.Known() {
-		return nil
-	}
-	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
-	if err != nil {
-		w.Fail(err)
-		return nil
-	}
-	composites := false
-	for _, m := range r.members {
-		t, known := p.byName[string(m.name)]
-		if !known || m.column == nil && m.tok.kind != '0' && string(m.typ) != "Edm.Int64" {
-			continue
-		}
-		x, err := r.value(m)
-		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil && m.column == nil) || x.Kind == p.fields[t.field].kind() {
-			continue // an emulator writes a large whole double as digits alone
-		}
-		if types == nil {
-			types = map[string]Kind{}
-		}
-		types[string(m.name)] = x.Kind
-		composites = composites || p.fields[t.field].form == composite
-	}
-	if composites {
-		p.chosen(r, types)
-	}
-	return types
-}
-
-// chosen takes out the types that a composite field has chosen itself: which it gives again for what is stored. Such a type is part of
-// the field's value, and not another program's.
-func (p *Plan) chosen(r *Reader, types map[string]Kind) {
-	stored := reflect.New(p.Type).Elem()
-	if p.decodeComposites(r, stored) != nil {
-		return
-	}
-	for i := range p.fields {
-		f := &p.fields[i]
-		if f.form != composite {
-			continue
-		}
-		values, err := stored.FieldByIndex(f.path).Addr().Interface().(Composite).PropertyValues()
-		if err != nil || len(values) != len(f.names) {
-			continue
-		}
-		for j, name := range f.names {
-			if x, err := Of(values[j]); err == nil && x.Kind == types[name] {
-				delete(types, name)
-			}
-		}
-	}
-}
-
-// Comparable returns the property and the value with which a filter compares the field at path.
-func (p *Plan) Comparable(path []int, v reflect.Value) (name string, x Value, err error) {
-	f, err := p.field(path)
-	if err != nil {
-		return "", Value{}, err
-	}
-	if f.form != single {
-		return "", Value{}, &ValueError{Field: f.name, Reason: "is not a single property, so a filter cannot compare it"}
-	}
-	if x, err = f.scalar.get(v); err != nil {
-		err = f.refused(f.name, err)
-	}
-	if f.narrow && x.Kind == Int64 && x.I == int64(int32(x.I)) {
-		x.Kind = Int32
-	}
-	return f.name, x, err
-}
-
-// Named returns the value with which a filter compares a property that is known by its name alone.
-func Named(name string, v reflect.Value) (x Value, err error) {
-	if !System(name) {
-		if err := CheckName(name); err != nil {
-			return x, err
-		}
-	}
-	s, ok := scalarOf(v.Type())
-	if !ok {
-		return x, &ValueError{Field: name, Reason: fmt.Sprintf("a %v is not a single property, so a filter cannot compare it", v.Type())}
-	}
-	if x, err = s.get(v); err != nil {
-		err = (&field{scalar: s}).refused(name, err)
-	}
-	return x, err
 }
 
 func (f *field) encode(w *Writer, v reflect.Value) {
@@ -165,9 +53,9 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		if f.omit && v.IsZero() {
 			return
 		}
-		x, err := f.value(v)
+		x, err := f.storedValue(v)
 		if err != nil {
-			w.Fail(f.refused(f.name, err))
+			w.Fail(f.refusal(f.name, err))
 			return
 		}
 		w.Put(f.name, x)
@@ -177,13 +65,13 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			return
 		}
 		for i := range v.Len() {
-			x, err := f.value(v.Index(i))
+			x, err := f.storedValue(v.Index(i))
 			if err != nil {
-				w.Fail(f.refused(f.names[i], err))
+				w.Fail(f.refusal(f.names[i], err))
 				return
 			}
 			if x.Kind == Absent && i == v.Len()-1 {
-				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so the list would come back shorter"})
+				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
 				return
 			}
 			w.Put(f.names[i], x)
@@ -192,7 +80,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		values, err := v.Addr().Interface().(Composite).PropertyValues()
 		switch {
 		case err != nil:
-			w.Fail(f.refused(f.name, err))
+			w.Fail(f.refusal(f.name, err))
 			return
 		case values != nil && len(values) != len(f.names):
 			w.Fail(&ValueError{Field: f.name, Reason: fmt.Sprintf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))})
@@ -204,22 +92,23 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 	}
 }
 
-// value is what is stored of a field, or of an element.
-func (f *field) value(v reflect.Value) (Value, error) {
+// storedValue returns the stored value of a field or of an element.
+func (f *field) storedValue(v reflect.Value) (Value, error) {
 	x, err := f.scalar.get(v)
 	if err != nil || !f.narrow || x.Kind != Int64 {
 		return x, err
 	}
 	if x.Kind = Int32; x.I != int64(int32(x.I)) {
-		return x, fmt.Errorf("the number %d does not fit an Int32, as which the field's tag stores it", x.I)
+		return x, fmt.Errorf("the number %d does not fit an Int32, which the option int32 of the field's tag requires", x.I)
 	}
 	return x, nil
 }
 
-// refused is the error of a value that its Go type does not give away. What the type of a user says may hold the data.
-func (f *field) refused(name string, err error) error {
+// refusal returns the error of a value that could not be encoded. The error of a caller's type may contain data, so the text omits
+// it.
+func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
-		return &ValueError{Field: name, Reason: "the field's own type refuses the value", Err: err}
+		return &ValueError{Field: name, Reason: "the field's type refuses the value", Err: err}
 	}
 	return &ValueError{Field: name, Reason: err.Error()}
 }
@@ -227,7 +116,7 @@ func (f *field) refused(name string, err error) error {
 func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		if p.Has(name) {
-			w.Fail(&ValueError{Field: name, Reason: "stands among the unknown columns, but is the property of a field"})
+			w.Fail(&ValueError{Field: name, Reason: "is in the map of unknown columns, but is the property of a field"})
 			return
 		}
 		if err := CheckName(name); err != nil {
@@ -236,14 +125,4 @@ func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 		}
 		w.PutAny(name, columns[name])
 	}
-}
-
-// PutAny is Put for a Go value of one of the types of Value.Any.
-func (w *Writer) PutAny(name string, value any) {
-	x, err := Of(value)
-	if err != nil {
-		w.Fail(&ValueError{Field: name, Reason: err.Error()})
-		return
-	}
-	w.Put(name, x)
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// LimitError is a limit of the service that a property, an entity or a filter exceeds, or falls short of.
+// LimitError reports that a property, an entity, an option or an argument violates a limit of the service.
 type LimitError struct {
-	Field string // the property, option or argument, or "" for the entity as a whole
-	Limit string // what is counted: a plural
+	Field string // the property, option or argument, or "" for the whole entity
+	Limit string // the unit, as a plural; the rule may follow after a semicolon
 	Got   int
 	Max   int
 }
 
 func (e *LimitError) Error() string {
 	s := fmt.Sprintf("%d %s", e.Got, e.Limit)
-	if !strings.Contains(s, ";") { // which tells the rule
+	if !strings.Contains(s, ";") {
 		s += fmt.Sprintf("; at most %d are allowed", e.Max)
 	}
 	if e.Field != "" {
@@ -25,43 +25,47 @@ func (e *LimitError) Error() string {
 	return s
 }
 
-// subject is what an error is about, as the caller wrote it: an option (Query.Limit), an argument, a table's name, or a property.
+// subject returns the subject of an error text, as the caller wrote it: an option (Query.Limit), an argument, the name of a table,
+// or a property.
 func subject(field string) string {
 	switch field {
 	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "CommitRecord", "UnknownError", "UpsertMode", "Completing",
-		"queue", "poison", "hints", "of", "kind", "from", "to", "definitions", "target":
+		"queue", "poison", "hints", "notifications", "of", "kind", "from", "to", "definitions", "target":
 		return field
 	}
-	if !strings.HasPrefix(field, `"`) && strings.ContainsAny(field, ". [") { // which no property's name holds
+	if !strings.HasPrefix(field, `"`) && strings.ContainsAny(field, ". [") { // the name of a property contains none of these
 		return field
 	}
 	return "property " + field
 }
 
-// ValueError is a value or a name that the service cannot store.
+// ValueError reports a value or a name that the service cannot store.
 type ValueError struct {
-	Field  string
-	Reason string
-	Err    error // what the field's own type says; it may hold data, so the text leaves it out
+	Field  string // the property, option or argument
+	Reason string // a predicate, such as "is nil", or a sentence
+	Err    error  // the error of the field's type; the text omits it, since it may contain data
 }
 
-func (e *ValueError) Error() string {
-	verb, _, _ := strings.Cut(e.Reason, " ")
+func (e *ValueError) Error() string { return sentence(subject(e.Field), e.Reason) }
+
+// sentence joins a subject and a reason, which is a predicate or a sentence of its own.
+func sentence(subject, reason string) string {
+	verb, _, _ := strings.Cut(reason, " ")
 	switch verb {
-	case "is", "was", "has", "must", "belongs", "begins", "cannot", "holds", "follows", "stands":
-		return subject(e.Field) + " " + e.Reason
+	case "is", "was", "has", "must", "belongs", "begins", "cannot", "holds", "contains", "follows", "stands":
+		return subject + " " + reason
 	}
-	return subject(e.Field) + ": " + e.Reason
+	return subject + ": " + reason
 }
 
 // Unwrap returns Err.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// DecodeError is a property that does not fit its field, or a response that cannot be read.
+// DecodeError reports a property that does not fit its field, or a malformed response.
 type DecodeError struct {
-	Field  string // the property, or "" for the response as a whole
-	Reason string
-	Err    error // what the field's own type says; it may hold data, so the text leaves it out
+	Field  string // the property, or "" for the whole response
+	Reason string // a predicate, such as "is missing", or a sentence
+	Err    error  // the error of the field's type; the text omits it, since it may contain data
 }
 
 // Unwrap returns Err.
@@ -69,15 +73,15 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 
 func (e *DecodeError) Error() string {
 	if e.Field == "" {
-		return "reply: " + e.Reason
+		return sentence("the response", e.Reason)
 	}
-	return "property " + e.Field + ": " + e.Reason
+	return sentence("property "+e.Field, e.Reason)
 }
 
-// TypeError is a Go type that cannot be stored.
+// TypeError reports a Go type that cannot be stored.
 type TypeError struct {
 	Type   reflect.Type
-	Field  string // the field of Type, or "" for the type as a whole
+	Field  string // the field of Type, or "" for the whole type
 	Reason string
 }
 
@@ -86,5 +90,5 @@ func (e *TypeError) Error() string {
 	if e.Field != "" {
 		s += "." + e.Field
 	}
-	return s + ": " + e.Reason
+	return sentence(s, e.Reason)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestEncodeRefuses: limits are checked before anything is sent, and the error names the field, the limit and the length.
+// TestEncodeRefuses: the error of an invalid value names the field, the limit and the length.
 func TestEncodeRefuses(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, everything{})
@@ -25,7 +25,7 @@ func TestEncodeRefuses(t *testing.T) {
 		_, err := encode(p, c.v)
 		var le *LimitError
 		if !errors.As(err, &le) || le.Field != c.field || le.Got != c.got || le.Max != c.max {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v, want a *LimitError of %s: %d of at most %d", what, err, c.field, c.got, c.max)
 		}
 	}
 	for what, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"uint64 past int64":     {everything{U64: math.MaxInt64 + 1}, "U64"},
 		"year 1600":             {everything{Time: time.Date(1600, 12, 31, 23, 59, 59, 0, time.UTC)}, "Time"},
 		"year 10000":            {everything{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, "Time"},
-		"broken UTF-8":          {everything{Str: "a\xff"}, "Str"},
+		"invalid UTF-8":         {everything{Str: "a\xff"}, "Str"},
 		"lone surrogate":        {everything{Str: "a\xed\xa0\x80"}, "Str"},
 		"bad composite":         {everything{Home: place{City: "bad"}}, "Home"},
 		"unstorable column":     {everything{Extra: map[string]any{"X": struct{}{}}}, "X"},
@@ -50,15 +50,15 @@ func TestEncodeRefuses(t *testing.T) {
 		_, err := encode(p, c.v)
 		var ve *ValueError
 		if !errors.As(err, &ve) || ve.Field != c.field {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v, want a *ValueError of %s", what, err, c.field)
 		}
 	}
 	if _, err := encode(p, everything{Str: strings.Repeat("é", 32768), Bin: make([]byte, 65536)}); err != nil {
-		t.Errorf("at the limit: %v", err)
+		t.Errorf("values at their limits: got %v, want no error", err)
 	}
 }
 
-// TestEntityLimits: 252 properties and 1 MiB by the service's formula are the last that fit.
+// TestEntityLimits: an entity may have 252 properties and 1 MiB by the service's formula, and no more.
 func TestEntityLimits(t *testing.T) {
 	t.Parallel()
 	type bag struct {
@@ -74,10 +74,10 @@ func TestEntityLimits(t *testing.T) {
 	}
 	var le *LimitError
 	if _, err := encode(p, columns(252)); err != nil {
-		t.Errorf("252: %v", err)
+		t.Errorf("252 properties: got %v, want no error", err)
 	}
 	if _, err := encode(p, columns(253)); !errors.As(err, &le) || le.Got != 253 || le.Max != 252 {
-		t.Errorf("253: %v", err)
+		t.Errorf("253 properties: got %v, want a *LimitError", err)
 	}
 	// 4 + 2·2 for the keys; for each property 8 + 2·len(name) + 4 + 2·len(value).
 	full := bag{map[string]any{}}
@@ -87,10 +87,10 @@ func TestEntityLimits(t *testing.T) {
 	rest := 1<<20 - 8 - 15*(8+4+4+2*32768) - (8 + 4 + 4)
 	full.Extra["zz"] = strings.Repeat("x", rest/2)
 	if _, err := encode(p, full); err != nil {
-		t.Errorf("1 MiB: %v", err)
+		t.Errorf("1 MiB: got %v, want no error", err)
 	}
 	full.Extra["zz"] = strings.Repeat("x", rest/2+1)
 	if _, err := encode(p, full); !errors.As(err, &le) || le.Got != 1<<20+2 || le.Max != 1<<20 {
-		t.Errorf("1 MiB + 2: %v", err)
+		t.Errorf("1 MiB + 2 bytes: got %v, want a *LimitError", err)
 	}
 }

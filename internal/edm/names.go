@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// The service's own properties.
+// The properties of the service.
 const (
 	PartitionKey = "PartitionKey"
 	RowKey       = "RowKey"
@@ -22,42 +21,33 @@ const (
 	maxName    = 255
 )
 
-// System tells whether a property belongs to the library: it travels with an entity, hidden from its Go type.
-func System(name string) bool {
+// IsSystem reports whether a property is a system property of the library, which no field of a Go type can contain.
+func IsSystem(name string) bool {
 	return name != "" && name[0] == '_' && slices.Contains(reserved.Properties, name)
 }
 
-// CheckName applies the rules for property names: a C# identifier of at most 255 characters that nobody has reserved
-// ('Understanding the Table service data model').
+// CheckName checks the name of a property: a C# identifier of at most 255 characters that neither the service nor the library
+// reserves ('Understanding the Table service data model').
 func CheckName(name string) error {
 	fail := func(reason string) error { return &ValueError{Field: fmt.Sprintf("%.80q", name), Reason: reason} }
 	switch name {
 	case "":
 		return fail("the name is empty")
 	case PartitionKey, RowKey, Timestamp:
-		return fail("the name belongs to the service")
+		return fail("the service reserves the name")
 	}
-	if System(name) {
-		return fail("the name belongs to the library: " + strings.Join(reserved.Properties, " "))
+	if IsSystem(name) {
+		return fail("the library reserves the names " + strings.Join(reserved.Properties, " "))
 	}
 	for i, r := range name {
 		ok := r == '_' || unicode.IsLetter(r) || unicode.Is(unicode.Nl, r) ||
 			i > 0 && (unicode.IsDigit(r) || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Pc))
 		if !ok || r == unicode.ReplacementChar {
-			return fail(fmt.Sprintf("the name may hold letters, digits and _, and begin with no digit; %q is at byte %d", r, i))
+			return fail(fmt.Sprintf("a name may contain letters, digits and _, and must not begin with a digit; %q is at byte %d", r, i))
 		}
 	}
-	if n := units(name); n > maxName {
+	if n := utf16Units(name); n > maxName {
 		return &LimitError{Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
 	}
 	return nil
-}
-
-// units is the length of valid UTF-8 in UTF-16 code units, which is how the service counts.
-func units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Composite is a field that is stored in several properties, named by the field's name and a suffix each. It is the same
-// as table.Composite.
+// Composite is a field type that is stored in several properties. The name of each property is that of the field with a suffix.
+// table.Composite is the same type.
 type Composite interface {
 	PropertySuffixes() []string
 	PropertyValues() ([]any, error)
@@ -18,28 +18,28 @@ type Composite interface {
 
 var compositeType = reflect.TypeFor[Composite]()
 
-// Plan is how one struct type is stored: made once, used by any number of goroutines.
+// Plan describes how a struct type is stored. It is safe for concurrent use.
 type Plan struct {
 	Type   reflect.Type
 	fields []field
-	byName map[string]target
-	extra  []int // the index path of the map for unknown columns, or nil
+	byName map[string]propertyOf
+	extra  []int // the index path of the map of unknown columns, or nil
 }
 
-// form is in how many properties a field is stored.
+// form is the number and the kind of the properties in which a field is stored.
 type form uint8
 
 const (
 	single    form = iota
-	elements       // a slice, one numbered property each
-	composite      // a Composite
-	bound          // part of a key: in no property
+	elements       // a slice: one numbered property for each element
+	composite      // a Composite: one property for each suffix
+	bound          // part of a key: no property
 )
 
 type field struct {
 	path   []int
 	goName string
-	name   string // the property's, or the common beginning of several
+	name   string // of the property, or the common prefix of several
 	form   form
 	omit   bool     // omitempty
 	narrow bool     // an integer that is stored as an Int32
@@ -47,23 +47,23 @@ type field struct {
 	scalar scalar   // of the field, or of an element
 }
 
-// target is where a property goes: a field and, if that has several, which of its properties.
-type target struct{ field, sub int }
+// propertyOf is the field of a property, and the index of the property among those of the field.
+type propertyOf struct{ field, sub int }
 
-// NewPlan looks at a struct type. bound are the index paths of the fields that are part of a key, which are not stored as
-// properties whatever their tags say.
+// NewPlan returns the plan of a struct type. boundPaths are the index paths of the fields that are part of a key. They are not
+// stored as properties, whatever their tags are.
 func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, &TypeError{Type: t, Reason: "is not a struct"}
 	}
-	p := &Plan{Type: t, byName: map[string]target{}}
+	p := &Plan{Type: t, byName: map[string]propertyOf{}}
 	if err := p.walk(t, nil, boundPaths); err != nil {
 		return nil, err
 	}
 	for _, f := range p.fields {
 		for _, b := range boundPaths {
 			if len(b) > len(f.path) && slices.Equal(b[:len(f.path)], f.path) {
-				return nil, &TypeError{Type: t, Field: f.goName, Reason: "is stored as a whole, but a key is bound to a field inside it"}
+				return nil, &TypeError{Type: t, Field: f.goName, Reason: "is stored as one value, but a key is bound to a field inside it"}
 			}
 		}
 	}
@@ -98,8 +98,8 @@ func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 			switch {
 			case tagged:
 				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "has a table tag but is not exported"}
-			case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its exported fields would be stored if it were not a value of its own
-				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded type that is stored as one value, but it is not exported; export it or tag it with -"}
+			case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its methods hide its exported fields from the plan
+				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded type that is stored as one value, but is not exported; export it or tag it with -"}
 			}
 			continue
 		}
@@ -114,7 +114,7 @@ func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 	return nil
 }
 
-// add reads a field's options and type, and gives it its properties.
+// add determines the properties of a field from its options and its type.
 func (p *Plan) add(f field, t reflect.Type, options string) error {
 	fail := func(format string, args ...any) error {
 		return &TypeError{Type: p.Type, Field: f.goName, Reason: fmt.Sprintf(format, args...)}
@@ -123,7 +123,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	words := strings.FieldsFunc(options, func(r rune) bool { return r == ',' })
 	alone := func(word string) error {
 		if len(words) > 1 {
-			return fail("the option %s stands alone", word)
+			return fail("the option %s cannot be combined with others", word)
 		}
 		return nil
 	}
@@ -138,7 +138,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			narrow = true
 		case "extra":
 			if t != reflect.TypeFor[map[string]any]() || p.extra != nil {
-				return fail("the field for unknown columns must be one map[string]any")
+				return fail("the option extra is for one field of type map[string]any")
 			}
 			p.extra = f.path
 			return alone(word)
@@ -155,7 +155,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 				each = n
 			}
 		default:
-			return fail("unknown option %q in the table tag: omitempty, int32, json, extra, each and each=n are known", word)
+			return fail("the table tag has the unknown option %q; use omitempty, int32, json, extra, each or each=n", word)
 		}
 	}
 	var ok bool
@@ -164,10 +164,10 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		f.scalar = jsonScalar
 	case reflect.PointerTo(t).Implements(compositeType):
 		if t.Kind() == reflect.Pointer {
-			return fail("a composite field must be a value, not a pointer")
+			return fail("must not be a pointer, since its type is a table.Composite")
 		}
 		if f.omit {
-			return fail("omitempty has no effect on a composite field: its PropertyValues says what is absent")
+			return fail("the option omitempty has no effect on a table.Composite; its PropertyValues returns nil for absent properties")
 		}
 		f.form = composite
 		for _, suffix := range reflect.New(t).Interface().(Composite).PropertySuffixes() {
@@ -175,10 +175,10 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		}
 	case each > 0:
 		if t.Kind() != reflect.Slice {
-			return fail("each is for slices")
+			return fail("the option each is for slices")
 		}
 		if f.scalar, ok = scalarOf(t.Elem()); !ok {
-			return fail("a list of %v cannot be stored", t.Elem())
+			return fail("a list of elements of type %v cannot be stored; use the option json", t.Elem())
 		}
 		f.form = elements
 		width := len(strconv.Itoa(each - 1))
@@ -187,7 +187,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		}
 	default:
 		if f.scalar, ok = scalarOf(t); !ok {
-			return fail("a %v cannot be stored; implement encoding.TextMarshaler and TextUnmarshaler or table.Composite, or use the options json, each or -", t)
+			return fail("the type %v cannot be stored; implement encoding.TextMarshaler and TextUnmarshaler or table.Composite, or use the options json, each or -", t)
 		}
 	}
 	if f.form == single {
@@ -202,11 +202,11 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		}
 		if other, taken := p.byName[name]; taken {
 			if other.field == len(p.fields) {
-				return fail("the property %s comes twice", name)
+				return fail("the property %s occurs twice", name)
 			}
-			return fail("the property %s is already that of the field %s", name, p.fields[other.field].goName)
+			return fail("the property %s belongs to the field %s already", name, p.fields[other.field].goName)
 		}
-		p.byName[name] = target{len(p.fields), i}
+		p.byName[name] = propertyOf{len(p.fields), i}
 	}
 	p.fields = append(p.fields, f)
 	return nil
@@ -224,61 +224,90 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// NamesAt returns the properties of the field at an index path: none for one that is part of a key. ok is false for one that is not
-// stored under names of its own.
+// NamesAt returns the properties of the field at an index path, none for a field that is part of a key. ok is false if the field is
+// not stored in properties of its own.
 func (p *Plan) NamesAt(path []int) (names []string, ok bool) {
-	for _, f := range p.fields {
-		if slices.Equal(f.path, path) {
-			return f.names, true
-		}
+	if f := p.at(path); f != nil {
+		return f.names, true
 	}
 	return nil, false
 }
 
-// HasExtra tells whether the type has a map for unknown columns.
+// HasExtra reports whether the type has a map of unknown columns.
 func (p *Plan) HasExtra() bool { return p.extra != nil }
 
-// KindOf returns the EDM type in which a property is stored, Absent if the plan does not know the property, and for
-// composite fields, whose properties choose their own types.
+// KindOf returns the EDM type of a property, and Absent for a property without a field or of a composite field, which chooses the
+// types of its properties itself.
 func (p *Plan) KindOf(name string) Kind {
 	if t, ok := p.byName[name]; ok {
-		return p.fields[t.field].kind()
+		return p.fields[t.field].storedKind()
 	}
 	return Absent
 }
 
-func (f *field) kind() Kind {
+func (f *field) storedKind() Kind {
 	if f.narrow {
 		return Int32
 	}
 	return f.scalar.kind
 }
 
-// Has tells whether a property belongs to a field.
+// Has reports whether a property belongs to a field.
 func (p *Plan) Has(name string) bool { _, ok := p.byName[name]; return ok }
 
-// Find returns the index path of the field that ptr points to: a field of v, a struct, or of a struct embedded in it.
-func Find(v reflect.Value, ptr any) []int {
+// FieldPath returns the index path of the field that ptr points to, nil if there is none. The field belongs to the struct v or to a
+// struct that v embeds.
+func FieldPath(v reflect.Value, ptr any) []int {
 	at := reflect.ValueOf(ptr)
 	if at.Kind() != reflect.Pointer || at.IsNil() {
 		return nil
 	}
-	return find(v, at.Pointer(), at.Type().Elem(), nil)
+	return fieldPath(v, at.Pointer(), at.Type().Elem(), nil)
 }
 
-func find(v reflect.Value, at uintptr, want reflect.Type, path []int) []int {
+func fieldPath(v reflect.Value, at uintptr, want reflect.Type, path []int) []int {
 	for i := range v.NumField() {
 		f := v.Field(i)
 		here := append(slices.Clone(path), i)
-		// A struct and its first field share an address: the type tells them apart.
+		// A struct and its first field have the same address, but not the same type.
 		if f.Addr().Pointer() == at && f.Type() == want {
 			return here
 		}
 		if f.Kind() == reflect.Struct && v.Type().Field(i).Anonymous {
-			if found := find(f, at, want, here); found != nil {
+			if found := fieldPath(f, at, want, here); found != nil {
 				return found
 			}
 		}
 	}
 	return nil
+}
+
+// at returns the field at an index path, nil if there is none.
+func (p *Plan) at(path []int) *field {
+	for i := range p.fields {
+		if slices.Equal(p.fields[i].path, path) {
+			return &p.fields[i]
+		}
+	}
+	return nil
+}
+
+// field is at, with an error that names the field.
+func (p *Plan) field(path []int) (*field, error) {
+	if f := p.at(path); f != nil {
+		return f, nil
+	}
+	name := fmt.Sprint(p.Type)
+	if sf, ok := structField(p.Type, path); ok {
+		name = sf.Name
+	}
+	return nil, &ValueError{Field: name, Reason: "is not stored in a property of its own"}
+}
+
+// structField returns the struct field at an index path.
+func structField(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
+	if len(path) == 0 {
+		return sf, false
+	}
+	return t.FieldByIndex(path), true
 }

@@ -7,15 +7,17 @@ import (
 	"math"
 	"reflect"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// scalar is how one Go type is stored in one property.
+// scalar describes how a Go type is stored in one property.
 type scalar struct {
 	kind Kind
 	int  bool                                     // an integer of more than 32 bits
 	get  func(v reflect.Value) (Value, error)     // v is addressable
-	set  func(v reflect.Value, x Value) (ok bool) // false: the value does not fit the Go type
-	fail func(v reflect.Value, x Value) error     // the Go type's own reason not to take x; nil: it has none
+	set  func(v reflect.Value, x Value) (ok bool) // ok is false if x does not fit the Go type
+	fail func(v reflect.Value, x Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
 }
 
 var (
@@ -25,8 +27,8 @@ var (
 	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// scalarOf finds how t is stored. The order of precedence is documented with table.Table: time, UUID, binary and the SDK's
-// types, all of which marshal themselves as text for the SDK, before TextMarshaler before the kind.
+// scalarOf returns the scalar of t. Its order of precedence is documented at table.Table: time, UUID, binary and the types of the
+// SDK come before TextMarshaler, which they also implement, and TextMarshaler comes before the kind.
 func scalarOf(t reflect.Type) (scalar, bool) {
 	switch {
 	case t == timeType:
@@ -71,7 +73,7 @@ func scalarOf(t reflect.Type) (scalar, bool) {
 
 var timeScalar = scalar{
 	kind: DateTime,
-	get:  func(v reflect.Value) (Value, error) { return moment(*v.Addr().Interface().(*time.Time)), nil },
+	get:  func(v reflect.Value) (Value, error) { return timeValue(*v.Addr().Interface().(*time.Time)), nil },
 	set: func(v reflect.Value, x Value) bool {
 		*v.Addr().Interface().(*time.Time) = x.T
 		return x.Kind == DateTime
@@ -93,7 +95,7 @@ var guidScalar = scalar{
 
 var binaryScalar = scalar{
 	kind: Binary,
-	get:  func(v reflect.Value) (Value, error) { return binary(v.Bytes()), nil },
+	get:  func(v reflect.Value) (Value, error) { return binaryValue(v.Bytes()), nil },
 	set:  func(v reflect.Value, x Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
 }
 
@@ -105,11 +107,12 @@ var stringScalar = scalar{
 
 var boolScalar = scalar{
 	kind: Bool,
-	get:  func(v reflect.Value) (Value, error) { return boolean(v.Bool()), nil },
+	get:  func(v reflect.Value) (Value, error) { return boolValue(v.Bool()), nil },
 	set:  func(v reflect.Value, x Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
-// floatScalar also reads what lost its point on the way (emulators store 3.0 as 3) and what lost its annotation.
+// floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
+// annotation.
 var floatScalar = scalar{
 	kind: Double,
 	get:  func(v reflect.Value) (Value, error) { return Value{Kind: Double, F: v.Float()}, nil },
@@ -120,7 +123,7 @@ var floatScalar = scalar{
 				return false
 			}
 		case String:
-			f, ok := double([]byte(x.S))
+			f, ok := parseDouble([]byte(x.S))
 			if !ok || !math.IsNaN(f) && !math.IsInf(f, 0) {
 				return false
 			}
@@ -153,7 +156,7 @@ func uintScalar(k Kind) scalar {
 		kind: k, int: k == Int64,
 		get: func(v reflect.Value) (Value, error) {
 			if v.Uint() > math.MaxInt64 {
-				return Value{}, fmt.Errorf("the number %d is over %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
+				return Value{}, fmt.Errorf("the number %d exceeds %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
 			}
 			return Value{Kind: k, I: int64(v.Uint())}, nil
 		},
@@ -167,7 +170,7 @@ func uintScalar(k Kind) scalar {
 	}
 }
 
-// textScalar is a type that writes and reads itself as text.
+// textScalar is the scalar of types that implement encoding.TextMarshaler and TextUnmarshaler.
 var textScalar = scalar{
 	kind: String,
 	get: func(v reflect.Value) (Value, error) {
@@ -185,7 +188,7 @@ var textScalar = scalar{
 	},
 }
 
-// jsonScalar is any type, as JSON in a string: what the user asked for by a tag.
+// jsonScalar stores any type as JSON in a string, for the option json.
 var jsonScalar = scalar{
 	kind: String,
 	get: func(v reflect.Value) (Value, error) {
@@ -209,7 +212,7 @@ var jsonScalar = scalar{
 	},
 }
 
-// pointerTo is a type whose nil is an absent property.
+// pointerTo returns the scalar of a pointer type: nil is an absent property.
 func pointerTo(t reflect.Type, s scalar) scalar {
 	return scalar{
 		kind: s.kind, int: s.int,
@@ -228,4 +231,32 @@ func pointerTo(t reflect.Type, s scalar) scalar {
 			return true
 		},
 	}
+}
+
+// The types of the SDK for values that JSON does not distinguish. binaryScalar serves EDMBinary.
+var (
+	sdkInt64    = reflect.TypeFor[aztables.EDMInt64]()
+	sdkDateTime = reflect.TypeFor[aztables.EDMDateTime]()
+	sdkGUID     = reflect.TypeFor[aztables.EDMGUID]()
+)
+
+var sdkTimeScalar = scalar{
+	kind: DateTime,
+	get: func(v reflect.Value) (Value, error) {
+		return timeValue(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime))), nil
+	},
+	set: func(v reflect.Value, x Value) bool {
+		*v.Addr().Interface().(*aztables.EDMDateTime) = aztables.EDMDateTime(x.T)
+		return x.Kind == DateTime
+	},
+}
+
+// sdkGUIDScalar stores a text as a Guid. The empty text is absent.
+var sdkGUIDScalar = scalar{
+	kind: Guid,
+	get:  func(v reflect.Value) (Value, error) { return guidValue(v.String()) },
+	set: func(v reflect.Value, x Value) bool {
+		v.SetString(string(appendGUID(nil, x.G)))
+		return x.Kind == Guid
+	},
 }

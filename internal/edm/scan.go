@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// scanner is a forward-only reader of JSON over a byte slice. It checks what it passes over.
+// scanner reads JSON in a byte slice from beginning to end. It also checks the syntax of values that it skips.
 type scanner struct {
 	b []byte
 	i int
 }
 
-// token is one JSON value: where it stands and what it is.
+// token is the kind and the position of a JSON value.
 type token struct {
 	kind     byte // one of " 0 t f n { [
-	from, to int  // of a string: without its quotes
-	escaped  bool // a string with backslashes
+	from, to int  // without the quotes of a string
+	escaped  bool // the string contains backslashes
 }
 
 func (s *scanner) fail(what string) error {
@@ -39,14 +39,14 @@ func (s *scanner) peek() byte {
 
 func (s *scanner) expect(c byte) error {
 	if s.peek() != c {
-		return s.fail(fmt.Sprintf("no %q", c))
+		return s.fail(fmt.Sprintf("has no %q", c))
 	}
 	s.i++
 	return nil
 }
 
-// more passes the comma before a further element, or the closing character.
-func (s *scanner) more(end byte) (bool, error) {
+// hasMore skips the comma before another element, or the closing character, and reports whether an element follows.
+func (s *scanner) hasMore(end byte) (bool, error) {
 	switch s.peek() {
 	case ',':
 		s.i++
@@ -55,10 +55,10 @@ func (s *scanner) more(end byte) (bool, error) {
 		s.i++
 		return false, nil
 	}
-	return false, s.fail(fmt.Sprintf("neither , nor %c", end))
+	return false, s.fail(fmt.Sprintf("has neither , nor %c", end))
 }
 
-// next reads a value of any kind. maxDepth bounds nesting, which the service never uses.
+// next reads a value of any kind. maxDepth limits nesting, since the service never nests values.
 func (s *scanner) next(depth int) (token, error) {
 	const maxDepth = 32
 	switch c := s.peek(); {
@@ -75,12 +75,12 @@ func (s *scanner) next(depth int) (token, error) {
 	case (c == '{' || c == '[') && depth < maxDepth:
 		return s.nested(c, depth)
 	}
-	return token{}, s.fail("no value")
+	return token{}, s.fail("has no value")
 }
 
 func (s *scanner) word(w string) (token, error) {
 	if !bytes.HasPrefix(s.b[s.i:], []byte(w)) {
-		return token{}, s.fail("no " + w)
+		return token{}, s.fail("has no " + w)
 	}
 	s.i += len(w)
 	return token{kind: w[0], from: s.i - len(w), to: s.i}, nil
@@ -99,12 +99,12 @@ func (s *scanner) number() (token, error) {
 		s.i++
 	}
 	if !digits() {
-		return token{}, s.fail("a number without digits")
+		return token{}, s.fail("has a number without digits")
 	}
 	if s.i < len(s.b) && s.b[s.i] == '.' {
 		s.i++
 		if !digits() {
-			return token{}, s.fail("a number that ends in a point")
+			return token{}, s.fail("has a number that ends in a decimal point")
 		}
 	}
 	if s.i < len(s.b) && (s.b[s.i] == 'e' || s.b[s.i] == 'E') {
@@ -113,13 +113,13 @@ func (s *scanner) number() (token, error) {
 			s.i++
 		}
 		if !digits() {
-			return token{}, s.fail("an exponent without digits")
+			return token{}, s.fail("has an exponent without digits")
 		}
 	}
 	return token{kind: '0', from: from, to: s.i}, nil
 }
 
-// text reads a string up to its closing quote; escapes are looked at by unquote.
+// text reads a string up to its closing quote. unquote checks the escapes.
 func (s *scanner) text() (token, error) {
 	if err := s.expect('"'); err != nil {
 		return token{}, err
@@ -129,13 +129,13 @@ func (s *scanner) text() (token, error) {
 		n := bytes.IndexByte(s.b[s.i:], '"')
 		if n < 0 {
 			s.i = len(s.b)
-			return token{}, s.fail("a string without end")
+			return token{}, s.fail("has a string without a closing quote")
 		}
 		part := s.b[s.i : s.i+n]
 		s.i += n + 1
 		t.escaped = t.escaped || bytes.IndexByte(part, '\\') >= 0
 		t.to = s.i - 1
-		// The quote is part of the string if an odd number of backslashes stands before it.
+		// The quote is part of the string if an odd number of backslashes precedes it.
 		k := t.to
 		for k > t.from && s.b[k-1] == '\\' {
 			k--
@@ -146,10 +146,10 @@ func (s *scanner) text() (token, error) {
 	}
 }
 
-// nested passes over an object or an array.
+// nested skips an object or an array.
 func (s *scanner) nested(open byte, depth int) (token, error) {
 	t := token{kind: open, from: s.i}
-	end := open + 2 // { and }, [ and ] are two apart
+	end := open + 2 // the code of } is that of { plus two, and so for ] and [
 	s.i++
 	if s.peek() == end {
 		s.i++
@@ -168,7 +168,7 @@ func (s *scanner) nested(open byte, depth int) (token, error) {
 		if _, err := s.next(depth + 1); err != nil {
 			return t, err
 		}
-		more, err := s.more(end)
+		more, err := s.hasMore(end)
 		if !more {
 			t.to = s.i
 			return t, err
@@ -176,22 +176,22 @@ func (s *scanner) nested(open byte, depth int) (token, error) {
 	}
 }
 
-// unquote returns the text of a string token: a part of b where nothing is escaped, else appended to scratch. It refuses
-// control characters, broken escapes, half surrogate pairs and what is not UTF-8: a wrong text is never made up.
+// unquote returns the text of a string token: a slice of b if the string has no escapes, and the extended scratch otherwise. It
+// returns an error for control characters, invalid escapes, lone surrogates and invalid UTF-8, and never replaces them.
 func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 	raw := b[t.from:t.to]
 	bad := func(why string, at int) ([]byte, error) {
-		return nil, &DecodeError{Reason: fmt.Sprintf("a string with %s at byte %d", why, t.from+at)}
+		return nil, &DecodeError{Reason: fmt.Sprintf("has a string with %s at byte %d", why, t.from+at)}
 	}
 	ascii := true
 	for i, c := range raw {
 		if c < 0x20 {
-			return bad("a bare control character", i)
+			return bad("an unescaped control character", i)
 		}
 		ascii = ascii && c < utf8.RuneSelf
 	}
 	if !ascii && !utf8.Valid(raw) {
-		return bad("broken UTF-8", 0)
+		return bad("invalid UTF-8", 0)
 	}
 	if !t.escaped {
 		return raw, nil
@@ -202,7 +202,7 @@ func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 			scratch = append(scratch, c)
 			continue
 		}
-		i++ // text has made sure that a character follows
+		i++ // text made sure that a character follows
 		switch raw[i] {
 		case '"', '\\', '/':
 			scratch = append(scratch, raw[i])
@@ -219,7 +219,7 @@ func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 		case 'u':
 			r, ok := hex4(raw[i+1:])
 			if !ok {
-				return bad("a broken escape", i)
+				return bad("an invalid escape", i)
 			}
 			i += 4
 			if utf16.IsSurrogate(r) {
@@ -228,7 +228,7 @@ func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 					low, _ = hex4(raw[i+3:])
 				}
 				if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-					return bad("half a surrogate pair", i)
+					return bad("a lone surrogate", i)
 				}
 				i += 6
 			}

@@ -11,7 +11,7 @@ import (
 // Kind is an EDM type.
 type Kind uint8
 
-// The types that a property can have. Absent is a property that is not there, or null.
+// The types of properties. Absent is the kind of a missing property and of null.
 const (
 	Absent Kind = iota
 	String
@@ -28,7 +28,7 @@ var kindNames = [...]string{"absent", "Edm.String", "Edm.Int32", "Edm.Int64", "E
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Value is one property's value. Which field holds it depends on the kind.
+// Value is the value of a property. The kind determines which field contains it.
 type Value struct {
 	Kind Kind
 	I    int64 // Int32, Int64, Bool (0 or 1)
@@ -62,8 +62,8 @@ func (v Value) Any() any {
 	return nil
 }
 
-// as is a number as an Int32 or an Int64, or as it is where it does not fit.
-func (v Value) as(k Kind) Value {
+// asNumber returns a whole number as an Int32 or an Int64, and v itself if it is no whole number or does not fit.
+func (v Value) asNumber(k Kind) Value {
 	n := v.I
 	switch v.Kind {
 	case Int32, Int64:
@@ -81,8 +81,8 @@ func (v Value) as(k Kind) Value {
 	return Value{Kind: k, I: n}
 }
 
-// Of is the inverse of Any. It also takes an int, as an Int64, for that is what a literal in code is, and the SDK's types.
-func Of(x any) (Value, error) {
+// ValueOf is the inverse of Any. It also accepts an int, the type of a literal in code, as an Int64, and the types of the SDK.
+func ValueOf(x any) (Value, error) {
 	switch x := x.(type) {
 	case nil:
 		return Value{}, nil
@@ -97,26 +97,26 @@ func Of(x any) (Value, error) {
 	case float64:
 		return Value{Kind: Double, F: x}, nil
 	case bool:
-		return boolean(x), nil
+		return boolValue(x), nil
 	case time.Time:
-		return moment(x), nil
+		return timeValue(x), nil
 	case [16]byte:
 		return Value{Kind: Guid, G: x}, nil
 	case []byte:
-		return binary(x), nil
+		return binaryValue(x), nil
 	case aztables.EDMInt64:
 		return Value{Kind: Int64, I: int64(x)}, nil
 	case aztables.EDMDateTime:
-		return moment(time.Time(x)), nil
+		return timeValue(time.Time(x)), nil
 	case aztables.EDMGUID:
-		return guidOf(string(x))
+		return guidValue(string(x))
 	case aztables.EDMBinary:
-		return binary(x), nil
+		return binaryValue(x), nil
 	}
-	return Value{}, fmt.Errorf("a %T cannot be stored: string, int32, int64, int, float64, bool, time.Time, [16]byte and []byte can", x)
+	return Value{}, fmt.Errorf("the type %T cannot be stored; use string, int32, int64, int, float64, bool, time.Time, [16]byte or []byte", x)
 }
 
-func boolean(b bool) Value {
+func boolValue(b bool) Value {
 	v := Value{Kind: Bool}
 	if b {
 		v.I = 1
@@ -124,16 +124,16 @@ func boolean(b bool) Value {
 	return v
 }
 
-// binary returns a copy, since the caller may change b before it is sent. nil is absent, and empty is not.
-func binary(b []byte) Value {
+// binaryValue returns an absent value for nil, and an empty Binary for an empty slice.
+func binaryValue(b []byte) Value {
 	if b == nil {
 		return Value{}
 	}
-	return Value{Kind: Binary, B: append([]byte{}, b...)}
+	return Value{Kind: Binary, B: append([]byte{}, b...)} // the caller may change b before it is sent
 }
 
-// moment is a time in UTC, cut to the service's steps of 100 ns; the zero time is absent.
-func moment(t time.Time) Value {
+// timeValue returns a time in UTC, truncated to the service's steps of 100 ns, and an absent value for the zero time.
+func timeValue(t time.Time) Value {
 	if t.IsZero() {
 		return Value{}
 	}
@@ -141,7 +141,7 @@ func moment(t time.Time) Value {
 	return Value{Kind: DateTime, T: t.Add(-time.Duration(t.Nanosecond() % 100))}
 }
 
-// Same tells whether two values are stored alike.
+// Same reports whether two values are stored alike.
 func Same(a, b Value) bool {
 	if a.Kind != b.Kind {
 		return false
@@ -155,4 +155,16 @@ func Same(a, b Value) bool {
 		return string(a.B) == string(b.B)
 	}
 	return a.I == b.I && a.S == b.S && a.G == b.G
+}
+
+// guidValue returns the value of an EDMGUID, absent for the empty text.
+func guidValue(s string) (Value, error) {
+	if s == "" {
+		return Value{}, nil
+	}
+	g, ok := parseGUID([]byte(s))
+	if !ok {
+		return Value{}, fmt.Errorf("a text of %d characters is not a GUID; a GUID has 32 hexadecimal digits in groups of 8-4-4-4-12", len(s))
+	}
+	return Value{Kind: Guid, G: g}, nil
 }

@@ -2,25 +2,8 @@ package edm
 
 import (
 	"encoding/base64"
-	"fmt"
 	"math"
 	"strconv"
-	"time"
-	"unicode/utf8"
-)
-
-// The limits of an entity ('Understanding the Table service data model').
-const (
-	maxProperties  = 252
-	maxEntity      = 1 << 20
-	maxStringUnits = 32 << 10
-	maxBinary      = 64 << 10
-)
-
-// The service's range of DateTime.
-var (
-	minTime = time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)
-	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)
 )
 
 // Body is an entity that can be sent: its keys and properties, within the limits of the service. It is encoded once, by Append.
@@ -34,18 +17,18 @@ type Body struct {
 
 // Writer collects the properties of one entity, and checks the limits of the service. The first error stays, and Finish returns it.
 type Writer struct {
-	body  Body
-	count int             // of properties
-	size  int             // by the service's formula, which counts names and types
-	keep  map[string]Kind // types of numbers that stay as they are stored
-	err   error
+	body        Body
+	count       int             // of properties
+	size        int             // by the service's formula, which counts names and types
+	numberTypes map[string]Kind // types of numbers that stay as they are stored
+	err         error
 }
 
 // NewWriter begins an entity with its keys, and with room for so many properties.
 func NewWriter(partitionKey, rowKey string, room int) *Writer {
 	w := &Writer{body: Body{PartitionKey: partitionKey, RowKey: rowKey, Columns: make([]Column, 0, room)}}
 	// 4 bytes and two for each character of the keys: the size of an entity without properties.
-	w.size = 4 + 2*(units(partitionKey)+units(rowKey))
+	w.size = 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
 	w.body.Length = len(`{"":"","":""}`) + len(PartitionKey) + textLength(partitionKey) + len(RowKey) + textLength(rowKey)
 	return w
 }
@@ -56,9 +39,9 @@ func (w *Writer) Finish() (Body, error) {
 	case w.err != nil:
 		return Body{}, w.err
 	case w.count > maxProperties:
-		return Body{}, &LimitError{Limit: "properties of an entity, those of the library included", Got: w.count, Max: maxProperties}
+		return Body{}, &LimitError{Limit: "properties in an entity, system properties included", Got: w.count, Max: maxProperties}
 	case w.size > maxEntity:
-		return Body{}, &LimitError{Limit: "bytes of an entity, by the service's formula", Got: w.size, Max: maxEntity}
+		return Body{}, &LimitError{Limit: "bytes in an entity, by the service's formula", Got: w.size, Max: maxEntity}
 	}
 	return w.body, nil
 }
@@ -75,8 +58,8 @@ func (w *Writer) Put(name string, v Value) {
 	if v.Kind == Absent || w.err != nil {
 		return
 	}
-	if k, ok := w.keep[name]; ok {
-		v = v.as(k)
+	if k, ok := w.numberTypes[name]; ok {
+		v = v.asNumber(k)
 	}
 	if err := CheckValue(name, v); err != nil {
 		w.Fail(err)
@@ -90,7 +73,7 @@ func (w *Writer) Put(name string, v Value) {
 // Reserve counts a property of the size of c, which the caller of Append adds.
 func (w *Writer) Reserve(c Column) {
 	w.count++
-	w.size += 8 + 2*units(c.Name) + size(c.Value)
+	w.size += 8 + 2*utf16Units(c.Name) + storedSize(c.Value)
 	w.body.Length += c.length()
 }
 
@@ -113,11 +96,11 @@ func (e Body) Append(b []byte, more ...Column) []byte {
 func (k Kind) annotated() bool { return k != String && k != Int32 && k != Bool }
 
 func appendColumn(b []byte, c *Column) []byte {
-	b = appendName(append(b, ',', '"'), c.Name)
+	b = appendEscaped(append(b, ',', '"'), c.Name)
 	if c.Value.Kind.annotated() {
 		b = append(b, annotation+`":"`...)
 		b = append(b, kindNames[c.Value.Kind]...)
-		b = appendName(append(b, `","`...), c.Name)
+		b = appendEscaped(append(b, `","`...), c.Name)
 	}
 	b = append(b, `":`...)
 	return appendJSON(b, c.Value)
@@ -156,48 +139,7 @@ func textLength(s string) int {
 	return n
 }
 
-// CheckValue applies the limits of a single property.
-func CheckValue(name string, v Value) error {
-	switch v.Kind {
-	case String:
-		if !utf8.ValidString(v.S) {
-			return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
-		}
-		if len(v.S) > maxStringUnits { // a character has no more units than bytes
-			if n := units(v.S); n > maxStringUnits {
-				return &LimitError{Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
-			}
-		}
-	case Binary:
-		if n := len(v.B); n > maxBinary {
-			return &LimitError{Field: name, Limit: "bytes", Got: n, Max: maxBinary}
-		}
-	case DateTime:
-		if v.T.Before(minTime) || v.T.After(maxTime) {
-			return &ValueError{Field: name, Reason: fmt.Sprintf("the time %s is outside 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
-		}
-	}
-	return nil
-}
-
-// size is what a value counts for in the service's formula.
-func size(v Value) int {
-	switch v.Kind {
-	case String:
-		return 4 + 2*units(v.S)
-	case Binary:
-		return 4 + len(v.B)
-	case Guid:
-		return 16
-	case Int32:
-		return 4
-	case Bool:
-		return 1
-	}
-	return 8
-}
-
-// appendJSON writes a value without its annotation.
+// appendJSON appends a value without its annotation.
 func appendJSON(b []byte, v Value) []byte {
 	switch v.Kind {
 	case String:
@@ -221,33 +163,22 @@ func appendJSON(b []byte, v Value) []byte {
 	case DateTime:
 		b = v.T.AppendFormat(append(b, '"'), dateTime)
 	case Guid:
-		b = appendGuid(append(b, '"'), v.G)
+		b = appendGUID(append(b, '"'), v.G)
 	case Binary:
 		b = base64.StdEncoding.AppendEncode(append(b, '"'), v.B)
 	}
 	return append(b, '"')
 }
 
-// dateTime is the service's own form: up to seven digits, trailing zeros trimmed.
+// dateTime is the service's form of a time: up to seven fractional digits, without trailing zeros.
 const dateTime = "2006-01-02T15:04:05.9999999Z"
 
-func appendGuid(b []byte, g [16]byte) []byte {
-	const digits = "0123456789abcdef"
-	for i, c := range g {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			b = append(b, '-')
-		}
-		b = append(b, digits[c>>4], digits[c&15])
-	}
-	return b
-}
-
 func appendString(b []byte, s string) []byte {
-	return append(appendName(append(b, '"'), s), '"')
+	return append(appendEscaped(append(b, '"'), s), '"')
 }
 
-// appendName writes a text without its quotes.
-func appendName(b []byte, s string) []byte {
+// appendEscaped appends a text without quotes.
+func appendEscaped(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -274,4 +205,14 @@ func appendName(b []byte, s string) []byte {
 		from = i + 1
 	}
 	return append(b, s[from:]...)
+}
+
+// PutAny is Put for a Go value of a type that ValueOf accepts.
+func (w *Writer) PutAny(name string, value any) {
+	x, err := ValueOf(value)
+	if err != nil {
+		w.Fail(&ValueError{Field: name, Reason: err.Error()})
+		return
+	}
+	w.Put(name, x)
 }

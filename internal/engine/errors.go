@@ -248,7 +248,7 @@ func unreadable(call *wire.Call, err error) error {
 
 // judged adds the condition to an error of a request that writes.
 func judged(call *wire.Call, err error) error {
-	switch call.Verdict(err) {
+	switch call.Outcome(err) {
 	case wire.Refused:
 		if is := known(err); is != nil {
 			return &Condition{is, err}

@@ -68,12 +68,12 @@ func (f *filter) behind(name string, r keys.Range, last *string) {
 
 // below adds what a range leaves out above its first key: its end, and the library's rows.
 func (f *filter) below(name string, r keys.Range, to string, closed bool) {
-	if r.Split() {
+	if r.SpansReserved() {
 		f.and()
 		f.b.WriteString("(")
 		f.compare(name, "lt", edm.Quote(reserved.First))
 		f.b.WriteString(" or ")
-		f.compare(name, "ge", edm.Quote(keys.Behind))
+		f.compare(name, "ge", edm.Quote(keys.FirstAboveReserved))
 		f.b.WriteString(")")
 	}
 	switch {
@@ -132,9 +132,9 @@ func (f *filter) tree(p *edm.Plan, c Cond) error {
 		err   error
 	)
 	if name == "" {
-		name, value, err = p.Comparable(c.Path, c.Value)
+		name, value, err = p.Operand(c.Path, c.Value)
 	} else {
-		value, err = edm.Named(name, c.Value)
+		value, err = edm.NamedOperand(name, c.Value)
 	}
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func asked(k keys.Key, in edm.Entity) error {
 
 // hidden reports whether a row could exist although the call has not found it, since the signature is for other rows.
 func hidden(call *wire.Call, k keys.Key) bool {
-	first, last, ranged := call.Rows()
+	first, last, ranged := call.SignedRows()
 	return ranged && (keys.Compare(k.RowKey(), first) < 0 || last != "" && keys.Compare(k.RowKey(), last) > 0)
 }
 

@@ -34,7 +34,7 @@ func SameOutbox(a, b Outbox) bool { return reflect.ValueOf(a).Comparable() && a 
 // notify stores the notification of a write with effects.
 func (w *write) notify(ctx context.Context) (err error) {
 	n := Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout}
-	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.Absent(w.notification) {
+	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.IsNil(w.notification) {
 		err = errors.New("it returned no SentNotification")
 	}
 	if err != nil {

@@ -75,5 +75,5 @@ func Bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	if d < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, d, wire.ErrBound)
+	return context.WithTimeoutCause(ctx, d, wire.ErrRequestTimeout)
 }

@@ -257,10 +257,10 @@ func (p *pager) page(ctx context.Context, size int32) ([]byte, error) {
 	if err = call.Check(err); err != nil {
 		return nil, unreadable(&call, err)
 	}
-	if call.Ranged() {
+	if call.SignedForPartitions() {
 		p.table.shared.ranged.Store(true)
 	}
-	if _, _, rows := call.Rows(); rows {
+	if _, _, rows := call.SignedRows(); rows {
 		p.table.shared.rowsOnly.Store(true)
 	}
 	p.passed, p.turned, p.nextPK, p.nextRK = false, false, set(resp.NextPartitionKey), set(resp.NextRowKey)

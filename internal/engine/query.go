@@ -147,7 +147,7 @@ func (q *Query) Complete() (Class, error) {
 		return class, q.Rows.Err()
 	case !q.Rows.IsSet():
 		q.Rows = all
-	case mine.IsSet() && !q.Rows.Meets(mine):
+	case mine.IsSet() && !q.Rows.Overlaps(mine):
 		return class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + all.String()}
 	}
 	return class, nil

@@ -86,7 +86,7 @@ func dialing(err error) bool {
 }
 
 // sendOnce sends the plan once. failed is the step that was refused.
-func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
+func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	if w.plan.batch {
 		return w.table.transact(ctx, w.plan.steps)
 	}
@@ -96,15 +96,15 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 }
 
 // sendAlone sends a step as a request of its own.
-func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Verdict, error) {
+func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error) {
 	var call wire.Call
 	etag, err := s.request(call.Write(ctx, s.Table.attemptTimeout()))
 	if s.deletes() {
-		err = call.CheckBare(err)
+		err = call.CheckHeaders(err)
 	} else {
 		err = call.CheckWrite(string(etag), err)
 	}
-	return etag, call.Verdict(err), judged(&call, wire.Redact(err))
+	return etag, call.Outcome(err), judged(&call, wire.Redact(err))
 }
 
 // refused is the outcome if the service has refused a step.

@@ -41,9 +41,9 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 	if err != nil {
 		return nil, err
 	}
-	incarnation, err1 := r.Find(reserved.Incarnation)
-	ix, err2 := r.Find(reserved.MaintainerState)
-	tags, err3 := r.Find(reserved.Owner)
+	incarnation, err1 := r.Property(reserved.Incarnation)
+	ix, err2 := r.Property(reserved.MaintainerState)
+	tags, err3 := r.Property(reserved.Owner)
 	if err := either(err1, either(err2, err3)); err != nil {
 		return nil, err
 	}

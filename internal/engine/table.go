@@ -142,7 +142,7 @@ func (t *Table) create(ctx context.Context) (err error) {
 	defer cancel()
 	var call wire.Call
 	_, err = t.client.CreateTable(call.Write(ctx, t.attemptTimeout()), nil)
-	if err = call.CheckBare(err); err != nil {
+	if err = call.CheckHeaders(err); err != nil {
 		return t.OpError("Ensure", keys.Key{}, judged(&call, wire.Redact(err)))
 	}
 	return nil

@@ -93,11 +93,11 @@ func tooLarge(size int) error {
 }
 
 // transact sends a transaction once. failed is the step that was refused, -1 for none.
-func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Verdict, err error) {
+func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
 	serr := call.Check(t.submit(call.Write(ctx, t.attemptTimeout()), &call, steps))
 	var foreign *wire.ForeignError
-	if call.Probed() && !t.shared.probed.Load() {
+	if call.HasProbe() && !t.shared.probed.Load() {
 		t.shared.probed.Store(true)
 	}
 	var large *wire.BodyError
@@ -107,18 +107,18 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 	case errors.As(serr, &large):
 		return nil, -1, wire.NotSent, tooLarge(large.Size)
 	case call.Status() == http.StatusRequestEntityTooLarge:
-		return nil, -1, wire.Refused, &Condition{tooLarge(int(call.Sent())), wire.Redact(serr)}
+		return nil, -1, wire.Refused, &Condition{tooLarge(int(call.RequestSize())), wire.Redact(serr)}
 	case serr == nil && call.Status() != http.StatusAccepted:
 		serr = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
 		fallthrough
 	case call.Status() != http.StatusAccepted:
-		return nil, -1, call.Verdict(serr), judged(&call, wire.Redact(serr))
+		return nil, -1, call.Outcome(serr), judged(&call, wire.Redact(serr))
 	}
 	// The service has answered. The SDK's reading of the response does not count: it takes cut responses for success.
 	body, err := call.Body()
 	if err == nil {
 		var failure *wire.Failure
-		if etags, failure, err = wire.ParseReply(body, len(steps)); failure != nil {
+		if etags, failure, err = wire.ParseBatchResponse(body, len(steps)); failure != nil {
 			verdict, err := refusedStep(&call, steps, failure)
 			return nil, failure.Index, verdict, err
 		}
@@ -160,9 +160,9 @@ func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err 
 func doubled(key string) string { return strings.ReplaceAll(key, "'", "''") }
 
 // refusedStep is the error of a transaction of which the service refused one operation.
-func refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Verdict, error) {
-	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.Part(f.Status)}
-	if wire.StatusVerdict(f.Status) == wire.Unknown {
+func refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Outcome, error) {
+	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.PartResponse(f.Status)}
+	if wire.StatusOutcome(f.Status) == wire.Unknown {
 		return wire.Unknown, &Condition{ErrUnknownOutcome, re}
 	}
 	var err error = re

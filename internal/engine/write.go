@@ -69,7 +69,7 @@ type history struct {
 
 // outcome is what has become of the steps.
 type outcome struct {
-	verdict wire.Verdict
+	verdict wire.Outcome
 	etags   []azcore.ETag // of the steps
 	failed  int           // the step that was refused, -1 for none
 	err     error

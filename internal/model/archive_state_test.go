@@ -3,139 +3,140 @@ package model
 import "fmt"
 
 const (
-	maxOps   = 6 // ops are numbered from 1
-	maxLives = 6 // lives, too; 0 is none
+	maxOps          = 6 // the numbers of operations begin with 1
+	maxIncarnations = 6 // the numbers of incarnations begin with 1; 0 is none
 
 	alike  = 4 // the incarnation of another entity, which is archived from the start
-	forged = 5 // a text that is no incarnation, and whose row of the destination would be that of alike
+	forged = 5 // a text that is not an incarnation, and that has the same row of the destination as alike
 )
 
-// Freshness stands for ETags: who reads a row holds a flag for it, and every write of the row takes all flags for it away. So an ETag
-// never comes back, and the states stay finite however often messages are delivered.
+// Freshness replaces ETags: a reader of a row gets a flag for it, and every write of the row removes all flags for it. An ETag
+// never recurs, and the number of states is finite for any number of deliveries.
 const (
 	freshCurrent = 1 << iota
 	freshDest
-	freshIntent
+	freshRecord
 	freshIndex
 )
 
-// What a row of the destination, or an intent, is.
+// The states of a row of the destination, and of a commit record.
 const (
 	absent = iota
 	present
 	tombstone
-	live
+	pending
 	done
 	aborted
 )
 
-// Effects of an intent.
+// The effects of a commit record.
 const (
 	effMove = 1 << iota
 	effIndex
-	effForget
+	effDropRow
 )
 
-// What became of a life.
+// The states of an incarnation.
 const (
-	unborn = iota
+	unused = iota
 	alive
-	deleted  // by its user
-	restored // another life goes on with its content
+	deleted  // by a user
+	restored // another incarnation has its content
 )
 
-type row struct{ life, ver uint8 }
+type row struct{ incarnation, ver uint8 }
 
-// dest is a row of the destination: a content, and the ops that have put it.
-type dest struct{ kind, life, ver, ops uint8 }
+// dest is a row of the destination: a content, and the operations that wrote it.
+type dest struct{ kind, incarnation, ver, ops uint8 }
 
-type intent struct{ kind, effects, life uint8 }
+// record is a commit record or an abort record.
+type record struct{ kind, effects, incarnation uint8 }
 
-// request is a write on its way to the storage.
-type request struct{ kind, op, life, ver, from, fresh uint8 }
+// request is a write that was sent to the storage.
+type request struct{ kind, op, incarnation, ver, from, fresh uint8 }
 
 const (
-	reqNone    = iota
-	reqAsk     // EGT {insert intent, touch the entity}
-	reqUpdate  // CAS
-	reqDelete  // CAS; with its intent if there is an index
-	reqCreate  // Insert; the same
-	reqRestore // EGT {insert intent, insert entity, insert left(life)}
-	reqInsert  // into the destination
-	reqPut     // CAS on the destination's row
-	reqBury    // CAS to a tombstone
-	reqDig     // insert a tombstone where nothing is
-	reqMove    // EGT {intent by CAS, delete by CAS}
-	reqClose   // intent by CAS
-	reqAbort   // insert the abort marker
-	reqIndex   // CAS on the index row
-	reqReplace // unconditional replace of a row that exists
-	reqRaw     // unconditional write of a row, by a program that knows nothing of incarnations
+	reqNone            = iota
+	reqStartMove       // transaction: insert commit record, update entity
+	reqUpdate          // CAS
+	reqDelete          // CAS; with a commit record if there is an index
+	reqCreate          // Insert; with a commit record if there is an index
+	reqRestore         // transaction: insert commit record, entity and restore note
+	reqInsert          // insert into the destination
+	reqPut             // CAS on the row of the destination
+	reqTombstone       // CAS of the row of the destination to a tombstone
+	reqInsertTombstone // insert a tombstone into the destination
+	reqMove            // transaction: update commit record, delete entity, both by CAS
+	reqClose           // CAS on the commit record
+	reqAbort           // insert the abort record
+	reqIndex           // CAS on the index row
+	reqReplace         // unconditional replace of an existing row
+	reqRaw             // unconditional write of a row by a program that does not know incarnations
 )
 
-var requestNames = [...]string{"", "EGT of the ask", "update", "delete", "create", "EGT of the restore", "insert into the destination",
-	"put over the destination's row", "tombstone over the row", "tombstone where nothing was", "EGT of the move", "close", "abort marker", "index row",
+var requestNames = [...]string{"", "transaction that starts the move", "update", "delete", "create", "transaction of the restore", "insert into the destination",
+	"update of the row of the destination", "tombstone in place of the row", "tombstone without a row", "transaction of the move", "close", "abort record", "index row",
 	"unconditional replace", "raw write"}
 
-// needs is what must be fresh for a request to have an effect.
-var needs = [...]uint8{reqAsk: freshCurrent, reqUpdate: freshCurrent, reqDelete: freshCurrent, reqPut: freshDest, reqBury: freshDest,
-	reqMove: freshCurrent | freshIntent, reqClose: freshIntent, reqIndex: freshIndex, reqRaw: 0}
+// needs contains the rows that must be unchanged for a request to succeed.
+var needs = [...]uint8{reqStartMove: freshCurrent, reqUpdate: freshCurrent, reqDelete: freshCurrent, reqPut: freshDest, reqTombstone: freshDest,
+	reqMove: freshCurrent | freshRecord, reqClose: freshRecord, reqIndex: freshIndex, reqRaw: 0}
 
-// hand is a worker with a message; the zero hand is idle.
-type hand struct{ pc, op, kind, todo, ver, fresh uint8 }
+// worker is a worker with a message. The zero worker is idle.
+type worker struct{ pc, op, kind, todo, ver, fresh uint8 }
 
-// user is somebody who works through a script.
-type user struct{ at, pc, life, ver, todo, fresh uint8 }
+// user is a user with a script of actions.
+type user struct{ at, pc, incarnation, ver, todo, fresh uint8 }
 
-// state is all that is stored, sent and remembered; what is only there for the checks comes last.
-type state struct {
-	current row
-	dest    [maxLives]dest
-	intents [maxOps]intent
-	left    uint8 // restore markers, by life
-	gone    uint8 // markers of lives that a move took away, by life
-	marks   uint8 // the destination's markers, by op
-	moving  uint8 // the op that the entity in Current says is moving it
-	index   uint8 // the life that the index row names; 0 is a tombstone
-	msgs    uint8 // hints, by op
-	poison  uint8 // copies in the poison queue, by op
-	users   [4]user
-	workers [2]hand
-	late    request // sent, and not arrived although its sender has gone on
+// archiveState contains all stored rows, messages and the progress of users and workers. The last fields serve the checks only.
+type archiveState struct {
+	current       row
+	dest          [maxIncarnations]dest
+	records       [maxOps]record
+	restoredOnce  uint8 // restore notes, by incarnation
+	moved         uint8 // notes of moved incarnations, by incarnation
+	writtenBy     uint8 // notes of the destination, by operation
+	moving        uint8 // the operation that moves the entity, as the entity in Current names it
+	index         uint8 // the incarnation that the index row names; 0 is a tombstone
+	notifications uint8 // notifications, by operation
+	poison        uint8 // copies in the poison queue, by operation
+	users         [4]user
+	workers       [2]worker
+	late          request // a request that was sent, and has not arrived when its sender continues
 
-	newest [maxLives]uint8
-	status [maxLives]uint8
-	wrong  uint8
+	newest [maxIncarnations]uint8
+	status [maxIncarnations]uint8
+	fault  uint8
 }
 
 const (
-	wrongLife = iota + 1
-	wrongRestore
-	staleRestore
+	deletedOther = iota + 1
+	restoredAgain
+	restoredOld
 )
 
-var wrongs = [...]string{"", "a worker deleted an entity of another life", "an entity was restored that is deleted, or restored already",
-	"a restored entity carries an old content"}
+var faults = [...]string{"", "a worker deleted an entity of another incarnation", "a deleted or restored entity was restored",
+	"a restored entity has an old content"}
 
-func (s *state) String() string {
+func (s *archiveState) String() string {
 	out := "current "
-	if s.current.life == 0 {
+	if s.current.incarnation == 0 {
 		out += "-"
 	} else {
-		out += fmt.Sprintf("L%d@%d", s.current.life, s.current.ver)
+		out += fmt.Sprintf("I%d@%d", s.current.incarnation, s.current.ver)
 	}
 	for i, d := range s.dest {
 		switch d.kind {
 		case present:
-			out += fmt.Sprintf(" dest%d=L%d@%d ops%b", i, d.life, d.ver, d.ops>>1)
+			out += fmt.Sprintf(" dest%d=I%d@%d ops%b", i, d.incarnation, d.ver, d.ops>>1)
 		case tombstone:
 			out += fmt.Sprintf(" dest%d=tombstone", i)
 		}
 	}
-	for op, in := range s.intents {
-		switch in.kind {
-		case live:
-			out += fmt.Sprintf(" op%d=live%03b(L%d)", op, in.effects, in.life)
+	for op, rec := range s.records {
+		switch rec.kind {
+		case pending:
+			out += fmt.Sprintf(" op%d=pending%03b(I%d)", op, rec.effects, rec.incarnation)
 		case done:
 			out += fmt.Sprintf(" op%d=done", op)
 		case aborted:
@@ -145,20 +146,20 @@ func (s *state) String() string {
 	return out
 }
 
-func (a *archive) slot(life uint8) uint8 {
+func (a *archiveProtocol) slot(incarnation uint8) uint8 {
 	switch {
-	case life == forged:
+	case incarnation == forged:
 		return alike
-	case a.keyWithoutLife:
+	case a.keyWithoutIncarnation:
 		return 0
 	}
-	return life
+	return incarnation
 }
 
-// wrote takes the flags of one kind away from all who hold one for the row: op names the intent, life the destination's row.
-func (a *archive) wrote(s *state, flag, op, life uint8) {
+// invalidate removes the flags of one kind for a row: op identifies the commit record, and incarnation the row of the destination.
+func (a *archiveProtocol) invalidate(s *archiveState, flag, op, incarnation uint8) {
 	hit := func(o, l uint8) bool {
-		return flag == freshCurrent || flag == freshIndex || flag == freshIntent && o == op || flag == freshDest && a.slot(l) == a.slot(life)
+		return flag == freshCurrent || flag == freshIndex || flag == freshRecord && o == op || flag == freshDest && a.slot(l) == a.slot(incarnation)
 	}
 	for i := range s.users {
 		if flag == freshCurrent {
@@ -166,190 +167,190 @@ func (a *archive) wrote(s *state, flag, op, life uint8) {
 		}
 	}
 	for i := range s.workers {
-		if w := &s.workers[i]; hit(w.op, s.intents[w.op].life) {
+		if w := &s.workers[i]; hit(w.op, s.records[w.op].incarnation) {
 			w.fresh &^= flag
 		}
 	}
-	if r := &s.late; r.kind != reqNone && hit(r.op, r.life) {
-		if r.fresh &^= flag; !a.may(*r) {
+	if r := &s.late; r.kind != reqNone && hit(r.op, r.incarnation) {
+		if r.fresh &^= flag; !a.canSucceed(*r) {
 			*r = request{}
 		}
 	}
 }
 
-// may says whether a request can still have an effect, as far as ETags decide that.
-func (a *archive) may(r request) bool {
+// canSucceed reports whether the ETags of a request are current.
+func (a *archiveProtocol) canSucceed(r request) bool {
 	need := needs[r.kind]
 	switch {
 	case r.kind == reqClose && a.blindClose:
 		need = 0
 	case r.kind == reqMove && a.deleteAny:
 		need &^= freshCurrent
-	case r.kind == reqMove && a.splitMove:
-		need &^= freshIntent
+	case r.kind == reqMove && a.moveThenClose:
+		need &^= freshRecord
 	}
 	return r.fresh&need == need
 }
 
-// begin inserts an intent, unless anything is there.
-func (s *state) begin(r request, effects uint8) bool {
-	if s.intents[r.op].kind != absent {
+// insertRecord inserts a commit record unless a commit record or an abort record exists.
+func (s *archiveState) insertRecord(r request, effects uint8) bool {
+	if s.records[r.op].kind != absent {
 		return false
 	}
-	s.intents[r.op] = intent{live, effects, r.life}
+	s.records[r.op] = record{pending, effects, r.incarnation}
 	return true
 }
 
-// arrive lets the storage decide a request, all of it or nothing.
-func (a *archive) arrive(s *state, r request) bool {
-	if !a.may(r) {
+// arrive applies a request to the storage, all of it or nothing, and reports whether it succeeded.
+func (a *archiveProtocol) arrive(s *archiveState, r request) bool {
+	if !a.canSucceed(r) {
 		return false
 	}
-	d := &s.dest[a.slot(r.life)]
+	d := &s.dest[a.slot(r.incarnation)]
 	switch r.kind {
-	case reqAsk:
-		if !s.begin(r, effMove) {
+	case reqStartMove:
+		if !s.insertRecord(r, effMove) {
 			return false
 		}
 		s.moving = r.op
 	case reqUpdate:
 		s.current.ver++
-		s.newest[s.current.life] = s.current.ver
+		s.newest[s.current.incarnation] = s.current.ver
 	case reqDelete, reqCreate:
-		if r.kind == reqCreate && s.current.life != 0 || a.index && !s.begin(r, effIndex) {
+		if r.kind == reqCreate && s.current.incarnation != 0 || a.index && !s.insertRecord(r, effIndex) {
 			return false
 		}
 		if r.kind == reqDelete {
-			s.status[s.current.life] = deleted
+			s.status[s.current.incarnation] = deleted
 			s.current, s.moving = row{}, 0
 		} else {
-			s.current, s.status[r.life], s.newest[r.life], s.moving = row{r.life, 1}, alive, 1, 0
+			s.current, s.status[r.incarnation], s.newest[r.incarnation], s.moving = row{r.incarnation, 1}, alive, 1, 0
 		}
 	case reqRestore:
 		return a.restored(s, r)
 	case reqInsert:
-		if d.kind == present || d.kind == tombstone && !a.insertOverTombstone || a.opMarkers && s.marks&(1<<r.op) != 0 {
+		if d.kind == present || d.kind == tombstone && !a.insertOverTombstone || a.operationNotes && s.writtenBy&(1<<r.op) != 0 {
 			return false
 		}
-		*d = dest{present, r.life, r.ver, 1 << r.op}
-		s.marks |= a.mark(r.op)
+		*d = dest{present, r.incarnation, r.ver, 1 << r.op}
+		s.writtenBy |= a.writtenBit(r.op)
 	case reqPut:
-		*d = dest{present, r.life, r.ver, d.ops | 1<<r.op}
-		s.marks |= a.mark(r.op)
-	case reqBury:
-		*d = a.grave()
-	case reqDig:
+		*d = dest{present, r.incarnation, r.ver, d.ops | 1<<r.op}
+		s.writtenBy |= a.writtenBit(r.op)
+	case reqTombstone:
+		*d = a.afterRemoval()
+	case reqInsertTombstone:
 		if d.kind != absent {
 			return false
 		}
-		*d = a.grave()
-		s.marks |= a.mark(r.op)
+		*d = a.afterRemoval()
+		s.writtenBy |= a.writtenBit(r.op)
 	case reqMove:
 		return a.moved(s, r)
 	case reqClose:
-		s.intents[r.op].kind, s.intents[r.op].effects = done, 0
+		s.records[r.op].kind, s.records[r.op].effects = done, 0
 	case reqAbort:
-		if s.intents[r.op].kind != absent {
+		if s.records[r.op].kind != absent {
 			return false
 		}
-		s.intents[r.op].kind = aborted
+		s.records[r.op].kind = aborted
 	case reqIndex:
 		s.index = r.ver
 	case reqReplace, reqRaw:
-		if s.current.life == 0 && r.kind == reqReplace {
+		if s.current.incarnation == 0 && r.kind == reqReplace {
 			return false
 		}
-		s.written(r.from)
+		s.replaceCurrent(r.from)
 	}
 	switch r.kind {
-	case reqAsk, reqUpdate, reqDelete, reqCreate, reqReplace, reqRaw:
-		a.wrote(s, freshCurrent, 0, 0)
-	case reqInsert, reqPut, reqBury, reqDig:
-		a.wrote(s, freshDest, 0, r.life)
+	case reqStartMove, reqUpdate, reqDelete, reqCreate, reqReplace, reqRaw:
+		a.invalidate(s, freshCurrent, 0, 0)
+	case reqInsert, reqPut, reqTombstone, reqInsertTombstone:
+		a.invalidate(s, freshDest, 0, r.incarnation)
 	case reqClose:
-		a.wrote(s, freshIntent, r.op, 0)
+		a.invalidate(s, freshRecord, r.op, 0)
 	case reqIndex:
-		a.wrote(s, freshIndex, 0, 0)
+		a.invalidate(s, freshIndex, 0, 0)
 	}
 	return true
 }
 
-// written makes a new content of what Current holds, if anything, and an incarnation of another: as the old one does not go on any more,
-// it counts as restored. A row without an incarnation is given one when it is first needed, and none names it before: so it has one
-// here that nobody else has.
-func (s *state) written(life uint8) {
-	ver := s.newest[s.current.life] + 1
-	if was := s.current.life; was == 0 {
+// replaceCurrent replaces the row in Current, if there is one, by a new content with the given incarnation. The old incarnation
+// then counts as restored. A row without an incarnation gets one only when the incarnation is needed, and no other row can name it
+// before, so that the model gives it a unique incarnation at once.
+func (s *archiveState) replaceCurrent(incarnation uint8) {
+	ver := s.newest[s.current.incarnation] + 1
+	if was := s.current.incarnation; was == 0 {
 		ver = 1
 	} else {
 		s.status[was] = restored
 	}
-	s.current, s.status[life], s.newest[life], s.moving = row{life, ver}, alive, ver, 0
+	s.current, s.status[incarnation], s.newest[incarnation], s.moving = row{incarnation, ver}, alive, ver, 0
 }
 
-func (a *archive) mark(op uint8) uint8 {
-	if a.opMarkers {
+func (a *archiveProtocol) writtenBit(op uint8) uint8 {
+	if a.operationNotes {
 		return 1 << op
 	}
 	return 0
 }
 
-// grave is what is left of a row that is taken out of the destination.
-func (a *archive) grave() dest {
-	if a.physicalDelete || a.opMarkers {
+// afterRemoval returns the row of the destination after its removal.
+func (a *archiveProtocol) afterRemoval() dest {
+	if a.physicalDelete || a.operationNotes {
 		return dest{}
 	}
 	return dest{kind: tombstone}
 }
 
-func (a *archive) moved(s *state, r request) bool {
-	if s.current.life == 0 { // only with deleteAny: an If-Match of * still needs a row
+func (a *archiveProtocol) moved(s *archiveState, r request) bool {
+	if s.current.incarnation == 0 { // only with deleteAny, since If-Match: * also requires a row
 		return false
 	}
-	if s.current.life != r.life {
-		s.wrong = wrongLife
+	if s.current.incarnation != r.incarnation {
+		s.fault = deletedOther
 	}
 	s.current, s.moving = row{}, 0
-	a.wrote(s, freshCurrent, 0, 0)
-	if a.goneMarkers {
-		s.gone |= 1 << r.life
+	a.invalidate(s, freshCurrent, 0, 0)
+	if a.movedNotes {
+		s.moved |= 1 << r.incarnation
 	}
-	if a.splitMove {
+	if a.moveThenClose {
 		return true
 	}
-	in := &s.intents[r.op]
-	in.effects &^= effMove
+	rec := &s.records[r.op]
+	rec.effects &^= effMove
 	if a.index {
-		in.effects |= effIndex
+		rec.effects |= effIndex
 	}
-	if in.effects == 0 {
-		in.kind = done
+	if rec.effects == 0 {
+		rec.kind = done
 	}
-	a.wrote(s, freshIntent, r.op, 0)
+	a.invalidate(s, freshRecord, r.op, 0)
 	return true
 }
 
-// restored takes r.life out of the destination as a new life, r.from.
-func (a *archive) restored(s *state, r request) bool {
-	effects := uint8(effForget)
+// restored restores the incarnation of r from the destination as the new incarnation r.from.
+func (a *archiveProtocol) restored(s *archiveState, r request) bool {
+	effects := uint8(effDropRow)
 	if a.index {
 		effects |= effIndex
 	}
-	if s.current.life != 0 || s.left&(1<<r.life) != 0 || !s.begin(r, effects) {
+	if s.current.incarnation != 0 || s.restoredOnce&(1<<r.incarnation) != 0 || !s.insertRecord(r, effects) {
 		return false
 	}
 	switch {
-	case s.status[r.life] != alive:
-		s.wrong = wrongRestore
-	case s.newest[r.life] != r.ver:
-		s.wrong = staleRestore
+	case s.status[r.incarnation] != alive:
+		s.fault = restoredAgain
+	case s.newest[r.incarnation] != r.ver:
+		s.fault = restoredOld
 	}
-	if !a.noLeft {
-		s.left |= 1 << r.life
+	if !a.noRestoreNote {
+		s.restoredOnce |= 1 << r.incarnation
 	}
-	s.status[r.life] = restored
+	s.status[r.incarnation] = restored
 	s.current, s.moving = row{r.from, r.ver}, 0
-	s.status[r.from], s.newest[r.from] = alive, r.ver // with keepLife: the same life
-	a.wrote(s, freshCurrent, 0, 0)
+	s.status[r.from], s.newest[r.from] = alive, r.ver // the same incarnation with keepIncarnation
+	a.invalidate(s, freshCurrent, 0, 0)
 	return true
 }

@@ -1,81 +1,83 @@
 package model
 
-// archive is the protocol of moves and restores: a script for each user, and what is left out or done otherwise.
-type archive struct {
-	users    [][]action
-	index    bool // the table has an index elsewhere
-	archived bool // see workload
-	unread   bool // see workload
-	beside   bool // see workload
-	jumps    bool // see workload
+// archiveProtocol is the protocol of moves and restores, with a script for each user. A mutant sets one of the options.
+type archiveProtocol struct {
+	users             [][]action
+	index             bool // the table has an index elsewhere
+	archived          bool // see workload
+	archivedAfterRead bool // see workload
+	otherArchived     bool // see workload
+	jumps             bool // see workload
 
-	// What the protocol must not do.
-	keyWithoutLife, keepLife, physicalDelete, insertOverTombstone, noLeft, deleteAny, blindClose, noOwn, noOthers, noWithdraw, splitMove,
-	dropAbsent, writeFirst, staleLife, trustLife, dropExpired, putAnyway bool
-	emptyFinish  bool // the worker finishes where the destination is empty, and leaves no tombstone
-	unasked      bool // the restore takes any row that it finds, whether it is archived or not
-	firstContent bool // the restore asks, but takes the content that it read before it knew
-	noSecondLook bool // the restore asks, but does not look again whether the row is still there
-	destFirst    bool // the restore reads the destination before Current
-	looks        bool // the restore reads Current before the destination
+	// Mutants.
+	keyWithoutIncarnation, keepIncarnation, physicalDelete, insertOverTombstone, noRestoreNote, deleteAny, blindClose bool
+	ignoreOwnRecord, ignoreOtherRecords, noTombstone, moveThenClose, dropWithoutAbort, writeFirst, staleIncarnation   bool
+	trustIncarnation, dropExpired, putMovedAgain                                                                      bool
 
-	// What it might do instead.
-	opMarkers   bool // a marker for each op in the destination, and no tombstones
-	goneMarkers bool // the move's EGT inserts gone(life), and nobody needs a list of ops
-	oneOp       bool // an entity carries the op that moves it, and a second request joins the first
+	emptyFinish   bool // a worker writes no tombstone if the destination has no row
+	restoreAnyRow bool // a restore takes any row without reading commit records
+	firstContent  bool // a restore takes the content that it read before the commit records
+	noSecondRead  bool // a restore does not read the row again after the commit records
+	destFirst     bool // a restore reads the destination before Current
+	currentFirst  bool // a restore reads Current before the destination
+
+	// Alternatives.
+	operationNotes bool // the destination has a note for each operation, and no tombstones
+	movedNotes     bool // the transaction of the move inserts a note with the incarnation, so that no list of operations is needed
+	oneOperation   bool // an entity names the operation that moves it, and a second request joins the first
 }
 
 const (
-	doAsk = iota
+	doMove = iota
 	doUpdate
 	doDelete
 	doCreate
 	doRestore
-	doReplace // unconditionally, by an entity that was read before
-	doRaw     // a raw write: what the row keeps for the library is gone
-	doForge   // a raw write that brings a text in the place of an incarnation
-	doStale   // a raw write that brings the incarnation which was read before
+	doReplace // an unconditional replace by an entity that was read earlier
+	doRaw     // a raw write that loses the system properties
+	doForge   // a raw write that forges the incarnation
+	doStale   // a raw write with an incarnation that was read earlier
 )
 
-// action is a line of a script. Its op and its life, if it needs any, are its own.
-type action struct{ kind, op, life uint8 }
+// action is a line of a script, with an operation and an incarnation of its own if it needs them.
+type action struct{ kind, op, incarnation uint8 }
 
-// Where a user is in an action.
+// The steps of a user in an action.
 const (
 	uRead = iota
-	uHint
+	uNotify
 	uSend
-	uDest
-	uAsk
-	uAgain
+	uReadDest
+	uReadRecords
+	uReadAgain
 )
 
-// Where a worker is.
+// The steps of a worker.
 const (
 	wIdle = iota
 	wRead
 	wAbort
-	wDest
-	wCurrent
-	wMoved
+	wReadDest
+	wReadCurrent
+	wReadMovers
 	wPut
 	wMove
-	wOwn
-	wOthers
-	wGone
-	wWithdraw
-	wFinish
+	wReadOwnRecord
+	wReadOtherRecords
+	wReadMoved
+	wTombstone
+	wClose
 	wDrop
-	wForget
-	wBury
-	wIndex
-	wIndexCurrent
-	wIndexWrite
+	wReadRestored
+	wRemoveRestored
+	wReadIndex
+	wReadCurrentForIndex
+	wWriteIndex
 )
 
-type stepper func(who, what string, to state)
+type stepper func(actor, what string, to archiveState)
 
-func (a *archive) next(s state, step stepper) {
+func (a *archiveProtocol) next(s archiveState, step stepper) {
 	for i := range a.users {
 		if int(s.users[i].at) < len(a.users[i]) {
 			a.user(s, i, step)
@@ -86,7 +88,7 @@ func (a *archive) next(s state, step stepper) {
 	}
 	if s.poison != 0 {
 		n := s
-		n.msgs, n.poison = s.msgs|s.poison, 0
+		n.notifications, n.poison = s.notifications|s.poison, 0
 		step("operator", "replays the poison queue", n)
 	}
 	if r := s.late; r.kind != reqNone {
@@ -100,33 +102,33 @@ func (a *archive) next(s state, step stepper) {
 	}
 }
 
-var workerNames = [...]string{"worker", "worker op1", "worker op2", "worker op3", "worker op4", "worker op5"}
+var workerNames = [...]string{"worker", "worker 1", "worker 2", "worker 3", "worker 4", "worker 5"}
 
-func (a *archive) worker(s state, i int, step stepper) {
-	w, who := s.workers[i], workerNames[s.workers[i].op]
-	set := func(what string, n state, w hand) {
+func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
+	w, actor := s.workers[i], workerNames[s.workers[i].op]
+	set := func(what string, n archiveState, w worker) {
 		n.workers[i] = w
-		n.workers[0], n.workers[1] = ordered(n.workers[0], n.workers[1])
-		step(who, what, n)
+		n.workers[0], n.workers[1] = sortedWorkers(n.workers[0], n.workers[1])
+		step(actor, what, n)
 	}
 	if w.pc == wIdle {
 		for op := uint8(1); op < maxOps; op++ {
-			if s.msgs&(1<<op) != 0 {
-				who = workerNames[op]
-				set("takes the message", s, hand{pc: wRead, op: op})
+			if s.notifications&(1<<op) != 0 {
+				actor = workerNames[op]
+				set("takes the message", s, worker{pc: wRead, op: op})
 			}
 		}
 		return
 	}
-	set("crashes", s, hand{})
-	at := func(pc, keep uint8) hand {
-		return hand{pc: pc, op: w.op, kind: w.kind, todo: w.todo, ver: w.ver, fresh: w.fresh & keep}
+	set("crashes", s, worker{})
+	at := func(pc, keep uint8) worker {
+		return worker{pc: pc, op: w.op, kind: w.kind, todo: w.todo, ver: w.ver, fresh: w.fresh & keep}
 	}
-	bare := func(pc, keep uint8) hand { return hand{pc: pc, op: w.op, fresh: w.fresh & keep} }
-	in := s.intents[w.op]
-	d := s.dest[a.slot(in.life)]
-	send := func(r request, ok, no hand) {
-		r.op, r.life, r.fresh = w.op, in.life, w.fresh
+	bare := func(pc, keep uint8) worker { return worker{pc: pc, op: w.op, fresh: w.fresh & keep} }
+	rec := s.records[w.op]
+	d := s.dest[a.slot(rec.incarnation)]
+	send := func(r request, ok, no worker) {
+		r.op, r.incarnation, r.fresh = w.op, rec.incarnation, w.fresh
 		n := s
 		if !a.arrive(&n, r) {
 			set(requestNames[r.kind]+": refused", n, no)
@@ -139,175 +141,175 @@ func (a *archive) worker(s state, i int, step stepper) {
 		if r.kind == reqInsert {
 			n.late = r
 			n.late.fresh = 0
-			set(requestNames[r.kind]+", and once more", n, ok)
+			set(requestNames[r.kind]+", duplicated", n, ok)
 		}
 		n = s
 		n.late = r
 		n.late.fresh &= needs[r.kind]
-		set(requestNames[r.kind]+", which is late", n, hand{}) // who goes on without an answer begins again
+		set(requestNames[r.kind]+", which is late", n, worker{}) // without a response the worker starts again
 	}
 	switch w.pc {
 	case wRead:
 		a.dispatch(s, w, set)
 	case wAbort:
 		send(request{kind: reqAbort}, bare(wDrop, 0), bare(wRead, 0))
-	case wDest:
-		n := at(wCurrent, freshIntent)
+	case wReadDest:
+		n := at(wReadCurrent, freshRecord)
 		n.kind, n.todo, n.fresh = d.kind, d.ops&^(1<<w.op), n.fresh|freshDest
 		set("reads the destination", s, n)
-	case wCurrent:
+	case wReadCurrent:
 		switch {
-		case s.current.life == in.life && w.kind == tombstone:
-			set("reads Current: there, but buried", s, bare(wFinish, freshIntent))
-		case s.current.life == in.life:
-			n := at(wPut, freshIntent|freshDest)
+		case s.current.incarnation == rec.incarnation && w.kind == tombstone:
+			set("reads Current: present, but a tombstone", s, bare(wClose, freshRecord))
+		case s.current.incarnation == rec.incarnation:
+			n := at(wPut, freshRecord|freshDest)
 			n.ver, n.fresh = s.current.ver, n.fresh|freshCurrent
-			if n.todo != 0 && !a.putAnyway {
-				n.pc = wMoved
+			if n.todo != 0 && !a.putMovedAgain {
+				n.pc = wReadMovers
 			} else {
 				n.todo = 0
 			}
-			set("reads Current: there", s, n)
+			set("reads Current: present", s, n)
 		case w.kind == absent && !a.emptyFinish:
-			set("reads Current: gone, nothing archived", s, at(wWithdraw, freshIntent))
-		case w.kind != present || a.noWithdraw:
-			set("reads Current: gone", s, bare(wFinish, freshIntent))
-		case a.goneMarkers:
-			set("reads Current: gone", s, at(wGone, freshIntent|freshDest))
-		case a.noOwn && a.noOthers:
-			set("reads Current: gone", s, at(wWithdraw, freshIntent|freshDest))
-		case a.noOwn:
-			set("reads Current: gone", s, at(wOthers, freshIntent|freshDest))
+			set("reads Current: gone, nothing archived", s, at(wTombstone, freshRecord))
+		case w.kind != present || a.noTombstone:
+			set("reads Current: gone", s, bare(wClose, freshRecord))
+		case a.movedNotes:
+			set("reads Current: gone", s, at(wReadMoved, freshRecord|freshDest))
+		case a.ignoreOwnRecord && a.ignoreOtherRecords:
+			set("reads Current: gone", s, at(wTombstone, freshRecord|freshDest))
+		case a.ignoreOwnRecord:
+			set("reads Current: gone", s, at(wReadOtherRecords, freshRecord|freshDest))
 		default:
-			set("reads Current: gone", s, at(wOwn, freshDest))
+			set("reads Current: gone", s, at(wReadOwnRecord, freshDest))
 		}
-	case wMoved: // what was moved once is not put again: somebody has brought its incarnation back
+	case wReadMovers: // a moved incarnation is not written again: a user wrote it back
 		op := lowest(w.todo)
-		if other := s.intents[op]; other.kind != live || other.effects&effMove == 0 {
-			set("reads another op: over", s, bare(wDest, freshIntent))
+		if other := s.records[op]; other.kind != pending || other.effects&effMove == 0 {
+			set("reads another commit record: moved", s, bare(wReadDest, freshRecord))
 			return
 		}
 		n := w
 		if n.todo &^= 1 << op; n.todo == 0 {
 			n.pc = wPut
 		}
-		set("reads another op: not moved", s, n)
+		set("reads another commit record: not moved", s, n)
 	case wPut:
 		kind := uint8(reqInsert)
 		if w.kind == present {
 			kind = reqPut
 		}
-		send(request{kind: kind, ver: w.ver}, bare(wMove, freshIntent|freshCurrent), bare(wDest, freshIntent))
+		send(request{kind: kind, ver: w.ver}, bare(wMove, freshRecord|freshCurrent), bare(wReadDest, freshRecord))
 	case wMove:
 		ok := bare(wDrop, 0)
 		if a.index {
-			ok = hand{pc: wIndex, op: w.op, fresh: freshIntent}
+			ok = worker{pc: wReadIndex, op: w.op, fresh: freshRecord}
 		}
-		if a.splitMove {
-			ok = bare(wFinish, freshIntent)
+		if a.moveThenClose {
+			ok = bare(wClose, freshRecord)
 		}
 		send(request{kind: reqMove}, ok, bare(wRead, 0))
-	case wOwn:
-		if in.effects&effMove == 0 {
+	case wReadOwnRecord:
+		if rec.effects&effMove == 0 {
 			a.dispatch(s, w, set)
 			return
 		}
-		n := at(wOthers, freshDest)
-		n.fresh |= freshIntent
-		if n.todo == 0 || a.noOthers || a.oneOp {
-			n.pc, n.todo = wWithdraw, 0
+		n := at(wReadOtherRecords, freshDest)
+		n.fresh |= freshRecord
+		if n.todo == 0 || a.ignoreOtherRecords || a.oneOperation {
+			n.pc, n.todo = wTombstone, 0
 		}
-		set("reads its own op: not moved", s, n)
-	case wOthers:
+		set("reads its own commit record: not moved", s, n)
+	case wReadOtherRecords:
 		op := lowest(w.todo)
 		if op == 0 {
-			set("nobody else has put it", s, at(wWithdraw, freshIntent|freshDest))
+			set("no other operation wrote the row", s, at(wTombstone, freshRecord|freshDest))
 			return
 		}
-		if other := s.intents[op]; other.kind != live || other.effects&effMove == 0 {
-			set("reads another op: over", s, bare(wFinish, freshIntent))
+		if other := s.records[op]; other.kind != pending || other.effects&effMove == 0 {
+			set("reads another commit record: moved", s, bare(wClose, freshRecord))
 			return
 		}
-		n := at(wOthers, freshIntent|freshDest)
+		n := at(wReadOtherRecords, freshRecord|freshDest)
 		if n.todo &^= 1 << op; n.todo == 0 {
-			n.pc = wWithdraw
+			n.pc = wTombstone
 		}
-		set("reads another op: not moved", s, n)
-	case wGone:
-		if s.gone&(1<<in.life) != 0 {
-			set("reads gone: yes", s, bare(wFinish, freshIntent))
+		set("reads another commit record: not moved", s, n)
+	case wReadMoved:
+		if s.moved&(1<<rec.incarnation) != 0 {
+			set("reads the note of the move: present", s, bare(wClose, freshRecord))
 			return
 		}
-		set("reads gone: no", s, at(wWithdraw, freshIntent|freshDest))
-	case wWithdraw:
-		kind := uint8(reqBury)
+		set("reads the note of the move: none", s, at(wTombstone, freshRecord|freshDest))
+	case wTombstone:
+		kind := uint8(reqTombstone)
 		if w.kind == absent {
-			kind = reqDig
+			kind = reqInsertTombstone
 		}
-		send(request{kind: kind}, bare(wFinish, freshIntent), bare(wDest, freshIntent))
-	case wFinish:
+		send(request{kind: kind}, bare(wClose, freshRecord), bare(wReadDest, freshRecord))
+	case wClose:
 		send(request{kind: reqClose}, bare(wDrop, 0), bare(wRead, 0))
 	case wDrop:
 		n := s
-		n.msgs &^= 1 << w.op
-		set("deletes the message", n, hand{})
-	case wForget:
-		n := bare(wBury, freshIntent)
+		n.notifications &^= 1 << w.op
+		set("deletes the message", n, worker{})
+	case wReadRestored:
+		n := bare(wRemoveRestored, freshRecord)
 		if n.fresh |= freshDest; d.kind != present {
-			n = bare(wFinish, freshIntent)
+			n = bare(wClose, freshRecord)
 			if a.index {
-				n.pc = wIndex
+				n.pc = wReadIndex
 			}
 		}
 		set("reads the destination", s, n)
-	case wBury:
-		ok := bare(wFinish, freshIntent)
+	case wRemoveRestored:
+		ok := bare(wClose, freshRecord)
 		if a.index {
-			ok.pc = wIndex
+			ok.pc = wReadIndex
 		}
-		send(request{kind: reqBury}, ok, bare(wForget, freshIntent))
-	case wIndex:
-		n := bare(wIndexCurrent, freshIntent)
+		send(request{kind: reqTombstone}, ok, bare(wReadRestored, freshRecord))
+	case wReadIndex:
+		n := bare(wReadCurrentForIndex, freshRecord)
 		n.fresh |= freshIndex
 		set("reads the index row", s, n)
-	case wIndexCurrent:
-		n := bare(wIndexWrite, freshIntent|freshIndex)
-		n.ver = s.current.life
+	case wReadCurrentForIndex:
+		n := bare(wWriteIndex, freshRecord|freshIndex)
+		n.ver = s.current.incarnation
 		set("reads Current, for the index", s, n)
-	case wIndexWrite:
-		send(request{kind: reqIndex, ver: w.ver}, bare(wFinish, freshIntent), bare(wIndex, freshIntent))
+	case wWriteIndex:
+		send(request{kind: reqIndex, ver: w.ver}, bare(wClose, freshRecord), bare(wReadIndex, freshRecord))
 	}
 }
 
-// dispatch reads the intent and goes where it says.
-func (a *archive) dispatch(s state, w hand, set func(string, state, hand)) {
-	n := hand{op: w.op, fresh: freshIntent}
-	if a.jumps && s.intents[w.op].kind == absent { // the op seems to be older than the retention
+// dispatch reads the commit record and continues with its first effect.
+func (a *archiveProtocol) dispatch(s archiveState, w worker, set func(string, archiveState, worker)) {
+	n := worker{op: w.op, fresh: freshRecord}
+	if a.jumps && s.records[w.op].kind == absent { // the operation seems older than the retention
 		n := s
-		if n.msgs &^= 1 << w.op; !a.dropExpired {
+		if n.notifications &^= 1 << w.op; !a.dropExpired {
 			n.poison |= 1 << w.op
 		}
-		set("its clock has jumped: the message is poison", n, hand{})
+		set("its clock jumped: the message is poison", n, worker{})
 	}
-	switch in := s.intents[w.op]; {
-	case in.kind == absent && !a.dropAbsent:
-		set("reads the intent: nothing", s, hand{pc: wAbort, op: w.op})
-	case in.kind != live:
-		set("reads the intent: over", s, hand{pc: wDrop, op: w.op})
-	case in.effects&effMove != 0:
-		n.pc = wDest
-		set("reads the intent: move", s, n)
-	case in.effects&effForget != 0:
-		n.pc = wForget
-		set("reads the intent: forget", s, n)
+	switch rec := s.records[w.op]; {
+	case rec.kind == absent && !a.dropWithoutAbort:
+		set("reads the commit record: none", s, worker{pc: wAbort, op: w.op})
+	case rec.kind != pending:
+		set("reads the commit record: not pending", s, worker{pc: wDrop, op: w.op})
+	case rec.effects&effMove != 0:
+		n.pc = wReadDest
+		set("reads the commit record: move", s, n)
+	case rec.effects&effDropRow != 0:
+		n.pc = wReadRestored
+		set("reads the commit record: drop the row", s, n)
 	default:
-		n.pc = wIndex
-		set("reads the intent: index", s, n)
+		n.pc = wReadIndex
+		set("reads the commit record: index", s, n)
 	}
 }
 
-func ordered(a, b hand) (hand, hand) {
-	less := func(a, b hand) bool {
+func sortedWorkers(a, b worker) (worker, worker) {
+	less := func(a, b worker) bool {
 		for _, p := range [...][2]uint8{{a.pc, b.pc}, {a.op, b.op}, {a.kind, b.kind}, {a.todo, b.todo}, {a.ver, b.ver}, {a.fresh, b.fresh}} {
 			if p[0] != p[1] {
 				return p[0] < p[1]

@@ -2,127 +2,127 @@ package model
 
 var userNames = [...]string{"user 1", "user 2", "user 3", "user 4"}
 
-func (a *archive) user(s state, i int, step stepper) {
-	u, act, who := s.users[i], a.users[i][s.users[i].at], userNames[i]
+func (a *archiveProtocol) user(s archiveState, i int, step stepper) {
+	u, act, actor := s.users[i], a.users[i][s.users[i].at], userNames[i]
 	to := func(what string, u user) {
 		n := s
 		n.users[i] = u
-		step(who, what, n)
+		step(actor, what, n)
 	}
 	over := user{at: u.at + 1}
-	to("gives up, or is refused", over)
+	to("stops, or is refused", over)
 	at := func(pc uint8) user { u := u; u.pc = pc; return u }
-	hinted := act.kind == doAsk || act.kind == doRestore || a.index && (act.kind == doDelete || act.kind == doCreate)
+	notifies := act.kind == doMove || act.kind == doRestore || a.index && (act.kind == doDelete || act.kind == doCreate)
 	send := at(uSend)
-	if hinted && !a.writeFirst {
-		send = at(uHint)
+	if notifies && !a.writeFirst {
+		send = at(uNotify)
 	}
 	switch u.pc {
 	case uRead:
 		switch act.kind {
 		case doCreate, doRaw, doForge:
-			to("wants to write", send)
+			to("prepares a write", send)
 		case doRestore:
-			if !a.looks && !a.destFirst && !a.unasked { // whether Current holds something, its EGT tells
-				to("begins", at(uDest))
-			} else if s.current.life == 0 && a.destFirst && u.life == 0 {
-				to("begins", at(uDest))
-			} else if s.current.life == 0 {
-				n := at(uDest)
+			if !a.currentFirst && !a.destFirst && !a.restoreAnyRow { // its transaction checks that Current is empty
+				to("begins", at(uReadDest))
+			} else if s.current.incarnation == 0 && a.destFirst && u.incarnation == 0 {
+				to("begins", at(uReadDest))
+			} else if s.current.incarnation == 0 {
+				n := at(uReadDest)
 				switch {
-				case a.destFirst && a.unasked:
+				case a.destFirst && a.restoreAnyRow:
 					n = send
 				case a.destFirst:
-					n = at(uAsk)
+					n = at(uReadRecords)
 				}
 				to("reads Current: nothing", n)
-			} else if a.destFirst && u.life == 0 {
-				to("begins", at(uDest))
+			} else if a.destFirst && u.incarnation == 0 {
+				to("begins", at(uReadDest))
 			}
 		default:
-			if s.current.life == 0 || act.kind == doAsk && a.oneOp && s.moving != 0 || act.kind == doAsk && s.current.life == forged && !a.trustLife {
+			if s.current.incarnation == 0 || act.kind == doMove && a.oneOperation && s.moving != 0 || act.kind == doMove && s.current.incarnation == forged && !a.trustIncarnation {
 				return
 			}
-			send.life, send.fresh = s.current.life, freshCurrent
+			send.incarnation, send.fresh = s.current.incarnation, freshCurrent
 			to("reads Current", send)
 		}
-	case uHint:
+	case uNotify:
 		n := s
-		n.msgs |= 1 << act.op
+		n.notifications |= 1 << act.op
 		n.users[i] = at(uSend)
 		if a.writeFirst {
 			n.users[i] = over
 		}
-		step(who, "enqueues", n)
+		step(actor, "sends the notification", n)
 	case uSend:
-		r := request{kind: [...]uint8{reqAsk, reqUpdate, reqDelete, reqCreate, reqRestore, reqReplace, reqRaw, reqRaw, reqReplace}[act.kind], op: act.op, life: u.life, ver: u.ver, fresh: u.fresh}
+		r := request{kind: [...]uint8{reqStartMove, reqUpdate, reqDelete, reqCreate, reqRestore, reqReplace, reqRaw, reqRaw, reqReplace}[act.kind], op: act.op, incarnation: u.incarnation, ver: u.ver, fresh: u.fresh}
 		switch {
 		case act.kind == doCreate:
-			r.life = act.life
-		case act.kind == doRestore && a.keepLife:
-			r.from = u.life
-		case act.kind == doReplace && a.staleLife, act.kind == doStale:
-			r.from = u.life
+			r.incarnation = act.incarnation
+		case act.kind == doRestore && a.keepIncarnation:
+			r.from = u.incarnation
+		case act.kind == doReplace && a.staleIncarnation, act.kind == doStale:
+			r.from = u.incarnation
 		case act.kind >= doRestore:
-			r.from = act.life
+			r.from = act.incarnation
 		}
 		if act.kind > doRestore {
-			r.fresh, r.life = 0, 0
+			r.fresh, r.incarnation = 0, 0
 		}
 		n := s
 		if !a.arrive(&n, r) {
-			return // as giving up
+			return // like a user that stops
 		}
 		n.users[i] = over
-		if a.writeFirst && hinted {
-			n.users[i] = at(uHint)
+		if a.writeFirst && notifies {
+			n.users[i] = at(uNotify)
 		}
-		step(who, requestNames[r.kind], n)
+		step(actor, requestNames[r.kind], n)
 		if n.users[i] = over; s.late.kind == reqNone {
 			n = s
 			n.late, n.users[i] = r, over
-			step(who, requestNames[r.kind]+", which is late", n)
+			step(actor, requestNames[r.kind]+", which is late", n)
 		}
-	case uDest:
-		for i, d := range s.dest { // any row of the key: nothing rests on which one it is
+	case uReadDest:
+		for i, d := range s.dest { // any row of the key
 			if d.kind != present || i == alike {
 				continue
 			}
-			n := at(uAsk)
-			n.life, n.ver, n.todo = d.life, d.ver, d.ops
-			if a.unasked {
+			n := at(uReadRecords)
+			n.incarnation, n.ver, n.todo = d.incarnation, d.ver, d.ops
+			if a.restoreAnyRow {
 				n = send
-				n.life, n.ver = d.life, d.ver
+				n.incarnation, n.ver = d.incarnation, d.ver
 			}
 			if a.destFirst {
 				n.pc = uRead
 			}
 			to("reads a row of the destination", n)
 		}
-	case uAsk: // the list, op by op, until one says that it has moved the entity; none: it was deleted
-		if a.goneMarkers {
-			if s.gone&(1<<u.life) != 0 {
-				n := at(uAgain)
+	case uReadRecords: // reads the commit records of the list until one has moved the entity; if none has, the entity was deleted
+		if a.movedNotes {
+			if s.moved&(1<<u.incarnation) != 0 {
+				n := at(uReadAgain)
 				n.todo = 0
-				to("reads gone: yes", n)
+				to("reads the note of the move: present", n)
 			}
 			return
 		}
 		if op := lowest(u.todo); op == 0 {
 			return
-		} else if in := s.intents[op]; in.kind == live && in.effects&effMove != 0 {
+		} else if rec := s.records[op]; rec.kind == pending && rec.effects&effMove != 0 {
 			n := u
 			n.todo &^= 1 << op
-			to("reads an op of the row: not moved", n)
+			to("reads a commit record of the row: not moved", n)
 		} else {
-			n := at(uAgain)
+			n := at(uReadAgain)
 			n.todo = 0
-			to("reads an op of the row: over", n)
+			to("reads a commit record of the row: moved", n)
 		}
-	case uAgain:
-		if d := s.dest[a.slot(u.life)]; a.noSecondLook {
-			to("trusts", send)
-		} else if d.kind == present && d.life == u.life {
+	case uReadAgain:
+		if d := s.dest[a.slot(u.incarnation)]; a.noSecondRead {
+			to("does not read the row again", send)
+		} else if d.kind == present && d.incarnation == u.incarnation {
 			if !a.firstContent {
 				send.ver = d.ver
 			}
@@ -131,7 +131,7 @@ func (a *archive) user(s state, i int, step stepper) {
 	}
 }
 
-// lowest is the first op of a list; 0 if there is none.
+// lowest returns the first operation of a list, 0 if there is none.
 func lowest(ops uint8) uint8 {
 	for op := uint8(1); op < maxOps; op++ {
 		if ops&(1<<op) != 0 {

@@ -5,27 +5,28 @@ import (
 	"testing"
 )
 
-// cleanup is the protocol that deletes what intents leave behind, by partition and hour. Time is counted in ticks. A request arrives
-// within a tick, or never; a worker may sleep for as long as it likes between its steps.
-type cleanup struct {
-	ops       int // with one, both workers do everything; with two, one of them is for the clean-ups
+// cleanupProtocol is the protocol that deletes old commit records and abort records by partition and hour. Time is counted in
+// ticks. A request arrives within a tick or never. A worker may sleep for any time between two steps. A mutant sets one of the
+// options.
+type cleanupProtocol struct {
+	ops       int // with one operation, both workers do everything; with two, one worker does the clean-ups
 	retention uint8
 	ticks     uint8
-	lastOp    uint8 // no op begins later
+	lastOp    uint8 // the last tick at which an operation begins
 
-	insertFirst  bool // the row ~g|hour is inserted, and only who succeeds sends the message
-	overOnly     bool // who finds an intent closed sends no clean-up: that was the business of who closed it
-	oldOnly      bool // who finds an op too old sends none
-	hidesBriefly bool // the message is hidden for the retention, and not for what is left of the hour besides
-	hourOfOp     bool // the hour is the op's, not that of the worker's clock after closing
-	hourBefore   bool // the hour is that of the worker's clock before closing
-	sleepy       bool // who has slept since looking for the row sends the clean-up all the same
-	ownFirst     bool // the clean-up deletes its own row first
-	deletesLive  bool
-	deletesYoung bool // the clean-up looks at states alone
-	neverTooOld  bool // an absent intent is fenced however old its op is
-	staleFence   bool // the age is looked at before reading the intent, and not when the abort marker is sent
-	weak         bool // not a bug: what stays is wrong only if there was a later clean-up
+	insertFirst     bool // a worker inserts the note of the hour first, and sends the clean-up only if the insert succeeds
+	closersOnly     bool // a worker that did not close the commit record itself sends no clean-up
+	notForOld       bool // a worker that finds an operation too old sends no clean-up
+	hidesBriefly    bool // the clean-up is invisible for the retention, and not for the rest of the hour
+	hourOfOp        bool // the hour is that of the operation, and not of the worker's clock after closing
+	hourBefore      bool // the hour is that of the worker's clock before closing
+	sendAfterSleep  bool // a worker sends the clean-up even if it slept after it looked for the note
+	ownFirst        bool // the clean-up deletes its own note first
+	deletesPending  bool
+	deletesYoung    bool // the clean-up does not check ages
+	abortOld        bool // a worker writes an abort record however old the operation is
+	staleAge        bool // a worker checks the age before it reads the commit record, and not when it sends the abort record
+	allowUntilLater bool // no mutant: a leftover is a fault only if there was a later clean-up
 }
 
 const (
@@ -34,27 +35,27 @@ const (
 	opsMax  = 2
 )
 
-type cleanOp struct {
-	began   uint8 // tick + 1
-	flying  bool  // its EGT is on its way, for the first time or again
-	intent  uint8
-	closed  uint8 // hour + 1
-	done    bool  // its effects
-	told    bool  // somebody was told that it was not committed
-	commits uint8
+type operation struct {
+	began           uint8 // tick + 1
+	flying          bool  // its transaction was sent and may arrive, or arrive again
+	record          uint8
+	closed          uint8 // hour + 1
+	done            bool  // its effects are executed
+	reportedAborted bool  // a worker concluded that the write was aborted
+	commits         uint8
 }
 
-type cleanHand struct{ pc, op, hour, sent uint8 }
+type cleanupWorker struct{ pc, op, hour, sent uint8 }
 
-type cleanState struct {
-	now     uint8
-	ops     [opsMax]cleanOp
-	msgs    uint8
-	rows    uint8          // ~g|hour
-	due     [maxHour]uint8 // messages of clean-ups; 0 is none
-	sent    uint8          // hours of which there has ever been one
-	workers [2]cleanHand
-	wrong   uint8
+type cleanupState struct {
+	now           uint8
+	ops           [opsMax]operation
+	notifications uint8
+	notes         uint8          // notes of hours
+	due           [maxHour]uint8 // when the clean-up of an hour is due; 0 if there is none
+	sent          uint8          // hours of which a clean-up was ever sent
+	workers       [2]cleanupWorker
+	fault         uint8
 }
 
 const (
@@ -62,41 +63,41 @@ const (
 	cRead
 	cAbort
 	cClose
-	cLook
+	cFindNote
 	cSend
 	cInsert
 	cDrop
-	cOwnFirst
-	cIntents
-	cOlder
-	cOwn
-	cMessage
+	cDeleteNoteFirst
+	cDeleteRecords
+	cDeleteEarlierNotes
+	cDeleteNote
+	cDeleteMessage
 )
 
-var cleanWrongs = [...]string{"", "a write was committed twice", "a write was committed of which somebody was told that it was not",
-	"somebody was told that a committed write was not committed"}
+var cleanupFaults = [...]string{"", "a write was committed twice", "an aborted write was committed",
+	"a committed write was reported as aborted"}
 
-func (c *cleanup) next(s cleanState, step func(who, what string, to cleanState)) {
+func (c *cleanupProtocol) next(s cleanupState, step func(actor, what string, to cleanupState)) {
 	for i := range c.ops {
 		n, op := s, &s.ops[i]
-		if op.began == 0 && s.now <= c.lastOp && (i == 0 || s.ops[i-1].began != 0) { // they are alike: one order will do
+		if op.began == 0 && s.now <= c.lastOp && (i == 0 || s.ops[i-1].began != 0) { // operations are alike, so that one order is enough
 			n.ops[i].began, n.ops[i].flying = s.now+1, true
-			n.msgs |= 1 << i
-			step("writer", "enqueues, and sends its EGT", n)
+			n.notifications |= 1 << i
+			step("writer", "sends the notification and the transaction", n)
 		}
-		if op.flying && op.intent == absent { // it goes on flying: the next one to arrive is a duplicate
+		if op.flying && op.record == absent { // it may arrive again, as a duplicate
 			n := s
 			o := &n.ops[i]
-			if o.intent, o.commits = live, min(2, o.commits+1); o.commits == 2 {
-				n.wrong = 1
-			} else if o.told {
-				n.wrong = 2
+			if o.record, o.commits = pending, min(2, o.commits+1); o.commits == 2 {
+				n.fault = 1
+			} else if o.reportedAborted {
+				n.fault = 2
 			}
-			step("storage", "EGT arrives", n)
+			step("storage", "transaction arrives", n)
 		}
 	}
-	// The last tick is the end of time: all that sleeps has woken up, and all clean-ups are due.
-	if s.now < c.ticks-1 || s.now < c.ticks && s.msgs == 0 && c.resting(s) {
+	// At the last tick no worker sleeps, and all clean-ups are due.
+	if s.now < c.ticks-1 || s.now < c.ticks && s.notifications == 0 && c.idle(s) {
 		n := s
 		n.now++
 		for i := range n.ops {
@@ -111,44 +112,46 @@ func (c *cleanup) next(s cleanState, step func(who, what string, to cleanState))
 	}
 }
 
-// resting says that no worker has more to do than to clean up.
-func (c *cleanup) resting(s cleanState) bool { return s.workers == [2]cleanHand{} }
+// idle reports whether no worker has a message.
+func (c *cleanupProtocol) idle(s cleanupState) bool { return s.workers == [2]cleanupWorker{} }
 
-// old says that nothing asks for an op any more.
-func (c *cleanup) old(s cleanState, op uint8) bool { return s.now > s.ops[op].began-1+c.retention }
+// old reports whether an operation is older than the retention.
+func (c *cleanupProtocol) old(s cleanupState, op uint8) bool {
+	return s.now > s.ops[op].began-1+c.retention
+}
 
-func (c *cleanup) worker(s cleanState, i int, step func(who, what string, to cleanState)) {
+func (c *cleanupProtocol) worker(s cleanupState, i int, step func(actor, what string, to cleanupState)) {
 	w := s.workers[i]
-	to := func(what string, n cleanState, h cleanHand) {
+	to := func(what string, n cleanupState, h cleanupWorker) {
 		if n.workers[i] = h; h.pc == cIdle {
-			n.workers[i] = cleanHand{}
+			n.workers[i] = cleanupWorker{}
 		}
 		if a, b := n.workers[0], n.workers[1]; c.ops > 1 {
-			// each has its own work
+			// each worker has its own messages
 		} else if a.pc > b.pc || a.pc == b.pc && (a.op > b.op || a.op == b.op && (a.hour > b.hour || a.hour == b.hour && a.sent > b.sent)) {
 			n.workers[0], n.workers[1] = b, a
 		}
 		step("worker", what, n)
 	}
-	at := func(pc uint8) cleanHand { return cleanHand{pc: pc, op: w.op, hour: w.hour} }
+	at := func(pc uint8) cleanupWorker { return cleanupWorker{pc: pc, op: w.op, hour: w.hour} }
 	n := s
 	op := &n.ops[w.op]
 	clock := s.now / hour
 	if w.pc != cIdle {
-		to("crashes", s, cleanHand{})
+		to("crashes", s, cleanupWorker{})
 	}
 	switch w.pc {
 	case cIdle:
 		for op := range uint8(c.ops) {
-			if s.msgs&(1<<op) != 0 && (c.ops == 1 || i == 0) {
-				to(fmt.Sprint("takes the message of op ", op), s, cleanHand{pc: cRead, op: op})
+			if s.notifications&(1<<op) != 0 && (c.ops == 1 || i == 0) {
+				to(fmt.Sprint("takes the message of operation ", op), s, cleanupWorker{pc: cRead, op: op})
 			}
 		}
 		for h, due := range s.due {
 			if due != 0 && due <= s.now && (c.ops == 1 || i == 1) {
-				first := cleanHand{pc: cIntents, hour: uint8(h)}
+				first := cleanupWorker{pc: cDeleteRecords, hour: uint8(h)}
 				if c.ownFirst {
-					first.pc = cOwnFirst
+					first.pc = cDeleteNoteFirst
 				}
 				to(fmt.Sprint("takes the clean-up of hour ", h), s, first)
 			}
@@ -156,45 +159,45 @@ func (c *cleanup) worker(s cleanState, i int, step func(who, what string, to cle
 	case cRead:
 		h := at(cAbort)
 		h.sent = s.now
-		switch op.intent {
-		case live:
+		switch op.record {
+		case pending:
 			h = at(cClose)
 			if h.hour = clock; !c.hourBefore {
 				h.hour = 0
 			}
 		case done, aborted:
-			if h = at(cLook); c.overOnly {
+			if h = at(cFindNote); c.closersOnly {
 				h = at(cDrop)
 			}
 		default:
-			if c.old(s, w.op) && !c.neverTooOld { // whoever asks is told that it is too late to know
-				if h = at(cLook); c.overOnly || c.oldOnly { // another worker's abort marker may be on its way
+			if c.old(s, w.op) && !c.abortOld { // the worker reports that the operation is too old
+				if h = at(cFindNote); c.closersOnly || c.notForOld { // the abort record of another worker may be late
 					h = at(cDrop)
 				}
 			}
 		}
-		to("reads the intent", s, h)
+		to("reads the commit record", s, h)
 	case cAbort:
-		if s.now > w.sent+1 && !c.staleFence {
-			to("has slept too long", s, at(cRead))
+		if s.now > w.sent+1 && !c.staleAge {
+			to("slept too long", s, at(cRead))
 			return
 		}
-		if op.intent != absent {
-			to("abort marker: refused", s, at(cRead))
+		if op.record != absent {
+			to("abort record: refused", s, at(cRead))
 			return
 		}
-		if op.intent, op.told, op.closed = aborted, true, clock+1; op.commits > 0 {
-			n.wrong = 3
+		if op.record, op.reportedAborted, op.closed = aborted, true, clock+1; op.commits > 0 {
+			n.fault = 3
 		}
-		to("abort marker", n, at(cLook))
+		to("abort record", n, at(cFindNote))
 	case cClose:
-		if op.intent != live {
+		if op.record != pending {
 			to("close: refused", s, at(cRead))
 			return
 		}
-		op.intent, op.done, op.closed = done, true, clock+1
-		to("does the effects, and closes", n, at(cLook))
-	case cLook: // the hour is that of the clock now, after the intent is closed
+		op.record, op.done, op.closed = done, true, clock+1
+		to("executes the effects and closes", n, at(cFindNote))
+	case cFindNote: // the current hour, after the commit record is closed
 		h := w
 		if !c.hourBefore {
 			h.hour = clock
@@ -202,19 +205,19 @@ func (c *cleanup) worker(s cleanState, i int, step func(who, what string, to cle
 		if c.hourOfOp {
 			h.hour = (op.began - 1) / hour
 		}
-		switch there := s.rows&(1<<h.hour) != 0; {
+		switch there := s.notes&(1<<h.hour) != 0; {
 		case there:
 			h.pc = cDrop
 		case c.insertFirst:
 			h.pc = cSend
-			n.rows |= 1 << h.hour
+			n.notes |= 1 << h.hour
 		default:
 			h.pc = cSend
 		}
-		to("looks for the hour's row", n, h)
+		to("looks for the note of the hour", n, h)
 	case cSend:
-		if w.hour != clock && !c.sleepy && !c.insertFirst && !c.hourOfOp && !c.hourBefore {
-			to("has slept too long", s, at(cLook))
+		if w.hour != clock && !c.sendAfterSleep && !c.insertFirst && !c.hourOfOp && !c.hourBefore {
+			to("slept too long", s, at(cFindNote))
 			return
 		}
 		due := (w.hour+1)*hour + c.retention
@@ -229,110 +232,114 @@ func (c *cleanup) worker(s cleanState, i int, step func(who, what string, to cle
 		}
 		to("sends the clean-up", n, h)
 	case cInsert:
-		if s.now <= w.sent+1 { // else it is left alone: the clean-up might be over
-			n.rows |= 1 << w.hour
+		if s.now <= w.sent+1 { // later, the clean-up may be done already
+			n.notes |= 1 << w.hour
 		}
-		to("inserts the hour's row", n, at(cDrop))
+		to("inserts the note of the hour", n, at(cDrop))
 	case cDrop:
-		n.msgs &^= 1 << w.op
-		to("deletes the message", n, cleanHand{})
-	case cOwnFirst:
-		n.rows &^= 1 << w.hour
-		to("deletes its own row", n, at(cIntents))
-	case cIntents: // one request for each
-		if op.intent == done || op.intent == aborted || op.intent == live && c.deletesLive {
+		n.notifications &^= 1 << w.op
+		to("deletes the message", n, cleanupWorker{})
+	case cDeleteNoteFirst:
+		n.notes &^= 1 << w.hour
+		to("deletes its own note", n, at(cDeleteRecords))
+	case cDeleteRecords: // one request for each operation
+		if op.record == done || op.record == aborted || op.record == pending && c.deletesPending {
 			if c.old(s, w.op) || c.deletesYoung {
-				op.intent = absent
+				op.record = absent
 			}
 		}
-		h := at(cIntents)
+		h := at(cDeleteRecords)
 		if h.op++; int(h.op) == c.ops {
-			h.pc, h.op = cOlder, 0
+			h.pc, h.op = cDeleteEarlierNotes, 0
 		}
-		to("deletes an intent if it is old", n, h)
-	case cOlder:
-		n.rows &^= 1<<w.hour - 1
-		to("deletes the rows of hours before", n, at(cOwn))
-	case cOwn:
-		n.rows &^= 1 << w.hour
-		to("deletes its own row", n, at(cMessage))
-	case cMessage:
+		to("deletes a commit record if it is old", n, h)
+	case cDeleteEarlierNotes:
+		n.notes &^= 1<<w.hour - 1
+		to("deletes the notes of earlier hours", n, at(cDeleteNote))
+	case cDeleteNote:
+		n.notes &^= 1 << w.hour
+		to("deletes its own note", n, at(cDeleteMessage))
+	case cDeleteMessage:
 		n.due[w.hour] = 0
-		to("deletes the clean-up's message", n, cleanHand{})
+		to("deletes the message of the clean-up", n, cleanupWorker{})
 	}
 }
 
-func (c *cleanup) model() Model[cleanState] {
-	return Model[cleanState]{
+func (c *cleanupProtocol) model() Model[cleanupState] {
+	return Model[cleanupState]{
 		Next:  c.next,
-		Check: func(s cleanState) string { return cleanWrongs[s.wrong] },
-		Quiet: func(s cleanState) bool {
+		Check: func(s cleanupState) string { return cleanupFaults[s.fault] },
+		Quiet: func(s cleanupState) bool {
 			for i := range c.ops {
 				if s.ops[i].flying || s.ops[i].began == 0 && s.now <= c.lastOp {
 					return false
 				}
 			}
-			return s.now == c.ticks && s.msgs == 0 && s.due == [maxHour]uint8{} && s.workers == [2]cleanHand{}
+			return s.now == c.ticks && s.notifications == 0 && s.due == [maxHour]uint8{} && s.workers == [2]cleanupWorker{}
 		},
-		Settled: func(s cleanState) string {
+		CheckQuiet: func(s cleanupState) string {
 			for _, op := range s.ops {
 				switch {
 				case op.commits > 0 && !op.done:
-					return "the effects of a write are lost"
-				case op.intent == absent:
-				case s.sent>>op.closed != 0: // an hour after the one in which it was closed
-					return "something old stays although there was a later clean-up"
-				case !c.weak:
-					return "something old stays"
+					return effectsLost
+				case op.record == absent:
+				case s.sent>>op.closed != 0: // a clean-up of a later hour was sent
+					return "an old record stays although there was a later clean-up"
+				case !c.allowUntilLater:
+					return stays
 				}
 			}
-			if s.rows != 0 && !c.weak {
-				return "an hour's row stays"
+			if s.notes != 0 && !c.allowUntilLater {
+				return noteStays
 			}
 			return ""
 		},
-		Show: func(s cleanState) string {
+		Show: func(s cleanupState) string {
 			out := fmt.Sprint("tick ", s.now)
 			for i, op := range s.ops[:c.ops] {
 				if op.began != 0 {
-					out += fmt.Sprintf(", op %d of %d %s", i, op.began-1, [...]string{absent: "-", live: "live", done: "done", aborted: "aborted"}[op.intent])
+					out += fmt.Sprintf(", operation %d of tick %d %s", i, op.began-1, [...]string{absent: "-", pending: "pending", done: "done", aborted: "aborted"}[op.record])
 				}
 				if op.flying {
 					out += " flying"
 				}
 			}
-			return out + fmt.Sprintf(", rows %b, clean-ups due %d", s.rows, s.due)
+			return out + fmt.Sprintf(", notes %b, clean-ups due %d", s.notes, s.due)
 		},
 	}
 }
 
+// The faults of a clean-up that leaves something behind, or deletes too much.
+const (
+	stays       = "an old record stays"
+	noteStays   = "the note of an hour stays"
+	effectsLost = "the effects of a write are lost"
+)
+
+// TestCleanup explores the protocol, and mutants with the fault that each part prevents.
 func TestCleanup(t *testing.T) {
 	t.Parallel()
-	const (
-		stays   = "something old stays"
-		rowStay = "an hour's row stays"
-	)
 	for _, m := range []struct {
 		name  string
-		c     cleanup
-		ops   int // 0 is both
+		c     cleanupProtocol
+		ops   int // 1 or 2; 0 means both
 		wrong string
 	}{
-		{"the protocol", cleanup{}, 0, ""},
-		{"own row first", cleanup{ownFirst: true}, 0, ""},
-		{"row, then message", cleanup{insertFirst: true}, 1, rowStay},
-		{"what stays goes with a later hour", cleanup{weak: true, insertFirst: true, overOnly: true, oldOnly: true, hidesBriefly: true}, 0, ""},
-		{"nobody sends for what is closed", cleanup{overOnly: true}, 1, stays},
-		{"nobody sends for what is too old", cleanup{oldOnly: true}, 1, stays},
-		{"who has slept sends all the same", cleanup{sleepy: true}, 1, rowStay},
-		{"hidden for the retention alone", cleanup{hidesBriefly: true}, 2, stays},
-		{"the op's hour", cleanup{hourOfOp: true}, 1, rowStay},
-		{"the hour before closing", cleanup{hourBefore: true}, 1, rowStay},
-		{"live intents are deleted", cleanup{deletesLive: true}, 2, "the effects of a write are lost"},
-		{"young intents are deleted", cleanup{deletesYoung: true, lastOp: 2}, 2, cleanWrongs[3]},
-		{"retention shorter than a request's life", cleanup{retention: 0xff}, 1, cleanWrongs[2]},
-		{"absent intents are fenced however old", cleanup{neverTooOld: true}, 1, cleanWrongs[3]},
-		{"age looked at only before", cleanup{staleFence: true}, 1, cleanWrongs[3]},
+		{"the protocol", cleanupProtocol{}, 0, ""},
+		{"own note first", cleanupProtocol{ownFirst: true}, 0, ""},
+		{"note, then message", cleanupProtocol{insertFirst: true}, 1, noteStays},
+		{"a later hour deletes leftovers", cleanupProtocol{allowUntilLater: true, insertFirst: true, closersOnly: true, notForOld: true, hidesBriefly: true}, 0, ""},
+		{"no clean-up for closed records", cleanupProtocol{closersOnly: true}, 1, stays},
+		{"no clean-up for old operations", cleanupProtocol{notForOld: true}, 1, stays},
+		{"a clean-up sent after a sleep", cleanupProtocol{sendAfterSleep: true}, 1, noteStays},
+		{"invisible for the retention only", cleanupProtocol{hidesBriefly: true}, 2, stays},
+		{"the hour of the operation", cleanupProtocol{hourOfOp: true}, 1, noteStays},
+		{"the hour before closing", cleanupProtocol{hourBefore: true}, 1, noteStays},
+		{"pending records are deleted", cleanupProtocol{deletesPending: true}, 2, effectsLost},
+		{"young records are deleted", cleanupProtocol{deletesYoung: true, lastOp: 2}, 2, cleanupFaults[3]},
+		{"a retention shorter than the delay of a request", cleanupProtocol{retention: 0xff}, 1, cleanupFaults[2]},
+		{"abort records for old operations", cleanupProtocol{abortOld: true}, 1, cleanupFaults[3]},
+		{"age checked only before", cleanupProtocol{staleAge: true}, 1, cleanupFaults[3]},
 	} {
 		for ops := 1; ops <= 2; ops++ {
 			if m.ops != 0 && ops != m.ops || ops == 2 && testing.Short() {
@@ -351,10 +358,7 @@ func TestCleanup(t *testing.T) {
 					c.lastOp = uint8(3 - ops)
 				}
 				c.ticks = c.lastOp + 5
-				r := c.model().Explore()
-				if t.Log(r); r.Wrong != m.wrong {
-					t.Errorf("want: %q", m.wrong)
-				}
+				expectFault(t, c.model().Explore(), m.wrong)
 			})
 		}
 	}

@@ -1,33 +1,36 @@
-// Package model explores protocols before they are built: it visits every state that their steps can lead to, with crashes between
-// any two steps, messages that are delivered any number of times and to two workers at once, and requests that arrive late. Model
-// does that for any protocol; these are in the tests, with what goes wrong if a part of them is left out:
+// Package model explores protocols. It visits every state that the steps of a protocol can reach, with a crash between any two
+// steps, messages that are delivered any number of times and to two workers at once, and requests that arrive late. [Model] is
+// independent of the protocol. The tests contain these protocols, and mutants that each omit one part of a protocol:
 //
-//   - Archive: entities that move to a destination and back. 28 workloads of up to three users, two workers and one late request at a
-//     time, 54 to 2,000,000 states each, 7.5 million in all; three more, of 6 to 21 million, with -large. 30 mutants. Beside the library are programs
-//     that know nothing of incarnations, hold old reads and forge texts, and clocks that jump.
-//   - Intents: a write with two effects, workers of two releases, a poison queue and its replay; also with writers and workers that are
+//   - Archive: moves of entities to a destination and back. 28 workloads of up to three users, two workers and one late request at
+//     a time, with 54 to 2,000,000 states each and 7.5 million in all, and three workloads of 6 to 21 million states with -large.
+//     30 mutants. Some users are programs that do not know incarnations, write entities that they read long ago or forge
+//     incarnations, and clocks jump.
+//   - Outbox: a write with two effects, workers of two releases, a poison queue and its replay, with writers and workers that are
 //     suspended for longer than the retention, and clocks that jump. 290,000 to 1,060,000 states. 11 mutants.
-//   - Clean-up: what intents leave behind, by partition and hour, in a model of time. 350,000 states for one write and 630,000 for two.
-//     12 mutants.
+//   - Clean-up: deletion of old commit records by partition and hour, in a model of time. 350,000 states for one write and 630,000
+//     for two. 12 mutants.
 //
-// What is assumed, and not explored: a request that has not arrived within the retention never arrives; clocks differ by less than that; a
-// machine that is suspended reads a clock which has gone on when it looks at the age of an operation, right before it sends it.
+// The models assume that a request arrives within the retention or never, that clocks differ by less than the retention, and that a
+// suspended machine reads the current time when it checks the age of an operation right before it sends a request.
 //
 // # The archive
 //
-// A row of the destination has the life in its key, and lists the ops that have put it. A worker reads its intent, the destination,
-// Current: in this order. If the life is in Current it puts the row (Insert or CAS), and then deletes it from Current in one EGT with
-// the intent, both by CAS. If it is not, either the move is over or the user has deleted the entity; the worker looks at its own intent
-// and at those of the other ops of the list, and if none of them says that the move is over it leaves a tombstone, also where nothing
-// was: an Insert may still be on its way.
+// The key of a row in the destination contains the incarnation, and the row lists the operations that wrote it. A worker reads its
+// commit record, then the destination, then Current. If Current contains the incarnation, the worker writes the row to the
+// destination (Insert or compare-and-swap, CAS) and then deletes it from Current in one transaction with the commit record, both by
+// CAS. Otherwise either the move is done, or the user has deleted the entity. The worker reads its own commit record and those of
+// the other operations in the list. If none of them reports that the move is done, the worker writes a tombstone, even if the
+// destination contains no row: a late Insert may still arrive.
 //
-// A restore may take a row only after one op of its list is seen to be over (before, the row may be an attempt, and its entity deleted),
-// and takes the content that it reads after that (before, it may be an old one; and a row that was withdrawn is a tombstone by then).
-// It mints a life, and inserts left(life) in its EGT, so that no life is restored twice.
+// A restore first reads the commit records of the list until one reports that its move is done. Before, the row may belong to an
+// unfinished move of an entity that was deleted since. The restore then reads the row again: the content that it read before may be
+// old, and a row of an unfinished move may be a tombstone by now. The restore creates a new incarnation, and its transaction
+// inserts a note with the old incarnation, so that no incarnation is restored twice.
 //
 // # The clean-up
 //
-// A worker that is about to delete an intent's message (it closed the intent, or found it closed, or too old) first looks for the row of the
-// current hour; if there is none it sends the clean-up, and then inserts the row: a crash costs a second clean-up, which does no harm.
-// The clean-up is hidden until the end of its hour and the retention are over.
+// A worker that is about to delete the message of a commit record that is closed or too old first looks for the note of the current
+// hour. If there is no note, the worker sends the clean-up and then inserts the note. A crash between them costs a second clean-up,
+// which is harmless. The clean-up is invisible until the end of its hour and of the retention.
 package model

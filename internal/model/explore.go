@@ -7,38 +7,39 @@ import (
 	"strings"
 )
 
-// Model is a system of which every schedule is looked at. Its states are finite in number.
+// Model is a system with a finite number of states.
 type Model[S comparable] struct {
 	Start S
-	// Next takes every step that anybody can take in s.
-	Next func(s S, step func(who, what string, to S))
-	// Check says what is wrong in s, whatever is still under way; "" if nothing.
+	// Next calls step for every step that is possible in s.
+	Next func(s S, step func(actor, what string, to S))
+	// Check returns the fault of s, "" if there is none.
 	Check func(s S) string
-	// Quiet says whether nothing is under way in s. There, and only there, Settled says what is wrong.
-	Quiet   func(s S) bool
-	Settled func(s S) string
-	// Rest asks also that every state can become quiet yet. It costs some memory for each step.
-	Rest bool
-	// Show is how s looks in a trace.
+	// Quiet reports whether no work is in progress in s. CheckQuiet returns the fault of a quiet state.
+	Quiet      func(s S) bool
+	CheckQuiet func(s S) string
+	// Termination also checks that a quiet state is reachable from every state. It needs memory for each step.
+	Termination bool
+	// Show returns the text of s in a trace.
 	Show func(s S) string
 }
 
-// Result is what Explore saw.
+// Result is the result of an exploration.
 type Result struct {
 	States int
 	Quiet  int
-	Wrong  string   // the first fault in order of distance from the start; "" if there is none in any state
-	Trace  []string // the shortest way there
+	Wrong  string   // the fault nearest to the start, "" if no state has one
+	Trace  []string // the shortest sequence of steps to the fault
 }
 
 func (r Result) String() string {
 	if r.Wrong == "" {
-		return fmt.Sprintf("%d states, %d of them quiet, nothing wrong", r.States, r.Quiet)
+		return fmt.Sprintf("%d states, %d of them quiet, no fault", r.States, r.Quiet)
 	}
 	return fmt.Sprintf("%s, after %d steps (%d states seen)\n\t%s", r.Wrong, len(r.Trace), r.States, strings.Join(r.Trace, "\n\t"))
 }
 
-// Explore looks at every state, nearest first, until one is wrong. A state in which nobody can do anything is wrong unless it is quiet.
+// Explore visits every state in order of distance from the start, until one has a fault. A state without steps is a fault unless it
+// is quiet.
 func (m Model[S]) Explore() Result {
 	e := explorer[S]{seed: maphash.MakeSeed(), table: make([]uint32, 1<<12)}
 	e.add(m.Start, 0)
@@ -50,7 +51,7 @@ func (m Model[S]) Explore() Result {
 		if quiet {
 			r.Quiet++
 			if r.Wrong == "" {
-				r.Wrong = m.Settled(s)
+				r.Wrong = m.CheckQuiet(s)
 			}
 		}
 		if r.Wrong == "" {
@@ -58,7 +59,7 @@ func (m Model[S]) Explore() Result {
 			m.Next(s, func(_, _ string, to S) {
 				steps++
 				n := e.add(to, at)
-				if m.Rest {
+				if m.Termination {
 					e.steps = append(e.steps, [2]uint32{uint32(at), n})
 				}
 			})
@@ -70,25 +71,25 @@ func (m Model[S]) Explore() Result {
 			r.Trace = m.trace(&e, at)
 			break
 		}
-		if quiet && m.Rest {
+		if quiet && m.Termination {
 			e.quiet = append(e.quiet, uint32(at))
 		}
 	}
 	r.States = e.n
-	if at := e.restless(); m.Rest && r.Wrong == "" && at >= 0 {
-		r.Wrong, r.Trace = "it can never come to rest", m.trace(&e, at)
+	if at := e.endless(); m.Termination && r.Wrong == "" && at >= 0 {
+		r.Wrong, r.Trace = "no quiet state is reachable", m.trace(&e, at)
 	}
 	return r
 }
 
-// explorer keeps the states by number; the table finds the number of a state, and costs four bytes for each slot. States are kept in
-// blocks, since one slice would be copied whenever it grows.
+// explorer numbers the states. The hash table maps a state to its number, in four bytes for each slot. States are stored in blocks,
+// since a single slice would be copied when it grows.
 type explorer[S comparable] struct {
 	seed   maphash.Seed
 	n      int
 	blocks [][]S
 	from   []uint32
-	table  []uint32 // number + 1; 0 is free
+	table  []uint32 // number + 1; 0 is a free slot
 	steps  [][2]uint32
 	quiet  []uint32
 }
@@ -97,7 +98,7 @@ const block = 1 << 12
 
 func (e *explorer[S]) state(i int) *S { return &e.blocks[i/block][i%block] }
 
-// add is the number of s, which is new or not.
+// add returns the number of s, which it stores if it is new.
 func (e *explorer[S]) add(s S, from int) uint32 {
 	slot := e.slot(s)
 	if n := e.table[slot]; n != 0 {
@@ -119,7 +120,7 @@ func (e *explorer[S]) add(s S, from int) uint32 {
 	return uint32(e.n - 1)
 }
 
-// slot is where s is, or belongs.
+// slot returns the slot of s in the hash table, or the free slot for it.
 func (e *explorer[S]) slot(s S) uint64 {
 	mask := uint64(len(e.table) - 1)
 	for i := maphash.Comparable(e.seed, s) & mask; ; i = (i + 1) & mask {
@@ -129,8 +130,8 @@ func (e *explorer[S]) slot(s S) uint64 {
 	}
 }
 
-// restless is the first state from which no quiet one can be reached; -1 if there is none.
-func (e *explorer[S]) restless() int {
+// endless returns the first state from which no quiet state is reachable, -1 if there is none.
+func (e *explorer[S]) endless() int {
 	begin := make([]uint32, e.n+2) // the steps into state n are those of into[begin[n]:begin[n+1]]
 	for _, s := range e.steps {
 		begin[s[1]+2]++
@@ -154,14 +155,14 @@ func (e *explorer[S]) restless() int {
 	return slices.Index(can, false)
 }
 
-// trace finds the steps again by taking those of each state on the way: names are not worth keeping for millions of states.
+// trace returns the steps from the start to a state. It computes their names again, which saves the memory for millions of names.
 func (m Model[S]) trace(e *explorer[S], at int) []string {
 	var back []string
 	for at != 0 {
 		from, found := int(e.from[at]), ""
-		m.Next(*e.state(from), func(who, what string, to S) {
+		m.Next(*e.state(from), func(actor, what string, to S) {
 			if found == "" && to == *e.state(at) {
-				found = fmt.Sprintf("%-10s %-44s %s", who, what, m.Show(to))
+				found = fmt.Sprintf("%-10s %-44s %s", actor, what, m.Show(to))
 			}
 		})
 		back = append(back, found)

@@ -2,18 +2,18 @@ package model
 
 import "testing"
 
-// TestExplore: the explorer finds what is wrong, by the shortest way.
+// TestExplore: the explorer finds the fault and the shortest sequence of steps to it.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	fine := func(int) string { return "" }
 	base := func(next map[int][]int) Model[int] {
 		return Model[int]{
-			Next: func(s int, step func(who, what string, to int)) {
+			Next: func(s int, step func(actor, what string, to int)) {
 				for _, to := range next[s] {
 					step("someone", "goes", to)
 				}
 			},
-			Check: fine, Settled: fine, Rest: true,
+			Check: fine, CheckQuiet: fine, Termination: true,
 			Quiet: func(s int) bool { return s == 9 },
 			Show:  func(int) string { return "" },
 		}
@@ -21,15 +21,15 @@ func TestExplore(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		next  map[int][]int
-		check int // a state that is wrong
+		check int // the state with a fault
 		wrong string
 		steps int
 	}{
 		{"fine", map[int][]int{0: {1, 2}, 1: {0, 9}, 2: {1}}, -1, "", 0},
 		{"wrong", map[int][]int{0: {1, 2}, 1: {3}, 2: {4}, 3: {5}, 5: {4}, 4: {9}}, 4, "4", 2},
 		{"stuck", map[int][]int{0: {1, 9}}, -1, "stuck", 1},
-		{"restless", map[int][]int{0: {1, 9}, 1: {2}, 2: {1}}, -1, "it can never come to rest", 1},
-		{"unsettled", map[int][]int{0: {1}, 1: {9}}, 9, "9", 2},
+		{"endless", map[int][]int{0: {1, 9}, 1: {2}, 2: {1}}, -1, "no quiet state is reachable", 1},
+		{"fault of a quiet state", map[int][]int{0: {1}, 1: {9}}, 9, "9", 2},
 	} {
 		m := base(test.next)
 		say := func(s int) string {
@@ -39,10 +39,26 @@ func TestExplore(t *testing.T) {
 			return ""
 		}
 		if m.Check = say; test.check == 9 {
-			m.Check, m.Settled = fine, say
+			m.Check, m.CheckQuiet = fine, say
 		}
 		if r := m.Explore(); r.Wrong != test.wrong || len(r.Trace) != test.steps {
-			t.Errorf("%s: %v", test.name, r)
+			t.Errorf("%s: got %v, want %q after %d steps", test.name, r, test.wrong, test.steps)
 		}
+	}
+}
+
+// expectFault checks the fault of an exploration, "" for none.
+func expectFault(t testing.TB, r Result, want string) {
+	t.Helper()
+	if t.Log(r); r.Wrong != want {
+		t.Errorf("got %q, want %q", r.Wrong, want)
+	}
+}
+
+// expectSound checks that an exploration found quiet states and no fault.
+func expectSound(t testing.TB, r Result) {
+	t.Helper()
+	if expectFault(t, r, ""); r.Quiet == 0 {
+		t.Error("got no quiet state, want at least one")
 	}
 }

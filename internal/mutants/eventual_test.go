@@ -104,8 +104,8 @@ func TestEventual(t *testing.T) {
 			Old: "	if wire.Unreached(ctx, err) {\n", New: "	if false {\n", Test: "TestUnreachable"},
 		{Name: "a write that was not sent is like any other error", File: "internal/engine/errors.go",
 			Old: "	case wire.NotSent:\n		if call.Unreached(err) {\n", New: "	case wire.NotSent:\n		if false {\n", Test: "TestUnreachable"},
-		{Name: "the end of the caller's context is the service's", File: "internal/wire/unreached.go",
-			Old: "	return !stopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableCaller"},
+		{Name: "the end of the caller's context is the service's", File: "internal/wire/outcome.go",
+			Old: "	return !callerStopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableCaller"},
 		{Name: "an effect is settled past the intent's ETag", File: "internal/engine/completion.go",
 			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestSettlingRaces"},
 	})

@@ -38,7 +38,7 @@ func TestIndex(t *testing.T) {
 			Old: "		s.atLeast++\n", New: "", Test: "TestLooseMeasures"},
 		{Name: "a total that cannot be is believed", File: "index/total.go",
 			Old: "s.count < 1 || v < s.least || v > s.most", New: "s.count < 1", Test: "TestSummaryIsPutRight"},
-		{Name: "NaN is another one each time", File: "internal/edm/decode.go",
+		{Name: "NaN is another one each time", File: "internal/edm/columns.go",
 			Old: "		return c.Name == d.Name\n", New: "		return false\n", Test: "TestNaN"},
 		{Name: "a look-up takes ranges of others", File: "index/read.go",
 			Old: "!within(q.Rows, ix.All())", New: "false", Test: "TestRangesOfOthers"},

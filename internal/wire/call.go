@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,10 +11,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// Call follows one call through the SDK: its response, and how far its request got.
+// Call records one call through the SDK: its response, and how far its request got.
 type Call struct {
-	// MaxBody is the size at which a request body is refused before it is sent, on clients with the Probe policies; 0 is
-	// no limit. The error is a *BodyError.
+	// MaxBody is the largest request body in bytes; 0 means no limit. Clients with the Probe policies refuse a larger body with a
+	// *BodyError and send nothing.
 	MaxBody int64
 
 	ctx   context.Context // of the request
@@ -21,26 +22,24 @@ type Call struct {
 	probe probe
 }
 
-// Read prepares a call that may be repeated: the client's own retry options stay.
+// Read returns the context for a call that may be repeated. The client's retry options stay in force.
 func (c *Call) Read(ctx context.Context) context.Context {
 	c.ctx, c.probe.max = ctx, c.MaxBody
 	ctx = context.WithValue(ctx, probeKey{}, &c.probe)
 	return policy.WithCaptureResponse(ctx, &c.resp)
 }
 
-// Write prepares a call that changes something. The SDK would repeat it after a lost response and report what the second try
-// finds: 'exists' for a row that the first try has inserted. So its retries are off, on any client. try bounds the one try.
-func (c *Call) Write(ctx context.Context, try time.Duration) context.Context {
-	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: try})
+// Write returns the context for a call that changes something, with a single attempt that ends after timeout. The SDK would repeat
+// a write after a lost response and report the error of the second attempt, such as 'exists' for a row that the first attempt
+// inserted.
+func (c *Call) Write(ctx context.Context, timeout time.Duration) context.Context {
+	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout})
 }
 
-// Unreached reports whether the call's error says that the service was not reached, or did not let the caller in; see [Unreached].
-func (c *Call) Unreached(err error) bool { return Unreached(c.ctx, err) }
+// HasProbe reports whether the client has the Probe policies.
+func (c *Call) HasProbe() bool { return c.probe.entered.Load() }
 
-// Probed tells whether the client has the Probe policies.
-func (c *Call) Probed() bool { return c.probe.entered.Load() }
-
-// Status is that of the response, 0 if there is none.
+// Status returns the status of the response, 0 if there is none.
 func (c *Call) Status() int {
 	if c.resp == nil {
 		return 0
@@ -48,17 +47,17 @@ func (c *Call) Status() int {
 	return c.resp.StatusCode
 }
 
-// Sent is the length of the request's body, if there is a response.
-func (c *Call) Sent() int64 {
+// RequestSize returns the length of the request body in bytes, 0 if there is no response.
+func (c *Call) RequestSize() int64 {
 	if c.resp == nil || c.resp.Request == nil {
 		return 0
 	}
 	return c.resp.Request.ContentLength
 }
 
-// Ranged tells whether the request was signed for a range of keys, if there is a response: rows outside it are left out of lists without
-// a word.
-func (c *Call) Ranged() bool {
+// SignedForPartitions reports whether a shared access signature limits the request to a range of PartitionKeys. The service omits
+// rows outside the range from lists and reports no error. It is false if there is no response.
+func (c *Call) SignedForPartitions() bool {
 	if c.resp == nil || c.resp.Request == nil {
 		return false
 	}
@@ -66,8 +65,9 @@ func (c *Call) Ranged() bool {
 	return q.Has("sig") && (q.Get("spk") != "" || q.Get("epk") != "")
 }
 
-// Rows are the first and the last RowKey that the request was signed for, "" for no bound; ranged reports whether there is one.
-func (c *Call) Rows() (first, last string, ranged bool) {
+// SignedRows returns the first and the last RowKey to which a shared access signature limits the request, "" for no bound. limited
+// reports whether there is a bound.
+func (c *Call) SignedRows() (first, last string, limited bool) {
 	if c.resp == nil || c.resp.Request == nil {
 		return "", "", false
 	}
@@ -76,21 +76,58 @@ func (c *Call) Rows() (first, last string, ranged bool) {
 	return first, last, q.Has("sig") && (first != "" || last != "")
 }
 
-// Part is the response to one part of the request, without its body.
-func (c *Call) Part(status int) *http.Response {
+// PartResponse returns a response with the given status, for one operation of a transaction: the headers are those of the whole
+// response, and the body is empty.
+func (c *Call) PartResponse(status int) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: c.resp.Header.Clone(), Body: http.NoBody, Request: c.resp.Request,
 	}
 }
 
-// Body returns the response as the service sent it. The SDK's own copy has lost the decimal point of whole doubles.
+// Body returns the body of the response as the service sent it. The values that the SDK decodes have lost the decimal point of
+// whole doubles.
 func (c *Call) Body() ([]byte, error) {
 	if c.resp == nil {
-		return nil, errNoReply
+		return nil, errNoResponse
 	}
 	if err := c.Check(nil); err != nil {
 		return nil, err
 	}
 	return runtime.Payload(c.resp)
+}
+
+// ForeignError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
+// transport that follows redirects repeats a POST as a GET and returns the response to the GET.
+type ForeignError struct {
+	Status int
+	Reason string
+}
+
+func (e *ForeignError) Error() string { return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status) }
+
+// Check returns err, the result of the call, or a *ForeignError if the response belongs to another request.
+func (c *Call) Check(err error) error {
+	// net/http sets the Response of a request only if a redirect caused the request.
+	if c.resp != nil && c.resp.Request != nil && c.resp.Request.Response != nil {
+		return &ForeignError{c.resp.StatusCode, "the request was redirected, and the response is to another request"}
+	}
+	return err
+}
+
+// CheckWrite is Check for a write whose successful response has an ETag.
+func (c *Call) CheckWrite(etag string, err error) error {
+	if err = c.Check(err); err == nil && etag == "" {
+		return &ForeignError{c.Status(), "the response has no ETag, so it is not the service's"}
+	}
+	return err
+}
+
+// CheckHeaders is Check for a request whose successful response has neither a body nor an ETag. The headers of the service identify
+// the response.
+func (c *Call) CheckHeaders(err error) error {
+	if err = c.Check(err); err == nil && c.resp != nil && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "" {
+		return &ForeignError{c.Status(), "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
+	}
+	return err
 }

@@ -1,3 +1,4 @@
-// Package wire stands between the typed API and the SDK's pipeline. It makes contexts that keep a call's response and switch the SDK's
-// repetition of writes off, judges failed writes, removes secrets from errors, and names kinds of requests.
+// Package wire connects package table to the pipeline of the SDK. It makes contexts that capture a call's response and switch off
+// the SDK's retries of writes, determines the outcome of failed writes, removes signatures from error texts, and names kinds of
+// requests.
 package wire

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The kinds of requests that Kind tells apart.
+// The kinds of requests that Kind returns.
 const (
 	Get             = "get"
 	Query           = "query"
@@ -27,14 +27,15 @@ const (
 	Other           = "other"
 )
 
-// Kind tells what a request asks for. Requests that are neither the Table service's nor for messages of a queue are Other.
+// Kind returns the kind of a request to the Table service, or of a request for messages of a queue, and Other for any other
+// request.
 func Kind(r *http.Request) string {
 	path := strings.TrimSuffix(r.URL.Path, "/")
-	// The last segment names what is addressed; keys hold no slash.
+	// The last segment names the resource; keys contain no slash.
 	last := path[strings.LastIndexByte(path, '/')+1:]
 	name, args, keyed := strings.Cut(last, "(")
 	conditional := len(r.Header["If-Match"]) > 0
-	// Blobs may have any name, but nobody asks for them as JSON.
+	// A blob may have any name, but is never requested as JSON.
 	if !strings.Contains(r.Header.Get("Accept"), "json") {
 		return messageKind(r, path)
 	}
@@ -70,8 +71,7 @@ func Kind(r *http.Request) string {
 	return Other
 }
 
-// messageKind is Kind for messages of queues, as far as their addresses and queries tell them from blobs: a get without any parameter is
-// Other.
+// messageKind is Kind for messages of queues. A GET without parameters is Other, since the same URL may name a blob.
 func messageKind(r *http.Request, path string) string {
 	q := r.URL.Query()
 	if q.Has("comp") || q.Has("restype") {

@@ -9,26 +9,26 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-var errNoReply = errors.New("the client's pipeline kept no reply")
+var errNoResponse = errors.New("the client's pipeline captured no response")
 
-// probe is carried by a call's context and marked by the two Probe policies, if the client has them.
+// probe is the part of a call's context that the Probe policies mark.
 type probe struct {
 	entered, sent atomic.Bool
 	max           int64
 }
 
-// BodyError is a request body that is too large to be sent.
-type BodyError struct{ Size int }
+// BodyError reports a request body that exceeds [Call.MaxBody].
+type BodyError struct{ Size int } // in bytes
 
 func (e *BodyError) Error() string { return fmt.Sprintf("the request body has %d bytes", e.Size) }
 
 type probeKey struct{}
 
-// Probe are policies that mark how far a request got. A client that has them tells a request that failed on its way to the
-// network, for want of a token for instance, from one whose outcome is unknown.
+// The Probe policies mark how far a request got, so that a request that failed before the network, for example for lack of a token,
+// is not mistaken for one whose outcome is unknown.
 type (
 	ProbeCall  struct{} // per call: the request entered the pipeline
-	ProbeRetry struct{} // per retry, behind the credential: the request went on to the transport
+	ProbeRetry struct{} // per retry, after the credential: the request went on to the transport
 )
 
 // Do implements policy.Policy.

@@ -9,7 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// transportError is a *url.Error without its URL, which may hold a signature.
+// transportError is a *url.Error without its URL.
 type transportError struct {
 	op, host string
 	err      error
@@ -22,8 +22,8 @@ func (e *transportError) Timeout() bool {
 	return errors.As(e.err, &t) && t.Timeout()
 }
 
-// Redact returns err without the query of any URL in it: that of a failed request with a shared access signature holds the
-// signature. The host and the cause stay.
+// Redact returns err without the URLs in its text, since the URL of a failed request may contain a shared access signature. The
+// host and the cause stay.
 func Redact(err error) error {
 	var ue *url.Error
 	if !errors.As(err, &ue) {
@@ -36,10 +36,10 @@ func Redact(err error) error {
 	return &transportError{ue.Op, host, Redact(ue.Err)}
 }
 
-// signatureError is an error whose text held a signature.
+// signatureError is an error from whose text signatures were removed.
 type signatureError struct {
 	text string
-	err  error // the first of its causes whose text does not
+	err  error // the first cause without a signature in its text
 }
 
 func (e *signatureError) Error() string { return e.text }
@@ -47,7 +47,7 @@ func (e *signatureError) Unwrap() error { return e.err }
 
 var signature = regexp.MustCompile(`(?i)(\bsig(nature)?(=|%3d|":"))[^&\s"']*`)
 
-// withoutSignature cuts signatures out of a text that a transport of the user's own has made.
+// withoutSignature removes signatures from the error text of a caller's transport.
 func withoutSignature(err error) error {
 	if err == nil || !signature.MatchString(err.Error()) {
 		return err
@@ -59,7 +59,7 @@ func withoutSignature(err error) error {
 	return e
 }
 
-// RedactPolicy applies Redact to every call of a client.
+// RedactPolicy applies Redact to the error of every call of a client.
 type RedactPolicy struct{}
 
 // Do implements policy.Policy.

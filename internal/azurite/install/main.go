@@ -1,4 +1,4 @@
-// Command install fetches what the tests need of npm ahead of time: the one step that a machine needs beside Go.
+// Command install downloads the npm packages of Azurite ahead of time. The tests need nothing else apart from Go and Node.js.
 package main
 
 import (

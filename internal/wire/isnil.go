@@ -2,9 +2,9 @@ package wire
 
 import "reflect"
 
-// Absent tells whether an interface holds nothing, or a nil pointer, which is what a variable of an implementation's type holds
+// IsNil reports whether x is nil or holds a nil pointer. An interface with a nil pointer is the usual result of passing a variable
 // that was never set.
-func Absent(x any) bool {
+func IsNil(x any) bool {
 	if x == nil {
 		return true
 	}

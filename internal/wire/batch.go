@@ -11,49 +11,47 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// Failure is the operation for which a transaction was refused.
+// Failure reports why the service refused a transaction.
 type Failure struct {
-	Index   int // of the operation; -1 if the service names one that was not sent
+	Index   int // of the failed operation; -1 if the service names an operation that was not sent
 	Status  int
 	Code    string
 	Message string
 }
 
-// ParseReply reads the response to a transaction of n operations, which stands for all of them or for none: one part for each
-// operation, in their order, or the single part of the one that failed. Content-IDs are not looked at, for the service
-// echoes them only at times.
+// ParseBatchResponse parses the response to a transaction of n operations. A response has one part for each operation, in their
+// order, or the single part of the failed operation. Content-IDs are ignored, since the service does not always echo them.
 //
-// An error means that the response does not tell the outcome. A success counts only when the response is whole, to the last
-// byte of its closing boundary: what is missing of a cut response may be the failure. A failure counts as soon as its part is
-// there.
-func ParseReply(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
-	p := replyParser{rest: body, etags: make([]azcore.ETag, 0, n)}
+// An error means that the outcome is unknown. A success requires the whole response, up to the last byte of its closing boundary,
+// since the missing end of a truncated response may contain the failure. A failure requires only its own part.
+func ParseBatchResponse(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
+	p := batchParser{rest: body, etags: make([]azcore.ETag, 0, n)}
 	if err := p.outer(n); err != nil {
-		return nil, nil, fmt.Errorf("the reply to a transaction of %d operations %w, after %d of its parts", n, err, len(p.etags))
+		return nil, nil, fmt.Errorf("the response to a transaction of %d operations %w, after %d of its parts", n, err, len(p.etags))
 	}
 	if p.failure != nil {
 		return nil, p.failure, nil
 	}
 	if len(p.etags) != n {
-		return nil, nil, fmt.Errorf("the reply to a transaction of %d operations has %d parts", n, len(p.etags))
+		return nil, nil, fmt.Errorf("the response to a transaction of %d operations has %d parts", n, len(p.etags))
 	}
 	return p.etags, nil, nil
 }
 
 var (
-	errCut    = errors.New("is cut short")
-	errFormat = errors.New("cannot be read")
+	errTruncated = errors.New("is truncated")
+	errMalformed = errors.New("is malformed")
 )
 
-// replyParser goes through a response line by line. Lines end in LF or CR LF, for Cosmos DB mixes them.
-type replyParser struct {
+// batchParser reads a response line by line. Lines end in LF or CR LF, since Cosmos DB mixes both.
+type batchParser struct {
 	rest    []byte
 	etags   []azcore.ETag
 	failure *Failure
 }
 
-// line returns the next line without its end. whole is false for the last one, if nothing ends it.
-func (p *replyParser) line() (line []byte, whole bool) {
+// line returns the next line without its end. whole is false if the response ends inside the line.
+func (p *batchParser) line() (line []byte, whole bool) {
 	line, p.rest, whole = bytes.Cut(p.rest, []byte("\n"))
 	if whole {
 		line = bytes.TrimSuffix(line, []byte("\r"))
@@ -61,14 +59,14 @@ func (p *replyParser) line() (line []byte, whole bool) {
 	return line, whole
 }
 
-// outer reads the whole: one part that is a change set, between boundaries.
-func (p *replyParser) outer(n int) error {
+// outer reads the whole response: one part, which is a change set, between boundaries.
+func (p *batchParser) outer(n int) error {
 	open, whole := p.line()
 	if !whole {
-		return errCut
+		return errTruncated
 	}
 	if !bytes.HasPrefix(open, []byte("--")) || len(open) < 3 {
-		return errFormat
+		return errMalformed
 	}
 	head, err := p.header()
 	if err != nil {
@@ -76,7 +74,7 @@ func (p *replyParser) outer(n int) error {
 	}
 	_, boundary, ok := strings.Cut(head["content-type"], "boundary=")
 	if boundary = strings.Trim(boundary, `"`); !ok || boundary == "" || !strings.HasPrefix(head["content-type"], "multipart/mixed") {
-		return errFormat
+		return errMalformed
 	}
 	if err := p.changeSet([]byte("--"+boundary), n); err != nil || p.failure != nil {
 		return err
@@ -87,26 +85,26 @@ func (p *replyParser) outer(n int) error {
 	case bytes.Equal(end, closing):
 		return nil
 	case bytes.HasPrefix(closing, end):
-		return errCut
+		return errTruncated
 	}
-	return errFormat
+	return errMalformed
 }
 
-// changeSet reads the parts up to the change set's closing boundary.
-func (p *replyParser) changeSet(open []byte, n int) error {
+// changeSet reads the parts of the change set up to its closing boundary.
+func (p *batchParser) changeSet(open []byte, n int) error {
 	closing := append(bytes.Clone(open), "--"...)
 	for first := true; ; first = false {
 		line, whole := p.line()
 		switch {
 		case !whole:
-			return errCut
+			return errTruncated
 		case bytes.Equal(line, closing):
 			return nil
 		case !bytes.Equal(line, open):
 			if len(line) == 0 && first {
 				continue
 			}
-			return errFormat
+			return errMalformed
 		}
 		if err := p.part(open, n); err != nil || p.failure != nil {
 			return err
@@ -114,20 +112,20 @@ func (p *replyParser) changeSet(open []byte, n int) error {
 	}
 }
 
-// part reads one operation's answer, up to the boundary that follows it.
-func (p *replyParser) part(open []byte, n int) error {
+// part reads the response to one operation, up to the next boundary.
+func (p *batchParser) part(open []byte, n int) error {
 	if _, err := p.header(); err != nil { // of the part
 		return err
 	}
 	line, whole := p.line()
 	if !whole {
-		return errCut
+		return errTruncated
 	}
 	proto, status, _ := strings.Cut(string(line), " ")
 	status, _, _ = strings.Cut(status, " ")
 	code, err := strconv.Atoi(status)
 	if err != nil || !strings.HasPrefix(proto, "HTTP/1.") {
-		return errFormat
+		return errMalformed
 	}
 	head, err := p.header()
 	if err != nil {
@@ -137,22 +135,22 @@ func (p *replyParser) part(open []byte, n int) error {
 		return p.failed(code, open, n)
 	}
 	if code < 200 || code > 299 || len(p.etags) == n {
-		return errFormat
+		return errMalformed
 	}
-	for { // an inserted entity, if the service was asked to repeat it
+	for { // skip the inserted entity, which the service echoes on request
 		if bytes.HasPrefix(p.rest, open) {
 			break
 		}
 		if _, whole := p.line(); !whole {
-			return errCut
+			return errTruncated
 		}
 	}
 	p.etags = append(p.etags, azcore.ETag(head["etag"]))
 	return nil
 }
 
-// failed reads the failing operation's error. It is certain as soon as the JSON is whole.
-func (p *replyParser) failed(status int, open []byte, n int) error {
+// failed reads the error of the failed operation. A truncated response is enough if the JSON is complete.
+func (p *batchParser) failed(status int, open []byte, n int) error {
 	f := &Failure{Status: status}
 	var body struct {
 		Error struct {
@@ -162,7 +160,7 @@ func (p *replyParser) failed(status int, open []byte, n int) error {
 	}
 	if err := json.NewDecoder(bytes.NewReader(p.rest)).Decode(&body); err != nil {
 		if !bytes.Contains(p.rest, append([]byte("\n"), open...)) && !bytes.HasPrefix(p.rest, open) {
-			return errCut
+			return errTruncated
 		}
 	}
 	f.Code, f.Message = body.Error.Code, body.Error.Message.Value
@@ -178,20 +176,20 @@ func (p *replyParser) failed(status int, open []byte, n int) error {
 	return nil
 }
 
-// header reads header lines up to the empty one, names in lower case.
-func (p *replyParser) header() (map[string]string, error) {
+// header reads header lines up to the empty line. Names are converted to lower case.
+func (p *batchParser) header() (map[string]string, error) {
 	h := map[string]string{}
 	for {
 		line, whole := p.line()
 		if !whole {
-			return nil, errCut
+			return nil, errTruncated
 		}
 		if len(line) == 0 {
 			return h, nil
 		}
 		name, value, ok := strings.Cut(string(line), ":")
 		if !ok {
-			return nil, errFormat
+			return nil, errMalformed
 		}
 		h[strings.ToLower(name)] = strings.TrimSpace(value)
 	}

@@ -1,0 +1,72 @@
+package edm
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Limits of the service ('Understanding the Table service data model').
+const (
+	maxProperties  = 252
+	maxEntity      = 1 << 20
+	maxStringUnits = 32 << 10
+	maxBinary      = 64 << 10
+)
+
+// The service's range of DateTime.
+var (
+	minTime = time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)
+	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)
+)
+
+// CheckValue checks the limits of one property.
+func CheckValue(name string, v Value) error {
+	switch v.Kind {
+	case String:
+		if !utf8.ValidString(v.S) {
+			return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
+		}
+		if len(v.S) > maxStringUnits { // a character has at least as many bytes as units
+			if n := utf16Units(v.S); n > maxStringUnits {
+				return &LimitError{Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
+			}
+		}
+	case Binary:
+		if n := len(v.B); n > maxBinary {
+			return &LimitError{Field: name, Limit: "bytes", Got: n, Max: maxBinary}
+		}
+	case DateTime:
+		if v.T.Before(minTime) || v.T.After(maxTime) {
+			return &ValueError{Field: name, Reason: fmt.Sprintf("the time %s is out of range; the service requires 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
+		}
+	}
+	return nil
+}
+
+// storedSize returns the size of a value in bytes, by the service's formula for the size of an entity.
+func storedSize(v Value) int {
+	switch v.Kind {
+	case String:
+		return 4 + 2*utf16Units(v.S)
+	case Binary:
+		return 4 + len(v.B)
+	case Guid:
+		return 16
+	case Int32:
+		return 4
+	case Bool:
+		return 1
+	}
+	return 8
+}
+
+// utf16Units returns the length of valid UTF-8 in UTF-16 code units, the service's unit.
+func utf16Units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}

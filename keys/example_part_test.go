@@ -1,0 +1,174 @@
+package keys_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Numbers are padded. A value with too many digits is an error.
+func ExampleDigits() {
+	type EmployeeID uint32
+	empid := keys.Tuple1(keys.Digits[EmployeeID](6))
+	fmt.Println(empid.Of(EmployeeID(123)))
+	// Output: 000123
+}
+
+// Negative numbers sort below positive ones.
+func ExampleInt() {
+	balance := keys.Tuple1(keys.Int[int](4))
+	fmt.Println(balance.Of(-7), balance.Of(-1), balance.Of(0), balance.Of(42))
+	// Output: -9992 -9998 00000 00042
+}
+
+func ExampleFloat() {
+	ratio := keys.Tuple1(keys.Float[float64]())
+	fmt.Println(ratio.Of(-1).String() < ratio.Of(0.5).String(), ratio.Of(0.5).String() < ratio.Of(3).String())
+	// Output: true true
+}
+
+// Text stays readable.
+func ExampleText() {
+	fmt.Println(keys.Tuple1(keys.Text()).Of("jonesj@contoso.com"))
+	fmt.Println(keys.Tuple1(keys.Text()).Of("R&D Zürich"))
+	// Output:
+	// jonesj@contoso.com
+	// R=26D=20Z=C3=BCrich
+}
+
+func ExampleOrdered() {
+	byName := keys.Tuple2(keys.Ordered(), keys.Digits[int](6))
+	fmt.Println(byName.Of("Jones", 123))
+	fmt.Println(byName.Of("Jones-Smith", 7))
+	// Output:
+	// Jones!_000123
+	// Jones-2DSmith!_000007
+}
+
+// A look-up ignores case.
+func ExampleFold() {
+	email := keys.Tuple1(keys.Fold(keys.Text())).Named("email")
+	fmt.Println(email.Of("JonesJ@Contoso.com"))
+	// Output: email_jonesj@contoso.com
+}
+
+func ExampleTime() {
+	at := keys.Tuple1(keys.Time())
+	fmt.Println(at.Of(time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)))
+	// Output: 0639304164000000000
+}
+
+func ExampleDate() {
+	day := keys.Tuple2(keys.Text(), keys.Date())
+	fmt.Println(day.Of("web", time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)))
+	// Output: web_2014-07-31
+}
+
+func ExampleUUID() {
+	type OrderID [16]byte
+	order := keys.Tuple1(keys.UUID[OrderID]()).Named("order")
+	fmt.Println(order.Of(OrderID{0xde, 0xbc, 15: 1}))
+	// Output: order_debc0000-0000-0000-0000-000000000001
+}
+
+func ExampleBytes() {
+	hash := keys.Tuple1(keys.Bytes())
+	fmt.Println(hash.Of([]byte{0, 255}))
+	// Output: 00ff
+}
+
+func ExampleBool() {
+	open := keys.Tuple2(keys.Bool(), keys.Uint(4))
+	fmt.Println(open.Of(true, 7))
+	// Output: 1_0007
+}
+
+func ExampleEnum() {
+	state := keys.Tuple2(keys.Enum("new", "done"), keys.Uint(4))
+	fmt.Println(state.Of("new", 7))
+	fmt.Println(state.Of("lost", 7))
+	// Output:
+	// new_0007
+	// (keys: part 1, enum: "lost" is none of ["new" "done"])
+}
+
+// Map makes a part for a type of the program.
+func ExampleMap() {
+	type Month struct{ Year, Month int }
+	month := keys.Map(keys.Digits[int](6),
+		func(m Month) int { return m.Year*100 + m.Month },
+		func(n int) (Month, error) {
+			if n%100 < 1 || n%100 > 12 {
+				return Month{}, fmt.Errorf("is no month")
+			}
+			return Month{n / 100, n % 100}, nil
+		})
+	byMonth := keys.Tuple1(month)
+	fmt.Println(byMonth.Between(Month{2026, 1}, Month{2026, 11}))
+	m, err := byMonth.Decode("202611")
+	fmt.Println(m, err)
+	// Output:
+	// [202601, 202611]
+	// {2026 11} <nil>
+}
+
+// String types of the program need no conversion.
+func ExampleTextOf() {
+	type Email string
+	type Name string
+	fmt.Println(keys.Tuple2(keys.OrderedOf[Name](), keys.TextOf[Email]()).Of("Jones", "jonesj@contoso.com"))
+	// Output: Jones!_jonesj@contoso.com
+}
+
+// .NET ticks are units of 100 ns since the year 1.
+func ExampleTicks() {
+	at := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
+	ticks, err := keys.Ticks(at)
+	fmt.Println(ticks, err)
+	back, err := keys.FromTicks(ticks)
+	fmt.Println(back, err)
+	// Output:
+	// 635424264000000000 <nil>
+	// 2014-07-31 18:00:00 +0000 UTC <nil>
+}
+
+func ExampleInvertedTicks() {
+	n, err := keys.InvertedTicks(time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC))
+	fmt.Println(n, err)
+	t, err := keys.FromInvertedTicks(n)
+	fmt.Println(t, err)
+	// Output:
+	// 2516074811999999999 <nil>
+	// 2026-11-16 09:00:00 +0000 UTC <nil>
+}
+
+// With inverted ticks, the newest entry has the smallest key and sorts first.
+func ExampleDesc() {
+	claims := keys.Tuple1(keys.Desc(keys.Time()))
+	monday := time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)
+	fmt.Println(claims.Of(monday))
+	fmt.Println(claims.Of(monday.Add(time.Hour)))
+	at, err := claims.Decode("2516074811999999999")
+	fmt.Println(at, err)
+	// Output:
+	// 2516074811999999999
+	// 2516074775999999999
+	// 2026-11-16 09:00:00 +0000 UTC <nil>
+}
+
+// Spread distributes values over partitions. A layout with Digits in place of Spread visits all buckets.
+func ExampleSpread() {
+	bucket := keys.Tuple2(keys.Text(), keys.Spread(keys.Text(), 4))
+	fmt.Println(bucket.Of("claims", "jonesj"))
+	visit := keys.Tuple2(keys.Text(), keys.Digits[int](1))
+	for i := range 4 {
+		fmt.Println(visit.Of("claims", i))
+	}
+	// Output:
+	// claims_2
+	// claims_0
+	// claims_1
+	// claims_2
+	// claims_3
+}

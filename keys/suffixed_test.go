@@ -1,0 +1,98 @@
+package keys_test
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// TestSuffixed: Decode returns the value and the suffix, keys sort by their values, and each range contains exactly the keys of its
+// values, with any suffix.
+func TestSuffixed(t *testing.T) {
+	t.Parallel()
+	following(t, "ordered", keys.Tuple1(keys.Ordered()), texts, strings.Compare, 1)
+	following(t, "numbers", keys.Tuple1(keys.Int[int](5)), rapid.IntRange(-9999, 9999), cmp.Compare[int], 1)
+	following(t, "inverted", keys.Tuple1(keys.Desc(keys.Int[int](5))), rapid.IntRange(-9999, 9999), cmp.Compare[int], -1)
+	following(t, "compound", byTitle, rapid.Custom(func(t *rapid.T) hired {
+		return hired{texts.Draw(t, "title"), rapid.IntRange(0, 9999).Draw(t, "on")}
+	}), func(a, b hired) int { return cmp.Or(strings.Compare(a.Title, b.Title), cmp.Compare(a.On, b.On)) }, 1)
+}
+
+// TestSuffixedText: Text before a suffix is found by its value and by a prefix, and has no intervals.
+func TestSuffixedText(t *testing.T) {
+	t.Parallel()
+	last := keys.WithSuffix(keys.Tuple1(keys.Fold(keys.Text())), "last")
+	jones := last.Of("JONES", keys.Raw("empid_000001"))
+	if jones.String() != "last_jones_empid_000001" {
+		t.Fatalf("got %v, want last_jones_empid_000001", jones)
+	}
+	for _, s := range []string{"jones", "jo", ""} {
+		if !last.Starting(s).Contains(jones.String()) {
+			t.Errorf("the range of %q is %v, want a range with %v", s, last.Starting(s), jones)
+		}
+	}
+	if last.Starting("jones-").Contains(jones.String()) || last.Prefix("jone").Contains(jones.String()) {
+		t.Errorf("%v or %v contains %v, want neither", last.Starting("jones-"), last.Prefix("jone"), jones)
+	}
+	var ke *keys.KeyError
+	for _, r := range []keys.Range{last.Between("a", "b"), last.AtLeast("a"), last.AtMost("b")} {
+		if !errors.As(r.Err(), &ke) || !strings.Contains(ke.Reason, "Ordered") {
+			t.Errorf("got %v, want a *KeyError that names Ordered", r)
+		}
+	}
+}
+
+func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Generator[K], order func(a, b K) int, dir int) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		f := keys.WithSuffix(l, "ix")
+		alone := keys.NamedAs(l, "ix")
+		rapid.Check(t, func(t *rapid.T) {
+			a, b, c := gen.Draw(t, "a"), gen.Draw(t, "b"), gen.Draw(t, "c")
+			suffix := rapid.SampledFrom([]string{"empid_000123", "a'b", "_", "é%~", "0"}).Draw(t, "suffix")
+			k := f.Of(a, keys.Stored("p", suffix).Row())
+			if got, s, err := f.Decode(k.String()); err != nil || order(got, a) != 0 || s != suffix {
+				t.Fatalf("decoding %q: got %v, %q, %v, want %v, %q", k, got, s, err, a, suffix)
+			}
+			if got, err := alone.Decode(alone.Of(a).String()); err != nil || order(got, a) != 0 {
+				t.Fatalf("decoding %q: got %v, %v, want %v", alone.Of(a), got, err, a)
+			}
+			other := f.Of(b, keys.Raw("x"))
+			if n := order(a, b) * dir; n != 0 && strings.Compare(k.String(), other.String()) != n {
+				t.Fatalf("%q and %q: got order %d, want %d", k, other, strings.Compare(k.String(), other.String()), n)
+			}
+			for _, s := range []struct {
+				r    keys.Range
+				want bool
+			}{
+				{f.All(), true}, {f.Prefix(b), order(a, b) == 0},
+				{f.AtLeast(b), order(a, b) >= 0}, {f.AtMost(b), order(a, b) <= 0},
+			} {
+				if got := s.r.Contains(k.String()); got != s.want {
+					t.Fatalf("%v contains %q: got %v, want %v", s.r, k, got, s.want)
+				}
+			}
+			between := f.Between(b, c)
+			if (between.Err() == nil) != (order(b, c) <= 0) {
+				t.Fatalf("between %v and %v: got %v, want an error if the bounds are swapped", b, c, between)
+			}
+			if between.Err() == nil {
+				want := order(b, a) <= 0 && order(a, c) <= 0
+				if between.Contains(k.String()) != want {
+					t.Fatalf("%v contains %q: got %v, want %v", between, k, !want, want)
+				}
+				if alone.Between(b, c).Contains(alone.Of(a).String()) != want {
+					t.Fatalf("%v contains %q: got %v, want %v", alone.Between(b, c), alone.Of(a), !want, want)
+				}
+			}
+			if alone.AtLeast(b).Contains(alone.Of(a).String()) != (order(a, b) >= 0) || alone.AtMost(b).Contains(alone.Of(a).String()) != (order(a, b) <= 0) {
+				t.Fatalf("%v or %v is wrong about %q", alone.AtLeast(b), alone.AtMost(b), alone.Of(a))
+			}
+		})
+	})
+}

@@ -1,0 +1,56 @@
+package keys_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+func TestTicks(t *testing.T) {
+	t.Parallel()
+	first := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	last := time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)
+	for _, c := range []struct {
+		t        time.Time
+		ticks    int64
+		up, down string
+	}{
+		{first, 0, "0000000000000000000", "3155378975999999999"},
+		{last, 3155378975999999999, "3155378975999999999", "0000000000000000000"},
+		{time.Unix(0, 0), 621355968000000000, "0621355968000000000", "2534023007999999999"},
+		{time.Date(2014, 7, 31, 18, 0, 0, 100, time.FixedZone("", 2*3600)), 635424192000000001, "0635424192000000001", "2519954783999999998"},
+	} {
+		n, err := keys.Ticks(c.t)
+		inv, err2 := keys.InvertedTicks(c.t)
+		if n != c.ticks || inv != keys.MaxTicks-c.ticks || err != nil || err2 != nil {
+			t.Errorf("%v: got %d and %d, %v, %v, want %d and %d", c.t, n, inv, err, err2, c.ticks, keys.MaxTicks-c.ticks)
+		}
+		back, err := keys.FromTicks(n)
+		back2, err2 := keys.FromInvertedTicks(inv)
+		if !back.Equal(c.t) || !back2.Equal(c.t) || back.Location() != time.UTC || err != nil || err2 != nil {
+			t.Errorf("got %v and %v, %v, %v, want %v", back, back2, err, err2, c.t)
+		}
+		up, down := keys.Tuple1(keys.Time()), keys.Tuple1(keys.Desc(keys.Time()))
+		if up.Of(c.t).String() != c.up || down.Of(c.t).String() != c.down {
+			t.Errorf("%v: got %v and %v, want %s and %s", c.t, up.Of(c.t), down.Of(c.t), c.up, c.down)
+		}
+		if twice := keys.Tuple1(keys.Desc(keys.Desc(keys.Time()))); twice.Of(c.t).String() != c.up {
+			t.Errorf("inverted twice: got %v, want %s", twice.Of(c.t), c.up)
+		}
+	}
+	for _, bad := range []time.Time{first.Add(-1), last.Add(100), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		if _, err := keys.Ticks(bad); err == nil {
+			t.Errorf("the ticks of %v: got no error, want one", bad)
+		}
+		if keys.Tuple1(keys.Desc(keys.Time())).Of(bad).Err() == nil {
+			t.Errorf("the key of %v: got no error, want one", bad)
+		}
+	}
+	if _, err := keys.FromTicks(-1); err == nil {
+		t.Error("the time of -1 ticks: got no error, want one")
+	}
+	if _, err := keys.FromInvertedTicks(-1); err == nil {
+		t.Error("the time of -1 inverted ticks: got no error, want one")
+	}
+}
