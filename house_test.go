@@ -31,10 +31,16 @@ var arrows = map[string][]string{
 	"index":                    {"keys", "table"},
 	"eventual":                 {"keys", "table", "internal/wire"},
 	"archive":                  {"eventual", "keys", "table", "internal/wire"},
-	"storagetest":              {},
+	"storagetest":              {"storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"storagetest"},
-	"integration":              {},
-	"patterns":                 {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
+
+	"storagetest/internal/protocol": {},
+	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
+	"storagetest/internal/tables":   {"storagetest/internal/odata", "storagetest/internal/protocol"},
+	"storagetest/internal/queues":   {"storagetest/internal/protocol"},
+
+	"integration": {},
+	"patterns":    {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
 }
 
 // TestArrows keeps the house: no package imports what stands beside or above it, and at run time the project depends on the

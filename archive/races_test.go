@@ -186,7 +186,7 @@ func TestLateInsert(t *testing.T) {
 		opt.Stop, opt.Retry.Tries = 1, -1
 		check(slow.worker(opt).Run(dying))
 		s.SetFaults(nil)
-		if len(s.Underway()) == 0 {
+		if len(s.LateRequests()) == 0 {
 			t.Fatal("nothing is late")
 		}
 		s.Advance(time.Hour)

@@ -26,7 +26,7 @@ func brief(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs = min(o.Runs, 100)
 		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
-			return []storagetest.Fault{storagetest.LostReply(), storagetest.Refuse(503, "ServerBusy")}
+			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
 	return &o

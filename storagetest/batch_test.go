@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // op is one operation of a transaction, as clients write it.
@@ -240,12 +238,4 @@ func FuzzBatch(f *testing.F) {
 			t.Fatalf("half a transaction: %v after %d %s", after, a.status, a.body)
 		}
 	})
-}
-
-// FuzzFilter: no text breaks the parser, and what is not a filter finds nothing.
-func FuzzFilter(f *testing.F) {
-	for _, s := range []string{"S eq 'a'", "not (I gt 5L) or D le 1.5e3", "T ge datetime'2012-11-10T03:04:05Z' and X eq X'00'", "G ne guid'debc44d5-04a9-42ea-ab2f-4e2cb49ff833'", "'a' eq PartitionKey and RowKey lt '~'", "B"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(_ *testing.T, filter string) { storagetest.TryFilter(filter) })
 }

@@ -30,9 +30,9 @@
 //
 // A [Plan] decides what goes wrong with each request, by its number, its kind, or anything else about it:
 //
-//	s.SetFaults(storagetest.AtRequest(3, storagetest.LostReply()))
+//	s.SetFaults(storagetest.AtRequest(3, storagetest.LostResponse()))
 //	s.SetFaults(storagetest.OfKind("transaction", storagetest.Refuse(503, "ServerBusy")))
-//	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostReply()))) // the next attempt succeeds
+//	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostResponse()))) // the next attempt succeeds
 //
 // A fault hits all requests that its plan chooses, repeated attempts included, unless [Once] or [Times] limits it. A plan for
 // a kind that no request has refuses every request.

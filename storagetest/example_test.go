@@ -47,7 +47,7 @@ func Example() {
 	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
 	check(err)
 
-	s.SetFaults(storagetest.AtRequest(3, storagetest.LostReply()))
+	s.SetFaults(storagetest.AtRequest(3, storagetest.LostResponse()))
 	jones.Value.Age = 45
 	fmt.Println("replaced:", staff.Replace(ctx, jones))
 	fmt.Println("stored:", s.Rows("staff")[0].Get("Age"))
@@ -59,7 +59,7 @@ func Example() {
 	// stored: 45
 	// 1 table-create staff: 201
 	// 2 insert staff('Sales','empid_000223'): 204
-	// 3 replace staff('Sales','empid_000223') [reply lost]: 204
+	// 3 replace staff('Sales','empid_000223') [response lost]: 204
 	// 4 replace staff('Sales','empid_000223'): 412 UpdateConditionNotSatisfied
 	// 5 get staff('Sales','empid_000223'): 200
 }
@@ -124,14 +124,14 @@ func ExampleService_Deliver() {
 	s.SetFaults(storagetest.First(mine, storagetest.OfKind("delete", storagetest.Twice())))
 	once := policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
 	_, err := staff.AddEntity(once, []byte(`{"PartitionKey":"p","RowKey":"a","By":"me"}`), nil)
-	fmt.Println(errors.Is(err, syscall.ECONNRESET), s.Underway())
+	fmt.Println(errors.Is(err, syscall.ECONNRESET), s.LateRequests())
 	s.SetFaults(nil)
 	_, err = staff.UpsertEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"a","By":"others"}`), nil)
 	check(err)
 	s.DeliverOne(0)
 	fmt.Println(s.Rows("staff")[0].Get("By"), len(s.Deliver()))
 	// Output:
-	// true [2 insert staff('p','a') [late, in the end]]
+	// true [2 insert staff('p','a') [late, at the end]]
 	// others 0
 }
 
@@ -175,7 +175,7 @@ func ExampleService_Messages() {
 	_, err = hints.EnqueueMessage(ctx, "Sales", nil)
 	check(err)
 
-	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostReply()))
+	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostResponse()))
 	_, err = hints.DequeueMessage(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), nil)
 	fmt.Println("lost:", errors.Is(err, syscall.ECONNRESET))
 	s.SetFaults(nil)
@@ -194,7 +194,7 @@ func ExampleService_Messages() {
 	// at once: 0
 	// later: Sales
 	// [hints] Sales 2 true
-	// 3 message-get hints [reply lost]: 200
+	// 3 message-get hints [response lost]: 200
 }
 
 // A response is lost once: the client's next attempt finds its own work.
@@ -202,7 +202,7 @@ func ExampleOnce() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	staff := tables(s)
-	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostReply())))
+	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostResponse())))
 	for range 2 {
 		_, err := staff.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223"}`), nil)
 		fmt.Println("failed:", err != nil)
@@ -213,7 +213,7 @@ func ExampleOnce() {
 	// Output:
 	// failed: true
 	// failed: true
-	// 2 insert staff('Sales','empid_000223') [reply lost]: 201
+	// 2 insert staff('Sales','empid_000223') [response lost]: 201
 	// 3 insert staff('Sales','empid_000223'): 409 EntityAlreadyExists
 }
 
@@ -243,26 +243,26 @@ func ExampleKinds() {
 // What can go wrong.
 func ExampleFault() {
 	for _, f := range []storagetest.Fault{
-		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostReply(), storagetest.Twice(), storagetest.Again(1), storagetest.Late(2),
-		storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"),
-		storagetest.Cut(100), storagetest.CutClean(-1), storagetest.Hang(), storagetest.HangAfter(), storagetest.Slow(time.Second), storagetest.Short(0),
+		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Twice(), storagetest.LateDuplicate(1), storagetest.Late(2),
+		storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"),
+		storagetest.Cut(100), storagetest.Truncate(-1), storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.Slow(time.Second), storagetest.ShortPage(0),
 	} {
 		fmt.Println(f)
 	}
 	// Output:
 	// not sent
 	// request lost
-	// reply lost
+	// response lost
 	// twice
-	// again, after 1 others
+	// late duplicate, after 1 others
 	// late, after 2 others
 	// refused 503 ServerBusy
-	// done, but refused 500 OperationTimedOut
-	// refused inside 412 UpdateConditionNotSatisfied
-	// reply cut at 100
-	// reply cut cleanly at -1
+	// executed, then refused 500 OperationTimedOut
+	// refused in transaction 412 UpdateConditionNotSatisfied
+	// response cut at 100
+	// response truncated at -1
 	// hang
-	// done, then hang
+	// executed, then hang
 	// slow 1s
 	// short page of 0
 }

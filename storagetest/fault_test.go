@@ -68,20 +68,20 @@ func TestFaults(t *testing.T) {
 		{storagetest.Fault{}, true, true, fine, "none"},
 		{storagetest.NotSent(), false, false, refused, "not sent"},
 		{storagetest.LostRequest(), false, false, reset, "request lost"},
-		{storagetest.LostReply(), true, true, reset, "reply lost"},
+		{storagetest.LostResponse(), true, true, reset, "response lost"},
 		{storagetest.Twice(), true, true, status(409, "EntityAlreadyExists"), "twice"},
-		{storagetest.Again(0), true, true, fine, "again, in the end"},
-		{storagetest.Late(0), false, true, reset, "late, in the end"},
+		{storagetest.LateDuplicate(0), true, true, fine, "late duplicate, at the end"},
+		{storagetest.Late(0), false, true, reset, "late, at the end"},
 		{storagetest.Late(1), false, true, reset, "late, after 1 others"},
 		{storagetest.Refuse(503, "ServerBusy"), false, false, status(503, "ServerBusy"), "refused 503 ServerBusy"},
-		{storagetest.RefuseAfter(500, "OperationTimedOut"), true, true, status(500, "OperationTimedOut"), "done, but refused 500 OperationTimedOut"},
-		{storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"), false, false, status(412, "UpdateConditionNotSatisfied"), "refused inside 412 UpdateConditionNotSatisfied"},
-		{storagetest.Cut(10), true, true, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, "reply cut at 10"},
-		{storagetest.Cut(1 << 20), true, true, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, "reply cut at 1048576"},
-		{storagetest.CutClean(1 << 20), true, true, fine, "reply cut cleanly at 1048576"},
-		{storagetest.CutClean(-5), true, true, func(err error) bool { return err != nil }, "reply cut cleanly at -5"},
+		{storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), true, true, status(500, "OperationTimedOut"), "executed, then refused 500 OperationTimedOut"},
+		{storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"), false, false, status(412, "UpdateConditionNotSatisfied"), "refused in transaction 412 UpdateConditionNotSatisfied"},
+		{storagetest.Cut(10), true, true, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, "response cut at 10"},
+		{storagetest.Cut(1 << 20), true, true, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, "response cut at 1048576"},
+		{storagetest.Truncate(1 << 20), true, true, fine, "response truncated at 1048576"},
+		{storagetest.Truncate(-5), true, true, func(err error) bool { return err != nil }, "response truncated at -5"},
 		{storagetest.Hang(), false, false, over, "hang"},
-		{storagetest.HangAfter(), true, true, over, "done, then hang"},
+		{storagetest.ExecuteThenHang(), true, true, over, "executed, then hang"},
 		{storagetest.Slow(2 * time.Second), true, true, fine, "slow 2s"},
 		{storagetest.Slow(time.Hour), true, true, over, "slow 1h0m0s"},
 	} {
@@ -118,20 +118,20 @@ func TestLateRequests(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	tab := client(t, s)
-	s.SetFaults(storagetest.First(storagetest.AtRequest(2, storagetest.Late(2)), storagetest.AtRequest(3, storagetest.Late(0)), storagetest.AtRequest(4, storagetest.Again(0))))
+	s.SetFaults(storagetest.First(storagetest.AtRequest(2, storagetest.Late(2)), storagetest.AtRequest(3, storagetest.Late(0)), storagetest.AtRequest(4, storagetest.LateDuplicate(0))))
 	for i, want := range []string{"", "", "c", "a c d"} {
 		tab.AddEntity(ctx, entity(string(rune('a'+i))), nil)
 		if got := rows(s); got != want {
 			t.Errorf("after %d requests: %q, want %q", i+2, got, want)
 		}
 	}
-	if list := s.Underway(); len(list) != 2 || list[0].RowKey != "b" || list[1].RowKey != "c" {
+	if list := s.LateRequests(); len(list) != 2 || list[0].RowKey != "b" || list[1].RowKey != "c" {
 		t.Errorf("%v", list)
 	}
 	if r := s.DeliverOne(1); r.RowKey != "c" || rows(s) != "a c d" {
 		t.Errorf("%v, %s", r, rows(s))
 	}
-	if list := s.Deliver(); len(list) != 1 || rows(s) != "a b c d" || len(s.Underway()) != 0 {
+	if list := s.Deliver(); len(list) != 1 || rows(s) != "a b c d" || len(s.LateRequests()) != 0 {
 		t.Errorf("%v, %s", list, rows(s))
 	}
 }
@@ -145,7 +145,7 @@ func TestPlanAsks(t *testing.T) {
 	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
 		asked += fmt.Sprint(len(s.Rows("staff")), len(s.Requests()), s.Now().IsZero(), ";")
 		s.SetFaults(nil) // once only
-		return storagetest.LostReply()
+		return storagetest.LostResponse()
 	})
 	_, first := tab.AddEntity(context.Background(), entity("a"), nil)
 	_, second := tab.AddEntity(context.Background(), entity("b"), nil)
@@ -160,7 +160,7 @@ func TestAfter(t *testing.T) {
 	ctx := context.Background()
 	var s *storagetest.Service
 	var told []string
-	s = storagetest.New(&storagetest.Options{After: func(r storagetest.Request) { told = append(told, fmt.Sprintf("%v with %q", r, rows(s))) }})
+	s = storagetest.New(&storagetest.Options{AfterRequest: func(r storagetest.Request) { told = append(told, fmt.Sprintf("%v with %q", r, rows(s))) }})
 	tab := client(t, s)
 	s.SetFaults(storagetest.First(storagetest.AtRequest(2, storagetest.Late(1)), storagetest.AtRequest(3, storagetest.Twice()), storagetest.AtRequest(4, storagetest.NotSent())))
 	for _, row := range []string{"a", "b", "c"} {
@@ -184,8 +184,8 @@ func TestFaultsInTransactions(t *testing.T) {
 	ctx := context.Background()
 	actions := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: entity("a")}, {ActionType: aztables.TransactionTypeAdd, Entity: entity("b")}}
 	for fault, stored := range map[storagetest.Fault]string{
-		storagetest.RefuseInside(503, "ServerBusy"): "", storagetest.Refuse(503, "ServerBusy"): "", storagetest.RefuseAfter(503, "ServerBusy"): "a b", storagetest.Cut(100): "a b", storagetest.CutClean(100): "a b",
-		storagetest.Twice(): "a b", storagetest.Late(0): "", storagetest.LostReply(): "a b",
+		storagetest.RefuseInTransaction(503, "ServerBusy"): "", storagetest.Refuse(503, "ServerBusy"): "", storagetest.ExecuteThenRefuse(503, "ServerBusy"): "a b", storagetest.Cut(100): "a b", storagetest.Truncate(100): "a b",
+		storagetest.Twice(): "a b", storagetest.Late(0): "", storagetest.LostResponse(): "a b",
 	} {
 		s := storagetest.New(nil)
 		tab := client(t, s)
@@ -203,13 +203,13 @@ func TestFaultsInTransactions(t *testing.T) {
 	}
 	s := storagetest.New(nil)
 	tab := client(t, s)
-	s.SetFaults(storagetest.OfKind("transaction", storagetest.RefuseInside(412, "UpdateConditionNotSatisfied")))
+	s.SetFaults(storagetest.OfKind("transaction", storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied")))
 	_, err := tab.SubmitTransaction(ctx, actions, nil)
 	var re *azcore.ResponseError
 	if !errors.As(err, &re) || re.StatusCode != 202 {
 		t.Error(err)
 	}
-	if got := s.Requests()[1].String(); got != "2 transaction staff {insert('p','a'), insert('p','b')} [refused inside 412 UpdateConditionNotSatisfied]: 202 UpdateConditionNotSatisfied" {
+	if got := s.Requests()[1].String(); got != "2 transaction staff {insert('p','a'), insert('p','b')} [refused in transaction 412 UpdateConditionNotSatisfied]: 202 UpdateConditionNotSatisfied" {
 		t.Error(got)
 	}
 }
@@ -218,7 +218,7 @@ func TestFaultsInTransactions(t *testing.T) {
 func TestCount(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := storagetest.New(&storagetest.Options{Remember: 3})
+	s := storagetest.New(&storagetest.Options{RequestLogSize: 3})
 	tab := client(t, s)
 	if got := s.Count(); got != "1 table-create" {
 		t.Error(got)
@@ -244,7 +244,7 @@ func TestCount(t *testing.T) {
 	if got := fmt.Sprint(s.Requests()); got != "[9 get staff('p','a'): 200 10 query staff('p',''): 200 11 table-delete staff: 204]" {
 		t.Error(got)
 	}
-	if got := storagetest.New(&storagetest.Options{Remember: -1}); got.Requests() != nil {
+	if got := storagetest.New(&storagetest.Options{RequestLogSize: -1}); got.Requests() != nil {
 		t.Error("remembers")
 	}
 }
@@ -274,7 +274,7 @@ func TestPort(t *testing.T) {
 	if err != nil || !strings.Contains(string(got.Value), `"A":1`) {
 		t.Errorf("%s, %v", got.Value, err)
 	}
-	for fault, stored := range map[storagetest.Fault]bool{storagetest.LostReply(): true, storagetest.NotSent(): false, storagetest.Cut(20): true} {
+	for fault, stored := range map[storagetest.Fault]bool{storagetest.LostResponse(): true, storagetest.NotSent(): false, storagetest.Cut(20): true} {
 		s.SetFaults(storagetest.OfKind("insert", fault))
 		row := strings.ReplaceAll(fault.String(), " ", "")
 		if _, err := tab.AddEntity(ctx, entity(row), nil); err == nil {
@@ -384,7 +384,7 @@ func code(err error) string {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	lost := storagetest.LostReply()
+	lost := storagetest.LostResponse()
 	for name, plan := range map[string]func() storagetest.Plan{
 		"OfKind": func() storagetest.Plan { return storagetest.OfKind("insert", storagetest.Times(2, lost)) },
 		"When": func() storagetest.Plan {
@@ -426,7 +426,7 @@ func TestUnknownKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, kind := range []string{"insrt", "", "Insert", "upsert", "update", "message", "insert "} {
-		for _, plan := range []storagetest.Plan{storagetest.OfKind(kind, storagetest.LostReply()), storagetest.First(storagetest.OfKind("get", storagetest.LostReply()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostReply())))} {
+		for _, plan := range []storagetest.Plan{storagetest.OfKind(kind, storagetest.LostResponse()), storagetest.First(storagetest.OfKind("get", storagetest.LostResponse()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostResponse())))} {
 			s := storagetest.New(nil)
 			tab := client(t, s)
 			s.SetFaults(plan)
@@ -443,7 +443,7 @@ func TestUnknownKind(t *testing.T) {
 		}
 	}
 	for _, kind := range storagetest.Kinds() {
-		if f := storagetest.OfKind(kind, storagetest.LostReply())(storagetest.Request{Kind: kind}); f != storagetest.LostReply() {
+		if f := storagetest.OfKind(kind, storagetest.LostResponse())(storagetest.Request{Kind: kind}); f != storagetest.LostResponse() {
 			t.Errorf("%s: got %v; want the fault", kind, f)
 		}
 	}

@@ -105,7 +105,7 @@ func TestPages(t *testing.T) {
 	if sizes, _ := pages("$top=5&$filter=odd"); fmt.Sprint(sizes) != "[5 5]" {
 		t.Errorf("%v", sizes)
 	}
-	r.SetFaults(func(q storagetest.Request) storagetest.Fault { return storagetest.Short(q.Number % 3) })
+	r.SetFaults(func(q storagetest.Request) storagetest.Fault { return storagetest.ShortPage(q.Number % 3) })
 	sizes, _ = pages("$filter=odd")
 	total, empty := 0, false
 	for _, n := range sizes {

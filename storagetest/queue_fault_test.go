@@ -62,16 +62,16 @@ func TestFaultsOfQueues(t *testing.T) {
 		{storagetest.Fault{}, "a b", "a b", "(a) b", "(a) b", fine},
 		{storagetest.NotSent(), "a", "a", "a b", "a b", failed},
 		{storagetest.LostRequest(), "a", "a", "a b", "a b", reset},
-		{storagetest.LostReply(), "a b", "a b", "(a) b", "(a) b", reset},
+		{storagetest.LostResponse(), "a b", "a b", "(a) b", "(a) b", reset},
 		{storagetest.Twice(), "a b b", "a b b", "(a) (b)", "(a) (b)", fine},
-		{storagetest.Again(0), "a b", "a b b", "(a) b", "(a) (b)", fine},
+		{storagetest.LateDuplicate(0), "a b", "a b b", "(a) b", "(a) (b)", fine},
 		{storagetest.Late(0), "a", "a b", "a b", "(a) b", reset},
 		{storagetest.Refuse(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
-		{storagetest.RefuseInside(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
-		{storagetest.RefuseAfter(500, "OperationTimedOut"), "a b", "a b", "(a) b", "(a) b", coded("OperationTimedOut")},
+		{storagetest.RefuseInTransaction(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
+		{storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), "a b", "a b", "(a) b", "(a) b", coded("OperationTimedOut")},
 		{storagetest.Cut(60), "a b", "a b", "(a) b", "(a) b", failed},
 		{storagetest.Hang(), "a", "a", "a b", "a b", over},
-		{storagetest.HangAfter(), "a b", "a b", "(a) b", "(a) b", over},
+		{storagetest.ExecuteThenHang(), "a b", "a b", "(a) b", "(a) b", over},
 		{storagetest.Slow(time.Second), "a b", "a b", "(a) b", "(a) b", fine},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestShortGets(t *testing.T) {
 	r.put("a", "")
 	r.put("b", "")
 	for n, want := range map[int]string{0: "", 1: "a", 2: "a b"} {
-		r.SetFaults(storagetest.OfKind("message-peek", storagetest.Short(n)))
+		r.SetFaults(storagetest.OfKind("message-peek", storagetest.ShortPage(n)))
 		if got := texts(r.send("GET", "/hints/messages?peekonly=true&numofmessages=32", "")); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
@@ -185,7 +185,7 @@ func TestPortOfQueues(t *testing.T) {
 	if text := *got.Messages[0].MessageText; text != "é <&> \r\n" || s.Messages("hints")[0].Text != text || len(s.Tables()) != 1 {
 		t.Errorf("%q, %v, %v", text, s.Messages("hints"), s.Tables())
 	}
-	s.SetFaults(storagetest.OfKind("message-put", storagetest.LostReply()))
+	s.SetFaults(storagetest.OfKind("message-put", storagetest.LostResponse()))
 	if _, err := q.EnqueueMessage(ctx, "b", nil); err == nil || len(s.Messages("hints")) != 2 {
 		t.Errorf("%v, %v", err, s.Messages("hints"))
 	}

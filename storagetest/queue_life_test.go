@@ -38,7 +38,7 @@ func TestLifeOfAQueue(t *testing.T) {
 	if m := r.Messages("hints"); m != nil || r.Messages("none") != nil {
 		t.Error(m)
 	}
-	at := newRawQueue(t, storagetest.Options{TableDeletion: -1})
+	at := newRawQueue(t, storagetest.Options{NameReuseDelay: -1})
 	at.want(at.send("DELETE", "/hints", ""), 204, "")
 	at.want(at.send("PUT", "/hints", ""), 201, "")
 }

@@ -212,7 +212,7 @@ func TestReceiptsDiffer(t *testing.T) {
 func TestShuffle(t *testing.T) {
 	t.Parallel()
 	order := func(seed uint64) string {
-		r := newRawQueue(t, storagetest.Options{Shuffle: seed})
+		r := newRawQueue(t, storagetest.Options{ShuffleSeed: seed})
 		for i := range 10 {
 			r.put(fmt.Sprint(i), "")
 		}

@@ -231,7 +231,7 @@ func TestDates(t *testing.T) {
 func TestTableAgain(t *testing.T) {
 	t.Parallel()
 	now := moment
-	r := &raw{T: t, now: now, Service: storagetest.New(&storagetest.Options{Account: "storagename", TableDeletion: -1, Now: func() time.Time { return now }})}
+	r := &raw{T: t, now: now, Service: storagetest.New(&storagetest.Options{Account: "storagename", NameReuseDelay: -1, Now: func() time.Time { return now }})}
 	last := ""
 	for range 3 {
 		r.want(r.send("POST", "/Tables", `{"TableName":"staff"}`, "Prefer", "return-no-content"), 204, "")

@@ -45,8 +45,8 @@ type attempt struct {
 // did are the faults in which a request is carried out and its response lost.
 func did() []storagetest.Fault {
 	return []storagetest.Fault{
-		storagetest.LostReply(), storagetest.HangAfter(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
-		storagetest.RefuseAfter(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseAfter(408, "RequestTimeout"),
+		storagetest.LostResponse(), storagetest.ExecuteThenHang(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
+		storagetest.ExecuteThenRefuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.ExecuteThenRefuse(408, "RequestTimeout"),
 	}
 }
 
@@ -171,7 +171,7 @@ func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employe
 				return err
 			})
 			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
-				return append(crashtest.Faults(q), storagetest.CutClean(0), storagetest.CutClean(300), storagetest.CutClean(-3))
+				return append(crashtest.Faults(q), storagetest.Truncate(0), storagetest.Truncate(300), storagetest.Truncate(-3))
 			}, Pairs: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
@@ -297,7 +297,7 @@ func (a attempt) judgeRows(s *storagetest.Service, rows map[string]any, told err
 		}
 		return "", fmt.Errorf("told that nobody knows: %w", told)
 	case !applied:
-		if reading || strings.HasPrefix(fault.String(), "refused inside") {
+		if reading || strings.HasPrefix(fault.String(), "refused in transaction") {
 			return "refused", nil // it could not read, or the service says that it will not
 		}
 		return "", fmt.Errorf("gave up: %w", told)

@@ -193,7 +193,7 @@ func TestBulkEveryFault(t *testing.T) {
 						}
 						inside := false
 						for _, q := range s.Requests() {
-							inside = inside || strings.HasPrefix(q.Fault.String(), "refused inside") || q.Fault != (storagetest.Fault{}) && (q.Kind == "get" || q.Kind == "query")
+							inside = inside || strings.HasPrefix(q.Fault.String(), "refused in transaction") || q.Fault != (storagetest.Fault{}) && (q.Kind == "get" || q.Kind == "query")
 						}
 						if told != nil && !inside && (kind == "exact" || !errors.Is(told, table.ErrUnknownOutcome)) {
 							return fmt.Errorf("%+v: %w", result, told)

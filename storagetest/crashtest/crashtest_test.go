@@ -25,7 +25,7 @@ func TestNaive(t *testing.T) {
 	}{
 		{"write, then write elsewhere", twoWrites, true, "at request 2 of the processes: request lost, and the process dies"},
 		{"write with an intent", withIntent, false, ""},
-		{"insert, retried blindly", blindRetry, true, "at request 1 of the processes: reply lost"},
+		{"insert, retried blindly", blindRetry, true, "at request 1 of the processes: response lost"},
 		{"insert, retried with a mark", knownRetry, false, ""},
 		{"delete of anything", anyDelete, true, "at request 2 of the processes: late, after 1 others"},
 		{"delete of what was seen", conditionalDelete, false, ""},
@@ -92,7 +92,7 @@ func nothing(reads int, check func(*storagetest.Service) error) func() crashtest
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	two := func(storagetest.Request) []storagetest.Fault {
-		return []storagetest.Fault{storagetest.NotSent(), storagetest.LostReply()}
+		return []storagetest.Fault{storagetest.NotSent(), storagetest.LostResponse()}
 	}
 	ok := func(*storagetest.Service) error { return nil }
 	for _, c := range []struct{ requests, pairs, runs int }{
@@ -219,7 +219,7 @@ func TestDeath(t *testing.T) {
 		if q.RowKey != "first" {
 			return nil
 		}
-		return []storagetest.Fault{storagetest.LostReply()}
+		return []storagetest.Fault{storagetest.LostResponse()}
 	}
 	r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: only, Late: -1, Pairs: -1})
 	r.Require(t)

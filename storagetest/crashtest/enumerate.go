@@ -88,7 +88,7 @@ func (e *enumeration) late(q storagetest.Request, at, most int) (all []mishap) {
 		return nil
 	}
 	for n := range most + 1 {
-		all = append(all, mishap{at: at, fault: storagetest.Late(n)}, mishap{at: at, fault: storagetest.Again(n)})
+		all = append(all, mishap{at: at, fault: storagetest.Late(n)}, mishap{at: at, fault: storagetest.LateDuplicate(n)})
 		if e.opt.Deaths > 0 {
 			all = append(all, mishap{at: at, fault: storagetest.Late(n), dies: true})
 		}

@@ -192,12 +192,12 @@ func TestConcurrentProcess(t *testing.T) {
 		return err
 	}, nil)
 	faults := func(q storagetest.Request) []storagetest.Fault {
-		return []storagetest.Fault{storagetest.LostReply()}
+		return []storagetest.Fault{storagetest.LostResponse()}
 	}
 	violations := func(w *crashtest.Workload) {
 		w.Check = func(s *storagetest.Service) error {
 			for _, q := range s.Requests() {
-				if q.Fault == storagetest.LostReply() {
+				if q.Fault == storagetest.LostResponse() {
 					return errors.New(q.RowKey)
 				}
 			}
@@ -279,7 +279,7 @@ func ask(s *storagetest.Service) error {
 // TestOptionsOfTheAccount do not blind the test.
 func TestOptionsOfTheAccount(t *testing.T) {
 	t.Parallel()
-	r := crashtest.Enumerate(t, twoWrites, &crashtest.Options{Service: storagetest.Options{Remember: -1}, Pairs: -1})
+	r := crashtest.Enumerate(t, twoWrites, &crashtest.Options{Service: storagetest.Options{RequestLogSize: -1}, Pairs: -1})
 	if r.Requests != 2 || len(r.Violations) == 0 || len(r.Violations[0].Trace) == 0 {
 		t.Errorf("%v %v", r, r.Violations)
 	}

@@ -102,7 +102,7 @@ func hinted(deletesFirst bool) func() crashtest.Workload {
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []uint64{0, 7} {
-		o := crashtest.Options{Runs: 200, Late: 3, Pairs: -1, Service: storagetest.Options{Shuffle: shuffle}}
+		o := crashtest.Options{Runs: 200, Late: 3, Pairs: -1, Service: storagetest.Options{ShuffleSeed: shuffle}}
 		crashtest.Enumerate(t, hinted(false), &o).Require(t)
 		crashtest.Schedules(t, hinted(false), &o).Require(t)
 		all, some := crashtest.Enumerate(t, hinted(true), &o), crashtest.Schedules(t, hinted(true), &o)
@@ -146,7 +146,7 @@ func TestOrdersOfMessages(t *testing.T) {
 					return err
 				}},
 			}
-		}, &crashtest.Options{Runs: 20, Mishaps: -1, Service: storagetest.Options{Shuffle: shuffle}})
+		}, &crashtest.Options{Runs: 20, Mishaps: -1, Service: storagetest.Options{ShuffleSeed: shuffle}})
 		r.Require(t)
 		return seen
 	}

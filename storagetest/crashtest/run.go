@@ -54,9 +54,9 @@ type held struct {
 func newRun(build func() Workload, opt Options, seed uint64) *run {
 	r := &run{opt: opt, seed: seed, start: time.Now(), wake: make(chan struct{}, 1), owner: map[int]string{}, w: build()}
 	opt.Service.Faults = r.plan
-	opt.Service.After = r.seen
-	if opt.Service.Shuffle != 0 {
-		opt.Service.Shuffle += seed
+	opt.Service.AfterRequest = r.seen
+	if opt.Service.ShuffleSeed != 0 {
+		opt.Service.ShuffleSeed += seed
 	}
 	r.service = storagetest.New(&opt.Service)
 	return r
@@ -254,7 +254,7 @@ func (e *setupError) Unwrap() error { return e.error }
 
 // settle brings the account to rest and checks it.
 func (r *run) settle(next func([]*held)) error {
-	late := len(r.service.Underway())
+	late := len(r.service.LateRequests())
 	if err := r.apart("drain", next, r.w.Drain); err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func (m mishap) String() string {
 
 // deaths are the faults of a request of a process that dies; to it, all others are the same.
 func deaths() []storagetest.Fault {
-	return []storagetest.Fault{storagetest.LostRequest(), storagetest.LostReply()}
+	return []storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse()}
 }
 
 // indent puts a text under a heading.

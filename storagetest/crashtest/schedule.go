@@ -99,7 +99,7 @@ func (s *schedule) make(t *testing.T, build func() Workload, opt Options) {
 // next lets one thing happen: a request goes, with or without a mishap; one that is late arrives; or time passes.
 func (s *schedule) next(mishaps bool) func([]*held) {
 	return func(waiting []*held) {
-		late := len(s.r.service.Underway())
+		late := len(s.r.service.LateRequests())
 		switch {
 		case mishaps && s.rng.IntN(20) == 0:
 			s.pause()
@@ -132,7 +132,7 @@ func (s *schedule) mishap(q storagetest.Request) (storagetest.Fault, bool) {
 	}
 	can := s.r.opt.Faults(q)
 	if writes {
-		can = append(can, storagetest.Late(0), storagetest.Again(0))
+		can = append(can, storagetest.Late(0), storagetest.LateDuplicate(0))
 	}
 	if len(can) == 0 {
 		return storagetest.Fault{}, false

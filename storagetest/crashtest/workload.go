@@ -189,19 +189,19 @@ func def[T comparable](v *T, d T) {
 // whole (CutClean), on some of which the SDK's SubmitTransaction panics.
 func Faults(r storagetest.Request) []storagetest.Fault {
 	all := []storagetest.Fault{
-		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostReply(), storagetest.Hang(), storagetest.Slow(time.Minute), storagetest.Cut(0),
+		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Hang(), storagetest.Slow(time.Minute), storagetest.Cut(0),
 		storagetest.Refuse(503, "ServerBusy"), storagetest.Refuse(500, "OperationTimedOut"), storagetest.Refuse(408, "RequestTimeout"),
 	}
 	switch {
 	case r.Kind == "query":
-		return append(all, storagetest.Cut(40), storagetest.Short(0), storagetest.Short(1))
+		return append(all, storagetest.Cut(40), storagetest.ShortPage(0), storagetest.ShortPage(1))
 	case reads(r):
 		return append(all, storagetest.Cut(40))
 	}
-	all = append(all, storagetest.HangAfter(), storagetest.Twice(),
-		storagetest.RefuseAfter(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseAfter(408, "RequestTimeout"))
+	all = append(all, storagetest.ExecuteThenHang(), storagetest.Twice(),
+		storagetest.ExecuteThenRefuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.ExecuteThenRefuse(408, "RequestTimeout"))
 	if r.Kind == "transaction" {
-		all = append(all, storagetest.RefuseInside(409, "EntityAlreadyExists"), storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"), storagetest.RefuseInside(503, "ServerBusy"),
+		all = append(all, storagetest.RefuseInTransaction(409, "EntityAlreadyExists"), storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"), storagetest.RefuseInTransaction(503, "ServerBusy"),
 			storagetest.Cut(-1), storagetest.Cut(300))
 	}
 	return all
