@@ -2,7 +2,9 @@ package tables
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +25,8 @@ type query struct {
 // parseQuery parses the query string.
 func (c *call) parseQuery() (q query, f *odata.Failure) {
 	q.top = maxPage
-	for name, values := range c.Query {
+	for _, name := range slices.Sorted(maps.Keys(c.Query)) { // so that the same query fails with the same error
+		values := c.Query[name]
 		if len(values) != 1 {
 			return q, odata.QuerySyntax
 		}
