@@ -24,7 +24,7 @@ var schedules = flag.Int("schedules", 2000, "how many schedules are run in all")
 func brief(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs = min(o.Runs, 60)
-		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
+		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
@@ -162,7 +162,7 @@ func then(steps ...process) process {
 func workload(processes ...process) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		o := newOracle()
-		return crashtest.Workload{Setup: hired, Processes: processes, Drain: drain(of), Always: o.always, Check: o.check}
+		return crashtest.Workload{Setup: hired, Processes: processes, Drain: drain(of), Invariant: o.always, Check: o.check}
 	}
 }
 
@@ -184,7 +184,7 @@ func TestEveryFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, workload(processes...), brief(crashtest.Options{Pairs: -1}))
+			r := crashtest.Enumerate(t, workload(processes...), brief(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r)
 		})

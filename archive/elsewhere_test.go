@@ -154,7 +154,7 @@ func indexWorkload(processes ...process) func() crashtest.Workload {
 			},
 			Processes: processes,
 			Drain:     drain(withIndex),
-			Always:    o.always,
+			Invariant: o.always,
 			Check:     func(s *storagetest.Service) error { return errors.Join(o.check(s), follows(s)) },
 		}
 	}
@@ -163,7 +163,7 @@ func indexWorkload(processes ...process) func() crashtest.Workload {
 // TestEveryFaultElsewhere: whoever dies, and whatever goes wrong, the index is as the table in the end.
 func TestEveryFaultElsewhere(t *testing.T) {
 	t.Parallel()
-	r := crashtest.Enumerate(t, indexWorkload(then(indexAsk, indexWork), then(indexRestore, indexWork)), brief(crashtest.Options{Pairs: -1, Late: 4}))
+	r := crashtest.Enumerate(t, indexWorkload(then(indexAsk, indexWork), then(indexRestore, indexWork)), brief(crashtest.Options{PairLimit: -1, MaxLateness: 4}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -108,7 +108,7 @@ func attempts() map[string]attempt {
 // brief are the options of a crash test, with fewer runs where time is short.
 func brief(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
-		o.Runs, o.Pairs, o.Late = 100, -1, 3
+		o.Runs, o.PairLimit, o.MaxLateness = 100, -1, 3
 	}
 	return &o
 }
@@ -172,7 +172,7 @@ func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employe
 			})
 			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
 				return append(crashtest.Faults(q), storagetest.Truncate(0), storagetest.Truncate(300), storagetest.Truncate(-3))
-			}, Pairs: -1}))
+			}, PairLimit: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
@@ -248,7 +248,7 @@ func TestRivals(t *testing.T) {
 	once := func(q storagetest.Request) []storagetest.Fault {
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return f == storagetest.Twice() })
 	}
-	r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.2, Faults: once}))
+	r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.2, Faults: once}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -114,7 +114,7 @@ func TestLinearizable(t *testing.T) {
 			storagetest.LostResponse(), storagetest.LostRequest(), storagetest.NotSent(), storagetest.ExecuteThenHang(), storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(503, "ServerBusy"),
 		}
 	}
-	linearizable(t, staffOf, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, Late: -1, Mishaps: 0.2})
+	linearizable(t, staffOf, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, MaxLateness: -1, FaultRate: 0.2})
 }
 
 // TestExactLinearizable: exact writes fit such an order also where rows are deleted, and where requests arrive twice, late, or
@@ -124,7 +124,7 @@ func TestExactLinearizable(t *testing.T) {
 	honest := func(q storagetest.Request) []storagetest.Fault { // no refusal without its reason
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused in transaction 4") })
 	}
-	linearizable(t, exactly, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: honest, Mishaps: 0.2})
+	linearizable(t, exactly, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: honest, FaultRate: 0.2})
 }
 
 func linearizable(t *testing.T, open func(*crashtest.Process) *table.Table[employee], verbs []string, o crashtest.Options) {

@@ -109,7 +109,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 						ended = ctx.Err() == nil
 						return told
 					}},
-					Always: derivedRight,
+					Invariant: derivedRight,
 					Check: func(s *storagetest.Service) error {
 						if !ended {
 							return nil
@@ -126,7 +126,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: -1}))
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
@@ -202,7 +202,7 @@ func TestBulkEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: -1}))
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -23,7 +23,7 @@ func TestNaive(t *testing.T) {
 		holes bool
 		says  string // a mishap that is among those that show it
 	}{
-		{"write, then write elsewhere", twoWrites, true, "at request 2 of the processes: request lost, and the process dies"},
+		{"write, then write elsewhere", twoWrites, true, "at request 2 of the processes: request lost, and the process crashes"},
 		{"write with an intent", withIntent, false, ""},
 		{"insert, retried blindly", blindRetry, true, "at request 1 of the processes: response lost"},
 		{"insert, retried with a mark", knownRetry, false, ""},
@@ -55,14 +55,14 @@ func TestNaive(t *testing.T) {
 				t.Fatalf("not found: %v, %v", all, some)
 			}
 			if !slices.ContainsFunc(all.Violations, func(v crashtest.Violation) bool {
-				return len(v.Mishaps) == 1 && strings.HasPrefix(v.Mishaps[0], c.says+" (") && len(v.Trace) > 0
+				return len(v.Faults) == 1 && strings.HasPrefix(v.Faults[0], c.says+" (") && len(v.Trace) > 0
 			}) {
 				t.Errorf("no violation says %q: %v", c.says, all.Violations)
 			}
 			// The seed of a violation shows it again.
 			v := some.Violations[0]
 			again := crashtest.Schedules(t, fixed, &crashtest.Options{Seed: v.Seed, Runs: 1})
-			if len(again.Violations) != 1 || again.Violations[0].String() != v.String() || !v.Repeats {
+			if len(again.Violations) != 1 || again.Violations[0].String() != v.String() || !v.Reproducible {
 				t.Errorf("%v\nbecame %v", v, again.Violations)
 			}
 		})
@@ -100,7 +100,7 @@ func TestCounts(t *testing.T) {
 		// Each mishap ends the process here, so that nothing comes behind it.
 		{3, 3, 1 + 12},
 	} {
-		r := crashtest.Enumerate(t, nothing(c.requests, ok), &crashtest.Options{Faults: two, Pairs: c.pairs})
+		r := crashtest.Enumerate(t, nothing(c.requests, ok), &crashtest.Options{Faults: two, PairLimit: c.pairs})
 		if r.Requests != c.requests || r.Runs != c.runs || r.Planned != c.runs || len(r.Violations) != 0 {
 			t.Errorf("%d requests: %v, want %d runs", c.requests, r, c.runs)
 		}
@@ -108,7 +108,7 @@ func TestCounts(t *testing.T) {
 	slow := func(storagetest.Request) []storagetest.Fault {
 		return []storagetest.Fault{storagetest.Slow(time.Second)}
 	}
-	if r := crashtest.Enumerate(t, nothing(3, ok), &crashtest.Options{Faults: slow, Deaths: -1}); r.Runs != 1+3+3 {
+	if r := crashtest.Enumerate(t, nothing(3, ok), &crashtest.Options{Faults: slow, CrashRate: -1}); r.Runs != 1+3+3 {
 		t.Errorf("pairs: %v", r)
 	}
 }
@@ -136,7 +136,7 @@ func TestGolden(t *testing.T) {
 		},
 		"always": func() crashtest.Workload {
 			w := nothing(2, nil)()
-			w.Always = func(s *storagetest.Service) error {
+			w.Invariant = func(s *storagetest.Service) error {
 				if n := len(s.Requests()); n > 2 {
 					return no
 				}
@@ -172,7 +172,7 @@ func TestPanics(t *testing.T) {
 	if len(r.Violations) != 3 || !strings.Contains(r.Violations[0].String(), "process 1 panicked: oh") { // and before and after a death
 		t.Errorf("%v %v", r, r.Violations)
 	}
-	r = crashtest.Schedules(t, build, &crashtest.Options{Faults: only, Runs: 50, Mishaps: 0.5, Deaths: -1})
+	r = crashtest.Schedules(t, build, &crashtest.Options{Faults: only, Runs: 50, FaultRate: 0.5, CrashRate: -1})
 	if len(r.Violations) == 0 || len(r.Violations) == 50 || len(r.Violations[0].Trace) == 0 {
 		t.Errorf("%v %v", r, r.Violations)
 	}
@@ -189,9 +189,9 @@ func TestDeath(t *testing.T) {
 			func(ctx context.Context, p *crashtest.Process) error {
 				staff, _ := tables(p)
 				_, err := staff.AddEntity(ctx, row("p", "first", ""), nil)
-				if died = context.Cause(ctx) == crashtest.ErrDead; died {
+				if died = context.Cause(ctx) == crashtest.ErrCrashed; died {
 					_, again := staff.AddEntity(context.Background(), row("p", "second", ""), nil)
-					if err == nil || !errors.Is(again, crashtest.ErrDead) {
+					if err == nil || !errors.Is(again, crashtest.ErrCrashed) {
 						t.Errorf("dead, and was told %v, %v", err, again)
 					}
 				}
@@ -221,7 +221,7 @@ func TestDeath(t *testing.T) {
 		}
 		return []storagetest.Fault{storagetest.LostResponse()}
 	}
-	r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: only, Late: -1, Pairs: -1})
+	r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: only, MaxLateness: -1, PairLimit: -1})
 	r.Require(t)
 	if r.Runs != 1+1+4 || deaths.Load() != 2 {
 		t.Errorf("%v, %d deaths", r, deaths.Load())
@@ -253,7 +253,7 @@ func TestInParallel(t *testing.T) {
 			},
 		}
 	}
-	o := &crashtest.Options{Pairs: -1, Runs: 100, Timeout: time.Minute}
+	o := &crashtest.Options{PairLimit: -1, Runs: 100, Timeout: time.Minute}
 	r := crashtest.Enumerate(t, build, o)
 	r.Require(t)
 	if r.Requests != 3 {
@@ -281,7 +281,7 @@ func TestSchedulesDiffer(t *testing.T) {
 	}
 	r := crashtest.Schedules(t, build, &crashtest.Options{Runs: 1000})
 	r.Require(t)
-	if r.Runs != 1000 || r.Different < 900 {
+	if r.Runs != 1000 || r.Distinct < 900 {
 		t.Error(r)
 	}
 }

@@ -67,8 +67,8 @@ func TestLateInDrain(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 1, 2, 3, 5, 8} {
 		build := func() crashtest.Workload { return unfenced(before)() }
-		all := crashtest.Enumerate(t, build, &crashtest.Options{Pairs: -1})
-		some := crashtest.Schedules(t, build, &crashtest.Options{Runs: 2000, Mishaps: 0.5})
+		all := crashtest.Enumerate(t, build, &crashtest.Options{PairLimit: -1})
+		some := crashtest.Schedules(t, build, &crashtest.Options{Runs: 2000, FaultRate: 0.5})
 		if len(all.Violations) == 0 || len(some.Violations) == 0 {
 			t.Errorf("%d requests before: %v; %v", before, all, some)
 		}
@@ -92,7 +92,7 @@ func TestAlwaysSeesLateRequests(t *testing.T) {
 		staff.DeleteEntity(ctx, "p", "r", nil)
 		return nil
 	}, func(w *crashtest.Workload) {
-		w.Always = func(s *storagetest.Service) error {
+		w.Invariant = func(s *storagetest.Service) error {
 			for _, q := range s.Requests() { // in the run without faults it may be there
 				if q.Fault == storagetest.Late(1) {
 					return never(s)
@@ -107,7 +107,7 @@ func TestAlwaysSeesLateRequests(t *testing.T) {
 		}
 		return []storagetest.Fault{storagetest.Late(1)}
 	}
-	r := crashtest.Enumerate(t, late, &crashtest.Options{Faults: only, Late: -1, Pairs: -1, Deaths: -1})
+	r := crashtest.Enumerate(t, late, &crashtest.Options{Faults: only, MaxLateness: -1, PairLimit: -1, CrashRate: -1})
 	if len(r.Violations) != 1 || !errors.Is(r.Violations[0].Err, no) || !strings.Contains(r.Violations[0].Err.Error(), "insert staff('p','r') arrives") {
 		t.Errorf("%v %v", r, r.Violations)
 	}
@@ -153,12 +153,12 @@ func TestLeases(t *testing.T) {
 				},
 			}
 		}
-		r := crashtest.Schedules(t, build, &crashtest.Options{Runs: 3000, Mishaps: -1})
+		r := crashtest.Schedules(t, build, &crashtest.Options{Runs: 3000, FaultRate: -1})
 		if len(r.Violations) == 0 {
 			t.Errorf("a lease of %v: %v", lease, r)
 		}
 		for _, v := range r.Violations[:min(1, len(r.Violations))] {
-			if !strings.Contains(v.String(), " pass") || !v.Repeats {
+			if !strings.Contains(v.String(), " pass") || !v.Reproducible {
 				t.Errorf("%v", v)
 			}
 		}
@@ -204,11 +204,11 @@ func TestConcurrentProcess(t *testing.T) {
 			return nil
 		}
 	}
-	r := crashtest.Enumerate(t, func() crashtest.Workload { w := build(); violations(&w); return w }, &crashtest.Options{Faults: faults, Late: -1, Pairs: -1, Deaths: -1})
+	r := crashtest.Enumerate(t, func() crashtest.Workload { w := build(); violations(&w); return w }, &crashtest.Options{Faults: faults, MaxLateness: -1, PairLimit: -1, CrashRate: -1})
 	for _, v := range r.Violations {
 		tried[v.Err.Error()]++
 	}
-	if len(tried) != 6 || r.Strayed > 0 || r.Runs != 7 {
+	if len(tried) != 6 || r.Diverged > 0 || r.Runs != 7 {
 		t.Errorf("%v %v", tried, r)
 	}
 	crashtest.Schedules(t, build, &crashtest.Options{Runs: 200}).Require(t)
@@ -253,14 +253,14 @@ func TestWhatDoesNotEnd(t *testing.T) {
 		}), true},
 		"checks that send requests": {alone(get, func(w *crashtest.Workload) {
 			w.Check = func(s *storagetest.Service) error { return ask(s) }
-			w.Always = func(s *storagetest.Service) error { return ask(s) }
+			w.Invariant = func(s *storagetest.Service) error { return ask(s) }
 		}), false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			for _, r := range []*crashtest.Report{
-				crashtest.Enumerate(t, c.build, &crashtest.Options{Pairs: -1}),
-				crashtest.Schedules(t, c.build, &crashtest.Options{Runs: 100, Mishaps: 0.5}),
+				crashtest.Enumerate(t, c.build, &crashtest.Options{PairLimit: -1}),
+				crashtest.Schedules(t, c.build, &crashtest.Options{Runs: 100, FaultRate: 0.5}),
 			} {
 				if r.Runs == 0 || r.Runs < r.Planned || (len(r.Violations) > 0) != c.violations {
 					t.Errorf("%v %v", r, r.Violations)
@@ -279,7 +279,7 @@ func ask(s *storagetest.Service) error {
 // TestOptionsOfTheAccount do not blind the test.
 func TestOptionsOfTheAccount(t *testing.T) {
 	t.Parallel()
-	r := crashtest.Enumerate(t, twoWrites, &crashtest.Options{Service: storagetest.Options{RequestLogSize: -1}, Pairs: -1})
+	r := crashtest.Enumerate(t, twoWrites, &crashtest.Options{Service: storagetest.Options{RequestLogSize: -1}, PairLimit: -1})
 	if r.Requests != 2 || len(r.Violations) == 0 || len(r.Violations[0].Trace) == 0 {
 		t.Errorf("%v %v", r, r.Violations)
 	}
@@ -304,8 +304,8 @@ func TestRequire(t *testing.T) {
 		want   string
 	}{
 		"nothing sent":    {crashtest.Enumerate(t, idle, nil), "have sent no requests"},
-		"runs missing":    {&crashtest.Report{Requests: 1, Planned: 2, Runs: 1}, "only 1 of 2 runs"},
-		"runs that stray": {&crashtest.Report{Requests: 1, Planned: 1, Runs: 1, Strayed: 1}, "left to chance"},
+		"runs missing":    {&crashtest.Report{Requests: 1, Planned: 2, Runs: 1}, "got 1 runs; want 2"},
+		"runs that stray": {&crashtest.Report{Requests: 1, Planned: 1, Runs: 1, Diverged: 1}, "not deterministic"},
 		"violations":      {crashtest.Enumerate(t, twoWrites, nil), "  at request "},
 	} {
 		r := &reported{TB: t}
@@ -341,7 +341,7 @@ func TestChance(t *testing.T) {
 		t.Fatal(r)
 	}
 	for _, v := range r.Violations {
-		if !v.Repeats {
+		if !v.Reproducible {
 			t.Errorf("%v", v)
 		}
 	}

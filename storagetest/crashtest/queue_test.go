@@ -102,7 +102,7 @@ func hinted(deletesFirst bool) func() crashtest.Workload {
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []uint64{0, 7} {
-		o := crashtest.Options{Runs: 200, Late: 3, Pairs: -1, Service: storagetest.Options{ShuffleSeed: shuffle}}
+		o := crashtest.Options{Runs: 200, MaxLateness: 3, PairLimit: -1, Service: storagetest.Options{ShuffleSeed: shuffle}}
 		crashtest.Enumerate(t, hinted(false), &o).Require(t)
 		crashtest.Schedules(t, hinted(false), &o).Require(t)
 		all, some := crashtest.Enumerate(t, hinted(true), &o), crashtest.Schedules(t, hinted(true), &o)
@@ -112,7 +112,7 @@ func TestQueues(t *testing.T) {
 		v := some.Violations[0]
 		o.Seed, o.Runs = v.Seed, 1
 		again := crashtest.Schedules(t, hinted(true), &o)
-		if len(again.Violations) != 1 || again.Violations[0].String() != v.String() || !v.Repeats {
+		if len(again.Violations) != 1 || again.Violations[0].String() != v.String() || !v.Reproducible {
 			t.Errorf("%v\nbecame %v", v, again.Violations)
 		}
 	}
@@ -146,7 +146,7 @@ func TestOrdersOfMessages(t *testing.T) {
 					return err
 				}},
 			}
-		}, &crashtest.Options{Runs: 20, Mishaps: -1, Service: storagetest.Options{ShuffleSeed: shuffle}})
+		}, &crashtest.Options{Runs: 20, FaultRate: -1, Service: storagetest.Options{ShuffleSeed: shuffle}})
 		r.Require(t)
 		return seen
 	}
@@ -178,8 +178,8 @@ func TestSchedulesOfQueues(t *testing.T) {
 			_, err = q.Create(ctx, nil)
 		}
 		return err
-	}, nil), &crashtest.Options{Runs: 20, Mishaps: -1})
-	if r.Require(t); r.Different != 2 {
+	}, nil), &crashtest.Options{Runs: 20, FaultRate: -1})
+	if r.Require(t); r.Distinct != 2 {
 		t.Errorf("%v", r)
 	}
 	seen := map[string]bool{}
@@ -198,7 +198,7 @@ func TestSchedulesOfQueues(t *testing.T) {
 			m := s.Messages("hints")
 			got += m[0].Visible.Sub(m[0].Inserted).Round(time.Second).String() + " "
 			return nil
-		}), &crashtest.Options{Runs: 1, Mishaps: -1}).Require(t)
+		}), &crashtest.Options{Runs: 1, FaultRate: -1}).Require(t)
 		seen[got] = true
 	}
 	if len(seen) != 1 {
