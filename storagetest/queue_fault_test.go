@@ -106,7 +106,7 @@ func TestFaultsOfQueues(t *testing.T) {
 // TestShortGets: a plan can let a get bring less than there is.
 func TestShortGets(t *testing.T) {
 	t.Parallel()
-	r := newRawQueue(t, storagetest.Options{})
+	r := newQueueClient(t, storagetest.Options{})
 	r.put("a", "")
 	r.put("b", "")
 	for n, want := range map[int]string{0: "", 1: "a", 2: "a b"} {

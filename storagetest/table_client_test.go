@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// moment is the time of the clock in these tests.
-var moment = time.Date(2017, 10, 2, 20, 21, 54, 822800700, time.UTC)
+// recordedTime is the time of the recordings, and of the clock in the tests.
+var recordedTime = time.Date(2017, 10, 2, 20, 21, 54, 822800700, time.UTC)
 
 const (
 	jsonMinimal = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
@@ -24,39 +24,40 @@ const (
 	stampETag   = `W/"datetime'2017-10-02T20%3A21%3A54.8228007Z'"`
 )
 
-// raw talks to a service in its own protocol, without an SDK.
-type raw struct {
+// tableClient sends requests to the Table service without an SDK.
+type tableClient struct {
 	*testing.T
 	*storagetest.Service
 	now time.Time
 }
 
-func newRaw(t *testing.T) *raw {
-	r := &raw{T: t, now: moment}
+// newTableClient returns a client of a new account.
+func newTableClient(t *testing.T) *tableClient {
+	r := &tableClient{T: t, now: recordedTime}
 	r.Service = storagetest.New(&storagetest.Options{Account: "storagename", Now: func() time.Time { return r.now }})
 	return r
 }
 
-// withTable is newRaw with a table called staff.
-func withTable(t *testing.T) *raw {
-	r := newRaw(t)
-	r.want(r.send("POST", "/Tables", `{"TableName":"staff"}`, "Prefer", "return-no-content"), 204, "")
+// newStaffClient returns a client of a new account with a table called staff.
+func newStaffClient(t *testing.T) *tableClient {
+	r := newTableClient(t)
+	r.expect(r.send("POST", "/Tables", `{"TableName":"staff"}`, "Prefer", "return-no-content"), 204, "")
 	return r
 }
 
-// answer is what came back.
-type answer struct {
+// response is a response whose IDs and addresses are replaced by names.
+type response struct {
 	status int
-	head   http.Header
+	header http.Header
 	body   string
 }
 
 var requestIDs = regexp.MustCompile(`[0-9a-f]{8}-0002-[0-9a-f]{4}-7ebc-3bbd59000000`)
 var boundaries = regexp.MustCompile(`[0-9a-f]{8}-0002-4[0-9a-f]{3}-7ebc-3bbd5900000([12])`)
 
-// send signs and sends a request with the headers that every client sends, but for those that are named: with a value they
-// are replaced, with "-" left out.
-func (r *raw) send(method, path, body string, header ...string) answer {
+// send signs and sends a request with the headers of a usual client. The names and values of header replace those headers. The value "-" drops
+// a header.
+func (r *tableClient) send(method, path, body string, header ...string) response {
 	r.Helper()
 	u, err := url.Parse("https://storagename.table.storagetest.test" + path)
 	if err != nil {
@@ -92,46 +93,53 @@ func (r *raw) send(method, path, body string, header ...string) answer {
 	}
 	text := requestIDs.ReplaceAllString(boundaries.ReplaceAllString(string(b), "GUID$1"), "ID")
 	text = strings.ReplaceAll(text, "https://storagename.table.storagetest.test", "BASE")
-	return answer{resp.StatusCode, resp.Header, text}
+	return response{resp.StatusCode, resp.Header, text}
 }
 
-// want checks an answer's status and body.
-func (r *raw) want(a answer, status int, body string) {
+// expect checks the status and the body of a response.
+func (r *tableClient) expect(a response, status int, body string) {
 	r.Helper()
 	if a.status != status || a.body != body {
-		r.Errorf("answered %d %s\n want %d %s", a.status, a.body, status, body)
+		r.Errorf("got  %d %s\nwant %d %s", a.status, a.body, status, body)
 	}
 }
 
-// fails checks that an answer is an error.
-func (r *raw) fails(a answer, status int, code, text string) {
+// expectError checks that a response is an error in JSON.
+func (r *tableClient) expectError(a response, status int, code, text string) {
 	r.Helper()
 	want := `{"odata.error":{"code":"` + code + `","message":{"lang":"en-US","value":"` + text + `\nRequestId:ID\nTime:` + r.now.Format("2006-01-02T15:04:05.0000000Z") + `"}}}`
-	r.want(a, status, want)
-	if a.head.Get("x-ms-error-code") != "" {
-		r.Error("x-ms-error-code on JSON")
+	r.expect(a, status, want)
+	if got := a.header.Get("x-ms-error-code"); got != "" {
+		r.Errorf("got x-ms-error-code %q; want none with a JSON error", got)
 	}
 }
 
-// insert stores an entity, given as JSON without its braces, under ('p', row).
-func (r *raw) insert(row, properties string) {
+// insert inserts the entity ('p', row). The properties are JSON without braces.
+func (r *tableClient) insert(row, properties string) {
 	r.Helper()
 	if properties != "" {
 		properties = "," + properties
 	}
 	if a := r.send("POST", "/staff", `{"PartitionKey":"p","RowKey":"`+row+`"`+properties+`}`, "Prefer", "return-no-content"); a.status != 204 {
-		r.Fatalf("%d %s", a.status, a.body)
+		r.Fatalf("insert %s: got %d %s; want 204", row, a.status, a.body)
 	}
 }
 
-// stored is the entity ('p', row) as it is returned, without what every entity begins with.
-func (r *raw) stored(row string) string {
+// stored returns the properties of the entity ('p', row) as JSON without braces.
+func (r *tableClient) stored(row string) string {
 	r.Helper()
 	a := r.send("GET", "/staff(PartitionKey='p',RowKey='"+row+"')", "", "Accept", "application/json;odata=minimalmetadata")
 	if a.status != 200 {
-		r.Fatalf("%d %s", a.status, a.body)
+		r.Fatalf("get %s: got %d %s; want 200", row, a.status, a.body)
 	}
 	_, rest, _ := strings.Cut(a.body, `"Timestamp":"`)
 	_, rest, _ = strings.Cut(rest, `Z"`)
 	return strings.TrimSuffix(strings.TrimPrefix(rest, ","), "}")
+}
+
+// in returns the client for a subtest.
+func (r *tableClient) in(t *testing.T) *tableClient {
+	c := *r
+	c.T = t
+	return &c
 }

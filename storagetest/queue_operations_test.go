@@ -12,49 +12,49 @@ import (
 // TestLifeOfAQueue: created, created again, described, deleted, and for a while not to be created.
 func TestLifeOfAQueue(t *testing.T) {
 	t.Parallel()
-	r := newRawQueue(t, storagetest.Options{})
-	r.want(r.send("PUT", "/hints", ""), 204, "")
-	r.fails(r.send("PUT", "/hints", "", "x-ms-meta-a", "1"), 409, "QueueAlreadyExists", "The specified queue already exists.", "")
-	r.want(r.send("PUT", "/hints?comp=metadata", "", "x-ms-meta-Key", "val", "x-ms-meta-b", "2"), 204, "")
-	r.want(r.send("PUT", "/hints", "", "x-ms-meta-b", "2", "x-ms-meta-key", "val"), 204, "")
-	r.fails(r.send("PUT", "/hints?comp=metadata", "", "x-ms-meta-1", "val"), 400, "InvalidMetadata", "The metadata specified is invalid. It has characters that are not permitted.", "")
+	r := newQueueClient(t, storagetest.Options{})
+	r.expect(r.send("PUT", "/hints", ""), 204, "")
+	r.expectError(r.send("PUT", "/hints", "", "x-ms-meta-a", "1"), 409, "QueueAlreadyExists", "The specified queue already exists.", "")
+	r.expect(r.send("PUT", "/hints?comp=metadata", "", "x-ms-meta-Key", "val", "x-ms-meta-b", "2"), 204, "")
+	r.expect(r.send("PUT", "/hints", "", "x-ms-meta-b", "2", "x-ms-meta-key", "val"), 204, "")
+	r.expectError(r.send("PUT", "/hints?comp=metadata", "", "x-ms-meta-1", "val"), 400, "InvalidMetadata", "The metadata specified is invalid. It has characters that are not permitted.", "")
 	r.put("a", "?visibilitytimeout=100")
 	r.put("b", "")
 	for _, method := range []string{"GET", "HEAD"} {
 		a := r.send(method, "/hints?comp=metadata", "")
-		r.want(a, 200, "")
-		if a.head.Get("x-ms-meta-key") != "val" || a.head.Get("x-ms-meta-b") != "2" || a.head.Get("x-ms-approximate-messages-count") != "2" {
-			t.Error(a.head)
+		r.expect(a, 200, "")
+		if a.header.Get("x-ms-meta-key") != "val" || a.header.Get("x-ms-meta-b") != "2" || a.header.Get("x-ms-approximate-messages-count") != "2" {
+			t.Error(a.header)
 		}
 	}
-	if a := r.send("HEAD", "/none?comp=metadata", ""); a.status != 404 || a.body != "" || a.head.Get("x-ms-error-code") != "QueueNotFound" {
+	if a := r.send("HEAD", "/none?comp=metadata", ""); a.status != 404 || a.body != "" || a.header.Get("x-ms-error-code") != "QueueNotFound" {
 		t.Error(a)
 	}
-	r.want(r.send("DELETE", "/hints", ""), 204, "")
-	r.fails(r.send("DELETE", "/hints", ""), 404, "QueueNotFound", "The specified queue does not exist.", "")
-	r.fails(r.send("PUT", "/hints", ""), 409, "QueueBeingDeleted", "The specified queue is being deleted.", "")
+	r.expect(r.send("DELETE", "/hints", ""), 204, "")
+	r.expectError(r.send("DELETE", "/hints", ""), 404, "QueueNotFound", "The specified queue does not exist.", "")
+	r.expectError(r.send("PUT", "/hints", ""), 409, "QueueBeingDeleted", "The specified queue is being deleted.", "")
 	r.Advance(40 * time.Second)
-	r.want(r.send("PUT", "/hints", ""), 201, "")
+	r.expect(r.send("PUT", "/hints", ""), 201, "")
 	if m := r.Messages("hints"); m != nil || r.Messages("none") != nil {
 		t.Error(m)
 	}
-	at := newRawQueue(t, storagetest.Options{NameReuseDelay: -1})
-	at.want(at.send("DELETE", "/hints", ""), 204, "")
-	at.want(at.send("PUT", "/hints", ""), 201, "")
+	at := newQueueClient(t, storagetest.Options{NameReuseDelay: -1})
+	at.expect(at.send("DELETE", "/hints", ""), 204, "")
+	at.expect(at.send("PUT", "/hints", ""), 201, "")
 }
 
 // TestListOfQueues: by name, in pages, as recorded.
 func TestListOfQueues(t *testing.T) {
 	t.Parallel()
-	r := newRawQueue(t, storagetest.Options{})
+	r := newQueueClient(t, storagetest.Options{})
 	list := func(query, want string) {
 		t.Helper()
-		r.want(r.send("GET", "/?comp=list"+query, ""), 200, xmlHead+`<EnumerationResults ServiceEndpoint="http://storagename.queue.storagetest.test/">`+want+"</EnumerationResults>")
+		r.expect(r.send("GET", "/?comp=list"+query, ""), 200, xmlHead+`<EnumerationResults ServiceEndpoint="http://storagename.queue.storagetest.test/">`+want+"</EnumerationResults>")
 	}
 	list("", "<Queues><Queue><Name>hints</Name></Queue></Queues><NextMarker />")
 	list("&prefix=x", "<Prefix>x</Prefix><Queues /><NextMarker />")
 	for i := range 3 {
-		r.want(r.send("PUT", fmt.Sprintf("/queue%d", i), "", "x-ms-meta-key", "val"), 201, "")
+		r.expect(r.send("PUT", fmt.Sprintf("/queue%d", i), "", "x-ms-meta-key", "val"), 201, "")
 	}
 	list("&prefix=queue&maxresults=2&include=metadata", "<Prefix>queue</Prefix><MaxResults>2</MaxResults><Queues><Queue><Name>queue0</Name><Metadata><key>val</key></Metadata></Queue>"+
 		"<Queue><Name>queue1</Name><Metadata><key>val</key></Metadata></Queue></Queues><NextMarker>/storagename/queue2</NextMarker>")
@@ -68,7 +68,7 @@ func TestListOfQueues(t *testing.T) {
 // TestLongListOfQueues: at most 5,000 at a time, whatever is asked for.
 func TestLongListOfQueues(t *testing.T) {
 	t.Parallel()
-	r := newRawQueue(t, storagetest.Options{})
+	r := newQueueClient(t, storagetest.Options{})
 	for i := range 5000 {
 		if a := r.send("PUT", fmt.Sprintf("/a%05d", i), ""); a.status != 201 {
 			t.Fatal(a)
@@ -84,13 +84,13 @@ func TestLongListOfQueues(t *testing.T) {
 // TestKeyOfQueues: a signature that is not right is refused, and so is what is not offered.
 func TestKeyOfQueues(t *testing.T) {
 	t.Parallel()
-	r := newRawQueue(t, storagetest.Options{})
+	r := newQueueClient(t, storagetest.Options{})
 	const text = "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature."
 	for _, authorization := range []string{"SharedKey storagename:bm90IHRoaXM=", "SharedKey other:bm90IHRoaXM=", "SharedKeyLite storagename:bm90IHRoaXM=", "Bearer token", "Basic x"} {
-		r.fails(r.send("GET", "/hints/messages", "", "Authorization", authorization), 403, "AuthenticationFailed", text, "")
+		r.expectError(r.send("GET", "/hints/messages", "", "Authorization", authorization), 403, "AuthenticationFailed", text, "")
 	}
-	r.fails(r.send("GET", "/hints/messages?sig=x", "", "Authorization", " "), 501, "NotImplemented", "The requested operation is not implemented on the specified resource.", "")
-	if a := r.send("GET", "/hints/messages", "", "x-ms-client-request-id", "me", "x-ms-version", "2019-02-02"); a.status != 200 || a.head.Get("x-ms-client-request-id") != "me" {
+	r.expectError(r.send("GET", "/hints/messages?sig=x", "", "Authorization", " "), 501, "NotImplemented", "The requested operation is not implemented on the specified resource.", "")
+	if a := r.send("GET", "/hints/messages", "", "x-ms-client-request-id", "me", "x-ms-version", "2019-02-02"); a.status != 200 || a.header.Get("x-ms-client-request-id") != "me" {
 		t.Error(a)
 	}
 }
