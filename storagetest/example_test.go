@@ -26,8 +26,8 @@ func check(err error) {
 	}
 }
 
-// A program's own code, on an account in memory. The response to its third request is lost, and the library finds out what has
-// become of it.
+// A program runs on an account in memory. After the lost response of request 3, the library sends the request again, and one read shows that the
+// first attempt succeeded.
 func Example() {
 	type employee struct {
 		Department string
@@ -64,8 +64,8 @@ func Example() {
 	// 5 get staff('Sales','empid_000223'): 200
 }
 
-// tables is the SDK's client of a service, with a table called staff.
-func tables(s *storagetest.Service) *aztables.Client {
+// createStaff creates a table called staff and returns the SDK's client of the table.
+func createStaff(s *storagetest.Service) *aztables.Client {
 	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
 	check(err)
 	_, err = c.CreateTable(context.Background(), "staff", nil)
@@ -83,7 +83,7 @@ func ExampleNew() {
 	// []
 }
 
-// Over a port, other programs and other languages can use it.
+// Programs in other processes and other languages use the account at a port.
 func ExampleService_Listen() {
 	s := storagetest.New(nil)
 	connectionString, err := s.Listen()
@@ -97,11 +97,11 @@ func ExampleService_Listen() {
 	// Output: [staff]
 }
 
-// Time passes when it is told to.
+// A test sets the clock forward.
 func ExampleService_Advance() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	_, err := staff.Delete(ctx, nil)
 	check(err)
 	_, err = staff.CreateTable(ctx, nil)
@@ -115,11 +115,11 @@ func ExampleService_Advance() {
 	// after a minute: <nil> true
 }
 
-// An insert that arrives after another program has taken the row.
+// An insert arrives after another program has inserted the row.
 func ExampleService_Deliver() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	mine := storagetest.When(func(r storagetest.Request) bool { return r.RowKey == "a" }, storagetest.Late(0))
 	s.SetFaults(storagetest.First(mine, storagetest.OfKind("delete", storagetest.Twice())))
 	once := policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
@@ -138,7 +138,7 @@ func ExampleService_Deliver() {
 func ExampleService_Count() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	for _, row := range []string{"a", "b"} {
 		_, err := staff.AddEntity(ctx, entity(row), nil)
 		check(err)
@@ -152,18 +152,18 @@ func ExampleService_Count() {
 	// none
 }
 
-// What a request asks for can be read before it is sent, by a Transport of a test's own.
+// A custom Transport describes a request before sending the request.
 func ExampleService_Describe() {
 	s := storagetest.New(nil)
 	r, err := http.NewRequest("GET", "http://storagetest.table.storagetest.test/staff()?$filter=PartitionKey%20eq%20'Sales'", nil)
 	check(err)
-	what, _, err := s.Describe(r)
+	request, _, err := s.Describe(r)
 	check(err)
-	fmt.Println(what)
+	fmt.Println(request)
 	// Output: query staff('Sales','')
 }
 
-// A worker whose get was answered to nobody: the message is hidden, and comes back.
+// After the lost response of a get, the message is hidden for 30 seconds and then visible again.
 func ExampleService_Messages() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
@@ -197,11 +197,11 @@ func ExampleService_Messages() {
 	// 3 message-get hints [response lost]: 200
 }
 
-// A response is lost once: the client's next attempt finds its own work.
+// The first response is lost, so the client's next attempt finds the row of the first attempt.
 func ExampleOnce() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostResponse())))
 	for range 2 {
 		_, err := staff.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223"}`), nil)
@@ -217,11 +217,11 @@ func ExampleOnce() {
 	// 3 insert staff('Sales','empid_000223'): 409 EntityAlreadyExists
 }
 
-// A service that is busy for the first two requests of a kind.
+// The service is busy for the first two requests of a kind.
 func ExampleTimes() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	s.SetFaults(storagetest.OfKind("get", storagetest.Times(2, storagetest.Refuse(503, "ServerBusy"))))
 	for range 3 {
 		_, err := staff.GetEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), "Sales", "empid_000223", nil)
@@ -234,13 +234,13 @@ func ExampleTimes() {
 	// true ResourceNotFound
 }
 
-// The kinds that a plan can name.
+// A test validates the name of a kind.
 func ExampleKinds() {
 	fmt.Println(slices.Contains(storagetest.Kinds(), "insert"), slices.Contains(storagetest.Kinds(), "insrt"))
 	// Output: true false
 }
 
-// What can go wrong.
+// Each fault describes itself.
 func ExampleFault() {
 	for _, f := range []storagetest.Fault{
 		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Twice(), storagetest.LateDuplicate(1), storagetest.Late(2),

@@ -64,7 +64,7 @@ func (r *queueClient) send(method, path, body string, header ...string) response
 		length = strconv.Itoa(len(body))
 		req.Body = io.NopCloser(strings.NewReader(body))
 	}
-	// By the documentation: the verb, eleven headers, the headers of the service, the resource.
+	// The documented order: the method, eleven headers, the headers of the service, the resource.
 	lines := []string{method, "", "", length, "", mime, "", "", "", "", "", ""}
 	var own []string
 	for name := range req.Header {
@@ -102,7 +102,7 @@ func (r *queueClient) send(method, path, body string, header ...string) response
 func (r *queueClient) expect(a response, status int, body string) {
 	r.Helper()
 	if a.status != status || a.body != body {
-		r.Errorf("answered %d %s\n want %d %s", a.status, a.body, status, body)
+		r.Errorf("got  %d %s\nwant %d %s", a.status, a.body, status, body)
 	}
 }
 
@@ -113,7 +113,7 @@ func (r *queueClient) expectError(a response, status int, code, text, detail str
 	r.Helper()
 	r.expect(a, status, xmlHead+"<Error><Code>"+code+"</Code><Message>"+text+"\nRequestId:ID\nTime:"+r.now.Format("2006-01-02T15:04:05.0000000Z")+"</Message>"+detail+"</Error>")
 	if a.header.Get("x-ms-error-code") != code || a.header.Get("Content-Type") != "application/xml" {
-		r.Errorf("head %v", a.header)
+		r.Errorf("got header %v; want x-ms-error-code %s and Content-Type application/xml", a.header, code)
 	}
 }
 
@@ -129,7 +129,7 @@ func (r *queueClient) put(s, query string) (id, receipt string) {
 	r.Helper()
 	a := r.send("POST", "/hints/messages"+query, text(s))
 	if a.status != 201 {
-		r.Fatalf("%d %s", a.status, a.body)
+		r.Fatalf("put %.40s: got %d %s; want 201", s, a.status, a.body)
 	}
 	return part(a.body, "MessageId"), part(a.body, "PopReceipt")
 }

@@ -21,11 +21,11 @@ func TestQueueLimits(t *testing.T) {
 	id, receipt := r.put("a", "")
 	before := fmt.Sprint(r.Queues(), r.Messages("hints"))
 	own := "/hints/messages/" + id + "?popreceipt=" + url.QueryEscape(receipt)
-	about := func(name, value, more string) string {
+	parameter := func(name, value, more string) string {
 		return "<QueryParameterName>" + name + "</QueryParameterName><QueryParameterValue>" + value + "</QueryParameterValue>" + more
 	}
 	between := func(name, value, least, most string) string {
-		return about(name, value, "<MinimumAllowed>"+least+"</MinimumAllowed><MaximumAllowed>"+most+"</MaximumAllowed>")
+		return parameter(name, value, "<MinimumAllowed>"+least+"</MinimumAllowed><MaximumAllowed>"+most+"</MaximumAllowed>")
 	}
 	const (
 		badXML  = "XML specified is not syntactically valid."
@@ -40,23 +40,23 @@ func TestQueueLimits(t *testing.T) {
 		noURI   = "The requested URI does not represent any resource on the server."
 	)
 	for _, c := range []struct {
-		what, body   string
-		status       int
-		code, detail string
-		text         string
+		request, body string
+		status        int
+		code, detail  string
+		text          string
 	}{
 		{"GET /hints/messages?numofmessages=0", "", 400, "OutOfRangeQueryParameterValue", between("numofmessages", "0", "1", "32"), outOfRange},
 		{"GET /hints/messages?numofmessages=33", "", 400, "OutOfRangeQueryParameterValue", between("numofmessages", "33", "1", "32"), outOfRange},
 		{"GET /hints/messages?peekonly=true&numofmessages=100", "", 400, "OutOfRangeQueryParameterValue", between("numofmessages", "100", "1", "32"), outOfRange},
-		{"GET /hints/messages?numofmessages=x", "", 400, "InvalidQueryParameterValue", about("numofmessages", "x", "<Reason>Invalid value</Reason>"), badValue},
+		{"GET /hints/messages?numofmessages=x", "", 400, "InvalidQueryParameterValue", parameter("numofmessages", "x", "<Reason>Invalid value</Reason>"), badValue},
 		{"GET /hints/messages?visibilitytimeout=0", "", 400, "OutOfRangeQueryParameterValue", between("visibilitytimeout", "0", "1", "604800"), outOfRange},
 		{"GET /hints/messages?visibilitytimeout=604801", "", 400, "OutOfRangeQueryParameterValue", between("visibilitytimeout", "604801", "1", "604800"), outOfRange},
 		{"POST /hints/messages?visibilitytimeout=604801", text("b"), 400, "OutOfRangeQueryParameterValue", between("visibilitytimeout", "604801", "0", "604800"), outOfRange},
 		{"POST /hints/messages?visibilitytimeout=-1", text("b"), 400, "OutOfRangeQueryParameterValue", between("visibilitytimeout", "-1", "0", "604800"), outOfRange},
-		{"POST /hints/messages?visibilitytimeout=30&messagettl=30", text("b"), 400, "InvalidQueryParameterValue", about("visibilitytimeout", "30", longer), badValue},
-		{"POST /hints/messages?visibilitytimeout=604800", text("b"), 400, "InvalidQueryParameterValue", about("visibilitytimeout", "604800", longer), badValue},
-		{"POST /hints/messages?messagettl=0", text("b"), 400, "InvalidQueryParameterValue", about("messagettl", "0", ttl), badValue},
-		{"POST /hints/messages?messagettl=-2", text("b"), 400, "InvalidQueryParameterValue", about("messagettl", "-2", ttl), badValue},
+		{"POST /hints/messages?visibilitytimeout=30&messagettl=30", text("b"), 400, "InvalidQueryParameterValue", parameter("visibilitytimeout", "30", longer), badValue},
+		{"POST /hints/messages?visibilitytimeout=604800", text("b"), 400, "InvalidQueryParameterValue", parameter("visibilitytimeout", "604800", longer), badValue},
+		{"POST /hints/messages?messagettl=0", text("b"), 400, "InvalidQueryParameterValue", parameter("messagettl", "0", ttl), badValue},
+		{"POST /hints/messages?messagettl=-2", text("b"), 400, "InvalidQueryParameterValue", parameter("messagettl", "-2", ttl), badValue},
 		{"POST /hints/messages", text(strings.Repeat("é", 32769)), 413, "RequestBodyTooLarge", "<MaxLimit>65536</MaxLimit>", tooBig},
 		{"POST /hints/messages", text("a\x01b"), 400, "InvalidXmlDocument", where, badXML},
 		{"POST /hints/messages", text("&#x1;"), 400, "InvalidXmlDocument", where, badXML},
@@ -71,7 +71,7 @@ func TestQueueLimits(t *testing.T) {
 		{"PUT " + own + "&visibilitytimeout=0", text(strings.Repeat("x", 65537)), 413, "RequestBodyTooLarge", "<MaxLimit>65536</MaxLimit>", tooBig},
 		{"PUT /hints/messages/" + id + "?visibilitytimeout=0", text("b"), 400, "MissingRequiredQueryParameter", "<QueryParameterName>popreceipt</QueryParameterName>", needs},
 		{"DELETE /hints/messages/" + id, "", 400, "MissingRequiredQueryParameter", "<QueryParameterName>popreceipt</QueryParameterName>", needs},
-		{"DELETE /hints/messages/" + id + "?popreceipt=invalid", "", 400, "InvalidQueryParameterValue", about("popreceipt", "invalid", "<Reason>Invalid pop receipt format</Reason>"), badValue},
+		{"DELETE /hints/messages/" + id + "?popreceipt=invalid", "", 400, "InvalidQueryParameterValue", parameter("popreceipt", "invalid", "<Reason>Invalid pop receipt format</Reason>"), badValue},
 		{"DELETE /hints/messages/none?popreceipt=" + url.QueryEscape(receipt), "", 404, "MessageNotFound", "", "The specified message does not exist."},
 		{"PUT /My-Queue", "", 400, "InvalidResourceName", "", badName},
 		{"PUT /my--queue", "", 400, "InvalidResourceName", "", badName},
@@ -91,16 +91,16 @@ func TestQueueLimits(t *testing.T) {
 		{"GET /?comp=list&maxresults=0", "", 400, "OutOfRangeQueryParameterValue", between("maxresults", "0", "1", "2147483647"), outOfRange},
 		{"GET /?comp=list&marker=x", "", 400, "InvalidMarker", "", "The specified marker is invalid."},
 	} {
-		method, path, _ := strings.Cut(c.what, " ")
+		method, path, _ := strings.Cut(c.request, " ")
 		r.expectError(r.send(method, path, c.body), c.status, c.code, c.text, c.detail)
 		if after := fmt.Sprint(r.Queues(), r.Messages("hints")); after != before {
-			t.Fatalf("%s: what was refused was done: %s", c.what, after)
+			t.Fatalf("%s: got %s; want %s", c.request, after, before)
 		}
 	}
-	// Just inside.
+	// These requests are just within the limits.
 	for _, query := range []string{"?visibilitytimeout=604799", "?visibilitytimeout=604800&messagettl=-1", "?messagettl=1", "?messagettl=100000000"} {
 		r.put(strings.Repeat("é", 32768), query)
 	}
-	// Before messages could live longer than a week.
+	// In old versions a message lives for at most a week.
 	r.expectError(r.send("POST", "/hints/messages?messagettl=-1", text("a"), "x-ms-version", "2015-04-05"), 400, "OutOfRangeQueryParameterValue", outOfRange, between("messagettl", "-1", "1", "604800"))
 }

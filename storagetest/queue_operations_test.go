@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestLifeOfAQueue: created, created again, described, deleted, and for a while not to be created.
-func TestLifeOfAQueue(t *testing.T) {
+// TestQueueLifecycle: a queue is created, described and deleted, and its name is free after 40 seconds.
+func TestQueueLifecycle(t *testing.T) {
 	t.Parallel()
 	r := newQueueClient(t, storagetest.Options{})
 	r.expect(r.send("PUT", "/hints", ""), 204, "")
@@ -24,11 +24,11 @@ func TestLifeOfAQueue(t *testing.T) {
 		a := r.send(method, "/hints?comp=metadata", "")
 		r.expect(a, 200, "")
 		if a.header.Get("x-ms-meta-key") != "val" || a.header.Get("x-ms-meta-b") != "2" || a.header.Get("x-ms-approximate-messages-count") != "2" {
-			t.Error(a.header)
+			t.Errorf("%s: got header %v; want the metadata and 2 messages", method, a.header)
 		}
 	}
 	if a := r.send("HEAD", "/none?comp=metadata", ""); a.status != 404 || a.body != "" || a.header.Get("x-ms-error-code") != "QueueNotFound" {
-		t.Error(a)
+		t.Errorf("HEAD of a missing queue: got %v; want 404 QueueNotFound without a body", a)
 	}
 	r.expect(r.send("DELETE", "/hints", ""), 204, "")
 	r.expectError(r.send("DELETE", "/hints", ""), 404, "QueueNotFound", "The specified queue does not exist.", "")
@@ -36,15 +36,15 @@ func TestLifeOfAQueue(t *testing.T) {
 	r.Advance(40 * time.Second)
 	r.expect(r.send("PUT", "/hints", ""), 201, "")
 	if m := r.Messages("hints"); m != nil || r.Messages("none") != nil {
-		t.Error(m)
+		t.Errorf("a queue created again: got messages %v; want none", m)
 	}
-	at := newQueueClient(t, storagetest.Options{NameReuseDelay: -1})
-	at.expect(at.send("DELETE", "/hints", ""), 204, "")
-	at.expect(at.send("PUT", "/hints", ""), 201, "")
+	r = newQueueClient(t, storagetest.Options{NameReuseDelay: -1})
+	r.expect(r.send("DELETE", "/hints", ""), 204, "")
+	r.expect(r.send("PUT", "/hints", ""), 201, "")
 }
 
-// TestListOfQueues: by name, in pages, as recorded.
-func TestListOfQueues(t *testing.T) {
+// TestQueueList: pages of queues are sorted by name and equal the recorded responses.
+func TestQueueList(t *testing.T) {
 	t.Parallel()
 	r := newQueueClient(t, storagetest.Options{})
 	list := func(query, want string) {
@@ -60,29 +60,29 @@ func TestListOfQueues(t *testing.T) {
 		"<Queue><Name>queue1</Name><Metadata><key>val</key></Metadata></Queue></Queues><NextMarker>/storagename/queue2</NextMarker>")
 	list("&prefix=queue&marker=/storagename/queue2&maxresults=2", "<Prefix>queue</Prefix><Marker>/storagename/queue2</Marker><MaxResults>2</MaxResults><Queues><Queue><Name>queue2</Name></Queue></Queues><NextMarker />")
 	list("&prefix=hints&include=metadata", "<Prefix>hints</Prefix><Queues><Queue><Name>hints</Name><Metadata /></Queue></Queues><NextMarker />")
-	if got := strings.Join(r.Queues(), " "); got != "hints queue0 queue1 queue2" {
-		t.Error(got)
+	if got, want := strings.Join(r.Queues(), " "), "hints queue0 queue1 queue2"; got != want {
+		t.Errorf("got queues %s; want %s", got, want)
 	}
 }
 
-// TestLongListOfQueues: at most 5,000 at a time, whatever is asked for.
-func TestLongListOfQueues(t *testing.T) {
+// TestLongQueueList: a page has at most 5,000 queues, even if the request asks for more.
+func TestLongQueueList(t *testing.T) {
 	t.Parallel()
 	r := newQueueClient(t, storagetest.Options{})
 	for i := range 5000 {
 		if a := r.send("PUT", fmt.Sprintf("/a%05d", i), ""); a.status != 201 {
-			t.Fatal(a)
+			t.Fatalf("got %v; want 201", a)
 		}
 	}
 	for _, query := range []string{"", "&maxresults=5000", "&maxresults=6000"} {
 		if a := r.send("GET", "/?comp=list"+query, ""); strings.Count(a.body, "<Name>") != 5000 || part(a.body, "NextMarker") != "/storagename/hints" {
-			t.Errorf("%s: %d queues, then %q", query, strings.Count(a.body, "<Name>"), part(a.body, "NextMarker"))
+			t.Errorf("%s: got %d queues, next %q; want 5000, hints", query, strings.Count(a.body, "<Name>"), part(a.body, "NextMarker"))
 		}
 	}
 }
 
-// TestKeyOfQueues: a signature that is not right is refused, and so is what is not offered.
-func TestKeyOfQueues(t *testing.T) {
+// TestQueueSignatures: the service accepts signatures with the account's key, and refuses other authorization.
+func TestQueueSignatures(t *testing.T) {
 	t.Parallel()
 	r := newQueueClient(t, storagetest.Options{})
 	const text = "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature."
@@ -91,6 +91,6 @@ func TestKeyOfQueues(t *testing.T) {
 	}
 	r.expectError(r.send("GET", "/hints/messages?sig=x", "", "Authorization", " "), 501, "NotImplemented", "The requested operation is not implemented on the specified resource.", "")
 	if a := r.send("GET", "/hints/messages", "", "x-ms-client-request-id", "me", "x-ms-version", "2019-02-02"); a.status != 200 || a.header.Get("x-ms-client-request-id") != "me" {
-		t.Error(a)
+		t.Errorf("got %v; want 200 with the client's request ID", a)
 	}
 }
