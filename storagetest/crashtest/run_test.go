@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// alone is a workload of one process.
-func alone(f func(context.Context, *crashtest.Process) error, more func(*crashtest.Workload)) func() crashtest.Workload {
+// oneProcess returns a workload with one process.
+func oneProcess(f func(context.Context, *crashtest.Process) error, more func(*crashtest.Workload)) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		w := crashtest.Workload{Setup: setup, Processes: []func(context.Context, *crashtest.Process) error{f}}
 		if more != nil {
@@ -24,37 +24,36 @@ func alone(f func(context.Context, *crashtest.Process) error, more func(*crashte
 	}
 }
 
-// unfenced is a worker that takes the absence of an intent for its end, having done other things before and after it looked:
-// it marks the write as given up, but a writer who is merely slow may still come in between.
-func unfenced(before int) func() crashtest.Workload {
-	gaveUp := false
-	return alone(func(ctx context.Context, p *crashtest.Process) error {
+// lateWrite returns a workload whose worker aborts a write that has no commit record, after a number of other requests. The worker takes an
+// existing record for an abort record, so a late commit record arrives unnoticed between the read and the insert of the worker.
+func lateWrite(before int) func() crashtest.Workload {
+	aborted := false
+	return oneProcess(func(ctx context.Context, p *crashtest.Process) error {
 		staff, _ := tables(p)
-		_, err := staff.AddEntity(ctx, row("p", "intent", ""), nil)
+		_, err := staff.AddEntity(ctx, row("p", "record", ""), nil)
 		return err
 	}, func(w *crashtest.Workload) {
-		gaveUp = false
-		gave := &gaveUp
+		aborted = false
 		w.Drain = func(ctx context.Context, p *crashtest.Process) error {
 			staff, _ := tables(p)
 			for range before {
 				staff.GetEntity(ctx, "p", "other", nil)
 			}
-			_, err := staff.GetEntity(ctx, "p", "intent", nil)
+			_, err := staff.GetEntity(ctx, "p", "record", nil)
 			if !has(err, "ResourceNotFound") {
 				return err
 			}
-			_, err = staff.AddEntity(ctx, row("p", "intent", `,"Aborted":true`), nil)
-			*gave = true
+			_, err = staff.AddEntity(ctx, row("p", "record", `,"Aborted":true`), nil)
+			aborted = true
 			if has(err, "EntityAlreadyExists") {
-				return nil // which it takes for another worker's mark
+				return nil // the worker takes the record for an abort record
 			}
 			return err
 		}
 		w.Check = func(s *storagetest.Service) error {
 			for _, r := range s.Rows("staff") {
-				if *gave && r.Get("Aborted") == nil {
-					return errors.New("it was given up, and is done")
+				if aborted && r.Get("Aborted") == nil {
+					return errors.New("the aborted write is committed")
 				}
 			}
 			return nil
@@ -62,30 +61,30 @@ func unfenced(before int) func() crashtest.Workload {
 	})
 }
 
-// TestLateInDrain: a request may arrive between any two of what comes after it.
+// TestLateInDrain: a late request may arrive between any two requests of Drain.
 func TestLateInDrain(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 1, 2, 3, 5, 8} {
-		build := func() crashtest.Workload { return unfenced(before)() }
+		build := func() crashtest.Workload { return lateWrite(before)() }
 		all := crashtest.Enumerate(t, build, &crashtest.Options{PairLimit: -1})
 		some := crashtest.Schedules(t, build, &crashtest.Options{Runs: 2000, FaultRate: 0.5})
 		if len(all.Violations) == 0 || len(some.Violations) == 0 {
-			t.Errorf("%d requests before: %v; %v", before, all, some)
+			t.Errorf("%d requests before: got %v; %v; want violations", before, all, some)
 		}
 	}
 }
 
-// TestAlwaysSeesLateRequests: also where what comes next takes them away, and where the response is long in coming.
-func TestAlwaysSeesLateRequests(t *testing.T) {
+// TestInvariantAfterLateRequest: the invariant is checked after a late request, before the next request deletes the row.
+func TestInvariantAfterLateRequest(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")
-	never := func(s *storagetest.Service) error {
+	noRows := func(s *storagetest.Service) error {
 		if len(s.Rows("staff")) > 0 {
 			return no
 		}
 		return nil
 	}
-	late := alone(func(ctx context.Context, p *crashtest.Process) error {
+	late := oneProcess(func(ctx context.Context, p *crashtest.Process) error {
 		staff, _ := tables(p)
 		staff.AddEntity(ctx, row("p", "r", ""), nil)
 		staff.GetEntity(ctx, "p", "x", nil)
@@ -93,9 +92,9 @@ func TestAlwaysSeesLateRequests(t *testing.T) {
 		return nil
 	}, func(w *crashtest.Workload) {
 		w.Invariant = func(s *storagetest.Service) error {
-			for _, q := range s.Requests() { // in the run without faults it may be there
+			for _, q := range s.Requests() { // in the run without faults the row may exist
 				if q.Fault == storagetest.Late(1) {
-					return never(s)
+					return noRows(s)
 				}
 			}
 			return nil
@@ -109,11 +108,11 @@ func TestAlwaysSeesLateRequests(t *testing.T) {
 	}
 	r := crashtest.Enumerate(t, late, &crashtest.Options{Faults: only, MaxLateness: -1, PairLimit: -1, CrashRate: -1})
 	if len(r.Violations) != 1 || !errors.Is(r.Violations[0].Err, no) || !strings.Contains(r.Violations[0].Err.Error(), "insert staff('p','r') arrives") {
-		t.Errorf("%v %v", r, r.Violations)
+		t.Errorf("got %v, %v; want one violation after the late insert", r, r.Violations)
 	}
 }
 
-// TestLeases: time passes while a request is held, minutes if need be.
+// TestLeases: time passes while a request is held, up to minutes.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	for _, lease := range []time.Duration{time.Second, time.Minute, 5 * time.Minute} {
@@ -135,7 +134,7 @@ func TestLeases(t *testing.T) {
 					if taken {
 						return nil
 					}
-					_, err := staff.UpsertEntity(ctx, row("p", "r", `,"By":"`+name+`"`), nil) // and no look at the lease again
+					_, err := staff.UpsertEntity(ctx, row("p", "r", `,"By":"`+name+`"`), nil) // the bug: the process does not check its lease again
 					mu.Lock()
 					defer mu.Unlock()
 					both = both || err == nil && owner != name
@@ -147,7 +146,7 @@ func TestLeases(t *testing.T) {
 				Processes: []func(context.Context, *crashtest.Process) error{work("first"), work("second")},
 				Check: func(*storagetest.Service) error {
 					if both {
-						return errors.New("the first wrote when the lease was the second's")
+						return errors.New("a process wrote during the lease of the other process")
 					}
 					return nil
 				},
@@ -155,21 +154,21 @@ func TestLeases(t *testing.T) {
 		}
 		r := crashtest.Schedules(t, build, &crashtest.Options{Runs: 3000, FaultRate: -1})
 		if len(r.Violations) == 0 {
-			t.Errorf("a lease of %v: %v", lease, r)
+			t.Errorf("a lease of %v: got %v; want violations", lease, r)
 		}
 		for _, v := range r.Violations[:min(1, len(r.Violations))] {
 			if !strings.Contains(v.String(), " pass") || !v.Reproducible {
-				t.Errorf("%v", v)
+				t.Errorf("got %v; want a reproducible violation with a pause", v)
 			}
 		}
 	}
 }
 
-// TestConcurrentProcess: what a process sends at the same time is tried request by request as well.
+// TestConcurrentProcess: each of several requests that a process sends at once has a run with a fault.
 func TestConcurrentProcess(t *testing.T) {
 	t.Parallel()
-	tried := map[string]int{}
-	build := alone(func(ctx context.Context, p *crashtest.Process) error {
+	faulty := map[string]int{}
+	build := oneProcess(func(ctx context.Context, p *crashtest.Process) error {
 		staff, _ := tables(p)
 		errs := make(chan error)
 		for i := range 3 {
@@ -194,7 +193,7 @@ func TestConcurrentProcess(t *testing.T) {
 	faults := func(q storagetest.Request) []storagetest.Fault {
 		return []storagetest.Fault{storagetest.LostResponse()}
 	}
-	violations := func(w *crashtest.Workload) {
+	checkFaults := func(w *crashtest.Workload) {
 		w.Check = func(s *storagetest.Service) error {
 			for _, q := range s.Requests() {
 				if q.Fault == storagetest.LostResponse() {
@@ -204,34 +203,34 @@ func TestConcurrentProcess(t *testing.T) {
 			return nil
 		}
 	}
-	r := crashtest.Enumerate(t, func() crashtest.Workload { w := build(); violations(&w); return w }, &crashtest.Options{Faults: faults, MaxLateness: -1, PairLimit: -1, CrashRate: -1})
+	r := crashtest.Enumerate(t, func() crashtest.Workload { w := build(); checkFaults(&w); return w }, &crashtest.Options{Faults: faults, MaxLateness: -1, PairLimit: -1, CrashRate: -1})
 	for _, v := range r.Violations {
-		tried[v.Err.Error()]++
+		faulty[v.Err.Error()]++
 	}
-	if len(tried) != 6 || r.Diverged > 0 || r.Runs != 7 {
-		t.Errorf("%v %v", tried, r)
+	if len(faulty) != 6 || r.Diverged > 0 || r.Runs != 7 {
+		t.Errorf("got faults in %v, %v; want 6 requests, 7 runs", faulty, r)
 	}
 	crashtest.Schedules(t, build, &crashtest.Options{Runs: 200}).Require(t)
 }
 
-// TestWhatDoesNotEnd, or ends wrongly, is a violation with its seed, and not the end of the test program.
-func TestWhatDoesNotEnd(t *testing.T) {
+// TestDeadlocksAndPanics: a deadlock or a panic is a violation and does not end the test program.
+func TestDeadlocksAndPanics(t *testing.T) {
 	t.Parallel()
 	get := func(ctx context.Context, p *crashtest.Process) error {
 		staff, _ := tables(p)
 		_, err := staff.NewListEntitiesPager(nil).NextPage(ctx)
 		return err
 	}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		build      func() crashtest.Workload
 		violations bool
 	}{
-		"a request of no context": {alone(func(_ context.Context, p *crashtest.Process) error { return get(context.Background(), p) }, nil), false},
-		"a request that outlives its process": {alone(func(ctx context.Context, p *crashtest.Process) error {
+		"request without the context of its process": {oneProcess(func(_ context.Context, p *crashtest.Process) error { return get(context.Background(), p) }, nil), false},
+		"request that outlives its process": {oneProcess(func(ctx context.Context, p *crashtest.Process) error {
 			go get(context.Background(), p)
 			return get(ctx, p)
 		}, nil), false},
-		"a process that waits for ever": {func() crashtest.Workload {
+		"process that never ends": {func() crashtest.Workload {
 			c := make(chan bool)
 			w := crashtest.Workload{Setup: setup}
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
@@ -243,7 +242,7 @@ func TestWhatDoesNotEnd(t *testing.T) {
 			}, func(ctx context.Context, p *crashtest.Process) error { <-c; return get(ctx, p) })
 			return w
 		}, true},
-		"a check that panics": {alone(get, func(w *crashtest.Workload) {
+		"Check that panics": {oneProcess(get, func(w *crashtest.Workload) {
 			w.Check = func(s *storagetest.Service) error {
 				if all := s.Requests(); all[len(all)-1].Status == 0 {
 					_ = s.Rows("staff")[5]
@@ -251,78 +250,78 @@ func TestWhatDoesNotEnd(t *testing.T) {
 				return nil
 			}
 		}), true},
-		"checks that send requests": {alone(get, func(w *crashtest.Workload) {
-			w.Check = func(s *storagetest.Service) error { return ask(s) }
-			w.Invariant = func(s *storagetest.Service) error { return ask(s) }
+		"Check and Invariant that send requests": {oneProcess(get, func(w *crashtest.Workload) {
+			w.Check = func(s *storagetest.Service) error { return query(s) }
+			w.Invariant = func(s *storagetest.Service) error { return query(s) }
 		}), false},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, r := range []*crashtest.Report{
 				crashtest.Enumerate(t, c.build, &crashtest.Options{PairLimit: -1}),
 				crashtest.Schedules(t, c.build, &crashtest.Options{Runs: 100, FaultRate: 0.5}),
 			} {
 				if r.Runs == 0 || r.Runs < r.Planned || (len(r.Violations) > 0) != c.violations {
-					t.Errorf("%v %v", r, r.Violations)
+					t.Errorf("got %v, %v; want violations: %v", r, r.Violations, c.violations)
 				}
 			}
 		})
 	}
 }
 
-// ask asks the account as a client does.
-func ask(s *storagetest.Service) error {
-	_, err := clientOf(s).NewClient("staff").NewListEntitiesPager(nil).NextPage(context.Background())
+// query sends a query to the account.
+func query(s *storagetest.Service) error {
+	_, err := newClient(s).NewClient("staff").NewListEntitiesPager(nil).NextPage(context.Background())
 	return err
 }
 
-// TestOptionsOfTheAccount do not blind the test.
-func TestOptionsOfTheAccount(t *testing.T) {
+// TestAccountOptions: the options of the account do not affect the report.
+func TestAccountOptions(t *testing.T) {
 	t.Parallel()
 	r := crashtest.Enumerate(t, twoWrites, &crashtest.Options{Service: storagetest.Options{RequestLogSize: -1}, PairLimit: -1})
 	if r.Requests != 2 || len(r.Violations) == 0 || len(r.Violations[0].Trace) == 0 {
-		t.Errorf("%v %v", r, r.Violations)
+		t.Errorf("got %v, %v; want 2 requests and violations with a trace", r, r.Violations)
 	}
 }
 
-// reported is what Require says.
-type reported struct {
+// recorder records the errors of Require.
+type recorder struct {
 	testing.TB
-	said []string
+	errors []string
 }
 
-func (r *reported) Helper()                   {}
-func (r *reported) Error(args ...any)         { r.said = append(r.said, fmt.Sprint(args...)) }
-func (r *reported) Errorf(f string, a ...any) { r.said = append(r.said, fmt.Sprintf(f, a...)) }
+func (r *recorder) Helper()                   {}
+func (r *recorder) Error(args ...any)         { r.errors = append(r.errors, fmt.Sprint(args...)) }
+func (r *recorder) Errorf(f string, a ...any) { r.errors = append(r.errors, fmt.Sprintf(f, a...)) }
 
-// TestRequire: nothing passes that was not looked at, and the simplest violation is printed first.
+// TestRequire: Require fails without requests or runs, and prints the simplest violation first.
 func TestRequire(t *testing.T) {
 	t.Parallel()
-	idle := alone(func(context.Context, *crashtest.Process) error { return nil }, nil)
-	for what, c := range map[string]struct {
+	idle := oneProcess(func(context.Context, *crashtest.Process) error { return nil }, nil)
+	for name, c := range map[string]struct {
 		report *crashtest.Report
 		want   string
 	}{
-		"nothing sent":    {crashtest.Enumerate(t, idle, nil), "have sent no requests"},
-		"runs missing":    {&crashtest.Report{Requests: 1, Planned: 2, Runs: 1}, "got 1 runs; want 2"},
-		"runs that stray": {&crashtest.Report{Requests: 1, Planned: 1, Runs: 1, Diverged: 1}, "not deterministic"},
-		"violations":      {crashtest.Enumerate(t, twoWrites, nil), "  at request "},
+		"no requests":   {crashtest.Enumerate(t, idle, nil), "have sent no requests"},
+		"missing runs":  {&crashtest.Report{Requests: 1, Planned: 2, Runs: 1}, "got 1 runs; want 2"},
+		"diverged runs": {&crashtest.Report{Requests: 1, Planned: 1, Runs: 1, Diverged: 1}, "not deterministic"},
+		"violations":    {crashtest.Enumerate(t, twoWrites, nil), "  at request "},
 	} {
-		r := &reported{TB: t}
+		r := &recorder{TB: t}
 		c.report.Require(r)
-		if len(r.said) == 0 || !strings.Contains(r.said[0], c.want) {
-			t.Errorf("%s: %q", what, r.said)
+		if len(r.errors) == 0 || !strings.Contains(r.errors[0], c.want) {
+			t.Errorf("%s: got %q; want %q", name, r.errors, c.want)
 		}
-		if what == "violations" && strings.Count(r.said[0], "  at request ") != 1 {
-			t.Errorf("the first violation is not of one mishap: %s", r.said[0])
+		if name == "violations" && strings.Count(r.errors[0], "  at request ") != 1 {
+			t.Errorf("got %s; want a violation with one fault first", r.errors[0])
 		}
 	}
 }
 
-// TestChance: of its own makes another run, and the report says so; the process's does not.
-func TestChance(t *testing.T) {
+// TestRand: a workload that takes random numbers from its process is reproducible.
+func TestRand(t *testing.T) {
 	t.Parallel()
-	build := alone(func(ctx context.Context, p *crashtest.Process) error {
+	build := oneProcess(func(ctx context.Context, p *crashtest.Process) error {
 		staff, _ := tables(p)
 		for range 1 + p.Rand().IntN(9) {
 			staff.UpsertEntity(ctx, row("p", fmt.Sprint(p.Rand().IntN(9)), ""), nil)
@@ -338,11 +337,11 @@ func TestChance(t *testing.T) {
 	})
 	r := crashtest.Schedules(t, build, &crashtest.Options{Runs: 200})
 	if len(r.Violations) == 0 {
-		t.Fatal(r)
+		t.Fatalf("got %v; want violations", r)
 	}
 	for _, v := range r.Violations {
 		if !v.Reproducible {
-			t.Errorf("%v", v)
+			t.Errorf("got %v; want a reproducible violation", v)
 		}
 	}
 }

@@ -16,17 +16,18 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// The helpers that people write by hand, each with the hole that it has, and the same helper without it. They use the SDK
-// alone: what is tested here is whether crashtest finds the holes.
+// The workloads of this file come in pairs: code that is often written by hand and has a bug, and the same code without the bug. The tests
+// check that crashtest finds each bug. The code uses the SDK alone.
 
-// tables are the SDK's clients of two tables, without the SDK's retries.
+// tables returns the SDK's clients of two tables, without retries.
 func tables(p *crashtest.Process) (staff, byEmail *aztables.Client) {
-	c := clientOf(p)
+	c := newClient(p)
 	return c.NewClient("staff"), c.NewClient("byemail")
 }
 
-// clientOf is the SDK's client of a process, or of the account itself.
-func clientOf(t interface {
+// newClient returns the SDK's client of a process, or of the account itself. An error is a panic, which crashtest reports as a violation, because
+// t.Fatal works only in the goroutine of the test.
+func newClient(t interface {
 	policy.Transporter
 	ConnectionString() string
 }) *aztables.ServiceClient {
@@ -37,6 +38,7 @@ func clientOf(t interface {
 	return c
 }
 
+// setup creates the tables.
 func setup(ctx context.Context, p *crashtest.Process) error {
 	staff, byEmail := tables(p)
 	_, err1 := staff.CreateTable(ctx, nil)
@@ -44,7 +46,7 @@ func setup(ctx context.Context, p *crashtest.Process) error {
 	return errors.Join(err1, err2)
 }
 
-// submit sends a transaction. The SDK panics on some responses that are cut.
+// submit sends a transaction. The SDK panics on some truncated responses.
 func submit(ctx context.Context, c *aztables.Client, actions []aztables.TransactionAction) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -55,16 +57,18 @@ func submit(ctx context.Context, c *aztables.Client, actions []aztables.Transact
 	return err
 }
 
+// has reports whether an error has an error code.
 func has(err error, code string) bool {
 	var re *azcore.ResponseError
 	return errors.As(err, &re) && re.ErrorCode == code
 }
 
+// row returns an entity as JSON.
 func row(partition, row, more string) []byte {
 	return fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":%q%s}`, partition, row, more)
 }
 
-// rowKeys lists a table's rows but for intents.
+// rowKeys returns the RowKeys of a table without those of commit records.
 func rowKeys(s *storagetest.Service, table string) (all []string) {
 	for _, r := range s.Rows(table) {
 		if !strings.HasPrefix(r.RowKey, "~") {
@@ -75,15 +79,15 @@ func rowKeys(s *storagetest.Service, table string) (all []string) {
 	return all
 }
 
-// indexed must be true of two tables: each row has its row in the index, and no other is there.
-func indexed(s *storagetest.Service) error {
+// checkIndex checks that the index contains one row for each row, and no other rows.
+func checkIndex(s *storagetest.Service) error {
 	if rows, index := rowKeys(s, "staff"), rowKeys(s, "byemail"); !slices.Equal(rows, index) {
-		return fmt.Errorf("the rows are %q, the index has %q", rows, index)
+		return fmt.Errorf("got index rows %q; want %q", index, rows)
 	}
 	return nil
 }
 
-// twoWrites stores an employee, and then the index row in another table.
+// twoWrites inserts a row, and then the index row into another table. A crash in between leaves the row without its index row.
 func twoWrites() crashtest.Workload {
 	return crashtest.Workload{
 		Setup: setup,
@@ -95,13 +99,12 @@ func twoWrites() crashtest.Workload {
 			_, err := byEmail.UpsertEntity(ctx, row("p", "jones@x", ""), nil)
 			return err
 		}},
-		Check: indexed,
+		Check: checkIndex,
 	}
 }
 
-// withIntent is the same with an intent in the transaction that stores the employee, and a sweeper that carries out what is
-// left of it.
-func withIntent() crashtest.Workload {
+// withCommitRecord is twoWrites with a commit record in the transaction that inserts the row, and a sweeper that completes the write.
+func withCommitRecord() crashtest.Workload {
 	finish := func(ctx context.Context, staff, byEmail *aztables.Client, name string) error {
 		if _, err := byEmail.UpsertEntity(ctx, row("p", name, ""), nil); err != nil {
 			return err
@@ -132,11 +135,11 @@ func withIntent() crashtest.Workload {
 				return err
 			}
 			for _, e := range page.Entities {
-				var intent struct{ RowKey string }
-				if err := json.Unmarshal(e, &intent); err != nil {
+				var record struct{ RowKey string }
+				if err := json.Unmarshal(e, &record); err != nil {
 					return err
 				}
-				if err := finish(ctx, staff, byEmail, strings.TrimPrefix(intent.RowKey, "~i|")); err != nil {
+				if err := finish(ctx, staff, byEmail, strings.TrimPrefix(record.RowKey, "~i|")); err != nil {
 					return err
 				}
 			}
@@ -146,14 +149,14 @@ func withIntent() crashtest.Workload {
 	return w
 }
 
-// blindRetry inserts a row, and again after an error; that it exists then means that somebody else was faster.
-func blindRetry() crashtest.Workload { return inserting(false) }
+// blindRetry repeats a failed insert, and takes an existing row for the row of a concurrent writer.
+func blindRetry() crashtest.Workload { return retriedInsert(false) }
 
-// knownRetry marks its rows, and looks whose it is that exists.
-func knownRetry() crashtest.Workload { return inserting(true) }
+// retryWithOperationID is blindRetry with an operation ID in the row, which a read compares.
+func retryWithOperationID() crashtest.Workload { return retriedInsert(true) }
 
-func inserting(look bool) crashtest.Workload {
-	told := ""
+func retriedInsert(compare bool) crashtest.Workload {
+	outcome := ""
 	return crashtest.Workload{
 		Setup: setup,
 		Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
@@ -162,24 +165,24 @@ func inserting(look bool) crashtest.Workload {
 				_, err := staff.AddEntity(ctx, row("p", "r", `,"Op":"mine"`), nil)
 				switch {
 				case err == nil:
-					told = "inserted"
+					outcome = "inserted"
 					return nil
 				case ctx.Err() != nil:
 					return err
 				case !has(err, "EntityAlreadyExists"):
 					continue
 				}
-				if look {
+				if compare {
 					got, err := staff.GetEntity(ctx, "p", "r", nil)
 					if err != nil {
 						continue
 					}
 					if strings.Contains(string(got.Value), `"Op":"mine"`) {
-						told = "inserted"
+						outcome = "inserted"
 						return nil
 					}
 				}
-				told = "somebody else's"
+				outcome = "foreign"
 				return nil
 			}
 			return errors.New("unknown")
@@ -187,23 +190,23 @@ func inserting(look bool) crashtest.Workload {
 		Check: func(s *storagetest.Service) error {
 			rows := s.Rows("staff")
 			switch {
-			case told == "somebody else's" && rows[0].Get("Op") == "mine":
-				return errors.New("its own row was taken for somebody else's")
-			case told == "inserted" && len(rows) == 0:
-				return errors.New("what was inserted is not there")
+			case outcome == "foreign" && rows[0].Get("Op") == "mine":
+				return errors.New("the process took its own row for a foreign row")
+			case outcome == "inserted" && len(rows) == 0:
+				return errors.New("the inserted row is missing")
 			}
 			return nil
 		},
 	}
 }
 
-// anyDelete deletes what has expired, whatever it is by then; somebody renews it meanwhile.
-func anyDelete() crashtest.Workload { return expiring(false) }
+// unconditionalDelete deletes an expired session without a condition, while another process renews the session.
+func unconditionalDelete() crashtest.Workload { return expiry(false) }
 
-// conditionalDelete deletes what it has seen expired.
-func conditionalDelete() crashtest.Workload { return expiring(true) }
+// conditionalDelete deletes an expired session if the session has not changed.
+func conditionalDelete() crashtest.Workload { return expiry(true) }
 
-func expiring(conditional bool) crashtest.Workload {
+func expiry(conditional bool) crashtest.Workload {
 	renewed := false
 	return crashtest.Workload{
 		Setup: func(ctx context.Context, p *crashtest.Process) error {
@@ -234,7 +237,7 @@ func expiring(conditional bool) crashtest.Workload {
 		},
 		Check: func(s *storagetest.Service) error {
 			if rows := s.Rows("staff"); renewed && (len(rows) == 0 || rows[0].Get("Expired") != false) {
-				return errors.New("the session was renewed, and is gone")
+				return errors.New("the renewed session is deleted")
 			}
 			return nil
 		},

@@ -18,7 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// hints is the SDK's client of a queue, without the SDK's retries.
+// hints returns the SDK's client of a queue, without retries. An error is a panic, as in newClient.
 func hints(p *crashtest.Process) *azqueue.QueueClient {
 	q, err := azqueue.NewQueueClientFromConnectionString(p.ConnectionString(), "hints", &azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: p, Retry: policy.RetryOptions{MaxRetries: -1}}})
 	if err != nil {
@@ -27,8 +27,8 @@ func hints(p *crashtest.Process) *azqueue.QueueClient {
 	return q
 }
 
-// worker takes messages and counts their texts as rows of a table: before it deletes a message, or after, where a message is
-// lost by a process that dies in between.
+// worker receives messages and inserts their texts as rows. A worker that deletes a message before the insert loses the message if it crashes in
+// between.
 func worker(deletesFirst bool) func(context.Context, *crashtest.Process) error {
 	return func(ctx context.Context, p *crashtest.Process) error {
 		q := hints(p)
@@ -62,8 +62,8 @@ func worker(deletesFirst bool) func(context.Context, *crashtest.Process) error {
 	}
 }
 
-// hinted is a workload whose processes work off a queue.
-func hinted(deletesFirst bool) func() crashtest.Workload {
+// workers returns a workload with two workers.
+func workers(deletesFirst bool) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		return crashtest.Workload{
 			Setup: func(ctx context.Context, p *crashtest.Process) error {
@@ -77,7 +77,7 @@ func hinted(deletesFirst bool) func() crashtest.Workload {
 			Processes: []func(context.Context, *crashtest.Process) error{worker(deletesFirst), worker(deletesFirst)},
 			Drain: func(ctx context.Context, p *crashtest.Process) error {
 				for {
-					time.Sleep(time.Minute) // until what was hidden can be seen
+					time.Sleep(time.Minute) // until hidden messages are visible
 					if err := worker(false)(ctx, p); err != nil {
 						return err
 					}
@@ -89,7 +89,7 @@ func hinted(deletesFirst bool) func() crashtest.Workload {
 			},
 			Check: func(s *storagetest.Service) error {
 				if done := fmt.Sprint(rowKeys(s, "staff")); !strings.Contains(done, "a") || !strings.Contains(done, "b") {
-					return fmt.Errorf("done: %s, messages: %v", done, s.Messages("hints"))
+					return fmt.Errorf("got rows %s, messages %v; want rows a and b", done, s.Messages("hints"))
 				}
 				return nil
 			},
@@ -97,29 +97,29 @@ func hinted(deletesFirst bool) func() crashtest.Workload {
 	}
 }
 
-// TestQueues: messages are held, lost and hidden as rows are written, in any order if asked to, and a hole is found and seen
-// again by its seed.
+// TestQueues: Enumerate and Schedules find a bug in a worker, with and without a random order of messages, and the seed reproduces the
+// violation.
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []uint64{0, 7} {
 		o := crashtest.Options{Runs: 200, MaxLateness: 3, PairLimit: -1, Service: storagetest.Options{ShuffleSeed: shuffle}}
-		crashtest.Enumerate(t, hinted(false), &o).Require(t)
-		crashtest.Schedules(t, hinted(false), &o).Require(t)
-		all, some := crashtest.Enumerate(t, hinted(true), &o), crashtest.Schedules(t, hinted(true), &o)
+		crashtest.Enumerate(t, workers(false), &o).Require(t)
+		crashtest.Schedules(t, workers(false), &o).Require(t)
+		all, some := crashtest.Enumerate(t, workers(true), &o), crashtest.Schedules(t, workers(true), &o)
 		if len(all.Violations) == 0 || len(some.Violations) == 0 {
-			t.Fatalf("not found: %v, %v", all, some)
+			t.Fatalf("got %v; %v; want violations", all, some)
 		}
 		v := some.Violations[0]
 		o.Seed, o.Runs = v.Seed, 1
-		again := crashtest.Schedules(t, hinted(true), &o)
+		again := crashtest.Schedules(t, workers(true), &o)
 		if len(again.Violations) != 1 || again.Violations[0].String() != v.String() || !v.Reproducible {
-			t.Errorf("%v\nbecame %v", v, again.Violations)
+			t.Errorf("got %v\nwant %v", again.Violations, v)
 		}
 	}
 }
 
-// TestOrdersOfMessages: each schedule has its own, if messages are shuffled, and one with the same seed the same.
-func TestOrdersOfMessages(t *testing.T) {
+// TestOrderOfMessages: with ShuffleSeed, schedules have different orders of messages.
+func TestOrderOfMessages(t *testing.T) {
 	t.Parallel()
 	orders := func(shuffle uint64) map[string]bool {
 		var mu sync.Mutex
@@ -151,13 +151,13 @@ func TestOrdersOfMessages(t *testing.T) {
 		return seen
 	}
 	if plain, shuffled := orders(0), orders(7); len(plain) != 1 || !plain["01234"] || len(shuffled) < 10 {
-		t.Errorf("%v, %v", plain, shuffled)
+		t.Errorf("got orders %v without a seed and %v with a seed; want 01234 alone, and 10 orders", plain, shuffled)
 	}
 }
 
-// TestSchedulesOfQueues: schedules differ by the queue that is asked, and what one process sends at once to one queue goes in an
-// order that does not change.
-func TestSchedulesOfQueues(t *testing.T) {
+// TestQueueSchedules: schedules with requests to different queues are distinct, and concurrent requests of one process to one queue have a fixed
+// order.
+func TestQueueSchedules(t *testing.T) {
 	t.Parallel()
 	build := func(process func(context.Context, *crashtest.Process) error, check func(*storagetest.Service) error) func() crashtest.Workload {
 		return func() crashtest.Workload {
@@ -180,11 +180,11 @@ func TestSchedulesOfQueues(t *testing.T) {
 		return err
 	}, nil), &crashtest.Options{Runs: 20, FaultRate: -1})
 	if r.Require(t); r.Distinct != 2 {
-		t.Errorf("%v", r)
+		t.Errorf("got %v; want 2 distinct schedules", r)
 	}
 	seen := map[string]bool{}
 	for range 20 {
-		var got string // without mishaps, and then as the seed has it
+		var got string // of the run without faults, and of the schedule
 		crashtest.Schedules(t, build(func(ctx context.Context, p *crashtest.Process) error {
 			var wg sync.WaitGroup
 			for _, seconds := range []int32{10, 20} {
@@ -202,14 +202,14 @@ func TestSchedulesOfQueues(t *testing.T) {
 		seen[got] = true
 	}
 	if len(seen) != 1 {
-		t.Errorf("%v", seen)
+		t.Errorf("got %v; want one order", seen)
 	}
 }
 
-// TestFaultsOfQueues: a get hides messages, so it can come late and twice; a peek cannot.
-func TestFaultsOfQueues(t *testing.T) {
+// TestQueueFaults: a get hides messages, so it has the faults of a write; a peek has not.
+func TestQueueFaults(t *testing.T) {
 	t.Parallel()
-	twice := func(kind string) bool {
+	canArriveTwice := func(kind string) bool {
 		for _, f := range crashtest.Faults(storagetest.Request{Kind: kind, Queue: "hints"}) {
 			if f == storagetest.Twice() {
 				return true
@@ -221,8 +221,8 @@ func TestFaultsOfQueues(t *testing.T) {
 		"message-get": true, "message-put": true, "message-update": true, "message-delete": true, "message-clear": true, "queue-create": true, "queue-set": true, "queue-delete": true,
 		"message-peek": false, "queue-get": false, "queue-list": false,
 	} {
-		if twice(kind) != want {
-			t.Errorf("%s twice: %v", kind, !want)
+		if got := canArriveTwice(kind); got != want {
+			t.Errorf("%s: got Twice %v; want %v", kind, got, want)
 		}
 	}
 }
