@@ -26,8 +26,8 @@ func check(err error) {
 	}
 }
 
-// A program runs on an account in memory. After the lost response of request 3, the library sends the request again, and one read shows that the
-// first attempt succeeded.
+// A program runs on an account in memory. After the lost response of request 3, the library sends the request again, and one read
+// shows that the first attempt succeeded.
 func Example() {
 	type employee struct {
 		Department string

@@ -50,7 +50,8 @@ var faultNames = [...]string{
 // NotSent fails the connection. The client knows that the service did not receive the request.
 func NotSent() Fault { return Fault{kind: notSent} }
 
-// LostRequest breaks the connection before the service receives the request. The client cannot tell LostRequest from [LostResponse].
+// LostRequest breaks the connection before the service receives the request. The client cannot tell LostRequest from
+// [LostResponse].
 func LostRequest() Fault { return Fault{kind: lostRequest} }
 
 // LostResponse executes the request and breaks the connection before the response.
@@ -59,25 +60,25 @@ func LostResponse() Fault { return Fault{kind: lostResponse} }
 // Twice executes the request twice, as if the network had duplicated the request, and returns the second response.
 func Twice() Fault { return Fault{kind: twice} }
 
-// LateDuplicate executes the request, and executes a duplicate later: before the request that follows n further requests, or if n is 0,
-// when [Service.Deliver] is called.
+// LateDuplicate executes the request, and executes a duplicate later: before the request that follows n further requests, or if n
+// is 0, when [Service.Deliver] is called.
 func LateDuplicate(n int) Fault { return Fault{kind: lateDuplicate, n: n} }
 
-// Late breaks the connection, and executes the request later: before the request that follows n further requests, or if n is 0, when
-// [Service.Deliver] is called.
+// Late breaks the connection, and executes the request later: before the request that follows n further requests, or if n is 0,
+// when [Service.Deliver] is called.
 func Late(n int) Fault { return Fault{kind: late, n: n} }
 
 // Refuse responds with a status and an error code. The request is not executed.
 func Refuse(status int, code string) Fault { return Fault{kind: refuse, n: status, code: code} }
 
-// ExecuteThenRefuse executes the request, and responds with a status and an error code nevertheless. The service may do so with the statuses
-// 500 and 503.
+// ExecuteThenRefuse executes the request, and responds with a status and an error code nevertheless. The service may do so with the
+// statuses 500 and 503.
 func ExecuteThenRefuse(status int, code string) Fault {
 	return Fault{kind: executeThenRefuse, n: status, code: code}
 }
 
-// RefuseInTransaction accepts a transaction with 202, and reports in the response that the last operation failed with a status and an
-// error code. The transaction is not executed. For another request, RefuseInTransaction is [Refuse].
+// RefuseInTransaction accepts a transaction with 202, and reports in the response that the last operation failed with a status and
+// an error code. The transaction is not executed. For another request, RefuseInTransaction is [Refuse].
 func RefuseInTransaction(status int, code string) Fault {
 	return Fault{kind: refuseInTransaction, n: status, code: code}
 }
@@ -85,8 +86,8 @@ func RefuseInTransaction(status int, code string) Fault {
 // Cut executes the request and breaks the connection after n bytes of the response's body. If n is negative, -n bytes are missing.
 func Cut(n int) Fault { return Fault{kind: cut, n: n} }
 
-// Truncate executes the request and ends the response's body after n bytes as if the body were complete, as a proxy that hides a broken
-// connection does. If n is negative, -n bytes are missing.
+// Truncate executes the request and ends the response's body after n bytes as if the body were complete, as a proxy that hides a
+// broken connection does. If n is negative, -n bytes are missing.
 func Truncate(n int) Fault { return Fault{kind: truncate, n: n} }
 
 // Hang never executes the request, and never responds. The request ends with its context.
@@ -98,12 +99,12 @@ func ExecuteThenHang() Fault { return Fault{kind: executeThenHang} }
 // Slow executes the request and responds after d.
 func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 
-// ShortPage limits a page of a query to n rows, with a continuation token if the query has more rows, as the service may do at any time.
-// ShortPage also limits a request for messages to n messages. For another request, ShortPage is no fault.
+// ShortPage limits a page of a query to n rows, with a continuation token if the query has more rows, as the service may do at any
+// time. ShortPage also limits a request for messages to n messages. For another request, ShortPage is no fault.
 func ShortPage(n int) Fault { return Fault{kind: shortPage, n: n} }
 
-// Times limits f to the first n requests for which a plan chooses f. Repeated attempts count as requests. The returned Fault holds the count,
-// wherever it is used. Another call of Times starts another count.
+// Times limits f to the first n requests for which a plan chooses f. Repeated attempts count as requests. The returned Fault holds
+// the count, wherever it is used. Another call of Times starts another count.
 func Times(n int, f Fault) Fault {
 	f.remaining = &atomic.Int64{}
 	f.remaining.Store(int64(n))

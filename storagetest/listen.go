@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Listen opens each service at a free port of the loopback interface, for other processes and other languages, and returns a connection
-// string for the ports. Close closes the ports.
+// Listen opens each service at a free port of the loopback interface, for other processes and other languages, and returns a
+// connection string for the ports. Close closes the ports.
 func (s *Service) Listen() (connectionString string, err error) {
 	listeners := map[string]net.Listener{}
 	for _, e := range s.endpoints() {
@@ -45,8 +45,9 @@ func (s *Service) Close() error {
 	return err
 }
 
-// ServeHTTP executes a request that arrives at a port. If a fault breaks or prevents the connection, ServeHTTP closes the connection without a
-// response; Go's client then repeats a GET by itself. Go's server omits the Content-Length of a response without content.
+// ServeHTTP executes a request that arrives at a port. If a fault breaks or prevents the connection, ServeHTTP closes the
+// connection without a response; Go's client then repeats a GET by itself. Go's server omits the Content-Length of a response
+// without content.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))
 	if err != nil {

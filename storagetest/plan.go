@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Plan chooses the fault of each request, before the request is executed. Plans are called for one request at a time, in the order of
-// the numbers of the requests. A plan may call the methods of the [Service] and must not send requests.
+// Plan chooses the fault of each request, before the request is executed. Plans are called for one request at a time, in the order
+// of the numbers of the requests. A plan may call the methods of the [Service] and must not send requests.
 type Plan func(Request) Fault
 
 // AtRequest returns a plan for the request with a number.
@@ -14,8 +14,8 @@ func AtRequest(number int, f Fault) Plan {
 	return When(func(r Request) bool { return r.Number == number }, f)
 }
 
-// OfKind returns a plan for all requests of a kind; see [Kinds]. If kind is not one of the kinds, the plan refuses every request with 400
-// UnknownRequestKind, because the test contains a mistake.
+// OfKind returns a plan for all requests of a kind; see [Kinds]. If kind is not one of the kinds, the plan refuses every request
+// with 400 UnknownRequestKind, because the test contains a mistake.
 func OfKind(kind string, f Fault) Plan {
 	if !slices.Contains(Kinds(), kind) {
 		return func(Request) Fault {

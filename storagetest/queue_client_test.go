@@ -25,8 +25,6 @@ type queueClient struct {
 	now time.Time
 }
 
-// The recordings' time, and the head of XML as it came.
-
 // The dates of the recordings, and the start of each XML document.
 const (
 	inserted = "Mon, 02 Oct 2017 20:21:54 GMT"
@@ -42,8 +40,6 @@ func newQueueClient(t *testing.T, o storagetest.Options) *queueClient {
 	r.expect(r.send("PUT", "/hints", ""), 201, "")
 	return r
 }
-
-// send signs and sends a request. Headers are given as names and values.
 
 // send signs and sends a request. header contains names and values.
 func (r *queueClient) send(method, path, body string, header ...string) response {
@@ -96,8 +92,6 @@ func (r *queueClient) send(method, path, body string, header ...string) response
 	return response{resp.StatusCode, resp.Header, requestIDs.ReplaceAllString(string(b), "ID")}
 }
 
-// want checks an answer's status and body.
-
 // expect checks the status and the body of a response.
 func (r *queueClient) expect(a response, status int, body string) {
 	r.Helper()
@@ -105,8 +99,6 @@ func (r *queueClient) expect(a response, status int, body string) {
 		r.Errorf("got  %d %s\nwant %d %s", a.status, a.body, status, body)
 	}
 }
-
-// fails checks that an answer is an error, as the service writes it.
 
 // expectError checks that a response is an error in XML.
 func (r *queueClient) expectError(a response, status int, code, text, detail string) {
@@ -122,8 +114,6 @@ func text(s string) string {
 	return "<QueueMessage><MessageText>" + s + "</MessageText></QueueMessage>"
 }
 
-// put enqueues a message and returns its id and receipt.
-
 // put sends a message and returns its ID and receipt.
 func (r *queueClient) put(s, query string) (id, receipt string) {
 	r.Helper()
@@ -134,16 +124,12 @@ func (r *queueClient) put(s, query string) (id, receipt string) {
 	return part(a.body, "MessageId"), part(a.body, "PopReceipt")
 }
 
-// part is the text of the first element with a name.
-
 // part returns the text of the first element with a name.
 func part(body, name string) string {
 	_, rest, _ := strings.Cut(body, "<"+name+">")
 	s, _, _ := strings.Cut(rest, "</"+name+">")
 	return s
 }
-
-// texts are those of the messages in an answer.
 
 // texts returns the texts of the messages in a response.
 func texts(a response) string {

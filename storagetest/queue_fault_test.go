@@ -44,8 +44,8 @@ func contents(s *storagetest.Service) string {
 	return strings.Join(all, " ")
 }
 
-// TestQueueFaults: each fault determines the contents of the queue after a put and after a get, at once and in the end, and what the client
-// receives.
+// TestQueueFaults: each fault determines the contents of the queue after a put and after a get, at once and in the end, and what
+// the client receives.
 func TestQueueFaults(t *testing.T) {
 	t.Parallel()
 	reset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }

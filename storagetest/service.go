@@ -16,31 +16,32 @@ type Options struct {
 	// Account is the name of the storage account. Defaults to "storagetest".
 	Account string
 
-	// Now is the clock, to which Advance adds. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's clock. Now must not
-	// call the methods of the Service.
+	// Now is the clock, to which Advance adds. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's clock.
+	// Now must not call the methods of the Service.
 	Now func() time.Time
 
 	// Faults is the first plan of faults. Defaults to no faults. See SetFaults.
 	Faults Plan
 
-	// AfterRequest is called for each request, after its execution and before its response. AfterRequest is also called for requests that a
-	// fault prevents, twice for a request that arrives twice, and again when a late request arrives. AfterRequest may call the methods of the
-	// Service and must not send requests.
+	// AfterRequest is called for each request, after its execution and before its response. AfterRequest is also called for
+	// requests that a fault prevents, twice for a request that arrives twice, and again when a late request arrives. AfterRequest
+	// may call the methods of the Service and must not send requests.
 	AfterRequest func(Request)
 
-	// NameReuseDelay is the time before the name of a deleted table or queue can be used again. Defaults to 40 seconds. A negative delay
-	// allows reuse at once.
+	// NameReuseDelay is the time before the name of a deleted table or queue can be used again. Defaults to 40 seconds. A negative
+	// delay allows reuse at once.
 	NameReuseDelay time.Duration
 
-	// ShuffleSeed is the seed of a random order of messages, because the service does not guarantee an order. Defaults to oldest first.
+	// ShuffleSeed is the seed of a random order of messages, because the service does not guarantee an order. Defaults to oldest
+	// first.
 	ShuffleSeed uint64
 
-	// ReceiptMismatch makes an update or a delete with an outdated receipt fail with 400 PopReceiptMismatch, as the documentation of the
-	// service says. Defaults to 404 MessageNotFound, as the service responds.
+	// ReceiptMismatch makes an update or a delete with an outdated receipt fail with 400 PopReceiptMismatch, as the documentation
+	// of the service says. Defaults to 404 MessageNotFound, as the service responds.
 	ReceiptMismatch bool
 
-	// RequestLogSize is the number of requests that Requests returns. Each operation of a transaction counts as a request. Defaults to 10,000.
-	// A negative size turns the log off.
+	// RequestLogSize is the number of requests that Requests returns. Each operation of a transaction counts as a request. Defaults
+	// to 10,000. A negative size turns the log off.
 	RequestLogSize int
 }
 

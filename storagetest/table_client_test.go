@@ -55,8 +55,8 @@ type response struct {
 var requestIDs = regexp.MustCompile(`[0-9a-f]{8}-0002-[0-9a-f]{4}-7ebc-3bbd59000000`)
 var boundaries = regexp.MustCompile(`[0-9a-f]{8}-0002-4[0-9a-f]{3}-7ebc-3bbd5900000([12])`)
 
-// send signs and sends a request with the headers of a usual client. The names and values of header replace those headers. The value "-" drops
-// a header.
+// send signs and sends a request with the headers of a usual client. The names and values of header replace those headers. The
+// value "-" drops a header.
 func (r *tableClient) send(method, path, body string, header ...string) response {
 	r.Helper()
 	u, err := url.Parse("https://storagename.table.storagetest.test" + path)

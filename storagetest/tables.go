@@ -17,7 +17,8 @@ const (
 	Binary   Type = "Edm.Binary"
 )
 
-// Property is a property of a row. Value is a string (also for GUID, in lower case), int32, bool, float64, int64, time.Time or []byte.
+// Property is a property of a row. Value is a string (also for GUID, in lower case), int32, bool, float64, int64, time.Time or
+// []byte.
 type Property struct {
 	Name  string
 	Type  Type

@@ -114,7 +114,8 @@ func TestEntitySize(t *testing.T) {
 		}
 		return s + `,"last":"` + strings.Repeat("x", last) + `"}`
 	}
-	// The keys count 4 bytes and two per character. A text counts 8 bytes, two per character of the name, 4 bytes, and two per character.
+	// The keys count 4 bytes and two per character. A text counts 8 bytes, two per character of the name, 4 bytes, and two per
+	// character.
 	room := (1<<20 - (4 + 2*2) - 15*(8+2*3+4+2*32768) - (8 + 2*4 + 4)) / 2
 	r.expect(r.send("POST", "/staff", body(room), "Prefer", "return-no-content"), 204, "")
 	r.expectError(r.send("PUT", "/staff(PartitionKey='p',RowKey='r')", body(room+1)), 400, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).")

@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// The workloads of this file come in pairs: code that is often written by hand and has a bug, and the same code without the bug. The tests
-// check that crashtest finds each bug. The code uses the SDK alone.
+// The workloads of this file come in pairs: code that is often written by hand and has a bug, and the same code without the bug.
+// The tests check that crashtest finds each bug. The code uses the SDK alone.
 
 // tables returns the SDK's clients of two tables, without retries.
 func tables(p *crashtest.Process) (staff, byEmail *aztables.Client) {
@@ -25,8 +25,8 @@ func tables(p *crashtest.Process) (staff, byEmail *aztables.Client) {
 	return c.NewClient("staff"), c.NewClient("byemail")
 }
 
-// newClient returns the SDK's client of a process, or of the account itself. An error is a panic, which crashtest reports as a violation, because
-// t.Fatal works only in the goroutine of the test.
+// newClient returns the SDK's client of a process, or of the account itself. An error is a panic, which crashtest reports as a
+// violation, because t.Fatal works only in the goroutine of the test.
 func newClient(t interface {
 	policy.Transporter
 	ConnectionString() string
@@ -103,7 +103,8 @@ func twoWrites() crashtest.Workload {
 	}
 }
 
-// withCommitRecord is twoWrites with a commit record in the transaction that inserts the row, and a sweeper that completes the write.
+// withCommitRecord is twoWrites with a commit record in the transaction that inserts the row, and a sweeper that completes the
+// write.
 func withCommitRecord() crashtest.Workload {
 	finish := func(ctx context.Context, staff, byEmail *aztables.Client, name string) error {
 		if _, err := byEmail.UpsertEntity(ctx, row("p", name, ""), nil); err != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// Enumerate runs a workload once without faults, and then once for each of its requests and each fault of the request: the faults of Options,
-// a crash of the process before and after the request, and for a write, late arrival and a late duplicate after each number of other requests.
-// Short workloads also run with each pair of faults. The processes run one after the other. The runs use all processors.
+// Enumerate runs a workload once without faults, and then once for each of its requests and each fault of the request: the faults
+// of Options, a crash of the process before and after the request, and for a write, late arrival and a late duplicate after each
+// number of other requests. Short workloads also run with each pair of faults. The processes run one after the other. The runs use
+// all processors.
 func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
 	e := &enumeration{t: t, build: build, options: o.withDefaults(), report: &Report{}}

@@ -8,22 +8,23 @@ import (
 
 // Options of a test. The zero value is ready for use.
 type Options struct {
-	// Service contains the options of the account. The test sets Faults and AfterRequest itself. If ShuffleSeed is not 0, each schedule has
-	// another order of messages.
+	// Service contains the options of the account. The test sets Faults and AfterRequest itself. If ShuffleSeed is not 0, each
+	// schedule has another order of messages.
 	Service storagetest.Options
 
 	// Faults returns the faults to inject into a request, besides late arrival and crashes. Defaults to the function Faults.
 	Faults func(storagetest.Request) []storagetest.Fault
 
-	// MaxLateness is the greatest number of other requests after which a late write or its duplicate arrives. Enumerate tests each number, and
-	// arrival at the end. Schedules choose the arrival at random. Defaults to 16; no write is late if MaxLateness is negative.
+	// MaxLateness is the greatest number of other requests after which a late write or its duplicate arrives. Enumerate tests each
+	// number, and arrival at the end. Schedules choose the arrival at random. Defaults to 16; no write is late if MaxLateness is
+	// negative.
 	MaxLateness int
 
 	// Timeout bounds each process, Setup and Drain, by the account's clock. Defaults to 10 minutes.
 	Timeout time.Duration
 
-	// PairLimit is the greatest number of requests of a workload for which Enumerate injects two faults into one run. Defaults to 8; never if
-	// PairLimit is negative.
+	// PairLimit is the greatest number of requests of a workload for which Enumerate injects two faults into one run. Defaults to
+	// 8; never if PairLimit is negative.
 	PairLimit int
 
 	// Runs is the number of schedules. Defaults to 2,000.
@@ -32,8 +33,9 @@ type Options struct {
 	// Seed is the seed of the first schedule. The seeds of later schedules are the numbers that follow. Defaults to 1.
 	Seed uint64
 
-	// FaultRate is the fraction of the requests of a schedule with a fault, and CrashRate the fraction of those faults with which the process
-	// crashes. Default to 0.1 and 0.2; never if negative. If CrashRate is negative, Enumerate injects no crashes either.
+	// FaultRate is the fraction of the requests of a schedule with a fault, and CrashRate the fraction of those faults with which
+	// the process crashes. Default to 0.1 and 0.2; never if negative. If CrashRate is negative, Enumerate injects no crashes
+	// either.
 	FaultRate, CrashRate float64
 }
 
@@ -62,8 +64,8 @@ func setDefault[T comparable](value *T, defaultValue T) {
 	}
 }
 
-// Faults returns the faults that a request can have, except late arrival and crashes, which Options control, and truncated responses, on
-// some of which the SDK's SubmitTransaction panics.
+// Faults returns the faults that a request can have, except late arrival and crashes, which Options control, and truncated
+// responses, on some of which the SDK's SubmitTransaction panics.
 func Faults(r storagetest.Request) []storagetest.Fault {
 	all := []storagetest.Fault{
 		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Hang(), storagetest.Slow(time.Minute), storagetest.Cut(0),

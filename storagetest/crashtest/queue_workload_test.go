@@ -27,8 +27,8 @@ func hints(p *crashtest.Process) *azqueue.QueueClient {
 	return q
 }
 
-// worker receives messages and inserts their texts as rows. A worker that deletes a message before the insert loses the message if it crashes in
-// between.
+// worker receives messages and inserts their texts as rows. A worker that deletes a message before the insert loses the message if
+// it crashes in between.
 func worker(deletesFirst bool) func(context.Context, *crashtest.Process) error {
 	return func(ctx context.Context, p *crashtest.Process) error {
 		q := hints(p)
@@ -97,8 +97,8 @@ func workers(deletesFirst bool) func() crashtest.Workload {
 	}
 }
 
-// TestQueues: Enumerate and Schedules find a bug in a worker, with and without a random order of messages, and the seed reproduces the
-// violation.
+// TestQueues: Enumerate and Schedules find a bug in a worker, with and without a random order of messages, and the seed reproduces
+// the violation.
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []uint64{0, 7} {
@@ -155,8 +155,8 @@ func TestOrderOfMessages(t *testing.T) {
 	}
 }
 
-// TestQueueSchedules: schedules with requests to different queues are distinct, and concurrent requests of one process to one queue have a fixed
-// order.
+// TestQueueSchedules: schedules with requests to different queues are distinct, and concurrent requests of one process to one queue
+// have a fixed order.
 func TestQueueSchedules(t *testing.T) {
 	t.Parallel()
 	build := func(process func(context.Context, *crashtest.Process) error, check func(*storagetest.Service) error) func() crashtest.Workload {

@@ -42,8 +42,8 @@ type Report struct {
 	Violations []Violation
 }
 
-// Require fails the test if runs are missing or have diverged, or if there are violations. Require prints the simplest violation for each
-// of up to three errors.
+// Require fails the test if runs are missing or have diverged, or if there are violations. Require prints the simplest violation
+// for each of up to three errors.
 func (r *Report) Require(t testing.TB) {
 	t.Helper()
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// run is one run of a workload. When each process waits for a held request, sleeps or has ended, the run releases one request. The order of
-// the releases and the faults thus determine the run.
+// run is one run of a workload. When each process waits for a held request, sleeps or has ended, the run releases one request. The
+// order of the releases and the faults thus determine the run.
 type run struct {
 	*network
 	workload Workload

@@ -24,8 +24,9 @@ func oneProcess(f func(context.Context, *crashtest.Process) error, more func(*cr
 	}
 }
 
-// lateWrite returns a workload whose worker aborts a write that has no commit record, after a number of other requests. The worker takes an
-// existing record for an abort record, so a late commit record arrives unnoticed between the read and the insert of the worker.
+// lateWrite returns a workload whose worker aborts a write that has no commit record, after a number of other requests. The worker
+// takes an existing record for an abort record, so a late commit record arrives unnoticed between the read and the insert of the
+// worker.
 func lateWrite(before int) func() crashtest.Workload {
 	aborted := false
 	return oneProcess(func(ctx context.Context, p *crashtest.Process) error {

@@ -13,8 +13,8 @@ type Row interface {
 	Property(name string) (p Property, ok bool)
 }
 
-// Matches reports whether the filter matches a row. A comparison is false if the row lacks the property or the property has another type,
-// whatever the operator is.
+// Matches reports whether the filter matches a row. A comparison is false if the row lacks the property or the property has another
+// type, whatever the operator is.
 func (f *Filter) Matches(row Row) bool {
 	switch f.operator {
 	case "":
@@ -53,7 +53,8 @@ func (f *Filter) Matches(row Row) bool {
 // unordered is the result of a comparison with NaN.
 const unordered = math.MaxInt
 
-// compare compares a property with a literal. A literal of digits alone adopts a wider numeric type. ok is false if the types differ.
+// compare compares a property with a literal. A literal of digits alone adopts a wider numeric type. ok is false if the types
+// differ.
 func compare(p, literal Property) (n int, ok bool) {
 	if i, is := literal.Value.(int32); is && literal.Type == Int32 {
 		switch p.Type {

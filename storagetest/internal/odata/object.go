@@ -68,7 +68,8 @@ func loneSurrogate(body []byte) bool {
 	}
 }
 
-// unescape reads the escape at the start of body. It returns the code unit of \uXXXX, or 0 for another escape, and the escape's length.
+// unescape reads the escape at the start of body. It returns the code unit of \uXXXX, or 0 for another escape, and the escape's
+// length.
 func unescape(body []byte) (rune, int) {
 	if len(body) < 6 || body[0] != '\\' || body[1] != 'u' {
 		return 0, min(2, len(body))

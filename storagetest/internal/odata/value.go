@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// parseValue parses the text of an annotated value. ok is false if the text is not of type t; inRange is false if the value is outside the
-// range of t.
+// parseValue parses the text of an annotated value. ok is false if the text is not of type t; inRange is false if the value is
+// outside the range of t.
 func parseValue(t Type, s string) (v any, ok, inRange bool) {
 	switch t {
 	case String:
@@ -59,8 +59,8 @@ func parseDouble(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// formatDouble formats a double as .NET does: 15 digits if they are sufficient, otherwise 17, always with a point or an exponent, so that
-// a whole number remains a double.
+// formatDouble formats a double as .NET does: 15 digits if they are sufficient, otherwise 17, always with a point or an exponent,
+// so that a whole number remains a double.
 func formatDouble(f float64) string {
 	digits := 15
 	s := strconv.FormatFloat(f, 'E', digits-1, 64)

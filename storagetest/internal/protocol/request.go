@@ -57,8 +57,8 @@ func (r *Request) SignedPath() string {
 	return "/" + r.Account.Name + path
 }
 
-// HasKeySignature reports whether the request has a date, and the credential in the Authorization header is the account's name and the
-// signature of text with the account's key.
+// HasKeySignature reports whether the request has a date, and the credential in the Authorization header is the account's name and
+// the signature of text with the account's key.
 func (r *Request) HasKeySignature(text string) bool {
 	_, credential := r.Authorization()
 	name, signature, _ := strings.Cut(credential, ":")

@@ -34,7 +34,8 @@ var (
 	InvalidResourceName  = Failure{http.StatusBadRequest, "InvalidResourceName", "The specifed resource name contains invalid characters."} // sic
 )
 
-// StandardHeader returns the header that each response has: the server, the ID of the request, and what the client's version implies.
+// StandardHeader returns the header that each response has: the server, the ID of the request, and what the client's version
+// implies.
 func StandardHeader(r *Request, server string) http.Header {
 	h := http.Header{}
 	h.Set("Server", server+" Microsoft-HTTPAPI/2.0")

@@ -10,7 +10,8 @@ type Service interface {
 
 // Call is a request that a service has received.
 type Call interface {
-	// Accepted reports whether the head of the request is valid. Execute then executes the request; otherwise Execute returns the refusal.
+	// Accepted reports whether the head of the request is valid. Execute then executes the request; otherwise Execute returns the
+	// refusal.
 	Accepted() bool
 
 	// Describe returns what the request addresses. Without withBody, Describe reads only the address.

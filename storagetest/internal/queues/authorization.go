@@ -23,8 +23,8 @@ func authenticate(r *protocol.Request) *failure {
 	return nil
 }
 
-// signedText returns the text that the signature of a request signs. It contains the whole query and more of the header than the Table
-// service signs.
+// signedText returns the text that the signature of a request signs. It contains the whole query and more of the header than the
+// Table service signs.
 func signedText(r *protocol.Request) string {
 	length := ""
 	if len(r.Body) > 0 {

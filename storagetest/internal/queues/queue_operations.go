@@ -59,7 +59,8 @@ func (c *call) setMetadata(q *queue) *response {
 	return &response{status: http.StatusNoContent}
 }
 
-// listQueues returns a page of queues in the order of their names. A marker consists of the account's name and that of the next queue.
+// listQueues returns a page of queues in the order of their names. A marker consists of the account's name and that of the next
+// queue.
 func (c *call) listQueues() *response {
 	n, f := c.number("maxresults", maxList, 1, 1<<31-1)
 	if f != nil {

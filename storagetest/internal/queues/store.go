@@ -110,8 +110,8 @@ func (s *store) nextMessageID() string {
 // The file times of Windows count 100 nanoseconds from 1601.
 const fileTimeEpoch = 116444736000000000
 
-// nextReceipt returns a new receipt for messages that become visible at a time. Like the receipts of the live service, it contains a file
-// time, and that of an update is longer. The file time advances where necessary to make each receipt unique.
+// nextReceipt returns a new receipt for messages that become visible at a time. Like the receipts of the live service, it contains
+// a file time, and that of an update is longer. The file time advances where necessary to make each receipt unique.
 func (s *store) nextReceipt(visible time.Time, update bool) string {
 	s.lastReceipt = max(s.lastReceipt+1, uint64(fileTimeEpoch+visible.UnixMilli()*10_000))
 	b := make([]byte, 20, 24)

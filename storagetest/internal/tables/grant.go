@@ -39,7 +39,8 @@ func (g *grant) covers(pk, rk string) bool {
 	return n < 0 || n == 0 && (g.endRK == "" || odata.CompareText(rk, g.endRK) <= 0)
 }
 
-// authenticate checks the key's signature, the token or the shared access signature of a request, and returns the rights of the caller.
+// authenticate checks the key's signature, the token or the shared access signature of a request, and returns the rights of the
+// caller.
 func authenticate(r *protocol.Request, table string, now time.Time) (*grant, *odata.Failure) {
 	scheme, _ := r.Authorization()
 	switch {

@@ -98,7 +98,8 @@ func (r *response) header(c *call) http.Header {
 	return h
 }
 
-// part writes the response to an operation inside a transaction. The lines of the header have the order in which the service sends them.
+// part writes the response to an operation inside a transaction. The lines of the header have the order in which the service sends
+// them.
 func (r *response) part(contentID string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", r.status, http.StatusText(r.status))

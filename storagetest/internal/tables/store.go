@@ -163,7 +163,8 @@ func (t *table) lastTimestamp() time.Time {
 	return last
 }
 
-// scan visits in order the entities in two ranges of keys, until visit returns false. The scan starts at start, if start is in the ranges.
+// scan visits in order the entities in two ranges of keys, until visit returns false. The scan starts at start, if start is in the
+// ranges.
 func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity) bool) {
 	if start.pk != nil && odata.CompareText(*start.pk, pks.From) > 0 {
 		pks.From = *start.pk
