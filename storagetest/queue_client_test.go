@@ -1,9 +1,6 @@
 package storagetest_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,19 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// queueClient talks to the Queue service in its own protocol, without an SDK.
-
 // queueClient sends requests to the Queue service without an SDK.
-type queueClient struct {
-	*testing.T
-	*storagetest.Service
-	now time.Time
-}
+type queueClient struct{ *serviceClient }
 
 // The dates of the recordings, and the start of each XML document.
 const (
@@ -34,9 +24,7 @@ const (
 
 // newQueueClient returns a client of a new account with a queue called hints.
 func newQueueClient(t *testing.T, o storagetest.Options) *queueClient {
-	r := &queueClient{T: t, now: recordedTime}
-	o.Account, o.Now = "storagename", func() time.Time { return r.now }
-	r.Service = storagetest.New(&o)
+	r := &queueClient{newServiceClient(t, o)}
 	r.expect(r.send("PUT", "/hints", ""), 201, "")
 	return r
 }
@@ -75,29 +63,10 @@ func (r *queueClient) send(method, path, body string, header ...string) response
 		query = append(query, name+":"+strings.Join(values, ","))
 	}
 	slices.Sort(query)
-	key, _ := base64.StdEncoding.DecodeString(r.Key())
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(strings.Join(append(lines, query...), "\n")))
 	if req.Header.Get("Authorization") == "" {
-		req.Header.Set("Authorization", "SharedKey storagename:"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+		req.Header.Set("Authorization", "SharedKey storagename:"+r.signature(strings.Join(append(lines, query...), "\n")))
 	}
-	resp, err := r.Do(req)
-	if err != nil {
-		r.Fatalf("%s %s: %v", method, path, err)
-	}
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.Fatalf("%s %s: %v", method, path, err)
-	}
-	return response{resp.StatusCode, resp.Header, requestIDs.ReplaceAllString(string(b), "ID")}
-}
-
-// expect checks the status and the body of a response.
-func (r *queueClient) expect(a response, status int, body string) {
-	r.Helper()
-	if a.status != status || a.body != body {
-		r.Errorf("got  %d %s\nwant %d %s", a.status, a.body, status, body)
-	}
+	return r.roundTrip(req)
 }
 
 // expectError checks that a response is an error in XML.
@@ -143,7 +112,3 @@ func texts(a response) string {
 		all, rest = append(all, s), r
 	}
 }
-
-// TestAnswersOfQueuesAsRecorded: a message's life, in the bytes that the live service answered, but for ids and dates.
-
-// TestUpdateWithAndWithoutText: an empty text wipes the message, as recorded; no body at all leaves it as it is.

@@ -1,22 +1,15 @@
 package storagetest_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest"
 )
-
-// recordedTime is the time of the recordings, and of the clock in the tests.
-var recordedTime = time.Date(2017, 10, 2, 20, 21, 54, 822800700, time.UTC)
 
 const (
 	jsonMinimal = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
@@ -25,17 +18,11 @@ const (
 )
 
 // tableClient sends requests to the Table service without an SDK.
-type tableClient struct {
-	*testing.T
-	*storagetest.Service
-	now time.Time
-}
+type tableClient struct{ *serviceClient }
 
 // newTableClient returns a client of a new account.
 func newTableClient(t *testing.T) *tableClient {
-	r := &tableClient{T: t, now: recordedTime}
-	r.Service = storagetest.New(&storagetest.Options{Account: "storagename", Now: func() time.Time { return r.now }})
-	return r
+	return &tableClient{newServiceClient(t, storagetest.Options{})}
 }
 
 // newStaffClient returns a client of a new account with a table called staff.
@@ -45,14 +32,6 @@ func newStaffClient(t *testing.T) *tableClient {
 	return r
 }
 
-// response is a response whose IDs and addresses are replaced by names.
-type response struct {
-	status int
-	header http.Header
-	body   string
-}
-
-var requestIDs = regexp.MustCompile(`[0-9a-f]{8}-0002-[0-9a-f]{4}-7ebc-3bbd59000000`)
 var boundaries = regexp.MustCompile(`[0-9a-f]{8}-0002-4[0-9a-f]{3}-7ebc-3bbd5900000([12])`)
 
 // send signs and sends a request with the headers of a usual client. The names and values of header replace those headers. The
@@ -75,33 +54,14 @@ func (r *tableClient) send(method, path, body string, header ...string) response
 			req.Header.Del(header[i])
 		}
 	}
-	key, _ := base64.StdEncoding.DecodeString(r.Key())
-	mac := hmac.New(sha256.New, key)
 	resource := "/storagename" + u.EscapedPath()
 	if comp := u.Query().Get("comp"); comp != "" {
 		resource += "?comp=" + comp
 	}
-	mac.Write([]byte("Mon, 02 Oct 2017 20:21:54 GMT\n" + resource))
-	req.Header.Set("Authorization", "SharedKeyLite storagename:"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	resp, err := r.Do(req)
-	if err != nil {
-		r.Fatalf("%s %s: %v", method, path, err)
-	}
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.Fatalf("%s %s: %v", method, path, err)
-	}
-	text := requestIDs.ReplaceAllString(boundaries.ReplaceAllString(string(b), "GUID$1"), "ID")
-	text = strings.ReplaceAll(text, "https://storagename.table.storagetest.test", "BASE")
-	return response{resp.StatusCode, resp.Header, text}
-}
-
-// expect checks the status and the body of a response.
-func (r *tableClient) expect(a response, status int, body string) {
-	r.Helper()
-	if a.status != status || a.body != body {
-		r.Errorf("got  %d %s\nwant %d %s", a.status, a.body, status, body)
-	}
+	req.Header.Set("Authorization", "SharedKeyLite storagename:"+r.signature("Mon, 02 Oct 2017 20:21:54 GMT\n"+resource))
+	resp := r.roundTrip(req)
+	resp.body = strings.ReplaceAll(boundaries.ReplaceAllString(resp.body, "GUID$1"), "https://storagename.table.storagetest.test", "BASE")
+	return resp
 }
 
 // expectError checks that a response is an error in JSON.
@@ -139,7 +99,7 @@ func (r *tableClient) stored(row string) string {
 
 // in returns the client for a subtest.
 func (r *tableClient) in(t *testing.T) *tableClient {
-	c := *r
+	c := *r.serviceClient
 	c.T = t
-	return &c
+	return &tableClient{&c}
 }

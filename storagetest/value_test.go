@@ -218,13 +218,10 @@ func TestRowsAreCopies(t *testing.T) {
 	}
 }
 
-// TestDates: a signed request without a valid date fails.
-
 // TestRecreatedTable: the rows of a recreated table have later Timestamps than the rows of the deleted table.
 func TestRecreatedTable(t *testing.T) {
 	t.Parallel()
-	now := recordedTime
-	r := &tableClient{T: t, now: now, Service: storagetest.New(&storagetest.Options{Account: "storagename", NameReuseDelay: -1, Now: func() time.Time { return now }})}
+	r := &tableClient{newServiceClient(t, storagetest.Options{NameReuseDelay: -1})}
 	last := ""
 	for range 3 {
 		r.expect(r.send("POST", "/Tables", `{"TableName":"staff"}`, "Prefer", "return-no-content"), 204, "")
@@ -235,6 +232,6 @@ func TestRecreatedTable(t *testing.T) {
 			last = etag
 		}
 		r.expect(r.send("DELETE", "/Tables('staff')", ""), 204, "")
-		now = now.Add(-time.Hour)
+		r.now = r.now.Add(-time.Hour)
 	}
 }
