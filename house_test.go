@@ -39,10 +39,16 @@ var arrows = map[string][]string{
 	"index":                    {"keys", "table", "internal/reserved"},
 	"eventual":                 {"keys", "table", "internal/wire"},
 	"archive":                  {"eventual", "keys", "table", "internal/reserved", "internal/wire"},
-	"storagetest":              {},
+	"storagetest":              {"storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"storagetest"},
-	"integration":              {},
-	"patterns":                 {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
+
+	"storagetest/internal/protocol": {},
+	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
+	"storagetest/internal/tables":   {"storagetest/internal/odata", "storagetest/internal/protocol"},
+	"storagetest/internal/queues":   {"storagetest/internal/protocol"},
+
+	"integration": {},
+	"patterns":    {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as literals.

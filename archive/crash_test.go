@@ -24,8 +24,8 @@ var schedules = flag.Int("schedules", 2000, "how many schedules are run in all")
 func shortened(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs = min(o.Runs, 60)
-		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and crashes
-			return []storagetest.Fault{storagetest.LostReply(), storagetest.Refuse(503, "ServerBusy")}
+		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and crashes
+			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
 	return &o
@@ -199,7 +199,7 @@ func setUp(ctx context.Context, p *crashtest.Process) error {
 func workload(processes ...process) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		o := newOracle()
-		return crashtest.Workload{Setup: setUp, Processes: processes, Drain: drainQueue(plain), Always: o.always, Check: o.atEnd}
+		return crashtest.Workload{Setup: setUp, Processes: processes, Drain: drainQueue(plain), Invariant: o.always, Check: o.atEnd}
 	}
 }
 
@@ -221,7 +221,7 @@ func TestEveryFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{Pairs: -1}))
+			r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -139,7 +139,7 @@ func indexWorkload(processes ...process) func() crashtest.Workload {
 			Setup:     setUpIndex,
 			Processes: processes,
 			Drain:     drainQueue(indexed),
-			Always:    o.always,
+			Invariant: o.always,
 			Check:     func(s *storagetest.Service) error { return errors.Join(o.atEnd(s), checkIndex(s)) },
 		}
 	}
@@ -165,7 +165,7 @@ func setUpIndex(ctx context.Context, p *crashtest.Process) error {
 // TestEveryFaultForeignIndex: the index agrees with the table in the end, whatever request fails and whatever process crashes.
 func TestEveryFaultForeignIndex(t *testing.T) {
 	t.Parallel()
-	r := crashtest.Enumerate(t, indexWorkload(inSequence(indexArchiving, indexWorking), inSequence(indexRestoring, indexWorking)), shortened(crashtest.Options{Pairs: -1, Late: 4}))
+	r := crashtest.Enumerate(t, indexWorkload(inSequence(indexArchiving, indexWorking), inSequence(indexRestoring, indexWorking)), shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -28,14 +28,14 @@ import (
 // outageFaults returns the ways in which a service can fail: each fault that a request can have, and each status.
 func outageFaults() map[string]storagetest.Fault {
 	all := map[string]storagetest.Fault{
-		"applied, but 500": storagetest.RefuseAfter(500, "InternalError"),
-		"applied, but 503": storagetest.RefuseAfter(503, "ServerBusy"),
+		"applied, but 500": storagetest.ExecuteThenRefuse(500, "InternalError"),
+		"applied, but 503": storagetest.ExecuteThenRefuse(503, "ServerBusy"),
 	}
 	for _, f := range []storagetest.Fault{
-		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostReply(), storagetest.Late(3), storagetest.Late(0), storagetest.Twice(),
-		storagetest.Again(2), storagetest.Cut(0), storagetest.Cut(10), storagetest.Cut(-1), storagetest.CutClean(0), storagetest.CutClean(10), storagetest.CutClean(-1),
-		storagetest.Hang(), storagetest.HangAfter(), storagetest.Slow(2 * time.Minute),
-		storagetest.RefuseInside(503, "ServerBusy"), storagetest.RefuseInside(500, "InternalError"), storagetest.RefuseInside(403, "AuthorizationFailure"),
+		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Late(3), storagetest.Late(0), storagetest.Twice(),
+		storagetest.LateDuplicate(2), storagetest.Cut(0), storagetest.Cut(10), storagetest.Cut(-1), storagetest.Truncate(0), storagetest.Truncate(10), storagetest.Truncate(-1),
+		storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.Slow(2 * time.Minute),
+		storagetest.RefuseInTransaction(503, "ServerBusy"), storagetest.RefuseInTransaction(500, "InternalError"), storagetest.RefuseInTransaction(403, "AuthorizationFailure"),
 		storagetest.Refuse(302, ""), storagetest.Refuse(400, "InvalidAuthenticationInfo"), storagetest.Refuse(401, "InvalidAuthenticationInfo"), storagetest.Refuse(401, ""),
 		storagetest.Refuse(403, "AuthenticationFailed"), storagetest.Refuse(403, "AuthorizationFailure"), storagetest.Refuse(403, "AccountIsDisabled"), storagetest.Refuse(403, ""),
 		storagetest.Refuse(404, "TableNotFound"), storagetest.Refuse(404, ""), storagetest.Refuse(407, ""), storagetest.Refuse(408, ""),

@@ -150,7 +150,7 @@ func TestLateInsert(t *testing.T) {
 				must(t, fx.mover.Archive(ctx, e)) // a second message moves the entity
 			}
 			crashAt(t, s, "old", storagetest.Late(0))
-			if len(s.Underway()) == 0 {
+			if len(s.LateRequests()) == 0 {
 				t.Fatal("got no late request; want one")
 			}
 			s.Advance(time.Hour)

@@ -51,8 +51,8 @@ func chaos(t *testing.T, seed uint64) (left int) {
 	}
 	rng, down := rand.New(rand.NewPCG(seed, 1)), time.Time{}
 	faults := []storagetest.Fault{
-		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostReply(), storagetest.Late(5), storagetest.Twice(), storagetest.Again(3), storagetest.Cut(5), storagetest.CutClean(5),
-		storagetest.Hang(), storagetest.HangAfter(), storagetest.Slow(20 * time.Second), storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(500, "InternalError"), storagetest.Refuse(403, "AuthorizationFailure"),
+		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Late(5), storagetest.Twice(), storagetest.LateDuplicate(3), storagetest.Cut(5), storagetest.Truncate(5),
+		storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.Slow(20 * time.Second), storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "InternalError"), storagetest.Refuse(403, "AuthorizationFailure"),
 	}
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 		switch now := s.Now(); {

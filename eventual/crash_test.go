@@ -25,8 +25,8 @@ func brief(o crashtest.Options) *crashtest.Options {
 	}
 	if testing.Short() {
 		o.Runs = min(o.Runs, 100)
-		o.Late, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
-			return []storagetest.Fault{storagetest.LostReply(), storagetest.Refuse(503, "ServerBusy")}
+		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
+			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
 	return &o
@@ -152,11 +152,11 @@ func TestEveryFault(t *testing.T) {
 						func(ctx context.Context, p *crashtest.Process) error { return write(ctx, of(p)) },
 						working,
 					},
-					Drain:  drain,
-					Always: lettersOnlyForCommitted,
-					Check:  carried,
+					Drain:     drain,
+					Invariant: lettersOnlyForCommitted,
+					Check:     carried,
 				}
-			}, brief(crashtest.Options{Pairs: -1}))
+			}, brief(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -193,7 +193,7 @@ func TestSchedules(t *testing.T) {
 			Setup:     staffed,
 			Processes: []func(context.Context, *crashtest.Process) error{writer(1), writer(2), working, working},
 			Drain:     drain,
-			Always:    lettersOnlyForCommitted,
+			Invariant: lettersOnlyForCommitted,
 			Check:     carried,
 		}
 	}, brief(crashtest.Options{}))

@@ -79,7 +79,7 @@ func TestLost(t *testing.T) {
 		"down":       storagetest.Refuse(503, "ServerBusy"),
 		"no answer":  storagetest.Hang(),
 		"gone":       storagetest.Refuse(404, "MessageNotFound"),
-		"reply lost": storagetest.LostReply(), // so its receipt is not known
+		"reply lost": storagetest.LostResponse(), // so its receipt is not known
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,7 @@ func TestOutage(t *testing.T) {
 	}{
 		"own condition": {handle: func(context.Context, *office) error { return fmt.Errorf("the printer: %w", table.ErrUnreachable) }},
 		"given up":      {handle: func(context.Context, *office) error { return table.ErrGivenUp }},
-		"read, lost":    {handle: get, fault: storagetest.LostReply()},
+		"read, lost":    {handle: get, fault: storagetest.LostResponse()},
 		"read, 401":     {handle: get, fault: storagetest.Refuse(401, "InvalidAuthenticationInfo")},
 		"read, hangs":   {handle: get, fault: storagetest.Hang()},
 		"write, hangs":  {handle: put, fault: storagetest.Hang()},
@@ -101,7 +101,7 @@ func TestCutAnswers(t *testing.T) {
 			o, s := opened(t, quick())
 			_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
 			check(err)
-			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == where && q.Kind == "get" }, storagetest.CutClean(20)))
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == where && q.Kind == "get" }, storagetest.Truncate(20)))
 			h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 				if _, err := o.sent.Get(ctx, rawKey("x")); err != nil && !errors.Is(err, table.ErrNotFound) {
 					return err

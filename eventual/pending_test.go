@@ -152,7 +152,7 @@ func TestNotifyPendingBeside(t *testing.T) {
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 			switch {
 			case q.Kind == "transaction" && q.Number%7 == 0:
-				return storagetest.LostReply()
+				return storagetest.LostResponse()
 			case q.Kind == "message-update" && q.Number%3 == 0:
 				return storagetest.LostRequest()
 			case q.Number%11 == 0 && strings.HasPrefix(q.Kind, "message"):

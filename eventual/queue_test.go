@@ -25,7 +25,7 @@ func TestQueueDown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, fault := range map[string]storagetest.Fault{
-		"busy": storagetest.Refuse(503, "ServerBusy"), "not there": storagetest.NotSent(), "missing": storagetest.Refuse(404, "QueueNotFound"), "lost": storagetest.LostReply(),
+		"busy": storagetest.Refuse(503, "ServerBusy"), "not there": storagetest.NotSent(), "missing": storagetest.Refuse(404, "QueueNotFound"), "lost": storagetest.LostResponse(),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := opened(t, quick())

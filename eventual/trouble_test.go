@@ -183,7 +183,7 @@ func TestLostDelete(t *testing.T) {
 		first := q.Kind == "message-delete" && !lost[q.Message]
 		lost[q.Message] = lost[q.Message] || first
 		return first
-	}, storagetest.LostReply()))
+	}, storagetest.LostResponse()))
 	w := o.worker(options())
 	check(w.Drain(ctx))
 	if got := w.Stats(); got.Done != 1 || got.Poisoned != 1 || got.Lost > 0 {

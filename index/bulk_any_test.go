@@ -158,7 +158,7 @@ func (x *streamed) faults() {
 		if q.Kind == "get" || q.Kind == "query" || x.rnd.IntN(100) >= chance {
 			return storagetest.Fault{}
 		}
-		return []storagetest.Fault{storagetest.LostReply(), storagetest.LostRequest(), storagetest.Twice(), storagetest.NotSent(), storagetest.Refuse(503, "ServerBusy")}[x.rnd.IntN(5)]
+		return []storagetest.Fault{storagetest.LostResponse(), storagetest.LostRequest(), storagetest.Twice(), storagetest.NotSent(), storagetest.Refuse(503, "ServerBusy")}[x.rnd.IntN(5)]
 	})
 }
 

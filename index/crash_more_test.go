@@ -165,7 +165,7 @@ func TestRepairSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.1, Runs: 5}))
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})

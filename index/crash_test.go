@@ -26,7 +26,7 @@ var pairs = flag.Int("pairs", 1, "most requests of a write that is tried with tw
 // brief are the options of a crash test, with fewer runs where time is short. Runs is what part of them.
 func brief(o crashtest.Options) *crashtest.Options {
 	if o.Runs = *schedules / len(kinds()) / max(o.Runs, 1); testing.Short() {
-		o.Runs, o.Pairs, o.Late = 60, -1, 3
+		o.Runs, o.PairLimit, o.MaxLateness = 60, -1, 3
 	}
 	return &o
 }
@@ -168,7 +168,7 @@ func TestEveryKindEveryFault(t *testing.T) {
 							ended = ctx.Err() == nil
 							return told
 						}},
-						Always: k.right,
+						Invariant: k.right,
 						Check: func(s *storagetest.Service) error {
 							// Who deletes what a repeated delete of his own has deleted is told that it is gone.
 							gone := errors.Is(told, table.ErrNotFound) && slices.Contains([]string{"Delete", "DeleteAny", "Transact", "Rekey"}, verb)
@@ -181,7 +181,7 @@ func TestEveryKindEveryFault(t *testing.T) {
 						},
 					}
 				}
-				r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: *pairs}))
+				r := crashtest.Enumerate(t, build, brief(crashtest.Options{PairLimit: *pairs}))
 				r.Require(t)
 				t.Log(r)
 			})
@@ -208,7 +208,7 @@ func TestSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
-				w := crashtest.Workload{Setup: k.settled, Always: k.right}
+				w := crashtest.Workload{Setup: k.settled, Invariant: k.right}
 				for range 3 {
 					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
 						staff := k.open(p)
@@ -222,14 +222,14 @@ func TestSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.15}))
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.15}))
 			r.Require(t)
 			t.Logf("%v; of all that was done so far %d succeeded, %d did not", r, succeeded.Load(), failed.Load())
 			if succeeded.Load() < failed.Load()/4 {
 				t.Error("hardly anything succeeds")
 			}
-			if r.Different < r.Runs*9/10 {
-				t.Errorf("only %d of %d schedules differ", r.Different, r.Runs)
+			if r.Distinct < r.Runs*9/10 {
+				t.Errorf("only %d of %d schedules differ", r.Distinct, r.Runs)
 			}
 		})
 	}

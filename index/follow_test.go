@@ -164,7 +164,7 @@ func TestBudgetsComeToTheEnd(t *testing.T) {
 	for i := range 30 {
 		hire(t, plain, s, worker{"S", i, "Jones", fmt.Sprint("m", i), i, nil})
 	}
-	s.SetFaults(storagetest.OfKind("query", storagetest.Short(3)))
+	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(3)))
 	for what, tr := range map[string]transport{"short pages": s, "an empty one": emptyFirst{s}} {
 		staff, err := index.Attach(openAs(s.ConnectionString(), tr, schema), nil, byEmail, byLast)
 		check(err)

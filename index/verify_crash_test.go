@@ -63,7 +63,7 @@ func TestBackfillSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.1, Runs: 5}))
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -98,7 +98,7 @@ func TestReportSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: -1, Runs: 5}))
+			r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: -1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})

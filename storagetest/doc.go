@@ -1,43 +1,43 @@
-// Package storagetest is an Azure storage account in memory, for tests. It speaks the service's own protocol, so the SDK's clients, and
-// whatever is built on them, are tested unchanged: in microseconds, without a network or an emulator, and with faults.
+// Package storagetest is an Azure storage account in memory, for tests. It speaks the protocol of the Table service and of the
+// Queue service, so the SDK's clients and everything built on them run unchanged, in microseconds, without a network or an
+// emulator, and with faults.
 //
 //	s := storagetest.New(nil)
 //	client, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{
 //		ClientOptions: azcore.ClientOptions{Transport: s},
 //	})
 //
-// A [Service] is a policy.Transporter. [Service.Listen] also opens it at ports, for other processes and other languages.
+// A [Service] is the Transport of clients in the same process. [Service.Listen] opens ports for other processes and other
+// languages.
 //
-// It has the Table service and the Queue service. It answers as the live service was recorded, and refuses what the service refuses, also
-// where emulators do not. docs/storagetest.md lists what it does, what it leaves out, and each difference from the emulator Azurite.
-// Nothing is promised beyond tests.
+// The responses equal the recorded responses of the live service, and the Service refuses the requests that the live service
+// refuses, even if emulators accept them. docs/storagetest.md lists the supported operations and the differences from the emulator
+// Azurite. The package gives no guarantees beyond tests.
 //
-// # Looking inside
+// # Contents
 //
-// [Service.Rows] and [Service.Messages] return what is stored, and [Service.Requests] and [Service.Count] the requests that were made,
-// without a request of their own.
+// [Service.Rows] and [Service.Messages] return the contents of a table and of a queue. [Service.Requests] returns the last
+// requests, and [Service.Count] the number of requests of each kind. These methods make no requests.
 //
-// A [Request] is one of these kinds: insert, replace, merge, insert-or-replace, insert-or-merge, delete, get, query,
-// transaction, table-create, table-delete, table-query; message-put, message-get, message-peek, message-update,
-// message-delete, message-clear, queue-create, queue-delete, queue-list, queue-get (its properties), queue-set (its metadata);
-// other.
+// A [Request] has one of these kinds: insert, replace, merge, insert-or-replace, insert-or-merge, delete, get, query, transaction,
+// table-create, table-delete, table-query; message-put, message-get, message-peek, message-update, message-delete, message-clear,
+// queue-create, queue-delete, queue-list, queue-get (its properties), queue-set (its metadata); other.
 //
 // # Time
 //
-// The clock is time.Now, and in a bubble of testing/synctest the bubble's. [Options].Now replaces it, and [Service.Advance] moves it on.
+// The clock is time.Now, which in a bubble of testing/synctest is the bubble's clock. [Options].Now replaces the clock, and
+// [Service.Advance] sets it forward.
 //
 // # Faults
 //
-// A [Plan] decides what goes wrong with each request, by its number, its kind, or anything else about it:
+// A [Plan] chooses the [Fault] of each request, by the number of the request, its kind, or its other properties:
 //
-//	s.SetFaults(storagetest.AtRequest(3, storagetest.LostReply()))
+//	s.SetFaults(storagetest.AtRequest(3, storagetest.LostResponse()))
 //	s.SetFaults(storagetest.OfKind("transaction", storagetest.Refuse(503, "ServerBusy")))
-//	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostReply()))) // the next attempt succeeds
+//	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostResponse()))) // the next attempt succeeds
 //
-// A fault hits all requests that its plan chooses, repeated attempts included, unless [Once] or [Times] limits it. A plan for
-// a kind that no request has refuses every request.
+// A fault affects each request that the plan chooses, including repeated attempts, unless [Once] or [Times] limits the fault.
 //
-// A [Fault] loses a request or its response; delivers a request twice, late, or once more; refuses it before or after its work is done, or inside
-// a transaction's response; cuts, delays or never ends a response; or shortens a page. Package crashtest tries every
-// fault at every request of a protocol.
+// Faults lose requests and responses, duplicate and delay requests, refuse requests before or after their execution, and cut, delay
+// or prevent responses. Package crashtest injects every fault into every request of a workload.
 package storagetest

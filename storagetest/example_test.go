@@ -26,8 +26,8 @@ func check(err error) {
 	}
 }
 
-// A program's own code, on an account in memory. The response to its third request is lost, and the library finds out what has
-// become of it.
+// A program runs on an account in memory. After the lost response of request 3, the library sends the request again, and one read
+// shows that the first attempt succeeded.
 func Example() {
 	type employee struct {
 		Department string
@@ -47,7 +47,7 @@ func Example() {
 	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
 	check(err)
 
-	s.SetFaults(storagetest.AtRequest(3, storagetest.LostReply()))
+	s.SetFaults(storagetest.AtRequest(3, storagetest.LostResponse()))
 	jones.Value.Age = 45
 	fmt.Println("replaced:", staff.Replace(ctx, jones))
 	fmt.Println("stored:", s.Rows("staff")[0].Get("Age"))
@@ -59,13 +59,13 @@ func Example() {
 	// stored: 45
 	// 1 table-create staff: 201
 	// 2 insert staff('Sales','empid_000223'): 204
-	// 3 replace staff('Sales','empid_000223') [reply lost]: 204
+	// 3 replace staff('Sales','empid_000223') [response lost]: 204
 	// 4 replace staff('Sales','empid_000223'): 412 UpdateConditionNotSatisfied
 	// 5 get staff('Sales','empid_000223'): 200
 }
 
-// tables is the SDK's client of a service, with a table called staff.
-func tables(s *storagetest.Service) *aztables.Client {
+// createStaff creates a table called staff and returns the SDK's client of the table.
+func createStaff(s *storagetest.Service) *aztables.Client {
 	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
 	check(err)
 	_, err = c.CreateTable(context.Background(), "staff", nil)
@@ -83,7 +83,7 @@ func ExampleNew() {
 	// []
 }
 
-// Over a port, other programs and other languages can use it.
+// Programs in other processes and other languages use the account at a port.
 func ExampleService_Listen() {
 	s := storagetest.New(nil)
 	connectionString, err := s.Listen()
@@ -97,11 +97,11 @@ func ExampleService_Listen() {
 	// Output: [staff]
 }
 
-// Time passes when it is told to.
+// A test sets the clock forward.
 func ExampleService_Advance() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	_, err := staff.Delete(ctx, nil)
 	check(err)
 	_, err = staff.CreateTable(ctx, nil)
@@ -115,30 +115,30 @@ func ExampleService_Advance() {
 	// after a minute: <nil> true
 }
 
-// An insert that arrives after another program has taken the row.
+// An insert arrives after another program has inserted the row.
 func ExampleService_Deliver() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	mine := storagetest.When(func(r storagetest.Request) bool { return r.RowKey == "a" }, storagetest.Late(0))
 	s.SetFaults(storagetest.First(mine, storagetest.OfKind("delete", storagetest.Twice())))
 	once := policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
 	_, err := staff.AddEntity(once, []byte(`{"PartitionKey":"p","RowKey":"a","By":"me"}`), nil)
-	fmt.Println(errors.Is(err, syscall.ECONNRESET), s.Underway())
+	fmt.Println(errors.Is(err, syscall.ECONNRESET), s.LateRequests())
 	s.SetFaults(nil)
 	_, err = staff.UpsertEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"a","By":"others"}`), nil)
 	check(err)
 	s.DeliverOne(0)
 	fmt.Println(s.Rows("staff")[0].Get("By"), len(s.Deliver()))
 	// Output:
-	// true [2 insert staff('p','a') [late, in the end]]
+	// true [2 insert staff('p','a') [late, at the end]]
 	// others 0
 }
 
 func ExampleService_Count() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	for _, row := range []string{"a", "b"} {
 		_, err := staff.AddEntity(ctx, entity(row), nil)
 		check(err)
@@ -152,18 +152,18 @@ func ExampleService_Count() {
 	// none
 }
 
-// What a request asks for can be read before it is sent, by a Transport of a test's own.
+// A custom Transport describes a request before sending the request.
 func ExampleService_Describe() {
 	s := storagetest.New(nil)
 	r, err := http.NewRequest("GET", "http://storagetest.table.storagetest.test/staff()?$filter=PartitionKey%20eq%20'Sales'", nil)
 	check(err)
-	what, _, err := s.Describe(r)
+	request, _, err := s.Describe(r)
 	check(err)
-	fmt.Println(what)
+	fmt.Println(request)
 	// Output: query staff('Sales','')
 }
 
-// A worker whose get was answered to nobody: the message is hidden, and comes back.
+// After the lost response of a get, the message is hidden for 30 seconds and then visible again.
 func ExampleService_Messages() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
@@ -175,7 +175,7 @@ func ExampleService_Messages() {
 	_, err = hints.EnqueueMessage(ctx, "Sales", nil)
 	check(err)
 
-	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostReply()))
+	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostResponse()))
 	_, err = hints.DequeueMessage(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), nil)
 	fmt.Println("lost:", errors.Is(err, syscall.ECONNRESET))
 	s.SetFaults(nil)
@@ -194,15 +194,15 @@ func ExampleService_Messages() {
 	// at once: 0
 	// later: Sales
 	// [hints] Sales 2 true
-	// 3 message-get hints [reply lost]: 200
+	// 3 message-get hints [response lost]: 200
 }
 
-// A response is lost once: the client's next attempt finds its own work.
+// The first response is lost, so the client's next attempt finds the row of the first attempt.
 func ExampleOnce() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
-	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostReply())))
+	staff := createStaff(s)
+	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostResponse())))
 	for range 2 {
 		_, err := staff.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223"}`), nil)
 		fmt.Println("failed:", err != nil)
@@ -213,15 +213,15 @@ func ExampleOnce() {
 	// Output:
 	// failed: true
 	// failed: true
-	// 2 insert staff('Sales','empid_000223') [reply lost]: 201
+	// 2 insert staff('Sales','empid_000223') [response lost]: 201
 	// 3 insert staff('Sales','empid_000223'): 409 EntityAlreadyExists
 }
 
-// A service that is busy for the first two requests of a kind.
+// The service is busy for the first two requests of a kind.
 func ExampleTimes() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff := tables(s)
+	staff := createStaff(s)
 	s.SetFaults(storagetest.OfKind("get", storagetest.Times(2, storagetest.Refuse(503, "ServerBusy"))))
 	for range 3 {
 		_, err := staff.GetEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), "Sales", "empid_000223", nil)
@@ -234,35 +234,35 @@ func ExampleTimes() {
 	// true ResourceNotFound
 }
 
-// The kinds that a plan can name.
+// A test validates the name of a kind.
 func ExampleKinds() {
 	fmt.Println(slices.Contains(storagetest.Kinds(), "insert"), slices.Contains(storagetest.Kinds(), "insrt"))
 	// Output: true false
 }
 
-// What can go wrong.
+// Each fault describes itself.
 func ExampleFault() {
 	for _, f := range []storagetest.Fault{
-		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostReply(), storagetest.Twice(), storagetest.Again(1), storagetest.Late(2),
-		storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"),
-		storagetest.Cut(100), storagetest.CutClean(-1), storagetest.Hang(), storagetest.HangAfter(), storagetest.Slow(time.Second), storagetest.Short(0),
+		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Twice(), storagetest.LateDuplicate(1), storagetest.Late(2),
+		storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"),
+		storagetest.Cut(100), storagetest.Truncate(-1), storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.Slow(time.Second), storagetest.ShortPage(0),
 	} {
 		fmt.Println(f)
 	}
 	// Output:
 	// not sent
 	// request lost
-	// reply lost
+	// response lost
 	// twice
-	// again, after 1 others
+	// late duplicate, after 1 others
 	// late, after 2 others
 	// refused 503 ServerBusy
-	// done, but refused 500 OperationTimedOut
-	// refused inside 412 UpdateConditionNotSatisfied
-	// reply cut at 100
-	// reply cut cleanly at -1
+	// executed, then refused 500 OperationTimedOut
+	// refused in transaction 412 UpdateConditionNotSatisfied
+	// response cut at 100
+	// response truncated at -1
 	// hang
-	// done, then hang
+	// executed, then hang
 	// slow 1s
 	// short page of 0
 }

@@ -3,215 +3,170 @@ package storagetest
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Fault is what goes wrong with a request. The zero Fault is nothing. Faults can be compared.
+// Fault is a fault of one request, such as a lost response. The zero Fault is no fault. Faults are comparable.
 type Fault struct {
-	kind  kind
-	n     int
-	code  string
-	delay time.Duration
-	text  string        // the kind that is none, of a plan that is mistaken
-	left  *atomic.Int64 // how many requests it still hits; nil: all
+	kind      faultKind
+	n         int // bytes, rows, requests or a status, as the kind defines
+	code      string
+	delay     time.Duration
+	text      string        // the unknown kind of request in a plan
+	remaining *atomic.Int64 // the number of requests that the fault still affects; nil: all
 }
 
-// Times is a fault that hits the first n requests that a plan chooses for it. Those after them are answered as ever, as is a repetition
-// by the client. The count belongs to the Fault that is returned, wherever that is used; another call of Times begins anew.
-func Times(n int, f Fault) Fault {
-	f.left = &atomic.Int64{}
-	f.left.Store(int64(n))
-	return f
-}
-
-// Once is Times(1, f): a response that is lost once, so that the client's next attempt succeeds.
-func Once(f Fault) Fault { return Times(1, f) }
-
-// hit is the fault of one request that was chosen for it: none, if it has hit as many as it should.
-func (f Fault) hit() Fault {
-	if f.left != nil && f.left.Add(-1) < 0 {
-		return Fault{}
-	}
-	f.left = nil
-	return f
-}
-
-type kind int
+type faultKind int
 
 const (
-	ok kind = iota
+	noFault faultKind = iota
 	notSent
 	lostRequest
-	lostReply
+	lostResponse
 	twice
-	again
+	lateDuplicate
 	late
-	refusal
-	refusalAfter
-	refusalInside
+	refuse
+	executeThenRefuse
+	refuseInTransaction
 	cut
-	cutClean
+	truncate
 	hang
-	hangAfter
+	executeThenHang
 	slow
-	short
-	mistaken
+	shortPage
+	invalidPlan
 )
 
-// NotSent: the connection cannot be made, so the client knows that nothing was sent.
+var faultNames = [...]string{
+	"none", "not sent", "request lost", "response lost", "twice", "late duplicate", "late", "refused", "executed, then refused", "refused in transaction",
+	"response cut", "response truncated", "hang", "executed, then hang", "slow", "short page", "invalid plan",
+}
+
+// NotSent fails the connection. The client knows that the service did not receive the request.
 func NotSent() Fault { return Fault{kind: notSent} }
 
-// LostRequest: the connection breaks before the service has the request. The client cannot tell it from LostReply.
+// LostRequest breaks the connection before the service receives the request. The client cannot tell LostRequest from
+// [LostResponse].
 func LostRequest() Fault { return Fault{kind: lostRequest} }
 
-// LostReply: the service does what it is asked, and the connection breaks before the response.
-func LostReply() Fault { return Fault{kind: lostReply} }
+// LostResponse executes the request and breaks the connection before the response.
+func LostResponse() Fault { return Fault{kind: lostResponse} }
 
-// Twice: the request arrives twice, as when something between repeats it, and the response to the second is the one that
-// comes.
+// Twice executes the request twice, as if the network had duplicated the request, and returns the second response.
 func Twice() Fault { return Fault{kind: twice} }
 
-// Again: the request arrives once more, later: before the request that comes after others more requests, or with
-// [Service.Deliver] where that is 0.
-func Again(others int) Fault { return Fault{kind: again, n: others} }
+// LateDuplicate executes the request, and executes a duplicate later: before the request that follows n further requests, or if n
+// is 0, when [Service.Deliver] is called.
+func LateDuplicate(n int) Fault { return Fault{kind: lateDuplicate, n: n} }
 
-// Late: the client loses the connection, and the request arrives later: before the request that comes after others more
-// requests, or with [Service.Deliver] where that is 0.
-func Late(others int) Fault { return Fault{kind: late, n: others} }
+// Late breaks the connection, and executes the request later: before the request that follows n further requests, or if n is 0,
+// when [Service.Deliver] is called.
+func Late(n int) Fault { return Fault{kind: late, n: n} }
 
-// Refuse: the service answers with a status and an error code, and does nothing.
-func Refuse(status int, code string) Fault { return Fault{kind: refusal, n: status, code: code} }
+// Refuse responds with a status and an error code. The request is not executed.
+func Refuse(status int, code string) Fault { return Fault{kind: refuse, n: status, code: code} }
 
-// RefuseAfter: the service does what it is asked, and answers with a status and an error code all the same, as it may with
-// 500 and 503.
-func RefuseAfter(status int, code string) Fault {
-	return Fault{kind: refusalAfter, n: status, code: code}
+// ExecuteThenRefuse executes the request, and responds with a status and an error code nevertheless. The service may do so with the
+// statuses 500 and 503.
+func ExecuteThenRefuse(status int, code string) Fault {
+	return Fault{kind: executeThenRefuse, n: status, code: code}
 }
 
-// RefuseInside: the service accepts a transaction with 202 and says inside that its last operation failed, with a status and an
-// error code. Nothing is done. Other requests are refused as by Refuse.
-func RefuseInside(status int, code string) Fault {
-	return Fault{kind: refusalInside, n: status, code: code}
+// RefuseInTransaction accepts a transaction with 202, and reports in the response that the last operation failed with a status and
+// an error code. The transaction is not executed. For another request, RefuseInTransaction is [Refuse].
+func RefuseInTransaction(status int, code string) Fault {
+	return Fault{kind: refuseInTransaction, n: status, code: code}
 }
 
-// Cut: the service does what it is asked, and the connection breaks after n bytes of the response's body; below 0, that many
-// bytes before its end.
+// Cut executes the request and breaks the connection after n bytes of the response's body. If n is negative, -n bytes are missing.
 func Cut(n int) Fault { return Fault{kind: cut, n: n} }
 
-// CutClean is Cut where the response ends as if it were whole, as through a proxy that hides the break.
-func CutClean(n int) Fault { return Fault{kind: cutClean, n: n} }
+// Truncate executes the request and ends the response's body after n bytes as if the body were complete, as a proxy that hides a
+// broken connection does. If n is negative, -n bytes are missing.
+func Truncate(n int) Fault { return Fault{kind: truncate, n: n} }
 
-// Hang: the request never arrives and is never answered. It ends with its context.
+// Hang never executes the request, and never responds. The request ends with its context.
 func Hang() Fault { return Fault{kind: hang} }
 
-// HangAfter: the service does what it is asked and never answers.
-func HangAfter() Fault { return Fault{kind: hangAfter} }
+// ExecuteThenHang executes the request and never responds.
+func ExecuteThenHang() Fault { return Fault{kind: executeThenHang} }
 
-// Slow: the response takes a while.
+// Slow executes the request and responds after d.
 func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 
-// Short: a page of a query ends after n rows, with a continuation token if there are more, as it may at any time. A request
-// for messages brings at most n. Other requests are answered as ever.
-func Short(n int) Fault { return Fault{kind: short, n: n} }
+// ShortPage limits a page of a query to n rows, with a continuation token if the query has more rows, as the service may do at any
+// time. ShortPage also limits a request for messages to n messages. For another request, ShortPage is no fault.
+func ShortPage(n int) Fault { return Fault{kind: shortPage, n: n} }
 
-var faultNames = [...]string{"none", "not sent", "request lost", "reply lost", "twice", "again", "late", "refused", "done, but refused", "refused inside", "reply cut", "reply cut cleanly", "hang", "done, then hang", "slow", "short page", "mistaken plan"}
+// Times limits f to the first n requests for which a plan chooses f. Repeated attempts count as requests. The returned Fault holds
+// the count, wherever it is used. Another call of Times starts another count.
+func Times(n int, f Fault) Fault {
+	f.remaining = &atomic.Int64{}
+	f.remaining.Store(int64(n))
+	return f
+}
 
-// String describes the fault, as in "reply lost" or "done, but refused 503 ServerBusy".
+// Once is Times(1, f), so the next attempt of the client succeeds.
+func Once(f Fault) Fault { return Times(1, f) }
+
+// take returns the fault for one request, or no fault if Times has no request left.
+func (f Fault) take() Fault {
+	if f.remaining != nil && f.remaining.Add(-1) < 0 {
+		return Fault{}
+	}
+	f.remaining = nil
+	return f
+}
+
+// String describes the fault, as in "response lost" or "executed, then refused 503 ServerBusy".
 func (f Fault) String() string {
 	s := faultNames[f.kind]
 	switch f.kind {
-	case refusal, refusalAfter, refusalInside:
+	case refuse, executeThenRefuse, refuseInTransaction:
 		s += fmt.Sprintf(" %d %s", f.n, f.code)
-	case cut, cutClean:
+	case cut, truncate:
 		s += fmt.Sprintf(" at %d", f.n)
-	case again, late:
+	case lateDuplicate, late:
 		if f.n == 0 {
-			s += ", in the end"
+			s += ", at the end"
 		} else {
 			s += fmt.Sprintf(", after %d others", f.n)
 		}
-	case mistaken:
+	case invalidPlan:
 		s += fmt.Sprintf(": kind %q", f.text)
 	case slow:
 		s += " " + f.delay.String()
-	case short:
+	case shortPage:
 		s += fmt.Sprintf(" of %d", f.n)
 	}
 	return s
 }
 
-// failure is the answer of a service that does not do what it is asked.
-func (f Fault) failure() *failure {
+// failure returns the service's failure that the fault simulates.
+func (f Fault) failure() protocol.Failure {
 	text := map[string]string{"ServerBusy": "The server is busy.", "OperationTimedOut": "Operation could not be completed within the specified time."}[f.code]
 	switch {
-	case f.kind == mistaken:
+	case f.kind == invalidPlan:
 		text = fmt.Sprintf("storagetest.OfKind: no request is of kind '%s'; the kinds are %s.", f.text, strings.Join(Kinds(), ", "))
 	case text == "":
 		text = http.StatusText(f.n) + "."
 	}
-	return &failure{status: f.n, code: f.code, text: text}
+	return protocol.Failure{Status: f.n, Code: f.code, Text: text}
 }
 
-// inside is what becomes of the i-th of n operations.
-func (f Fault) inside(i, n int) *failure {
-	if f.kind != refusalInside || i != n-1 {
-		return nil
+// injection returns the part of the fault that takes effect inside a service.
+func (f Fault) injection() (in protocol.Injection) {
+	switch {
+	case f.kind == shortPage && f.n >= 0:
+		in.PageLimit = &f.n
+	case f.kind == refuseInTransaction:
+		failure := f.failure()
+		in.LastOperation = &failure
 	}
-	return f.failure()
-}
-
-// Plan decides what goes wrong with each request, before it is carried out. It is called for one request at a time, in the
-// order of their numbers. It may look at the service, and must not send requests.
-type Plan func(Request) Fault
-
-// kinds are all kinds of requests.
-var kinds = []string{
-	"insert", "replace", "merge", "insert-or-replace", "insert-or-merge", "delete", "get", "query", "transaction",
-	"table-create", "table-delete", "table-query",
-	"message-put", "message-get", "message-peek", "message-update", "message-delete", "message-clear",
-	"queue-create", "queue-delete", "queue-list", "queue-get", "queue-set", "other",
-}
-
-// Kinds are the kinds of requests, as [Request].Kind has them and [OfKind] takes them.
-func Kinds() []string { return slices.Clone(kinds) }
-
-// AtRequest is a plan for the request with a number.
-func AtRequest(number int, f Fault) Plan {
-	return When(func(r Request) bool { return r.Number == number }, f)
-}
-
-// OfKind is a plan for all requests of a kind; see [Kinds]. A kind that no request has is a mistake of the test: every request is then
-// refused with 400 UnknownRequestKind, and a text that lists the kinds.
-func OfKind(kind string, f Fault) Plan {
-	if !slices.Contains(Kinds(), kind) {
-		return func(Request) Fault {
-			return Fault{kind: mistaken, n: http.StatusBadRequest, code: "UnknownRequestKind", text: kind}
-		}
-	}
-	return When(func(r Request) bool { return r.Kind == kind }, f)
-}
-
-// When is a plan for the requests that a predicate chooses.
-func When(is func(Request) bool, f Fault) Plan {
-	return func(r Request) Fault {
-		if is(r) {
-			return f.hit()
-		}
-		return Fault{}
-	}
-}
-
-// First joins plans: of those that have a fault for a request, the first decides.
-func First(plans ...Plan) Plan {
-	return func(r Request) Fault {
-		for _, p := range plans {
-			if f := p(r).hit(); f != (Fault{}) {
-				return f
-			}
-		}
-		return Fault{}
-	}
+	return in
 }

@@ -5,53 +5,34 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 )
 
-// Listen opens the services at free ports of the loopback interface, each at its own, for other processes and other languages,
-// and returns a connection string for them. Close ends it.
+// Listen opens each service at a free port of the loopback interface, for other processes and other languages, and returns a
+// connection string for the ports. Close closes the ports.
 func (s *Service) Listen() (connectionString string, err error) {
-	table, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("storagetest: %w", err)
-	}
-	queue, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		table.Close()
-		return "", fmt.Errorf("storagetest: %w", err)
-	}
-	s.mu.Lock()
-	if s.ports == nil {
-		s.ports = map[string]bool{}
-	}
-	s.ports[queue.Addr().String()] = true
-	s.mu.Unlock()
-	for _, l := range []net.Listener{table, queue} {
-		server := &http.Server{Handler: s}
-		s.mu.Lock()
-		s.servers = append(s.servers, server)
-		s.mu.Unlock()
-		go server.Serve(l)
-	}
-	return s.connection("http://"+table.Addr().String()+"/"+s.account, "http://"+queue.Addr().String()+"/"+s.account), nil
-}
-
-// forQueues tells whether a request is for the Queue service: by its host, or the port that it came to.
-func (s *Service) forQueues(r *http.Request) bool {
-	host := r.URL.Host
-	if host == "" {
-		host = r.Host
-	}
-	if strings.HasSuffix(host, tableHost) || strings.HasSuffix(host, queueHost) {
-		return strings.HasSuffix(host, queueHost)
+	listeners := map[string]net.Listener{}
+	for _, e := range s.endpoints() {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			for _, l := range listeners {
+				l.Close()
+			}
+			return "", fmt.Errorf("storagetest: %w", err)
+		}
+		listeners[e.name] = l
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return s.ports[host] || ok && s.ports[at.String()]
+	for name, l := range listeners {
+		server := &http.Server{Handler: s}
+		s.ports[l.Addr().String()] = name
+		s.servers = append(s.servers, server)
+		go server.Serve(l)
+	}
+	return s.connectionString(func(e endpoint) string { return "http://" + listeners[e.name].Addr().String() + "/" + s.account.Name }), nil
 }
 
-// Close closes all ports. What the service holds stays.
+// Close closes all ports. The account keeps its contents.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	servers := s.servers
@@ -64,28 +45,28 @@ func (s *Service) Close() error {
 	return err
 }
 
-// ServeHTTP answers a request that came over a port. A connection that a fault breaks is closed without an answer, as is
-// one that should never have been made; Go's own client then repeats a GET by itself. Go's server leaves out the
-// Content-Length of an answer without content.
+// ServeHTTP executes a request that arrives at a port. If a fault breaks or prevents the connection, ServeHTTP closes the
+// connection without a response; Go's client then repeats a GET by itself. Go's server omits the Content-Length of a response
+// without content.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	o := s.answer(r, body)
+	o := s.handle(r, body)
 	if err := o.wait(r.Context()); err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	for name, values := range o.head {
+	for name, values := range o.response.Header {
 		w.Header()[name] = values
 	}
-	w.WriteHeader(o.reply.status)
-	w.Write(o.reply.body)
-	if o.broken != nil {
+	w.WriteHeader(o.response.Status)
+	w.Write(o.response.Body)
+	if o.bodyErr != nil {
 		http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	if o.head.Get("Content-Length") == "" {
-		http.NewResponseController(w).Flush() // chunked, as the service's answers are
+	if o.response.Header.Get("Content-Length") == "" {
+		http.NewResponseController(w).Flush() // chunked, like the responses of the service
 	}
 }

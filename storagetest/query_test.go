@@ -9,21 +9,21 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// found asks for rows and returns their RowKeys.
-func (r *raw) found(filter string) string {
+// found returns the RowKeys of the rows that a filter matches.
+func (r *tableClient) found(filter string) string {
 	r.Helper()
 	a := r.send("GET", "/staff()?$select=RowKey&$filter="+url.QueryEscape(filter), "", "Accept", "application/json;odata=nometadata")
 	if a.status != 200 {
-		r.Errorf("%s: %d %s", filter, a.status, a.body)
+		r.Errorf("filter %s: got %d %s; want 200", filter, a.status, a.body)
 		return ""
 	}
 	return strings.NewReplacer(`{"value":[`, "", `]}`, "", `{"RowKey":"`, "", `"}`, "", ",", " ").Replace(a.body)
 }
 
-// TestFilters: every operator with every type, as the live service took them.
+// TestFilters: each operator matches each type as in the live service.
 func TestFilters(t *testing.T) {
 	t.Parallel()
-	r := withTable(t)
+	r := newStaffClient(t)
 	r.insert("1", `"S":"apple","I":123,"L@odata.type":"Edm.Int64","L":"4294967296","D":123.45,"B":false,"T@odata.type":"Edm.DateTime","T":"2012-11-10T03:04:05.2Z","G@odata.type":"Edm.Guid","G":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","X@odata.type":"Edm.Binary","X":"AQIy"`)
 	r.insert("2", `"S":"O'Brien","I":-5,"L@odata.type":"Edm.Int64","L":"-1","D":5.0,"B":true,"T@odata.type":"Edm.DateTime","T":"2012-11-10T03:04:05.2000001Z","G@odata.type":"Edm.Guid","G":"00000000-04a9-42ea-ab2f-4e2cb49ff833","X@odata.type":"Edm.Binary","X":"AQ=="`)
 	r.insert("3", `"S":5`)
@@ -37,47 +37,47 @@ func TestFilters(t *testing.T) {
 		"S eq 'apple' or I eq -5 and B eq true": "1 2", "(S eq 'apple' or I eq -5) and B eq true": "2", "S eq ' or 1 eq 1'": "", "S  eq\t'apple'": "1",
 	} {
 		if got := r.found(filter); got != want {
-			t.Errorf("%s: %s, want %s", filter, got, want)
+			t.Errorf("filter %s: got %s; want %s", filter, got, want)
 		}
 	}
 	for filter, position := range map[string]int{"aaa bbb ccc": 7, "S eq": 4, "S eq 'open": 5, "(S eq 'a'": 9, "S eq 'a')": 8, "S eq 'a' and": 12, "eq 'a'": 3, "S eq datetime'no'": 13, "S eq guid'no'": 9, "S eq X'0'": 6, "S eq 5x": 6, "S eq 99999999999999999999L": 5, "S eq --5": 5, "S = 'a'": 2, "S eq 'a' xor B": 9} {
 		a := r.send("GET", "/staff()?$filter="+url.QueryEscape(filter), "")
-		r.fails(a, 400, "InvalidInput", fmt.Sprintf("Syntax error at position %d in '%s'.", position, filter))
-		if a.head.Get("Cache-Control") != "" {
-			t.Error("Cache-Control on a syntax error")
+		r.expectError(a, 400, "InvalidInput", fmt.Sprintf("Syntax error at position %d in '%s'.", position, filter))
+		if got := a.header.Get("Cache-Control"); got != "" {
+			t.Errorf("filter %s: got Cache-Control %q; want none with a syntax error", filter, got)
 		}
 	}
 	for _, filter := range []string{"startswith(S,'a')", "S eq I", "1 eq 1", "I add 1 eq 2", "S eq null"} {
 		if a := r.send("GET", "/staff()?$filter="+url.QueryEscape(filter), ""); a.status != 501 {
-			t.Errorf("%s: %d %s", filter, a.status, a.body)
+			t.Errorf("filter %s: got %d %s; want 501", filter, a.status, a.body)
 		}
 	}
 	fifteen := strings.TrimSuffix(strings.Repeat("I eq 123 or ", 15), " or ")
 	if got := r.found(fifteen); got != "1" {
-		t.Error(got)
+		t.Errorf("15 comparisons: got %s; want 1", got)
 	}
-	r.fails(r.send("GET", "/staff()?$filter="+url.QueryEscape(fifteen+" or I eq 1"), ""), 400, "InvalidInput", "One of the request inputs is not valid.")
+	r.expectError(r.send("GET", "/staff()?$filter="+url.QueryEscape(fifteen+" or I eq 1"), ""), 400, "InvalidInput", "One of the request inputs is not valid.")
 	if a := r.send("GET", "/staff()?$filter="+url.QueryEscape(strings.Repeat("(", 5000)+"I eq 1"+strings.Repeat(")", 5000)), ""); a.status != 400 {
-		t.Errorf("%d", a.status)
+		t.Errorf("5000 parentheses: got %d; want 400", a.status)
 	}
 }
 
-// TestProjections: what is asked for, in that order; null for what is not there.
+// TestProjections: a response contains the selected properties in the selected order, and null for a missing property.
 func TestProjections(t *testing.T) {
 	t.Parallel()
-	r := withTable(t)
+	r := newStaffClient(t)
 	r.insert("r", `"age@odata.type":"Edm.Int64","age":"39","sex":"male","other":1`)
 	const etag = `"odata.etag":"W/\"datetime'2017-10-02T20%3A21%3A54.8228007Z'\"",`
-	r.want(r.send("GET", "/staff(PartitionKey='p',RowKey='r')?$select=age,sex,xyz", ""), 200, `{"odata.metadata":"BASE/$metadata#staff/@Element&$select=age,sex,xyz",`+etag+`"age@odata.type":"Edm.Int64","age":"39","sex":"male","xyz":null}`)
-	r.want(r.send("GET", "/staff()?$select=RowKey,%20sex", ""), 200, `{"odata.metadata":"BASE/$metadata#staff&$select=RowKey,sex","value":[{`+etag+`"RowKey":"r","sex":"male"}]}`)
-	r.want(r.send("GET", "/staff?$select=Timestamp", "", "Accept", "application/json;odata=nometadata"), 200, `{"value":[{"Timestamp":"`+stamp+`"}]}`)
-	r.want(r.send("GET", "/staff?$select=&$filter=RowKey+eq+'x'", ""), 200, `{"odata.metadata":"BASE/$metadata#staff&$select=","value":[]}`)
+	r.expect(r.send("GET", "/staff(PartitionKey='p',RowKey='r')?$select=age,sex,xyz", ""), 200, `{"odata.metadata":"BASE/$metadata#staff/@Element&$select=age,sex,xyz",`+etag+`"age@odata.type":"Edm.Int64","age":"39","sex":"male","xyz":null}`)
+	r.expect(r.send("GET", "/staff()?$select=RowKey,%20sex", ""), 200, `{"odata.metadata":"BASE/$metadata#staff&$select=RowKey,sex","value":[{`+etag+`"RowKey":"r","sex":"male"}]}`)
+	r.expect(r.send("GET", "/staff?$select=Timestamp", "", "Accept", "application/json;odata=nometadata"), 200, `{"value":[{"Timestamp":"`+stamp+`"}]}`)
+	r.expect(r.send("GET", "/staff?$select=&$filter=RowKey+eq+'x'", ""), 200, `{"odata.metadata":"BASE/$metadata#staff&$select=","value":[]}`)
 }
 
-// TestPages: full ones with the token of the first row that is not there, none at the end; short and empty ones by plan.
+// TestPages: a full page has the token of the next row, the last page has no token, and ShortPage shortens pages.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	r := withTable(t)
+	r := newStaffClient(t)
 	for i := range 21 {
 		r.insert(fmt.Sprintf("rk%02d", i), `"odd":`+fmt.Sprint(i%2 == 1))
 	}
@@ -86,7 +86,7 @@ func TestPages(t *testing.T) {
 		for range 30 {
 			a := r.send("GET", "/staff()?"+query+next, "", "Accept", "application/json;odata=nometadata")
 			sizes = append(sizes, strings.Count(a.body, "RowKey"))
-			pk, rk := a.head.Get("x-ms-continuation-NextPartitionKey"), a.head.Get("x-ms-continuation-NextRowKey")
+			pk, rk := a.header.Get("x-ms-continuation-NextPartitionKey"), a.header.Get("x-ms-continuation-NextRowKey")
 			if pk == "" && rk == "" {
 				break
 			}
@@ -97,40 +97,40 @@ func TestPages(t *testing.T) {
 	}
 	sizes, tokens := pages("$top=5")
 	if fmt.Sprint(sizes) != "[5 5 5 5 1]" || tokens[0] != "1!4!cA-- 1!8!cmswNQ--" {
-		t.Errorf("%v %q", sizes, tokens)
+		t.Errorf("$top=5: got pages %v, tokens %q; want [5 5 5 5 1], starting with 1!4!cA-- 1!8!cmswNQ--", sizes, tokens)
 	}
 	if sizes, _ := pages("$top=7"); fmt.Sprint(sizes) != "[7 7 7]" {
-		t.Errorf("%v", sizes)
+		t.Errorf("$top=7: got pages %v; want [7 7 7]", sizes)
 	}
 	if sizes, _ := pages("$top=5&$filter=odd"); fmt.Sprint(sizes) != "[5 5]" {
-		t.Errorf("%v", sizes)
+		t.Errorf("$top=5 with a filter: got pages %v; want [5 5]", sizes)
 	}
-	r.SetFaults(func(q storagetest.Request) storagetest.Fault { return storagetest.Short(q.Number % 3) })
+	r.SetFaults(func(q storagetest.Request) storagetest.Fault { return storagetest.ShortPage(q.Number % 3) })
 	sizes, _ = pages("$filter=odd")
 	total, empty := 0, false
 	for _, n := range sizes {
 		total, empty = total+n, empty || n == 0
 	}
 	if total != 10 || !empty {
-		t.Errorf("%v", sizes)
+		t.Errorf("ShortPage: got pages %v; want 10 rows and an empty page", sizes)
 	}
 	r.SetFaults(nil)
-	// Without $top a page has a thousand.
+	// Without $top a page has 1000 rows.
 	for i := range 1000 {
 		r.insert(fmt.Sprintf("s%04d", i), "")
 	}
 	if sizes, _ := pages(""); fmt.Sprint(sizes) != "[1000 21]" {
-		t.Errorf("%v", sizes)
+		t.Errorf("without $top: got pages %v; want [1000 21]", sizes)
 	}
-	// In the order of the service: UTF-16 code units, and text, not numbers.
+	// The order of rows is the order of UTF-16 code units.
 	for _, pk := range []string{"10", "9", "\U0001F600", "\uFFFD", "Z", "a"} {
 		r.send("POST", "/staff", `{"PartitionKey":"`+pk+`","RowKey":"order"}`)
 	}
 	a := r.send("GET", "/staff()?$select=PartitionKey&$filter="+url.QueryEscape("RowKey eq 'order'"), "", "Accept", "application/json;odata=nometadata")
-	r.want(a, 200, `{"value":[{"PartitionKey":"10"},{"PartitionKey":"9"},{"PartitionKey":"Z"},{"PartitionKey":"a"},{"PartitionKey":"\ud83d\ude00"},{"PartitionKey":"\ufffd"}]}`)
-	// A token without a RowKey is the beginning of a partition.
+	r.expect(a, 200, `{"value":[{"PartitionKey":"10"},{"PartitionKey":"9"},{"PartitionKey":"Z"},{"PartitionKey":"a"},{"PartitionKey":"\ud83d\ude00"},{"PartitionKey":"\ufffd"}]}`)
+	// A token without a RowKey denotes the start of a partition.
 	a = r.send("GET", "/staff()?$select=PartitionKey&$filter="+url.QueryEscape("RowKey eq 'order'")+"&NextPartitionKey=1!4!Wg--", "", "Accept", "application/json;odata=nometadata")
 	if strings.Count(a.body, "PartitionKey") != 4 {
-		t.Error(a.body)
+		t.Errorf("got %s; want the four rows from Z on", a.body)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// hints is the SDK's client of a queue, without retries.
+// hints creates a queue called hints and returns the SDK's client of the queue, without retries.
 func hints(t *testing.T, s *storagetest.Service, connection string) *azqueue.QueueClient {
 	t.Helper()
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}}})
@@ -32,7 +32,7 @@ func hints(t *testing.T, s *storagetest.Service, connection string) *azqueue.Que
 	return q
 }
 
-// contents are what is in a queue: texts, in brackets if hidden.
+// contents returns the texts of the messages in the queue, with hidden messages in parentheses.
 func contents(s *storagetest.Service) string {
 	var all []string
 	for _, m := range s.Messages("hints") {
@@ -44,9 +44,9 @@ func contents(s *storagetest.Service) string {
 	return strings.Join(all, " ")
 }
 
-// TestFaultsOfQueues: what each does to a put and to a get: what is in the queue at once, what when all has arrived, and what
-// the client is told.
-func TestFaultsOfQueues(t *testing.T) {
+// TestQueueFaults: each fault determines the contents of the queue after a put and after a get, at once and in the end, and what
+// the client receives.
+func TestQueueFaults(t *testing.T) {
 	t.Parallel()
 	reset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
 	fine := func(err error) bool { return err == nil }
@@ -57,68 +57,70 @@ func TestFaultsOfQueues(t *testing.T) {
 		fault       storagetest.Fault
 		put, putEnd string // with "a" in the queue
 		get, getEnd string // with "a b" in the queue
-		sees        func(error) bool
+		wantErr     func(error) bool
 	}{
 		{storagetest.Fault{}, "a b", "a b", "(a) b", "(a) b", fine},
 		{storagetest.NotSent(), "a", "a", "a b", "a b", failed},
 		{storagetest.LostRequest(), "a", "a", "a b", "a b", reset},
-		{storagetest.LostReply(), "a b", "a b", "(a) b", "(a) b", reset},
+		{storagetest.LostResponse(), "a b", "a b", "(a) b", "(a) b", reset},
 		{storagetest.Twice(), "a b b", "a b b", "(a) (b)", "(a) (b)", fine},
-		{storagetest.Again(0), "a b", "a b b", "(a) b", "(a) (b)", fine},
+		{storagetest.LateDuplicate(0), "a b", "a b b", "(a) b", "(a) (b)", fine},
 		{storagetest.Late(0), "a", "a b", "a b", "(a) b", reset},
 		{storagetest.Refuse(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
-		{storagetest.RefuseInside(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
-		{storagetest.RefuseAfter(500, "OperationTimedOut"), "a b", "a b", "(a) b", "(a) b", coded("OperationTimedOut")},
+		{storagetest.RefuseInTransaction(503, "ServerBusy"), "a", "a", "a b", "a b", coded("ServerBusy")},
+		{storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), "a b", "a b", "(a) b", "(a) b", coded("OperationTimedOut")},
 		{storagetest.Cut(60), "a b", "a b", "(a) b", "(a) b", failed},
 		{storagetest.Hang(), "a", "a", "a b", "a b", over},
-		{storagetest.HangAfter(), "a b", "a b", "(a) b", "(a) b", over},
+		{storagetest.ExecuteThenHang(), "a b", "a b", "(a) b", "(a) b", over},
 		{storagetest.Slow(time.Second), "a b", "a b", "(a) b", "(a) b", fine},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			for _, kind := range []string{"message-put", "message-get"} {
-				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-				s := storagetest.New(nil)
-				q := hints(t, s, s.ConnectionString())
-				_, err1 := q.EnqueueMessage(ctx, "a", nil)
-				before, after, do := c.put, c.putEnd, func() error { _, err := q.EnqueueMessage(ctx, "b", nil); return err }
-				if kind == "message-get" {
-					err1 = errors.Join(err1, do())
-					before, after, do = c.get, c.getEnd, func() error { _, err := q.DequeueMessage(ctx, nil); return err }
+		t.Run(c.fault.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, kind := range []string{"message-put", "message-get"} {
+					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+					s := storagetest.New(nil)
+					q := hints(t, s, s.ConnectionString())
+					_, err1 := q.EnqueueMessage(ctx, "a", nil)
+					before, after, do := c.put, c.putEnd, func() error { _, err := q.EnqueueMessage(ctx, "b", nil); return err }
+					if kind == "message-get" {
+						err1 = errors.Join(err1, do())
+						before, after, do = c.get, c.getEnd, func() error { _, err := q.DequeueMessage(ctx, nil); return err }
+					}
+					s.SetFaults(storagetest.OfKind(kind, c.fault))
+					if err := do(); err1 != nil || !c.wantErr(err) {
+						t.Errorf("%v, %s: got errors %v, %v", c.fault, kind, err1, err)
+					}
+					s.SetFaults(nil)
+					if got := contents(s); got != before {
+						t.Errorf("%v, %s: got contents %q; want %q", c.fault, kind, got, before)
+					}
+					s.Deliver()
+					if got := contents(s); got != after {
+						t.Errorf("%v, %s, in the end: got contents %q; want %q", c.fault, kind, got, after)
+					}
+					cancel()
 				}
-				s.SetFaults(storagetest.OfKind(kind, c.fault))
-				if err := do(); err1 != nil || !c.sees(err) {
-					t.Errorf("%v, %s: %v, %v", c.fault, kind, err1, err)
-				}
-				s.SetFaults(nil)
-				if got := contents(s); got != before {
-					t.Errorf("%v, %s: %q, want %q", c.fault, kind, got, before)
-				}
-				s.Deliver()
-				if got := contents(s); got != after {
-					t.Errorf("%v, %s, in the end: %q, want %q", c.fault, kind, got, after)
-				}
-				cancel()
-			}
+			})
 		})
 	}
 }
 
-// TestShortGets: a plan can let a get bring less than there is.
-func TestShortGets(t *testing.T) {
+// TestShortPageOfMessages: ShortPage limits the number of messages in a response.
+func TestShortPageOfMessages(t *testing.T) {
 	t.Parallel()
-	r := newRawQueue(t, storagetest.Options{})
+	r := newQueueClient(t, storagetest.Options{})
 	r.put("a", "")
 	r.put("b", "")
 	for n, want := range map[int]string{0: "", 1: "a", 2: "a b"} {
-		r.SetFaults(storagetest.OfKind("message-peek", storagetest.Short(n)))
+		r.SetFaults(storagetest.OfKind("message-peek", storagetest.ShortPage(n)))
 		if got := texts(r.send("GET", "/hints/messages?peekonly=true&numofmessages=32", "")); got != want {
-			t.Errorf("%d: %s", n, got)
+			t.Errorf("ShortPage(%d): got %s; want %s", n, got, want)
 		}
 	}
 }
 
-// TestRequestsOfQueues: what is written down of each.
-func TestRequestsOfQueues(t *testing.T) {
+// TestQueueRequests: Requests describes each kind of request to the Queue service.
+func TestQueueRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
@@ -156,12 +158,12 @@ func TestRequestsOfQueues(t *testing.T) {
 	want := []string{"1 queue-create hints: 201", "2 message-put hints: 201", "3 message-peek hints: 200", "4 message-get hints: 200", "5 message-update hints/ID: 204", "6 message-delete hints/ID: 204",
 		"7 message-clear hints: 204", "8 queue-get hints: 200", "9 queue-set hints: 204", "10 queue-delete hints: 204", "11 queue-list: 200"}
 	if fmt.Sprint(lines) != fmt.Sprint(want) {
-		t.Errorf("%q\nwant %q", lines, want)
+		t.Errorf("got %q\nwant %q", lines, want)
 	}
 }
 
-// TestPortOfQueues: over ports, both services of one connection string, each at its own.
-func TestPortOfQueues(t *testing.T) {
+// TestQueuePort: the services of a connection string have separate ports.
+func TestQueuePort(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
@@ -183,21 +185,21 @@ func TestPortOfQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := *got.Messages[0].MessageText; text != "é <&> \r\n" || s.Messages("hints")[0].Text != text || len(s.Tables()) != 1 {
-		t.Errorf("%q, %v, %v", text, s.Messages("hints"), s.Tables())
+		t.Errorf("got %q, messages %v, tables %v; want the text that was sent, and one table", text, s.Messages("hints"), s.Tables())
 	}
-	s.SetFaults(storagetest.OfKind("message-put", storagetest.LostReply()))
+	s.SetFaults(storagetest.OfKind("message-put", storagetest.LostResponse()))
 	if _, err := q.EnqueueMessage(ctx, "b", nil); err == nil || len(s.Messages("hints")) != 2 {
-		t.Errorf("%v, %v", err, s.Messages("hints"))
+		t.Errorf("lost response: got %v, messages %v; want an error and two messages", err, s.Messages("hints"))
 	}
 	if _, err := acc.Queue("none").GetProperties(ctx, nil); code(err) != "QueueNotFound" {
-		t.Error(err)
+		t.Errorf("missing queue: got %v; want QueueNotFound", err)
 	}
-	// The same addresses serve this process without a port.
+	// In this process, the same addresses work without a port.
 	if _, err := hints(t, s, connection).PeekMessage(ctx, nil); err != nil {
 		t.Error(err)
 	}
 	s.Close()
 	if _, err := q.PeekMessage(ctx, nil); err == nil {
-		t.Error("a port is open")
+		t.Error("got a response after Close; want an error")
 	}
 }

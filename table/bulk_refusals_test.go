@@ -116,7 +116,7 @@ func TestBulkMixed(t *testing.T) {
 		t.Error(r, err, got)
 	}
 	// What a lost response has left gone was deleted.
-	s.SetFaults(batchFault(1, storagetest.LostReply()))
+	s.SetFaults(batchFault(1, storagetest.LostResponse()))
 	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
 	if err != nil || r != (table.BulkResult{Done: 50, ResumeAt: 50}) {
 		t.Error(r, err)
@@ -198,7 +198,7 @@ func TestBulkLostDelete(t *testing.T) {
 		staff, _, s := inMemory(t, quick())
 		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
 		check(err)
-		s.SetFaults(batchFault(1, storagetest.LostReply()))
+		s.SetFaults(batchFault(1, storagetest.LostResponse()))
 		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
 		if err != nil || r != (table.BulkResult{Done: n, ResumeAt: n}) {
 			t.Error(n, r, err)

@@ -58,7 +58,7 @@ func TestTriesRunOut(t *testing.T) {
 		requests string
 		took     time.Duration // at least
 	}{
-		"every reply lost":   {storagetest.LostReply(), nil, "1 get, 4 insert", 700 * time.Millisecond},
+		"every reply lost":   {storagetest.LostResponse(), nil, "1 get, 4 insert", 700 * time.Millisecond},
 		"every request lost": {storagetest.LostRequest(), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
 		"nobody there":       {storagetest.NotSent(), errors.ErrUnsupported, "4 insert", 700 * time.Millisecond},
 		"never answered":     {storagetest.Hang(), table.ErrUnknownOutcome, "3 insert", 30 * time.Second},
@@ -221,7 +221,7 @@ func TestTrapT10(t *testing.T) {
 					now := !lost && q.Kind != "get"
 					lost = lost || now
 					return now
-				}, storagetest.LostReply()))
+				}, storagetest.LostResponse()))
 			}
 			_, e, s := inMemory(t, nil)
 			lose(s)
@@ -296,7 +296,7 @@ func TestFoundByReading(t *testing.T) {
 		staff, e, s := inMemory(t, nil)
 		pinned, err := staff.Insert(ctx, &employee{"Sales", 2, "Pinned", 1})
 		check(err)
-		lostOnce(s, storagetest.LostReply(), nil)
+		lostOnce(s, storagetest.LostResponse(), nil)
 		r, err := table.Transact(ctx, staff.MergeOp(e, age.Set(50)), staff.PinOp(pinned), staff.InsertOp(&employee{"Sales", 3, "New", 1}))
 		check(err)
 		for i, row := range s.Rows("staff") {
@@ -310,7 +310,7 @@ func TestFoundByReading(t *testing.T) {
 			}
 		}
 		// A program that knows nothing of names has changed the row since: its change is not overwritten.
-		lostOnce(s, storagetest.LostReply(), func() {
+		lostOnce(s, storagetest.LostResponse(), func() {
 			_, err := clientOf(s).NewClient("staff").UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001","Bonus":true}`), nil)
 			check(err)
 		})
@@ -324,7 +324,7 @@ func TestFoundByReading(t *testing.T) {
 		// Any row of a transaction proves it.
 		e, err = staff.Get(ctx, e.Key)
 		check(err)
-		lostOnce(s, storagetest.LostReply(), func() {
+		lostOnce(s, storagetest.LostResponse(), func() {
 			_, err := staff.Update(ctx, e.Key, func(e *employee) error { e.Age = 70; return nil })
 			check(err)
 		})
@@ -332,7 +332,7 @@ func TestFoundByReading(t *testing.T) {
 			t.Errorf("a transaction of which a row was overwritten: %v", err)
 		}
 		// What has no condition is not done once more over a concurrent writer's work.
-		lostOnce(s, storagetest.LostReply(), func() { t.Error("sent again") })
+		lostOnce(s, storagetest.LostResponse(), func() { t.Error("sent again") })
 		check(staff.MergeAny(ctx, e.Key, age.Set(80)))
 	})
 }

@@ -45,8 +45,8 @@ type attempt struct {
 // did are the faults in which a request is carried out and its response lost.
 func did() []storagetest.Fault {
 	return []storagetest.Fault{
-		storagetest.LostReply(), storagetest.HangAfter(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
-		storagetest.RefuseAfter(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseAfter(408, "RequestTimeout"),
+		storagetest.LostResponse(), storagetest.ExecuteThenHang(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
+		storagetest.ExecuteThenRefuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.ExecuteThenRefuse(408, "RequestTimeout"),
 	}
 }
 
@@ -108,7 +108,7 @@ func attempts() map[string]attempt {
 // brief are the options of a crash test, with fewer runs where time is short.
 func brief(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
-		o.Runs, o.Pairs, o.Late = 100, -1, 3
+		o.Runs, o.PairLimit, o.MaxLateness = 100, -1, 3
 	}
 	return &o
 }
@@ -171,8 +171,8 @@ func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employe
 				return err
 			})
 			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
-				return append(crashtest.Faults(q), storagetest.CutClean(0), storagetest.CutClean(300), storagetest.CutClean(-3))
-			}, Pairs: -1}))
+				return append(crashtest.Faults(q), storagetest.Truncate(0), storagetest.Truncate(300), storagetest.Truncate(-3))
+			}, PairLimit: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
@@ -248,7 +248,7 @@ func TestRivals(t *testing.T) {
 	once := func(q storagetest.Request) []storagetest.Fault {
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return f == storagetest.Twice() })
 	}
-	r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.2, Faults: once}))
+	r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.2, Faults: once}))
 	r.Require(t)
 	t.Log(r)
 }
@@ -297,7 +297,7 @@ func (a attempt) judgeRows(s *storagetest.Service, rows map[string]any, told err
 		}
 		return "", fmt.Errorf("told that nobody knows: %w", told)
 	case !applied:
-		if reading || strings.HasPrefix(fault.String(), "refused inside") {
+		if reading || strings.HasPrefix(fault.String(), "refused in transaction") {
 			return "refused", nil // it could not read, or the service says that it will not
 		}
 		return "", fmt.Errorf("gave up: %w", told)

@@ -81,8 +81,8 @@ var endings = map[string]func(context.Context, *table.Table[resident]) error{
 func TestNothingWaitsForLonger(t *testing.T) {
 	t.Parallel()
 	faults := []storagetest.Fault{
-		storagetest.Hang(), storagetest.HangAfter(), storagetest.LostReply(), storagetest.Cut(0), storagetest.Slow(time.Hour),
-		storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.NotSent(),
+		storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.LostResponse(), storagetest.Cut(0), storagetest.Slow(time.Hour),
+		storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.NotSent(),
 	}
 	for name, call := range endings {
 		for _, exact := range []bool{false, true} {

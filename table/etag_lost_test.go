@@ -145,7 +145,7 @@ func lostThen(s *interposed, read bool, meanwhile func()) {
 		switch {
 		case !lost && r.Method != http.MethodGet:
 			lost = true
-			s.SetFaults(func(storagetest.Request) storagetest.Fault { s.SetFaults(nil); return storagetest.LostReply() })
+			s.SetFaults(func(storagetest.Request) storagetest.Fault { s.SetFaults(nil); return storagetest.LostResponse() })
 		case lost && (read || r.Method != http.MethodGet):
 			s.before = nil
 			meanwhile()
@@ -175,7 +175,7 @@ func TestHeldVersionResolved(t *testing.T) {
 	ctx := context.Background()
 	staff, e, s := inMemory(t, quick())
 	held := shallow(e)
-	unknown := doubtful(t, staff.Exact(), held, s, storagetest.LostReply())
+	unknown := doubtful(t, staff.Exact(), held, s, storagetest.LostResponse())
 	_, err := staff.Update(ctx, e.Key, func(v *employee) error { v.Last = "Secret"; return nil })
 	check(err)
 	if done, err := unknown.Resolve(ctx); !done || err != nil {

@@ -160,8 +160,8 @@ func TestEffectsOfEveryFault(t *testing.T) {
 						},
 						drained,
 					},
-					Drain:  drained,
-					Always: derivedRight,
+					Drain:     drained,
+					Invariant: derivedRight,
 					Check: func(s *storagetest.Service) error {
 						moved := false
 						for _, r := range s.Rows("people") {
@@ -186,7 +186,7 @@ func TestEffectsOfEveryFault(t *testing.T) {
 func TestEffectsOfRivals(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
-		w := crashtest.Workload{Setup: inhabited, Drain: drained, Always: derivedRight, Check: settled}
+		w := crashtest.Workload{Setup: inhabited, Drain: drained, Invariant: derivedRight, Check: settled}
 		for i := range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
 				people, _, _ := townOf(p)
@@ -210,7 +210,7 @@ func TestEffectsOfRivals(t *testing.T) {
 		w.Processes = append(w.Processes, drained)
 		return w
 	}
-	r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.15}))
+	r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.15}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -39,10 +39,10 @@ func TestExactRequests(t *testing.T) {
 		{"done at the second try", storagetest.AtRequest(1, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, nil, "2 transaction"},
-		{"done, the reply lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"done, the reply lost", storagetest.AtRequest(1, storagetest.LostResponse()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, nil, "2 get, 2 transaction"}, // the intent, and the ETag
-		{"deleted, the reply lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"deleted, the reply lost", storagetest.AtRequest(1, storagetest.LostResponse()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Delete(ctx, e)
 		}, nil, "1 get, 2 transaction"},
 		{"changed meanwhile", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
@@ -119,7 +119,7 @@ func TestExactHangs(t *testing.T) {
 	for _, c := range []struct {
 		fault storagetest.Fault
 		done  bool
-	}{{storagetest.Hang(), false}, {storagetest.HangAfter(), true}} {
+	}{{storagetest.Hang(), false}, {storagetest.ExecuteThenHang(), true}} {
 		synctest.Test(t, func(t *testing.T) {
 			staff, e, s := inMemory(t, nil)
 			staff = staff.Exact()
@@ -288,7 +288,7 @@ func TestResolvedOnce(t *testing.T) {
 	ctx := context.Background()
 	staff, e, s := inMemory(t, quick())
 	staff = staff.Exact()
-	first := doubtful(t, staff, e, s, storagetest.LostReply())
+	first := doubtful(t, staff, e, s, storagetest.LostResponse())
 	if done, err := first.Resolve(ctx); !done || err != nil {
 		t.Fatal(done, err)
 	}
@@ -340,7 +340,7 @@ func TestIntentVanishes(t *testing.T) {
 	staff = staff.Exact()
 	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, quick())
 	check(err)
-	s.SetFaults(batchFault(1, storagetest.LostReply()))
+	s.SetFaults(batchFault(1, storagetest.LostResponse()))
 	once := true
 	s.before = func(r *http.Request) {
 		if r.Method == http.MethodGet && once {
@@ -394,7 +394,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	o.Now = func() time.Time { return now }
 	staff, e, s := inMemory(t, o)
 	staff = staff.Exact()
-	lost := doubtful(t, staff, e, s, storagetest.LostReply())
+	lost := doubtful(t, staff, e, s, storagetest.LostResponse())
 	now = now.Add(26 * time.Hour)
 	s.before = func(r *http.Request) {
 		if r.Method == http.MethodPost {

@@ -20,7 +20,7 @@ func ExampleTable_Exact() {
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 	first := len(account.Requests()) + 1
-	account.SetFaults(storagetest.AtRequest(first, storagetest.LostReply()))
+	account.SetFaults(storagetest.AtRequest(first, storagetest.LostResponse()))
 
 	fmt.Println(staff.Delete(ctx, jones))
 	for _, row := range account.Rows("staff") {
@@ -43,7 +43,7 @@ func ExampleUnknownError() {
 	jones, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
 	check(err)
 
-	account.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.HangAfter() })
+	account.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.ExecuteThenHang() })
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	err = staff.Merge(ctx, jones, age.Set(45))

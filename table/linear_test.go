@@ -111,10 +111,10 @@ func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	lost := func(q storagetest.Request) []storagetest.Fault {
 		return []storagetest.Fault{
-			storagetest.LostReply(), storagetest.LostRequest(), storagetest.NotSent(), storagetest.HangAfter(), storagetest.Refuse(503, "ServerBusy"), storagetest.RefuseAfter(503, "ServerBusy"),
+			storagetest.LostResponse(), storagetest.LostRequest(), storagetest.NotSent(), storagetest.ExecuteThenHang(), storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(503, "ServerBusy"),
 		}
 	}
-	linearizable(t, staffOf, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, Late: -1, Mishaps: 0.2})
+	linearizable(t, staffOf, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, MaxLateness: -1, FaultRate: 0.2})
 }
 
 // TestExactLinearizable: exact writes fit such an order also where rows are deleted, and where requests arrive twice, late, or
@@ -122,9 +122,9 @@ func TestLinearizable(t *testing.T) {
 func TestExactLinearizable(t *testing.T) {
 	t.Parallel()
 	honest := func(q storagetest.Request) []storagetest.Fault { // no refusal without its reason
-		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused inside 4") })
+		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused in transaction 4") })
 	}
-	linearizable(t, exactly, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: honest, Mishaps: 0.2})
+	linearizable(t, exactly, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: honest, FaultRate: 0.2})
 }
 
 func linearizable(t *testing.T, open func(*crashtest.Process) *table.Table[employee], verbs []string, o crashtest.Options) {

@@ -109,7 +109,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 						ended = ctx.Err() == nil
 						return told
 					}},
-					Always: derivedRight,
+					Invariant: derivedRight,
 					Check: func(s *storagetest.Service) error {
 						if !ended {
 							return nil
@@ -126,7 +126,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: -1}))
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
@@ -193,7 +193,7 @@ func TestBulkEveryFault(t *testing.T) {
 						}
 						inside := false
 						for _, q := range s.Requests() {
-							inside = inside || strings.HasPrefix(q.Fault.String(), "refused inside") || q.Fault != (storagetest.Fault{}) && (q.Kind == "get" || q.Kind == "query")
+							inside = inside || strings.HasPrefix(q.Fault.String(), "refused in transaction") || q.Fault != (storagetest.Fault{}) && (q.Kind == "get" || q.Kind == "query")
 						}
 						if told != nil && !inside && (kind == "exact" || !errors.Is(told, table.ErrUnknownOutcome)) {
 							return fmt.Errorf("%+v: %w", result, told)
@@ -202,7 +202,7 @@ func TestBulkEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Pairs: -1}))
+			r := crashtest.Enumerate(t, build, brief(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r)
 		})

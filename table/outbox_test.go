@@ -105,7 +105,7 @@ func TestOutboxRequests(t *testing.T) {
 		t.Error(err)
 	}
 	d.refuses = nil
-	s.SetFaults(storagetest.OfKind("transaction", storagetest.LostReply()))
+	s.SetFaults(storagetest.OfKind("transaction", storagetest.LostResponse()))
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
 	after("every reply lost", "hint show", "2 get, 1 insert, 4 transaction", err, nil)
 	s.SetFaults(storagetest.First(storagetest.OfKind("transaction", storagetest.LostRequest()), storagetest.OfKind("insert", storagetest.LostRequest())))

@@ -76,8 +76,8 @@ func TestPlannedAgainExactly(t *testing.T) {
 	people = people.Exact()
 	e = put(t, people, s, resident{"S", 1, "Smith", "a"})[0]
 	rows := byHand(s)
-	s.SetFaults(storagetest.First(batchFault(1, storagetest.Again(1000)), storagetest.When(func(q storagetest.Request) bool {
-		return q.Kind == "get" && len(s.Underway()) > 0
+	s.SetFaults(storagetest.First(batchFault(1, storagetest.LateDuplicate(1000)), storagetest.When(func(q storagetest.Request) bool {
+		return q.Kind == "get" && len(s.LateRequests()) > 0
 	}, storagetest.Refuse(403, "AuthorizationFailure"))))
 	s.beforeBatch(func(n int) {
 		if n == 1 {

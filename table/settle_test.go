@@ -80,8 +80,8 @@ func TestSettlingFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, f := range []storagetest.Fault{
-		storagetest.LostReply(), storagetest.Twice(), storagetest.LostRequest(), storagetest.RefuseAfter(503, "ServerBusy"), storagetest.NotSent(), storagetest.Cut(0),
-		storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"),
+		storagetest.LostResponse(), storagetest.Twice(), storagetest.LostRequest(), storagetest.ExecuteThenRefuse(503, "ServerBusy"), storagetest.NotSent(), storagetest.Cut(0),
+		storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"),
 	} {
 		people, s, _, e, i := announced(t)
 		once := true

@@ -199,8 +199,8 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 	}{
 		{"request lost, an hour", storagetest.LostRequest(), time.Hour, false, table.ErrGivenUp},
 		{"request lost, beyond the retention", storagetest.LostRequest(), 30 * time.Hour, false, table.ErrUnknownOutcome},
-		{"response lost, an hour", storagetest.LostReply(), time.Hour, true, nil},
-		{"response lost, beyond the retention", storagetest.LostReply(), 30 * time.Hour, true, table.ErrUnknownOutcome},
+		{"response lost, an hour", storagetest.LostResponse(), time.Hour, true, nil},
+		{"response lost, beyond the retention", storagetest.LostResponse(), 30 * time.Hour, true, table.ErrUnknownOutcome},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

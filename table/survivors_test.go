@@ -22,7 +22,7 @@ func TestEarlierRefusals(t *testing.T) {
 	people, s := town(t, o)
 	rows := byHand(s)
 	list := handmade("last_Jones", map[string]any{"IDs": "7"})
-	s.SetFaults(batchFault(1, storagetest.Again(0)))
+	s.SetFaults(batchFault(1, storagetest.LateDuplicate(0)))
 	s.beforeBatch(func(n int) {
 		switch n {
 		case 1: // the list is not there when it is planned, and is when it is written
@@ -62,7 +62,7 @@ func TestShortReadBack(t *testing.T) {
 		}
 	}, nil)
 	check(err)
-	s.SetFaults(storagetest.OfKind("query", storagetest.Short(10)))
+	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(10)))
 	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(at("D", i)) }), nil)
 	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
 		t.Errorf("got %+v, %v, want %+v", r, err, want)

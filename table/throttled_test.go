@@ -53,7 +53,7 @@ func TestThrottled(t *testing.T) {
 		"503":               storagetest.Refuse(503, "ServerBusy"),
 		"429":               storagetest.Refuse(429, "TooManyRequests"),
 		"500":               storagetest.Refuse(500, "OperationTimedOut"),
-		"503 in a response": storagetest.RefuseInside(503, "ServerBusy"),
+		"503 in a response": storagetest.RefuseInTransaction(503, "ServerBusy"),
 	} {
 		for name, write := range throttledWrites {
 			for _, exact := range []bool{false, true} {

@@ -63,7 +63,7 @@ func TestUnreachable(t *testing.T) {
 		fault storagetest.Fault
 		want
 	}{
-		"not sent": {storagetest.NotSent(), gone}, "lost": {storagetest.LostReply(), doubtful}, "no answer": {storagetest.Hang(), doubtful},
+		"not sent": {storagetest.NotSent(), gone}, "lost": {storagetest.LostResponse(), doubtful}, "no answer": {storagetest.Hang(), doubtful},
 		"401": {storagetest.Refuse(401, "InvalidAuthenticationInfo"), gone}, "403": {storagetest.Refuse(403, "AuthorizationFailure"), gone}, "a proxy's 404": {storagetest.Refuse(404, ""), doubtful},
 		"408": {storagetest.Refuse(408, "RequestTimeout"), doubtful}, "429": {storagetest.Refuse(429, "TooManyRequests"), doubtful},
 		"500": {storagetest.Refuse(500, "InternalError"), doubtful}, "503": {storagetest.Refuse(503, "ServerBusy"), doubtful},
@@ -88,7 +88,7 @@ func TestUnreachable(t *testing.T) {
 						}
 					}
 					var re *azcore.ResponseError
-					if want == table.ErrUnreachable && c.fault != storagetest.NotSent() && c.fault != storagetest.LostReply() && c.fault != storagetest.Hang() && !errors.As(err, &re) {
+					if want == table.ErrUnreachable && c.fault != storagetest.NotSent() && c.fault != storagetest.LostResponse() && c.fault != storagetest.Hang() && !errors.As(err, &re) {
 						t.Errorf("%v hides the service's error", err)
 					}
 				})

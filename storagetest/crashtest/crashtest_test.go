@@ -14,27 +14,27 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// TestNaive: each hole is found, and where there is none, none is.
-func TestNaive(t *testing.T) {
+// TestBugs: Enumerate and Schedules find each bug, and report none in correct code.
+func TestBugs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		build func() crashtest.Workload
-		holes bool
-		says  string // a mishap that is among those that show it
+		buggy bool
+		fault string // a fault that causes a violation
 	}{
-		{"write, then write elsewhere", twoWrites, true, "at request 2 of the processes: request lost, and the process dies"},
-		{"write with an intent", withIntent, false, ""},
-		{"insert, retried blindly", blindRetry, true, "at request 1 of the processes: reply lost"},
-		{"insert, retried with a mark", knownRetry, false, ""},
-		{"delete of anything", anyDelete, true, "at request 2 of the processes: late, after 1 others"},
-		{"delete of what was seen", conditionalDelete, false, ""},
+		{"two writes without a commit record", twoWrites, true, "at request 2 of the processes: request lost, and the process crashes"},
+		{"two writes with a commit record", withCommitRecord, false, ""},
+		{"blind retry of an insert", blindRetry, true, "at request 1 of the processes: response lost"},
+		{"retry of an insert with an operation ID", retryWithOperationID, false, ""},
+		{"delete without a condition", unconditionalDelete, true, "at request 2 of the processes: late, after 1 others"},
+		{"delete with a condition", conditionalDelete, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			fixed := func() crashtest.Workload {
+			build := func() crashtest.Workload {
 				w := c.build()
-				if c.name[:6] == "delete" { // whose Setup has no table yet
+				if c.name[:6] == "delete" { // the Setup of these workloads creates no tables
 					inner := w.Setup
 					w.Setup = func(ctx context.Context, p *crashtest.Process) error {
 						return errors.Join(setup(ctx, p), inner(ctx, p))
@@ -42,35 +42,35 @@ func TestNaive(t *testing.T) {
 				}
 				return w
 			}
-			all := crashtest.Enumerate(t, fixed, nil)
-			some := crashtest.Schedules(t, fixed, &crashtest.Options{Runs: 500})
+			all := crashtest.Enumerate(t, build, nil)
+			some := crashtest.Schedules(t, build, &crashtest.Options{Runs: 500})
 			t.Log(all)
 			t.Log(some)
-			if !c.holes {
+			if !c.buggy {
 				all.Require(t)
 				some.Require(t)
 				return
 			}
 			if len(all.Violations) == 0 || len(some.Violations) == 0 || all.Requests == 0 || all.Runs < 50 || some.Runs != 500 {
-				t.Fatalf("not found: %v, %v", all, some)
+				t.Fatalf("got %v; %v; want violations", all, some)
 			}
 			if !slices.ContainsFunc(all.Violations, func(v crashtest.Violation) bool {
-				return len(v.Mishaps) == 1 && strings.HasPrefix(v.Mishaps[0], c.says+" (") && len(v.Trace) > 0
+				return len(v.Faults) == 1 && strings.HasPrefix(v.Faults[0], c.fault+" (") && len(v.Trace) > 0
 			}) {
-				t.Errorf("no violation says %q: %v", c.says, all.Violations)
+				t.Errorf("got violations %v; want a violation with the fault %q alone", all.Violations, c.fault)
 			}
-			// The seed of a violation shows it again.
+			// The seed of a violation reproduces the violation.
 			v := some.Violations[0]
-			again := crashtest.Schedules(t, fixed, &crashtest.Options{Seed: v.Seed, Runs: 1})
-			if len(again.Violations) != 1 || again.Violations[0].String() != v.String() || !v.Repeats {
-				t.Errorf("%v\nbecame %v", v, again.Violations)
+			again := crashtest.Schedules(t, build, &crashtest.Options{Seed: v.Seed, Runs: 1})
+			if len(again.Violations) != 1 || again.Violations[0].String() != v.String() || !v.Reproducible {
+				t.Errorf("got %v\nwant %v", again.Violations, v)
 			}
 		})
 	}
 }
 
-// nothing is a workload of a number of reads.
-func nothing(reads int, check func(*storagetest.Service) error) func() crashtest.Workload {
+// readsOnly returns a workload that reads a number of times.
+func readsOnly(reads int, check func(*storagetest.Service) error) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		return crashtest.Workload{
 			Setup: setup,
@@ -88,55 +88,55 @@ func nothing(reads int, check func(*storagetest.Service) error) func() crashtest
 	}
 }
 
-// TestCounts: how many runs there are, alone and in pairs.
-func TestCounts(t *testing.T) {
+// TestNumberOfRuns: Enumerate makes one run for each fault, and for short workloads one for each pair of faults.
+func TestNumberOfRuns(t *testing.T) {
 	t.Parallel()
 	two := func(storagetest.Request) []storagetest.Fault {
-		return []storagetest.Fault{storagetest.NotSent(), storagetest.LostReply()}
+		return []storagetest.Fault{storagetest.NotSent(), storagetest.LostResponse()}
 	}
 	ok := func(*storagetest.Service) error { return nil }
 	for _, c := range []struct{ requests, pairs, runs int }{
 		{1, 8, 1 + 4}, {3, -1, 1 + 12},
-		// Each mishap ends the process here, so that nothing comes behind it.
+		// Each of these faults ends the process, so a second fault has no request.
 		{3, 3, 1 + 12},
 	} {
-		r := crashtest.Enumerate(t, nothing(c.requests, ok), &crashtest.Options{Faults: two, Pairs: c.pairs})
+		r := crashtest.Enumerate(t, readsOnly(c.requests, ok), &crashtest.Options{Faults: two, PairLimit: c.pairs})
 		if r.Requests != c.requests || r.Runs != c.runs || r.Planned != c.runs || len(r.Violations) != 0 {
-			t.Errorf("%d requests: %v, want %d runs", c.requests, r, c.runs)
+			t.Errorf("%d requests: got %v; want %d runs", c.requests, r, c.runs)
 		}
 	}
 	slow := func(storagetest.Request) []storagetest.Fault {
 		return []storagetest.Fault{storagetest.Slow(time.Second)}
 	}
-	if r := crashtest.Enumerate(t, nothing(3, ok), &crashtest.Options{Faults: slow, Deaths: -1}); r.Runs != 1+3+3 {
-		t.Errorf("pairs: %v", r)
+	if r := crashtest.Enumerate(t, readsOnly(3, ok), &crashtest.Options{Faults: slow, CrashRate: -1}); r.Runs != 1+3+3 {
+		t.Errorf("pairs: got %v; want 7 runs", r)
 	}
 }
 
-// TestGolden: a workload that fails by itself is one violation, and nothing else is tried.
-func TestGolden(t *testing.T) {
+// TestFaultlessRun: a workload that fails without a fault is one violation, and has no further runs.
+func TestFaultlessRun(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")
-	for what, build := range map[string]func() crashtest.Workload{
-		"check": nothing(2, func(*storagetest.Service) error { return no }),
+	for name, build := range map[string]func() crashtest.Workload{
+		"check": readsOnly(2, func(*storagetest.Service) error { return no }),
 		"setup": func() crashtest.Workload {
-			w := nothing(2, nil)()
+			w := readsOnly(2, nil)()
 			w.Setup = func(context.Context, *crashtest.Process) error { return no }
 			return w
 		},
 		"process": func() crashtest.Workload {
-			w := nothing(2, func(*storagetest.Service) error { return nil })()
+			w := readsOnly(2, func(*storagetest.Service) error { return nil })()
 			w.Processes = append(w.Processes, func(context.Context, *crashtest.Process) error { return no })
 			return w
 		},
 		"drain": func() crashtest.Workload {
-			w := nothing(2, nil)()
+			w := readsOnly(2, nil)()
 			w.Drain = func(context.Context, *crashtest.Process) error { return no }
 			return w
 		},
-		"always": func() crashtest.Workload {
-			w := nothing(2, nil)()
-			w.Always = func(s *storagetest.Service) error {
+		"invariant": func() crashtest.Workload {
+			w := readsOnly(2, nil)()
+			w.Invariant = func(s *storagetest.Service) error {
 				if n := len(s.Requests()); n > 2 {
 					return no
 				}
@@ -147,17 +147,17 @@ func TestGolden(t *testing.T) {
 	} {
 		for _, r := range []*crashtest.Report{crashtest.Enumerate(t, build, nil), crashtest.Schedules(t, build, nil)} {
 			if r.Runs > 1 || len(r.Violations) != 1 || !errors.Is(r.Violations[0].Err, no) {
-				t.Errorf("%s: %v, %v", what, r, r.Violations)
+				t.Errorf("%s: got %v, %v; want one violation", name, r, r.Violations)
 			}
 		}
 	}
 }
 
-// TestPanics: a process that panics is a violation, with what happened to it.
+// TestPanics: the panic of a process is a violation with its fault.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
-		w := nothing(1, func(*storagetest.Service) error { return nil })()
+		w := readsOnly(1, func(*storagetest.Service) error { return nil })()
 		inner := w.Processes[0]
 		w.Processes[0] = func(ctx context.Context, p *crashtest.Process) error {
 			if err := inner(ctx, p); err != nil {
@@ -169,30 +169,30 @@ func TestPanics(t *testing.T) {
 	}
 	only := func(storagetest.Request) []storagetest.Fault { return []storagetest.Fault{storagetest.NotSent()} }
 	r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: only})
-	if len(r.Violations) != 3 || !strings.Contains(r.Violations[0].String(), "process 1 panicked: oh") { // and before and after a death
-		t.Errorf("%v %v", r, r.Violations)
+	if len(r.Violations) != 3 || !strings.Contains(r.Violations[0].String(), "process 1 panicked: oh") { // without a crash, and with a crash before and after the request
+		t.Errorf("got %v, %v; want violations of panics", r, r.Violations)
 	}
-	r = crashtest.Schedules(t, build, &crashtest.Options{Faults: only, Runs: 50, Mishaps: 0.5, Deaths: -1})
+	r = crashtest.Schedules(t, build, &crashtest.Options{Faults: only, Runs: 50, FaultRate: 0.5, CrashRate: -1})
 	if len(r.Violations) == 0 || len(r.Violations) == 50 || len(r.Violations[0].Trace) == 0 {
-		t.Errorf("%v %v", r, r.Violations)
+		t.Errorf("got %v, %v; want violations of panics", r, r.Violations)
 	}
 }
 
-// TestDeath: of a process that dies nothing arrives any more, and its context is over; others live.
-func TestDeath(t *testing.T) {
+// TestCrash: after a crash, no request of the process arrives and its context has ended, and other processes continue.
+func TestCrash(t *testing.T) {
 	t.Parallel()
-	var deaths atomic.Int64
+	var crashes atomic.Int64
 	build := func() crashtest.Workload {
-		died, lived := false, false
+		crashed, survived := false, false
 		w := crashtest.Workload{Setup: setup}
 		w.Processes = []func(context.Context, *crashtest.Process) error{
 			func(ctx context.Context, p *crashtest.Process) error {
 				staff, _ := tables(p)
 				_, err := staff.AddEntity(ctx, row("p", "first", ""), nil)
-				if died = context.Cause(ctx) == crashtest.ErrDead; died {
+				if crashed = context.Cause(ctx) == crashtest.ErrCrashed; crashed {
 					_, again := staff.AddEntity(context.Background(), row("p", "second", ""), nil)
-					if err == nil || !errors.Is(again, crashtest.ErrDead) {
-						t.Errorf("dead, and was told %v, %v", err, again)
+					if err == nil || !errors.Is(again, crashtest.ErrCrashed) {
+						t.Errorf("crashed process: got errors %v, %v; want ErrCrashed", err, again)
 					}
 				}
 				return err
@@ -200,16 +200,16 @@ func TestDeath(t *testing.T) {
 			func(ctx context.Context, p *crashtest.Process) error {
 				staff, _ := tables(p)
 				_, err := staff.AddEntity(ctx, row("p", "other", ""), nil)
-				lived = err == nil
+				survived = err == nil
 				return err
 			},
 		}
 		w.Check = func(s *storagetest.Service) error {
-			if died {
-				deaths.Add(1)
+			if crashed {
+				crashes.Add(1)
 			}
-			if rows := fmt.Sprint(rowKeys(s, "staff")); !strings.HasSuffix(rows, "other]") && lived || strings.Contains(rows, "second") {
-				return fmt.Errorf("%s, lived: %v", rows, lived)
+			if rows := fmt.Sprint(rowKeys(s, "staff")); !strings.HasSuffix(rows, "other]") && survived || strings.Contains(rows, "second") {
+				return fmt.Errorf("got rows %s; want no row of a crashed process, and other: %v", rows, survived)
 			}
 			return nil
 		}
@@ -219,17 +219,17 @@ func TestDeath(t *testing.T) {
 		if q.RowKey != "first" {
 			return nil
 		}
-		return []storagetest.Fault{storagetest.LostReply()}
+		return []storagetest.Fault{storagetest.LostResponse()}
 	}
-	r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: only, Late: -1, Pairs: -1})
+	r := crashtest.Enumerate(t, build, &crashtest.Options{Faults: only, MaxLateness: -1, PairLimit: -1})
 	r.Require(t)
-	if r.Runs != 1+1+4 || deaths.Load() != 2 {
-		t.Errorf("%v, %d deaths", r, deaths.Load())
+	if r.Runs != 1+1+4 || crashes.Load() != 2 {
+		t.Errorf("got %v, %d crashes; want 6 runs, 2 crashes", r, crashes.Load())
 	}
 }
 
-// TestInParallel: a process that sends several requests at once is run as others are, and what hangs ends with its time.
-func TestInParallel(t *testing.T) {
+// TestConcurrentRequests: a process may send several requests at once, and a hanging request ends with the timeout.
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
 		return crashtest.Workload{
@@ -253,16 +253,16 @@ func TestInParallel(t *testing.T) {
 			},
 		}
 	}
-	o := &crashtest.Options{Pairs: -1, Runs: 100, Timeout: time.Minute}
+	o := &crashtest.Options{PairLimit: -1, Runs: 100, Timeout: time.Minute}
 	r := crashtest.Enumerate(t, build, o)
 	r.Require(t)
 	if r.Requests != 3 {
-		t.Error(r)
+		t.Errorf("got %v; want 3 requests", r)
 	}
 	crashtest.Schedules(t, build, o).Require(t)
 }
 
-// TestSchedulesDiffer: nearly all, so that many runs find more than few.
+// TestSchedulesDiffer: almost all schedules are distinct.
 func TestSchedulesDiffer(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
@@ -281,7 +281,7 @@ func TestSchedulesDiffer(t *testing.T) {
 	}
 	r := crashtest.Schedules(t, build, &crashtest.Options{Runs: 1000})
 	r.Require(t)
-	if r.Runs != 1000 || r.Different < 900 {
-		t.Error(r)
+	if r.Runs != 1000 || r.Distinct < 900 {
+		t.Errorf("got %v; want 1000 runs, 900 of them distinct", r)
 	}
 }

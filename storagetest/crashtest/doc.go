@@ -1,6 +1,6 @@
-// Package crashtest tests a protocol over storage for lost, repeated, late and refused requests, for crashes of processes, and for races. It
-// runs a [Workload] on an in-memory account of package storagetest many times, each time with other faults. A check of your own runs
-// after each run and, if you ask for it, after each request.
+// Package crashtest tests programs that use a storage account for lost, duplicated, late and refused requests, for crashes, and for
+// races. It runs a [Workload] many times on an account of package storagetest, each time with other faults, and checks the account
+// after each run.
 //
 //	func TestTransfer(t *testing.T) {
 //		crashtest.Enumerate(t, transfer, nil).Require(t)
@@ -9,23 +9,24 @@
 //
 //	func transfer() crashtest.Workload {
 //		return crashtest.Workload{
-//			Setup:     func(ctx context.Context, p *crashtest.Process) error { … }, // tables, first rows
-//			Processes: []func(ctx context.Context, p *crashtest.Process) error{ … }, // what is tested
-//			Drain:     func(ctx context.Context, p *crashtest.Process) error { … }, // workers, until nothing is left to do
-//			Check:     func(s *storagetest.Service) error { … },                    // what must be true in the end
+//			Setup:     func(ctx context.Context, p *crashtest.Process) error { … }, // creates tables and rows
+//			Processes: []func(ctx context.Context, p *crashtest.Process) error{ … }, // are under test
+//			Drain:     func(ctx context.Context, p *crashtest.Process) error { … }, // runs workers until no work is left
+//			Check:     func(s *storagetest.Service) error { … },                    // checks the account at the end
 //		}
 //	}
 //
-// A [Process] is the Transport of the clients that it makes. After it dies, none of its requests reaches the account.
+// A [Process] is the Transport of the clients that its function makes. After a crash, no request of the process reaches the
+// account.
 //
-// [Enumerate] is exhaustive. It counts the requests of a run without faults. Then it makes a run for each request and each fault
-// that the request can have, for the process dying before and after the request, and for the request arriving late, or once more, between
-// any two later requests; for short workloads, also for each pair of these. The processes run one after the other.
+// [Enumerate] is exhaustive. It counts the requests of a run without faults. Then it makes one run for each request and each fault
+// of the request, including a crash before and after the request, late arrival, and a late duplicate between any two later
+// requests. A short workload also has a run for each pair of faults. The processes run one after the other.
 //
-// [Schedules] is random. All processes run at once, and each request is held until it is chosen. A seed decides the order, the faults, and
-// how much time passes. The seed of a failed run is printed and repeats the run.
+// [Schedules] is random. All processes run at once, and each request waits for its release. A seed determines the order of the
+// requests, the faults, and the passing of time. A failed run prints its seed, and the seed reproduces the run.
 //
-// Every run is in a bubble of testing/synctest: waiting costs no time, and a request that hangs ends with its context.
+// Each run is in a bubble of testing/synctest, so waiting costs no time, and a hanging request ends with its context.
 //
-// To see that a test can fail, plant the bug that the test is for.
+// To check that a test can fail, introduce the bug that the test should find.
 package crashtest

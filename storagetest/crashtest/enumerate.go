@@ -8,40 +8,40 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// Enumerate runs a workload once without faults, and then for each of its requests with each fault that it can have, with the
-// process dying before and after it, and for each that writes, with its arriving late and once more, after each number of
-// other requests. Workloads of few requests are also run with two mishaps. The processes run one after the other, and send
-// one request at a time. The runs are spread over the processors.
+// Enumerate runs a workload once without faults, and then once for each of its requests and each fault of the request: the faults
+// of Options, a crash of the process before and after the request, and for a write, late arrival and a late duplicate after each
+// number of other requests. Short workloads also run with each pair of faults. The processes run one after the other. The runs use
+// all processors.
 func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
-	e := &enumeration{t: t, build: build, opt: o.withDefaults(), report: &Report{}}
-	golden := e.run(nil)
-	e.report.Planned, e.report.Requests = 1, len(golden.requests)
-	if golden.err != nil {
-		return e.report // nothing can be said of the rest
+	e := &enumeration{t: t, build: build, options: o.withDefaults(), report: &Report{}}
+	faultless := e.run(nil)
+	e.report.Planned, e.report.Requests = 1, len(faultless.requests)
+	if faultless.err != nil {
+		return e.report // the other runs would show nothing
 	}
-	parallel(len(golden.requests), func(i int) {
-		// How many requests come after it decides how late it can be.
-		after := golden.total
+	inParallel(len(faultless.requests), func(i int) {
+		longest := faultless.total // bounds how late a request can arrive
 		var firsts []outcome
-		for _, m := range e.mishaps(golden.requests[i], i+1) {
-			out := e.run([]mishap{m})
-			after = max(after, out.total)
+		for _, in := range e.injections(faultless.requests[i], i+1) {
+			out := e.run([]injection{in})
+			longest = max(longest, out.total)
 			firsts = append(firsts, out)
 		}
-		for _, m := range e.late(golden.requests[i], i+1, min(e.opt.Late, after-i)) {
-			out := e.run([]mishap{m})
-			if soon(m) {
+		for _, in := range e.lateInjections(faultless.requests[i], i+1, min(e.options.MaxLateness, longest-i)) {
+			out := e.run([]injection{in})
+			if in.fault == storagetest.Late(0) || in.fault == storagetest.Late(1) {
 				firsts = append(firsts, out)
 			}
 		}
-		if len(golden.requests) > e.opt.Pairs {
+		if len(faultless.requests) > e.options.PairLimit {
 			return
 		}
 		for _, first := range firsts {
 			for j := i + 1; j < len(first.requests); j++ {
-				for _, m := range append(e.mishaps(first.requests[j], j+1), e.late(first.requests[j], j+1, min(e.opt.Late, 1))...) {
-					e.run(append(first.mishaps[:1:1], m))
+				seconds := e.injections(first.requests[j], j+1)
+				for _, second := range append(seconds, e.lateInjections(first.requests[j], j+1, min(e.options.MaxLateness, 1))...) {
+					e.run(append(first.injections[:1:1], second))
 				}
 			}
 		}
@@ -49,88 +49,65 @@ func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	return e.report.sorted()
 }
 
-// soon tells whether a request arrives late, but not much.
-func soon(m mishap) bool { return m.fault == storagetest.Late(1) || m.fault == storagetest.Late(0) }
-
+// enumeration is the state of Enumerate.
 type enumeration struct {
-	t     *testing.T
-	build func() Workload
-	opt   Options
+	t       *testing.T
+	build   func() Workload
+	options Options
 
 	mu     sync.Mutex
 	report *Report
 }
 
-// outcome is what one run has shown.
+// outcome is the outcome of one run.
 type outcome struct {
-	mishaps  []mishap
-	requests []storagetest.Request // of the processes under test
-	total    int                   // of these and Drain
-	err      error
+	injections []injection
+	requests   []storagetest.Request // of the processes under test
+	total      int                   // requests of the processes under test and of Drain
+	err        error
 }
 
-// mishaps are what can happen to a request, but for being late.
-func (e *enumeration) mishaps(q storagetest.Request, at int) (all []mishap) {
-	for _, f := range e.opt.Faults(q) {
-		all = append(all, mishap{at: at, fault: f})
+// injections returns the faults of a request, except late arrival.
+func (e *enumeration) injections(r storagetest.Request, at int) (all []injection) {
+	for _, f := range e.options.Faults(r) {
+		all = append(all, injection{at: at, fault: f})
 	}
-	if e.opt.Deaths > 0 {
-		for _, f := range deaths() {
-			all = append(all, mishap{at: at, fault: f, dies: true})
+	if e.options.CrashRate > 0 {
+		for _, f := range crashFaults() {
+			all = append(all, injection{at: at, fault: f, crash: true})
 		}
 	}
 	return all
 }
 
-// late are the ways in which a request can be late, up to after a number of others.
-func (e *enumeration) late(q storagetest.Request, at, most int) (all []mishap) {
-	if reads(q) || e.opt.Late < 0 {
+// lateInjections returns the late arrivals of a request, after up to maxOthers other requests.
+func (e *enumeration) lateInjections(r storagetest.Request, at, maxOthers int) (all []injection) {
+	if isRead(r) || e.options.MaxLateness < 0 {
 		return nil
 	}
-	for n := range most + 1 {
-		all = append(all, mishap{at: at, fault: storagetest.Late(n)}, mishap{at: at, fault: storagetest.Again(n)})
-		if e.opt.Deaths > 0 {
-			all = append(all, mishap{at: at, fault: storagetest.Late(n), dies: true})
+	for n := range maxOthers + 1 {
+		all = append(all, injection{at: at, fault: storagetest.Late(n)}, injection{at: at, fault: storagetest.LateDuplicate(n)})
+		if e.options.CrashRate > 0 {
+			all = append(all, injection{at: at, fault: storagetest.Late(n), crash: true})
 		}
 	}
 	return all
 }
 
-// run makes one run.
-func (e *enumeration) run(mishaps []mishap) outcome {
-	out := outcome{mishaps: mishaps}
+// run makes one run and adds it to the report.
+func (e *enumeration) run(injections []injection) outcome {
+	out := outcome{injections: injections}
 	var r *run
-	strayed := false
 	err := bubble(e.t, func() {
-		r = newRun(e.build, e.opt, e.opt.Seed)
-		if out.err = r.setup(); out.err != nil {
-			return
-		}
-		next := func(waiting []*held) {
-			for _, m := range mishaps {
-				if m.at == len(r.sent)+1 {
-					r.free(waiting[0], m.fault, m.dies)
-					return
-				}
+		r = newRun(e.build, e.options, e.options.Seed)
+		if out.err = r.setup(); out.err == nil {
+			out.err = r.runInTurn(injections)
+			out.requests = r.sent
+			if err := r.finish(r.inOrder); out.err == nil {
+				out.err = err
 			}
-			r.calm(waiting)
+			out.total = len(r.senders)
 		}
-		names := processNames(len(r.w.Processes))
-		for i, f := range r.w.Processes {
-			switch res := r.stage(next, true, names[i:i+1], f)[0]; {
-			case out.err != nil || res.err == nil:
-			case res.panicked:
-				out.err = res.err
-			case mishaps == nil:
-				out.err = fmt.Errorf("%s, to which nothing happened: %w", res.name, res.err)
-			}
-		}
-		out.requests = r.sent
-		strayed = len(r.mishaps) < len(mishaps)
-		if err := r.settle(r.calm); out.err == nil {
-			out.err = err
-		}
-		out.total = len(r.owner)
 	})
 	if err != nil {
 		out.err = err
@@ -138,14 +115,38 @@ func (e *enumeration) run(mishaps []mishap) outcome {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report.Runs++
-	if mishaps != nil {
+	if injections != nil {
 		e.report.Planned++
 	}
-	if strayed && out.err == nil {
-		e.report.Strayed++
-	}
-	if out.err != nil {
-		e.report.Violations = append(e.report.Violations, Violation{Err: out.err, Mishaps: r.mishaps, Trace: r.trace})
+	switch {
+	case out.err != nil:
+		e.report.Violations = append(e.report.Violations, Violation{Err: out.err, Faults: r.injected, Trace: r.trace})
+	case len(r.injected) < len(injections):
+		e.report.Diverged++
 	}
 	return out
+}
+
+// runInTurn runs the processes one after the other with faults.
+func (r *run) runInTurn(injections []injection) (err error) {
+	choose := func(held []*heldRequest) {
+		for _, in := range injections {
+			if in.at == len(r.sent)+1 {
+				r.release(held[0], in.fault, in.crash)
+				return
+			}
+		}
+		r.inOrder(held)
+	}
+	names := processNames(len(r.workload.Processes))
+	for i, program := range r.workload.Processes {
+		switch res := r.runProcesses(choose, true, names[i:i+1], program)[0]; {
+		case err != nil || res.err == nil:
+		case res.panicked:
+			err = res.err
+		case injections == nil:
+			err = fmt.Errorf("%s failed without a fault: %w", res.name, res.err)
+		}
+	}
+	return err
 }

@@ -3,57 +3,56 @@ package crashtest
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
-// Violation is a run after which something was not true.
+// Violation is a run in which a check failed.
 type Violation struct {
-	Err     error
-	Mishaps []string // what went wrong, in words
-	Seed    uint64   // of a schedule
-	Repeats bool     // the seed has shown it again
-	Trace   []string // what has reached the account since Setup, in order, with the time
+	Err          error
+	Faults       []string // the injected faults
+	Seed         uint64   // of a schedule
+	Reproducible bool     // a second run with the seed had the same violation
+	Trace        []string // the requests that reached the account after Setup, with their times
 }
 
+// String returns the error, the faults and the trace.
 func (v Violation) String() string {
 	s := v.Err.Error()
 	if v.Seed != 0 {
-		s += fmt.Sprintf("\n  seed %d, which repeats it: Options{Seed: %d, Runs: 1}", v.Seed, v.Seed)
-		if !v.Repeats {
-			s += fmt.Sprintf("\n  seed %d, which does not repeat it: something in the workload is left to chance", v.Seed)
+		s += fmt.Sprintf("\n  seed %d; Options{Seed: %d, Runs: 1} repeats the run", v.Seed, v.Seed)
+		if !v.Reproducible {
+			s += fmt.Sprintf("\n  seed %d did not reproduce the violation: the workload is not deterministic", v.Seed)
 		}
 	}
-	for _, m := range v.Mishaps {
-		s += "\n  " + m
+	for _, f := range v.Faults {
+		s += "\n  " + f
 	}
-	return s + indent(v.Trace)
+	return s + "\n    " + strings.Join(v.Trace, "\n    ")
 }
 
-// Report is what a test has found.
+// Report is the result of a test.
 type Report struct {
-	Requests   int // of the processes in the run without faults
-	Planned    int // runs that were to be made
-	Runs       int // runs that were made
-	Strayed    int // runs whose requests were other ones than planned, so that a fault met another request
-	Different  int // schedules that differ: in whose request came when, and what became of it
+	Requests   int // of the processes under test in the run without faults
+	Planned    int // the number of runs that the test requires
+	Runs       int // the number of runs
+	Diverged   int // runs that did not send the request that a fault was for
+	Distinct   int // schedules that differ in the order of the requests or in the faults
 	Violations []Violation
 }
 
-// Require fails the test unless all runs were made and there are no violations. It prints the simplest three of different
-// errors.
+// Require fails the test if runs are missing or have diverged, or if there are violations. Require prints the simplest violation
+// for each of up to three errors.
 func (r *Report) Require(t testing.TB) {
 	t.Helper()
 	switch {
 	case r.Requests == 0 && len(r.Violations) == 0:
 		t.Error("the processes have sent no requests")
 	case r.Runs < r.Planned:
-		t.Errorf("only %d of %d runs were made", r.Runs, r.Planned)
-	case r.Strayed > 0:
-		t.Errorf("in %d of %d runs other requests came than planned: something in the workload is left to chance", r.Strayed, r.Runs)
+		t.Errorf("got %d runs; want %d", r.Runs, r.Planned)
+	case r.Diverged > 0:
+		t.Errorf("%d of %d runs did not send the request that a fault was for: the workload is not deterministic", r.Diverged, r.Runs)
 	}
 	printed := map[string]bool{}
 	for _, v := range r.Violations {
@@ -67,33 +66,19 @@ func (r *Report) Require(t testing.TB) {
 	}
 }
 
-// String is a summary in a line.
+// String returns the numbers of the report in one line.
 func (r *Report) String() string {
 	s := fmt.Sprintf("%d requests, %d runs", r.Requests, r.Runs)
-	if r.Different > 0 {
-		s += fmt.Sprintf(", %d different schedules", r.Different)
+	if r.Distinct > 0 {
+		s += fmt.Sprintf(", %d distinct schedules", r.Distinct)
 	}
 	return s + fmt.Sprintf(", %d violations", len(r.Violations))
 }
 
-// sorted puts the simplest violations first.
+// sorted sorts the violations, the simplest first, and returns the report.
 func (r *Report) sorted() *Report {
 	slices.SortStableFunc(r.Violations, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(len(a.Mishaps), len(b.Mishaps)), cmp.Compare(a.Seed, b.Seed), cmp.Compare(len(a.Trace), len(b.Trace)), strings.Compare(strings.Join(a.Mishaps, ""), strings.Join(b.Mishaps, "")))
+		return cmp.Or(cmp.Compare(len(a.Faults), len(b.Faults)), cmp.Compare(a.Seed, b.Seed), cmp.Compare(len(a.Trace), len(b.Trace)), strings.Compare(strings.Join(a.Faults, ""), strings.Join(b.Faults, "")))
 	})
 	return r
-}
-
-// parallel calls f for 0 to n-1, on all processors.
-func parallel(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	workers := min(n, runtime.GOMAXPROCS(0))
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < n; i += workers {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -13,134 +13,135 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// Schedules runs a workload once without faults, and then many times with its processes at once, each time in another order
-// of their requests and with other mishaps: those of Enumerate, and time that passes while requests are held, so that leases
-// and contexts end. The runs are spread over the processors.
+// Schedules runs a workload once without faults, and then many times with all processes at once. Each run has a random order of
+// requests and random faults, which are those of [Enumerate]. Time also passes at random while requests are held, so leases and
+// contexts end. The runs use all processors.
 //
-// A run is repeated by its seed, with the same other options, if the workload does the same again when the same happens to
-// it; a violation says whether its seed has.
+// A seed reproduces a run, with the same other options, if the workload is deterministic. A [Violation] reports whether its seed
+// has reproduced the violation.
 func Schedules(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
-	opt := o.withDefaults()
-	golden := &enumeration{t: t, build: build, opt: opt, report: &Report{}}
-	first := golden.run(nil)
-	report := golden.report
-	report.Requests, report.Planned = len(first.requests), opt.Runs
-	if report.Runs = 0; first.err != nil {
+	options := o.withDefaults()
+	e := &enumeration{t: t, build: build, options: options, report: &Report{}}
+	faultless := e.run(nil)
+	report := e.report
+	report.Requests, report.Planned = len(faultless.requests), options.Runs
+	if report.Runs = 0; faultless.err != nil {
 		report.Planned = 0
 		return report
 	}
-	seen := map[uint64]bool{}
+	distinct := map[uint64]bool{}
 	var mu sync.Mutex
 	stop := false
-	parallel(opt.Runs, func(i int) {
+	inParallel(options.Runs, func(i int) {
 		mu.Lock()
-		over := stop
+		stopped := stop
 		mu.Unlock()
-		if over {
+		if stopped {
 			return
 		}
-		s := schedule{seed: opt.Seed + uint64(i)}
-		s.make(t, build, opt)
-		repeats := false
+		s := runSchedule(t, build, options, options.Seed+uint64(i))
+		reproducible := false
 		if s.err != nil {
-			again := schedule{seed: s.seed}
-			again.make(t, build, opt)
-			repeats = again.err != nil && again.err.Error() == s.err.Error() && again.id == s.id
+			again := runSchedule(t, build, options, s.seed)
+			reproducible = again.err != nil && again.err.Error() == s.err.Error() && again.id() == s.id()
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		report.Runs++
-		seen[s.id] = true
+		distinct[s.id()] = true
 		if s.err == nil {
 			return
 		}
-		report.Violations = append(report.Violations, Violation{Err: s.err, Seed: s.seed, Repeats: repeats, Mishaps: s.r.mishaps, Trace: s.r.trace})
+		report.Violations = append(report.Violations, Violation{Err: s.err, Seed: s.seed, Reproducible: reproducible, Faults: s.run.injected, Trace: s.run.trace})
 		var setup *setupError
 		stop = stop || errors.As(s.err, &setup)
 	})
-	report.Different = len(seen)
+	report.Distinct = len(distinct)
 	return report.sorted()
 }
 
-// schedule is one run, as a seed makes it.
+// schedule is a run that a seed determines.
 type schedule struct {
 	seed uint64
 	rng  *rand.Rand
-	r    *run
+	run  *run
+	hash hash.Hash64 // of the order of the requests and their faults
 	err  error
-	hash hash.Hash64 // of who was let go when, and what became of it
-	id   uint64
 }
 
-func (s *schedule) make(t *testing.T, build func() Workload, opt Options) {
-	s.rng = rand.New(rand.NewPCG(s.seed, 0x9e3779b97f4a7c15))
-	s.hash = fnv.New64a()
+// runSchedule makes one run.
+func runSchedule(t *testing.T, build func() Workload, o Options, seed uint64) *schedule {
+	s := &schedule{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), hash: fnv.New64a()}
 	err := bubble(t, func() {
-		s.r = newRun(build, opt, s.seed)
-		if s.err = s.r.setup(); s.err != nil {
+		s.run = newRun(build, o, seed)
+		if s.err = s.run.setup(); s.err != nil {
 			return
 		}
-		for _, res := range s.r.stage(s.next(true), true, processNames(len(s.r.w.Processes)), s.r.w.Processes...) {
+		processes := s.run.workload.Processes
+		for _, res := range s.run.runProcesses(s.choose(true), true, processNames(len(processes)), processes...) {
 			if res.panicked && s.err == nil {
 				s.err = res.err
 			}
 		}
 		if s.err == nil {
-			s.err = s.r.settle(s.next(false))
+			s.err = s.run.finish(s.choose(false))
 		}
 	})
 	if err != nil {
 		s.err = err
 	}
-	s.id = s.hash.Sum64()
+	return s
 }
 
-// next lets one thing happen: a request goes, with or without a mishap; one that is late arrives; or time passes.
-func (s *schedule) next(mishaps bool) func([]*held) {
-	return func(waiting []*held) {
-		late := len(s.r.service.Underway())
+// id identifies the order of the requests and their faults.
+func (s *schedule) id() uint64 { return s.hash.Sum64() }
+
+// choose returns a random chooser: it releases a request, delivers a late request, or lets time pass.
+func (s *schedule) choose(withFaults bool) chooser {
+	return func(held []*heldRequest) {
+		late := len(s.run.service.LateRequests())
 		switch {
-		case mishaps && s.rng.IntN(20) == 0:
+		case withFaults && s.rng.IntN(20) == 0:
 			s.pause()
 			return
 		case late > 0 && s.rng.IntN(4) == 0:
-			q := s.r.service.DeliverOne(s.rng.IntN(late))
-			fmt.Fprint(s.hash, "late ", q.Kind, q.Status, ";")
+			r := s.run.service.DeliverOne(s.rng.IntN(late))
+			fmt.Fprint(s.hash, "late ", r.Kind, r.Status, ";")
 			return
 		}
-		h := waiting[s.rng.IntN(len(waiting))]
+		h := held[s.rng.IntN(len(held))]
 		var f storagetest.Fault
-		dies := false
-		if mishaps && s.rng.Float64() < s.r.opt.Mishaps {
-			f, dies = s.mishap(h.request)
+		crash := false
+		if withFaults && s.rng.Float64() < s.run.options.FaultRate {
+			f, crash = s.fault(h.request)
 		}
-		fmt.Fprint(s.hash, h.process.name, h.request.Kind, h.request.Table, h.request.Queue, h.request.PartitionKey, len(h.request.Operations), f, dies, ";")
-		s.r.free(h, f, dies)
+		fmt.Fprint(s.hash, h.process, h.request.Kind, h.request.Table, h.request.Queue, h.request.PartitionKey, len(h.request.Operations), f, crash, ";")
+		s.run.release(h, f, crash)
 	}
 }
 
-// mishap chooses what goes wrong with a request.
-func (s *schedule) mishap(q storagetest.Request) (storagetest.Fault, bool) {
-	writes := !reads(q) && s.r.opt.Late >= 0
-	if s.rng.Float64() < s.r.opt.Deaths {
-		can := deaths()
-		if writes {
-			can = append(can, storagetest.Late(0))
+// fault returns a random fault for a request, and whether the process crashes.
+func (s *schedule) fault(r storagetest.Request) (f storagetest.Fault, crash bool) {
+	canBeLate := !isRead(r) && s.run.options.MaxLateness >= 0
+	if s.rng.Float64() < s.run.options.CrashRate {
+		faults := crashFaults()
+		if canBeLate {
+			faults = append(faults, storagetest.Late(0))
 		}
-		return can[s.rng.IntN(len(can))], true
+		return faults[s.rng.IntN(len(faults))], true
 	}
-	can := s.r.opt.Faults(q)
-	if writes {
-		can = append(can, storagetest.Late(0), storagetest.Again(0))
+	faults := s.run.options.Faults(r)
+	if canBeLate {
+		faults = append(faults, storagetest.Late(0), storagetest.LateDuplicate(0))
 	}
-	if len(can) == 0 {
+	if len(faults) == 0 {
 		return storagetest.Fault{}, false
 	}
-	return can[s.rng.IntN(len(can))], false
+	return faults[s.rng.IntN(len(faults))], false
 }
 
-// pause lets time pass while requests are held: a moment, or until somebody wakes up.
+// pause lets time pass while requests are held: a random time, or until a process continues.
 func (s *schedule) pause() {
 	if s.rng.IntN(2) == 0 {
 		d := time.Duration(1) << s.rng.IntN(37) // up to a minute
@@ -149,21 +150,21 @@ func (s *schedule) pause() {
 		return
 	}
 	select {
-	case <-s.r.wake: // from before
+	case <-s.run.wake: // an earlier signal
 	default:
 	}
-	most := time.NewTimer(time.Duration(s.rng.Int64N(int64(s.r.opt.Timeout))))
-	defer most.Stop()
+	timeout := time.NewTimer(time.Duration(s.rng.Int64N(int64(s.run.options.Timeout))))
+	defer timeout.Stop()
 	start := time.Now()
 	select {
-	case <-s.r.wake:
-	case <-most.C:
+	case <-s.run.wake:
+	case <-timeout.C:
 	}
 	s.note("%v pass", time.Since(start))
 }
 
 func (s *schedule) note(format string, args ...any) {
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
-	s.r.note(format, args...)
+	s.run.mu.Lock()
+	defer s.run.mu.Unlock()
+	s.run.network.note(format, args...)
 }

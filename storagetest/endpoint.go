@@ -1,0 +1,110 @@
+package storagetest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+)
+
+// endpoint is a service of the account and its name in host names and connection strings.
+type endpoint struct {
+	name    string // "table"
+	setting string // "TableEndpoint"
+	service protocol.Service
+}
+
+// endpoints returns the services of the account. Requests to an unknown host belong to the first service.
+func (s *Service) endpoints() []endpoint {
+	return []endpoint{{"table", "TableEndpoint", s.tables}, {"queue", "QueueEndpoint", s.queues}}
+}
+
+// host returns the suffix of the host name at which clients in this process reach the service. The network does not have the host.
+func (e endpoint) host() string { return "." + e.name + ".storagetest.test" }
+
+// ConnectionString returns a connection string for clients whose Transport is the Service.
+func (s *Service) ConnectionString() string {
+	return s.connectionString(func(e endpoint) string { return "http://" + s.account.Name + e.host() })
+}
+
+// connectionString returns a connection string with the address of each endpoint.
+func (s *Service) connectionString(address func(endpoint) string) string {
+	text := fmt.Sprintf("DefaultEndpointsProtocol=http;AccountName=%s;AccountKey=%s;", s.account.Name, s.Key())
+	for _, e := range s.endpoints() {
+		text += e.setting + "=" + address(e) + ";"
+	}
+	return text
+}
+
+// endpointOf returns the endpoint to which a request was sent: by the host name, or by the port. inProcess is false for a port.
+func (s *Service) endpointOf(r *http.Request, host string) (e endpoint, inProcess bool) {
+	all := s.endpoints()
+	for _, e := range all {
+		if strings.HasSuffix(host, e.host()) {
+			return e, true
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && s.ports[at.String()] != "" {
+		host = at.String()
+	}
+	for _, e := range all {
+		if e.name == s.ports[host] {
+			return e, false
+		}
+	}
+	return all[0], false
+}
+
+// receive passes a request to the service that it was sent to.
+func (s *Service) receive(r *http.Request, body []byte) (*protocol.Request, protocol.Call) {
+	header := http.Header{}
+	for name, values := range r.Header { // the SDK does not use Go's spelling of some names
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	scheme, host := r.URL.Scheme, r.URL.Host
+	if scheme == "" {
+		scheme = "http"
+	}
+	if host == "" {
+		host = r.Host
+	}
+	e, inProcess := s.endpointOf(r, host)
+	query, err := protocol.ParseQuery(r.URL.RawQuery)
+	req := &protocol.Request{
+		Method: r.Method, URL: r.URL, Path: r.URL.EscapedPath(), Query: query, Header: header, Body: body,
+		Account: &s.account, Base: scheme + "://" + host, Version: header.Get("x-ms-version"), BadQuery: err != nil,
+	}
+	if !inProcess {
+		// At a port, the path begins with the account.
+		rest, ok := strings.CutPrefix(req.Path, "/"+s.account.Name)
+		if ok && (rest == "" || rest[0] == '/') {
+			req.Base, req.Path = req.Base+"/"+s.account.Name, rest
+		} else {
+			req.OtherAccount = true
+		}
+	}
+	return req, e.service.Receive(req, s.Now())
+}
+
+// Describe returns the record of a request, and a request that can still be sent. The request is not executed.
+func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return Request{}, nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	_, call := s.receive(r, body)
+	out := newRequest(call.Describe(true))
+	out.Method, out.URL, out.Time = r.Method, r.URL.String(), s.Now()
+	return out, r, nil
+}

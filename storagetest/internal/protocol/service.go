@@ -1,0 +1,45 @@
+package protocol
+
+import "time"
+
+// Service is one service of an account, as the Table service is. Its state is guarded by the account's lock.
+type Service interface {
+	// Receive authenticates a request and reads its head. It reads no state, so the caller need not hold the account's lock.
+	Receive(r *Request, now time.Time) Call
+}
+
+// Call is a request that a service has received.
+type Call interface {
+	// Accepted reports whether the head of the request is valid. Execute then executes the request; otherwise Execute returns the
+	// refusal.
+	Accepted() bool
+
+	// Describe returns what the request addresses. Without withBody, Describe reads only the address.
+	Describe(withBody bool) Description
+
+	// Execute executes the request completely, or not at all. The caller holds the account's lock. A call may be executed again.
+	Execute(now time.Time, in Injection) *Response
+
+	// Fail returns the response that reports f, in the form of the service. Fail changes nothing.
+	Fail(f Failure, now time.Time) *Response
+}
+
+// Injection is the part of a fault that takes effect inside a service. The zero value is no fault.
+type Injection struct {
+	PageLimit     *int     // the most rows or messages in the response; nil: as requested
+	LastOperation *Failure // the failure of the last operation of a transaction; nil: none
+}
+
+// Description is what a request addresses.
+type Description struct {
+	Kind string
+
+	Table                string
+	PartitionKey, RowKey string
+	Operations           []Description // of a transaction
+
+	Queue, Message string
+}
+
+// KindOther is the kind of a request that no service knows.
+const KindOther = "other"

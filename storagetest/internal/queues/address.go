@@ -1,0 +1,53 @@
+package queues
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// address is what a path addresses: the account, a queue, the messages of a queue, or one message.
+type address struct {
+	queue      string
+	isMessages bool // the path ends in /messages or in a message's ID
+	message    string
+}
+
+// parseAddress parses a path: /, /hints, /hints/messages, /hints/messages/id.
+func parseAddress(path string) (a address, f *failure) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i := range parts {
+		var err error
+		if parts[i], err = url.PathUnescape(parts[i]); err != nil {
+			return a, errURI
+		}
+	}
+	a.queue = parts[0]
+	if parts = parts[1:]; len(parts) > 0 && parts[len(parts)-1] == "" {
+		parts = parts[:len(parts)-1] // a trailing slash
+	}
+	switch {
+	case len(parts) == 0:
+		return a, nil
+	case len(parts) > 2 || parts[0] != "messages":
+		return a, errURI
+	}
+	a.isMessages = true
+	if len(parts) == 2 {
+		a.message = parts[1]
+	}
+	return a, nil
+}
+
+var validQueueName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// checkQueueName checks the name of a queue.
+func checkQueueName(name string) *failure {
+	switch {
+	case len(name) < 3 || len(name) > 63:
+		return errQueueNameLength
+	case !validQueueName.MatchString(name):
+		return errQueueName
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package queues
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+)
+
+// Execute implements protocol.Call.
+func (c *call) Execute(now time.Time, in protocol.Injection) *protocol.Response {
+	if c.refusal != nil {
+		return refuse(c.refusal).toProtocol(c, now)
+	}
+	return c.execute(now, in).toProtocol(c, now)
+}
+
+// Fail implements protocol.Call.
+func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
+	return refuse(&failure{Failure: f}).toProtocol(c, now)
+}
+
+// execute executes the call. Each operation checks the whole call before its first change, so no change is rolled back.
+func (c *call) execute(now time.Time, in protocol.Injection) *response {
+	a, f := parseAddress(c.Path)
+	kind := c.kind(a, f)
+	switch {
+	case f != nil:
+		return refuse(f)
+	case c.Query.Has("restype") || c.Query.Has("comp") && kind == protocol.KindOther:
+		return refuse(errNotImplemented)
+	case kind == protocol.KindOther:
+		return refuse(errMethod)
+	case kind == kindQueueList:
+		return c.listQueues()
+	}
+	if f := checkQueueName(a.queue); f != nil {
+		return refuse(f)
+	}
+	if kind == kindQueueCreate {
+		return c.createQueue(a.queue, now)
+	}
+	q := c.store.queue(a.queue, now)
+	if q == nil {
+		return refuse(errQueueNotFound)
+	}
+	limit := maxReceive
+	if in.PageLimit != nil {
+		limit = *in.PageLimit
+	}
+	switch kind {
+	case kindQueueDelete:
+		return c.deleteQueue(a.queue, now)
+	case kindQueueGet:
+		return q.properties()
+	case kindQueueSet:
+		return c.setMetadata(q)
+	case kindMessagePut:
+		return c.putMessage(q, now)
+	case kindMessageGet:
+		return c.getMessages(q, now, limit)
+	case kindMessagePeek:
+		return c.peekMessages(q, now, limit)
+	case kindMessageUpdate:
+		return c.updateMessage(q, a.message, now)
+	case kindMessageDelete:
+		return c.deleteMessage(q, a.message)
+	default: // kindMessageClear
+		q.messages = nil
+		return &response{status: http.StatusNoContent}
+	}
+}

@@ -1,0 +1,86 @@
+package queues
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxList is the most queues in a page.
+const maxList = 5000
+
+// createQueue creates a queue. Creation of an existing queue succeeds if the metadata is the same.
+func (c *call) createQueue(name string, now time.Time) *response {
+	metadata, f := c.metadata()
+	deletedAt, deleted := c.store.deleted[name]
+	delay := c.options.NameReuseDelay
+	q := c.store.queues[name]
+	switch {
+	case f != nil:
+		return refuse(f)
+	case q != nil && slices.Equal(q.metadata, metadata):
+		return &response{status: http.StatusNoContent}
+	case q != nil:
+		return refuse(errQueueExists)
+	case deleted && delay > 0 && now.Sub(deletedAt) < delay:
+		return refuse(errQueueBeingDeleted)
+	}
+	delete(c.store.deleted, name)
+	c.store.queues[name] = &queue{name: name, metadata: metadata}
+	return &response{status: http.StatusCreated}
+}
+
+// deleteQueue deletes a queue.
+func (c *call) deleteQueue(name string, now time.Time) *response {
+	delete(c.store.queues, name)
+	c.store.deleted[name] = now
+	return &response{status: http.StatusNoContent}
+}
+
+// properties returns the number of messages and the metadata of a queue.
+func (q *queue) properties() *response {
+	header := http.Header{}
+	header.Set("x-ms-approximate-messages-count", strconv.Itoa(len(q.messages)))
+	for _, m := range q.metadata {
+		header.Set("x-ms-meta-"+m.name, m.value)
+	}
+	return &response{status: http.StatusOK, header: header}
+}
+
+// setMetadata replaces the metadata of a queue.
+func (c *call) setMetadata(q *queue) *response {
+	metadata, f := c.metadata()
+	if f != nil {
+		return refuse(f)
+	}
+	q.metadata = metadata
+	return &response{status: http.StatusNoContent}
+}
+
+// listQueues returns a page of queues in the order of their names. A marker consists of the account's name and that of the next
+// queue.
+func (c *call) listQueues() *response {
+	n, f := c.number("maxresults", maxList, 1, 1<<31-1)
+	if f != nil {
+		return refuse(f)
+	}
+	prefix, marker := c.Query.Get("prefix"), c.Query.Get("marker")
+	from, ok := strings.CutPrefix(marker, "/"+c.Account.Name+"/")
+	if !ok && marker != "" {
+		return refuse(errMarker)
+	}
+	var page []*queue
+	for name, q := range c.store.queues {
+		if strings.HasPrefix(name, prefix) && name >= from {
+			page = append(page, q)
+		}
+	}
+	slices.SortFunc(page, func(a, b *queue) int { return strings.Compare(a.name, b.name) })
+	next := ""
+	if n = min(n, maxList); int64(len(page)) > n {
+		next, page = "/"+c.Account.Name+"/"+page[n].name, page[:n]
+	}
+	return &response{status: http.StatusOK, body: c.queuesXML(page, next)}
+}

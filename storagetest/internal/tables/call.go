@@ -1,0 +1,123 @@
+package tables
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+)
+
+// call is a request, or one operation of a transaction.
+type call struct {
+	*protocol.Request
+	store          *store
+	nameReuseDelay time.Duration
+
+	level   odata.Level
+	grant   *grant         // the rights of a shared access signature; nil: all rights
+	refusal *odata.Failure // why the head of the request, or the operation, is invalid
+
+	body *parsedBody // the body, once parsed as an entity
+
+	operations       []*call // the operations of a transaction, once parsed
+	operationsParsed bool
+	changeSet        bool // the operations are a change set; otherwise the transaction is a single GET
+}
+
+// parsedBody is the result of parsing the body of a write.
+type parsedBody struct {
+	entity  odata.Entity
+	failure *odata.Failure
+}
+
+// Accepted implements protocol.Call.
+func (c *call) Accepted() bool { return c.refusal == nil }
+
+// entity parses the body of a write. The caller may modify the entity.
+func (c *call) entity() (odata.Entity, *odata.Failure) {
+	if c.body == nil {
+		c.body = new(parsedBody)
+		if odata.IsJSON(c.Header.Get("Content-Type")) {
+			c.body.entity, c.body.failure = odata.ParseEntity(c.Body)
+		} else {
+			c.body.failure = odata.UnknownMediaType
+		}
+	}
+	e := c.body.entity
+	e.Properties = slices.Clone(e.Properties) // a call may be executed twice
+	return e, c.body.failure
+}
+
+// entityAddress returns the address of the entity that the call addresses, or that it inserts.
+func (c *call) entityAddress() (a address, f *odata.Failure) {
+	a, f = parseAddress(c.Path)
+	if f != nil || a.isEntity {
+		return a, f
+	}
+	if c.Method != http.MethodPost {
+		return a, odata.InvalidInput
+	}
+	e, f := c.entity()
+	switch {
+	case f != nil:
+		return a, f
+	case e.PartitionKey == nil || e.RowKey == nil:
+		return a, errMissingKeys
+	}
+	a.pk, a.rk = *e.PartitionKey, *e.RowKey
+	return a, nil
+}
+
+// parseOperations parses the body as a transaction and sets operations and changeSet.
+func (c *call) parseOperations() *odata.Failure {
+	if c.operationsParsed {
+		return nil
+	}
+	b, f := odata.ParseBatch(c.Header.Get("Content-Type"), c.Body, c.Base)
+	if f != nil {
+		return f
+	}
+	c.operationsParsed, c.changeSet = true, b.ChangeSet
+	for _, o := range b.Operations {
+		op := &call{
+			Request: &protocol.Request{Method: o.Method, Path: o.Path, Query: o.Query, Header: o.Header, Body: o.Body, Account: c.Account, Base: c.Base, Version: c.Version, ID: c.ID},
+			store:   c.store, nameReuseDelay: c.nameReuseDelay, grant: c.grant,
+		}
+		if o.BadQuery {
+			op.refusal = odata.QuerySyntax
+		}
+		if op.level, f = odata.ChooseLevel(o.Header.Get("Accept"), o.Query); f != nil {
+			op.refusal = f
+		}
+		c.operations = append(c.operations, op)
+	}
+	return nil
+}
+
+// selection returns the names in $select; nil: all properties.
+func (c *call) selection() ([]string, *odata.Failure) {
+	text := c.Query.Get("$select")
+	if text == "" || text == "*" {
+		return nil, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return nil, odata.QuerySyntax
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// preference returns what an insert prefers: "return-content", "return-no-content" or "".
+func (c *call) preference() string {
+	switch p := strings.TrimSpace(c.Header.Get("Prefer")); p {
+	case "return-content", "return-no-content":
+		return p
+	}
+	return ""
+}

@@ -1,0 +1,45 @@
+package tables
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+)
+
+// Execute implements protocol.Call.
+func (c *call) Execute(now time.Time, in protocol.Injection) *protocol.Response {
+	var r *response
+	if c.refusal != nil {
+		r = refuse(c.refusal)
+	} else if r = c.execute(now, in); r.failure != nil {
+		c.store.rollback()
+	}
+	c.store.commit()
+	return r.toProtocol(c, now)
+}
+
+// Fail implements protocol.Call.
+func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
+	return refuse(&odata.Failure{Failure: f}).toProtocol(c, now)
+}
+
+func (c *call) execute(now time.Time, in protocol.Injection) *response {
+	a, f := parseAddress(c.Path)
+	switch {
+	case f != nil:
+		return refuse(f)
+	case a.resource == batchResource && c.Method == http.MethodPost:
+		return c.executeTransaction(now, in.LastOperation)
+	case a.resource == batchResource:
+		return refuse(errMethodNotAllowed)
+	case a.resource == "", c.Query.Has("comp"), c.Query.Has("restype"):
+		return refuse(odata.NotImplemented)
+	case a.resource == tablesResource:
+		return c.tableOperation(a, now)
+	case c.Method == http.MethodGet && !a.isEntity:
+		return c.query(a, in.PageLimit)
+	}
+	return c.entityOperation(a, now)
+}

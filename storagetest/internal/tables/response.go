@@ -1,0 +1,145 @@
+package tables
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+)
+
+// response is the response to a call, or to an operation inside a transaction.
+type response struct {
+	status      int
+	failure     *odata.Failure
+	preference  string // the preference that the service applied
+	location    string
+	serviceID   bool // DataServiceId accompanies Location
+	etag        string
+	dataVersion string // DataServiceVersion
+	body        []byte
+	contentType string
+	next        http.Header // continuation tokens
+	innerCode   string      // the error code of the failed operation of a transaction
+}
+
+// The values of DataServiceVersion.
+const (
+	dataVersion1 = "1.0;"
+	dataVersion3 = "3.0;"
+)
+
+// refuse returns the response to a failed call.
+func refuse(f *odata.Failure) *response {
+	return &response{status: f.Status, failure: f, dataVersion: dataVersion3}
+}
+
+// writeError writes the body of a failed call's response.
+func (r *response) writeError(c *call, now time.Time) {
+	switch f := r.failure; {
+	case f == nil:
+	case f.FrontEnd:
+		r.contentType, r.body = "application/xml", f.XML(c.ID, now)
+	default:
+		r.contentType, r.body = c.level.ContentType(), f.JSON("", c.ID, now)
+		if c.Method == http.MethodPost {
+			r.preference = c.preference()
+		}
+	}
+}
+
+// toProtocol returns the response to a call that is not inside a transaction.
+func (r *response) toProtocol(c *call, now time.Time) *protocol.Response {
+	r.writeError(c, now)
+	out := &protocol.Response{Status: r.status, Header: r.header(c), Body: r.body, Code: r.innerCode}
+	if r.failure != nil {
+		out.Code = r.failure.Code
+	}
+	return out
+}
+
+// header returns the header of a response that is not inside a transaction.
+func (r *response) header(c *call) http.Header {
+	if f := r.failure; f != nil && f.FrontEnd {
+		h := http.Header{}
+		h.Set("Server", "Microsoft-HTTPAPI/2.0")
+		h.Set("Content-Type", r.contentType)
+		h.Set("Content-Length", strconv.Itoa(len(r.body)))
+		h.Set("x-ms-error-code", f.Code)
+		return h
+	}
+	h := protocol.StandardHeader(c.Request, "Windows-Azure-Table/1.0")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if r.failure == nil || !r.failure.NoCacheControl {
+		h.Set("Cache-Control", "no-cache")
+	}
+	set := func(name, value string) {
+		if value != "" {
+			h.Set(name, value)
+		}
+	}
+	set("Preference-Applied", r.preference)
+	set("Location", r.location)
+	if r.serviceID {
+		set("DataServiceId", r.location)
+	}
+	set("ETag", r.etag)
+	for name, values := range r.next {
+		h[name] = values
+	}
+	if r.body == nil {
+		h.Set("Content-Length", "0")
+	} else {
+		h.Set("Content-Type", r.contentType)
+	}
+	return h
+}
+
+// part writes the response to an operation inside a transaction. The lines of the header have the order in which the service sends
+// them.
+func (r *response) part(contentID string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", r.status, http.StatusText(r.status))
+	line := func(name, value string) {
+		if value != "" {
+			b.WriteString(name + ": " + value + "\r\n")
+		}
+	}
+	cacheControl := "no-cache"
+	if r.failure != nil && (r.failure.NoCacheControl || r.failure.NoPartHeader) {
+		cacheControl = ""
+	}
+	common := func() {
+		line("Content-ID", contentID)
+		line("X-Content-Type-Options", "nosniff")
+		line("Cache-Control", cacheControl)
+		line("Preference-Applied", r.preference)
+	}
+	switch {
+	case r.failure != nil:
+		common()
+		line("DataServiceVersion", r.dataVersion)
+		line("Content-Type", r.contentType)
+	case r.body != nil:
+		line("DataServiceVersion", r.dataVersion)
+		line("Content-Type", r.contentType)
+		common()
+		line("Location", r.location)
+		line("ETag", r.etag)
+	default:
+		common()
+		line("DataServiceVersion", r.dataVersion)
+		line("Location", r.location)
+		if r.serviceID {
+			line("DataServiceId", r.location)
+		}
+		line("ETag", r.etag)
+	}
+	b.WriteString("\r\n")
+	b.Write(r.body)
+	b.WriteString("\r\n")
+	return b.Bytes()
+}

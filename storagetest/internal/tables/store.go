@@ -1,0 +1,194 @@
+package tables
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+)
+
+// tick is the minimum time between two versions of an entity.
+const tick = time.Millisecond
+
+// store holds the tables, and the changes that can be rolled back.
+type store struct {
+	tables  map[string]*table   // by name in lower case
+	deleted map[string]deletion // by name in lower case
+	changes []change
+}
+
+// table is a table: its partitions in order, and the entities of each partition in order.
+type table struct {
+	name           string // as created; addresses may use other cases
+	partitions     []*partition
+	lastDeletedRow time.Time // the latest Timestamp of a deleted entity
+}
+
+type partition struct {
+	key      string
+	entities []*entity
+}
+
+// deletion is the record of a deleted table.
+type deletion struct{ at, lastTimestamp time.Time }
+
+// change is an entity and its table as they were before a write.
+type change struct {
+	table          *table
+	pk, rk         string
+	before         *entity
+	lastDeletedRow time.Time
+}
+
+func newStore() store {
+	return store{tables: map[string]*table{}, deleted: map[string]deletion{}}
+}
+
+// table returns a table, or nil if no table has the name.
+func (s *store) table(name string) *table { return s.tables[strings.ToLower(name)] }
+
+// createTable creates a table. Its entities get later Timestamps than those of a deleted table with the same name.
+func (s *store) createTable(name string) {
+	key := strings.ToLower(name)
+	s.tables[key] = &table{name: name, lastDeletedRow: s.deleted[key].lastTimestamp}
+	delete(s.deleted, key)
+}
+
+// deleteTable deletes a table.
+func (s *store) deleteTable(t *table, now time.Time) {
+	key := strings.ToLower(t.name)
+	delete(s.tables, key)
+	s.deleted[key] = deletion{now, t.lastTimestamp()}
+}
+
+// reserved reports whether a table with the name was deleted less than delay ago.
+func (s *store) reserved(name string, now time.Time, delay time.Duration) bool {
+	d, deleted := s.deleted[strings.ToLower(name)]
+	return deleted && delay > 0 && now.Sub(d.at) < delay
+}
+
+// put stores an entity. If e is nil, put deletes the entity.
+func (s *store) put(t *table, pk, rk string, e *entity) {
+	before := t.get(pk, rk)
+	s.changes = append(s.changes, change{t, pk, rk, before, t.lastDeletedRow})
+	if e == nil && before != nil && before.timestamp.After(t.lastDeletedRow) {
+		t.lastDeletedRow = before.timestamp
+	}
+	t.set(pk, rk, e)
+}
+
+// commit makes the changes permanent.
+func (s *store) commit() { s.changes = s.changes[:0] }
+
+// rollback undoes the changes since the last commit.
+func (s *store) rollback() {
+	for _, c := range slices.Backward(s.changes) {
+		c.table.set(c.pk, c.rk, c.before)
+		c.table.lastDeletedRow = c.lastDeletedRow
+	}
+	s.commit()
+}
+
+// partition returns the index of a partition, or the index at which to insert it.
+func (t *table) partition(pk string) (int, bool) {
+	return slices.BinarySearchFunc(t.partitions, pk, func(p *partition, pk string) int { return odata.CompareText(p.key, pk) })
+}
+
+// entity returns the index of an entity, or the index at which to insert it.
+func (p *partition) entity(rk string) (int, bool) {
+	return slices.BinarySearchFunc(p.entities, rk, func(e *entity, rk string) int { return odata.CompareText(e.rk, rk) })
+}
+
+// get returns an entity, or nil if the table does not contain it.
+func (t *table) get(pk, rk string) *entity {
+	i, ok := t.partition(pk)
+	if !ok {
+		return nil
+	}
+	p := t.partitions[i]
+	if i, ok = p.entity(rk); !ok {
+		return nil
+	}
+	return p.entities[i]
+}
+
+// set replaces the entity with a key. If e is nil, set removes the entity.
+func (t *table) set(pk, rk string, e *entity) {
+	i, ok := t.partition(pk)
+	if !ok {
+		if e == nil {
+			return
+		}
+		t.partitions = slices.Insert(t.partitions, i, &partition{key: pk})
+	}
+	p := t.partitions[i]
+	j, ok := p.entity(rk)
+	switch {
+	case ok && e != nil:
+		p.entities[j] = e
+	case ok:
+		p.entities = slices.Delete(p.entities, j, j+1)
+	case e != nil:
+		p.entities = slices.Insert(p.entities, j, e)
+	}
+	if len(p.entities) == 0 {
+		t.partitions = slices.Delete(t.partitions, i, i+1)
+	}
+}
+
+// nextTimestamp returns the Timestamp of a write over old, which may be nil. A new entity gets a later Timestamp than every deleted
+// entity, because otherwise the ETag of a deleted entity could match the new entity.
+func (t *table) nextTimestamp(now time.Time, old *entity) time.Time {
+	last := t.lastDeletedRow
+	if old != nil {
+		last = old.timestamp
+	}
+	if least := last.Add(tick); now.Before(least) {
+		now = least
+	}
+	return now.UTC().Truncate(100 * time.Nanosecond)
+}
+
+// lastTimestamp returns the latest Timestamp that the table has issued.
+func (t *table) lastTimestamp() time.Time {
+	last := t.lastDeletedRow
+	for _, p := range t.partitions {
+		for _, e := range p.entities {
+			if e.timestamp.After(last) {
+				last = e.timestamp
+			}
+		}
+	}
+	return last
+}
+
+// scan visits in order the entities in two ranges of keys, until visit returns false. The scan starts at start, if start is in the
+// ranges.
+func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity) bool) {
+	if start.pk != nil && odata.CompareText(*start.pk, pks.From) > 0 {
+		pks.From = *start.pk
+	}
+	i, _ := t.partition(pks.From)
+	for _, p := range t.partitions[i:] {
+		if !pks.Contains(p.key) {
+			return
+		}
+		from := rks.From
+		if start.rk != nil && p.key == *start.pk && odata.CompareText(*start.rk, from) > 0 {
+			from = *start.rk
+		}
+		j, _ := p.entity(from)
+		for _, e := range p.entities[j:] {
+			if !rks.Contains(e.rk) {
+				break
+			}
+			if !visit(e) {
+				return
+			}
+		}
+	}
+}
+
+// position is a place in a table's order, as a continuation token names it. A row key needs a partition key.
+type position struct{ pk, rk *string }

@@ -1,0 +1,99 @@
+package tables
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+)
+
+// The limits of an entity group transaction.
+const (
+	maxOperations      = 100
+	maxTransactionSize = 4 << 20
+)
+
+// executeTransaction executes all operations of a transaction, or none. lastOperation is an injected failure of the last operation.
+func (c *call) executeTransaction(now time.Time, lastOperation *protocol.Failure) *response {
+	if len(c.Body) > maxTransactionSize {
+		return refuse(errBodyTooLarge)
+	}
+	if f := c.parseOperations(); f != nil {
+		return refuse(f)
+	}
+	parts := make([][]byte, 0, len(c.operations))
+	written := make(map[string]bool, len(c.operations))
+	for i, op := range c.operations {
+		r := c.executeOperation(i, now, written)
+		if lastOperation != nil && i == len(c.operations)-1 {
+			r = refuse(&odata.Failure{Failure: *lastOperation})
+		}
+		contentID := ""
+		if id := op.Header.Get("Content-ID"); c.changeSet && id != "0" {
+			contentID = id
+		}
+		if r.failure != nil {
+			c.store.rollback()
+			out := c.transactionResponse([][]byte{op.failedPart(r, i, c.changeSet, contentID, now)})
+			out.innerCode = r.failure.Code
+			return out
+		}
+		parts = append(parts, r.part(contentID))
+	}
+	return c.transactionResponse(parts)
+}
+
+// executeOperation executes operation i. written contains the row keys of the previous operations.
+func (c *call) executeOperation(i int, now time.Time, written map[string]bool) *response {
+	op := c.operations[i]
+	a, f := op.entityAddress()
+	switch {
+	case op.refusal != nil:
+		return refuse(op.refusal)
+	case f != nil:
+		return refuse(f)
+	case i >= maxOperations:
+		return refuse(errTooManyOperations)
+	case !c.changeSet:
+		return op.get(a)
+	case op.Method == http.MethodGet:
+		return refuse(odata.InvalidInput)
+	}
+	switch first, _ := c.operations[0].entityAddress(); {
+	case first.pk != a.pk || !strings.EqualFold(first.resource, a.resource):
+		return refuse(errPartitions)
+	case written[a.rk] && op.Version < "2016-05-31":
+		return refuse(odata.InvalidInput)
+	case written[a.rk]:
+		return refuse(errDuplicateRow)
+	}
+	written[a.rk] = true
+	// The service takes the Timestamps of updates from another clock than those of inserts.
+	if op.Method != http.MethodPost {
+		now = now.Add(-time.Duration(i*37%101) * 100 * time.Microsecond)
+	}
+	return op.entityOperation(a, now)
+}
+
+// failedPart returns the response to a failed operation, whose text begins with the index of the operation.
+func (op *call) failedPart(r *response, i int, changeSet bool, contentID string, now time.Time) []byte {
+	r.writeError(op, now)
+	prefix := ""
+	if i > 0 || r.failure.AlwaysWithIndex || !changeSet {
+		prefix = strconv.Itoa(min(i, maxOperations-1)) + ":"
+	}
+	r.body, r.preference = r.failure.JSON(prefix, op.ID, now), op.preference()
+	if r.failure.NoPartHeader {
+		r.preference = ""
+	}
+	return r.part(contentID)
+}
+
+// transactionResponse returns the response to a transaction.
+func (c *call) transactionResponse(parts [][]byte) *response {
+	body, contentType := odata.WriteBatchResponse(c.ID, parts, c.changeSet)
+	return &response{status: http.StatusAccepted, body: body, contentType: contentType}
+}
