@@ -20,12 +20,12 @@ type Definition[T any] interface {
 type maintainer[T any] interface {
 	table.Maintainer[T]
 	// ranges are where its rows are, those that are nobody else's.
-	ranges() []keys.Range
+	Ranges() []keys.Range
 	// is tells whether it is this definition's.
 	is(Definition[T]) bool
 	// mine reports whether a row is its own: one that it has written, or holds something that it has written. All others are
 	// neither replaced nor deleted.
-	mine(row *table.Row) bool
+	Owns(row *table.Row) bool
 	// columns are those that it writes into entities of other types.
 	columns() []string
 }
@@ -46,7 +46,7 @@ func (e *DefinitionError) Error() string {
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
 // about says of which definition an error is, unless that says so itself.
-func about(definition string, err error) error {
+func withDefinition(definition string, err error) error {
 	if de, is := err.(*DefinitionError); is && de.Definition == definition {
 		return err
 	}
@@ -54,7 +54,7 @@ func about(definition string, err error) error {
 }
 
 // absent tells whether a definition is nil, or a nil pointer.
-func absent(d any) bool {
+func isNil(d any) bool {
 	v := reflect.ValueOf(d)
 	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
@@ -86,7 +86,7 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 		}
 	}
 	for _, d := range definitions {
-		if absent(d) {
+		if isNil(d) {
 			return nil, fmt.Errorf("index: Attach %s: a definition is nil", t.Name())
 		}
 		if slices.ContainsFunc(attached.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == d.Name() }) {
@@ -96,12 +96,12 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 		if err != nil {
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
 		}
-		for _, r := range m.ranges() {
+		for _, r := range m.Ranges() {
 			if r.Meets(t.Range()) {
 				return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, among those of the table, %v: give the table's layout a name, or set Reserved", r, t.Range()))
 			}
 			for _, other := range before {
-				if slices.ContainsFunc(other.ranges(), r.Meets) {
+				if slices.ContainsFunc(other.Ranges(), r.Meets) {
 					return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, as %s does", r, other.Name()))
 				}
 			}

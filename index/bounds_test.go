@@ -24,7 +24,7 @@ func ageOf(m index.Measure[worker]) *index.Summary[worker, string] {
 func city(t *testing.T, sum *index.Summary[worker, string], n int) (*table.Table[worker], *storagetest.Service) {
 	t.Helper()
 	staff, s := office(t, sum)
-	fill(t, staff, n, func(i int) worker { return worker{"S", i, "York", "", 2 + i, nil} })
+	fillSample(t, staff, n, func(i int) worker { return worker{"S", i, "York", "", 2 + i, nil} })
 	hire(t, staff, s, worker{"S", 900001, "Cao", "", 5, nil}, worker{"S", 900002, "Cao", "", 6, nil}, worker{"S", 900003, "Cao", "", 7, nil})
 	return staff, s
 }

@@ -10,76 +10,76 @@ import (
 )
 
 // crowd is what is wrong with many entities and is repaired at once: lists, for each write of a member writes all of its list.
-type crowd[T any] struct {
-	*inspection[T]
-	suspects map[string][]claim
+type batchRepair[T any] struct {
+	*partitionRun[T]
+	candidates map[string][]candidate
 
-	mu     sync.Mutex
-	lost   []newcomer[T] // whom lists have lost, or should
-	leaves []leaver
-	rows   map[claim]*table.Row // their lists, of which each has seen one of its own
+	mu        sync.Mutex
+	additions []addition[T] // whom lists have lost, or should
+	removals  []removal
+	rows      map[candidate]*table.Row // their lists, of which each has seen one of its own
 }
 
 // leaver is a member of a list that does not belong there.
-type leaver struct {
-	claim claim
-	row   *table.Row // the list, as it was when that was seen
-	fault Fault
+type removal struct {
+	candidate candidate
+	row       *table.Row // the list, as it was when that was seen
+	fault     Fault
 }
 
-func (c *crowd[T]) miss(n newcomer[T]) {
+func (c *batchRepair[T]) addAddition(n addition[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lost = append(c.lost, n)
+	c.additions = append(c.additions, n)
 }
 
-func (c *crowd[T]) leave(l leaver) {
+func (c *batchRepair[T]) addRemoval(l removal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.rows[l.claim]; r != nil && r.ETag == l.row.ETag {
+	if r := c.rows[l.candidate]; r != nil && r.ETag == l.row.ETag {
 		l.row = r
 	} else {
-		c.rows[l.claim] = l.row
+		c.rows[l.candidate] = l.row
 	}
-	c.leaves = append(c.leaves, l)
+	c.removals = append(c.removals, l)
 }
 
 // settle repairs it. Who cannot be repaired with the others is looked at alone.
-func (c *crowd[T]) settle(ctx context.Context) error {
-	if err := c.release(ctx); err != nil {
+func (c *batchRepair[T]) repair(ctx context.Context) error {
+	if err := c.remove(ctx); err != nil {
 		return err
 	}
 	var names []string
-	for _, n := range c.lost {
+	for _, n := range c.additions {
 		for _, f := range n.faults {
 			if !slices.Contains(names, f.Definition) {
 				names = append(names, f.Definition)
 			}
 		}
 	}
-	skipped, err := c.together(ctx, c.lost, names...)
-	for i, n := range c.lost {
+	skipped, err := c.writeTogether(ctx, c.additions, names...)
+	for i, n := range c.additions {
 		if _, is := skipped[i]; is {
 			continue
 		}
 		for _, f := range n.faults {
 			f.Repaired = true
-			c.found(f)
+			c.noteFault(f)
 		}
 	}
-	for i, n := range c.lost {
-		if rk := n.e.Key.RowKey(); skipped[i] != nil && err == nil {
-			err = c.judged(ctx, rk, c.suspects[rk], nil)
+	for i, n := range c.additions {
+		if rk := n.entity.Key.RowKey(); skipped[i] != nil && err == nil {
+			err = c.confirmAndNote(ctx, rk, c.candidates[rk], nil)
 		}
 	}
 	return err
 }
 
 // release takes leavers out of each list by one write, by the ETag that they were seen with: whoever joins a list writes it.
-func (c *crowd[T]) release(ctx context.Context) error {
-	lists := map[claim][]leaver{}
-	for _, l := range c.leaves {
-		lists[l.claim] = append(lists[l.claim], l)
+func (c *batchRepair[T]) remove(ctx context.Context) error {
+	lists := map[candidate][]removal{}
+	for _, l := range c.removals {
+		lists[l.candidate] = append(lists[l.candidate], l)
 	}
 	for at, all := range lists {
 		row := all[0].row
@@ -89,25 +89,25 @@ func (c *crowd[T]) release(ctx context.Context) error {
 				members = append(members, l.fault.Entity.RowKey())
 			}
 		}
-		left, err := c.shots[at.def].def.released(row, members...)
+		left, err := c.snapshots[at.snapshot].maintainer.Without(row, members...)
 		if err == nil {
-			err = c.write(ctx, row, left)
+			err = c.writeRow(ctx, row, left)
 		}
-		var open []leaver
+		var open []removal
 		for _, l := range all {
 			switch unseen := l.row.ETag != row.ETag; {
 			case ctx.Err() != nil && (unseen || err != nil):
 				l.fault.Err = cmp.Or(err, ctx.Err())
-			case unseen || lost(err):
+			case unseen || mustReread(err):
 				open = append(open, l)
 				continue
 			default:
 				l.fault.Err, l.fault.Repaired = err, err == nil
 			}
-			c.found(l.fault)
+			c.noteFault(l.fault)
 		}
 		for _, l := range open {
-			if err := c.judged(ctx, l.fault.Entity.RowKey(), []claim{at}, nil); err != nil {
+			if err := c.confirmAndNote(ctx, l.fault.Entity.RowKey(), []candidate{at}, nil); err != nil {
 				return err
 			}
 		}

@@ -90,13 +90,13 @@ func TestCursorOfPointers(t *testing.T) {
 }
 
 // crowd is a service that answers no reads of single rows until ten of them wait.
-type crowd struct {
+type batchRepair struct {
 	*storagetest.Service
 	n   atomic.Int32
 	ten chan bool
 }
 
-func (c *crowd) Do(r *http.Request) (*http.Response, error) {
+func (c *batchRepair) Do(r *http.Request) (*http.Response, error) {
 	if strings.Contains(r.URL.Path, "RowKey=") {
 		if c.n.Add(1) == 10 {
 			close(c.ten)
@@ -119,7 +119,7 @@ func TestPagesOfPointers(t *testing.T) {
 		hire(t, staff, s, worker{"S", i, "Cao", "", 1, nil})
 	}
 	s.Count()
-	slow, err := index.Attach(openAs(s.ConnectionString(), &crowd{Service: s, ten: make(chan bool)}, schema), nil, byLast)
+	slow, err := index.Attach(openAs(s.ConnectionString(), &batchRepair{Service: s, ten: make(chan bool)}, schema), nil, byLast)
 	check(err)
 	c := table.NewCursor("")
 	var stats table.Stats

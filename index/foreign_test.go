@@ -56,7 +56,7 @@ func TestSummaryOverEntities(t *testing.T) {
 		check(err)
 		before = fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			if r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Undecided > 0 {
+			if r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Unconfirmed > 0 {
 				t.Error(what, r, f)
 			}
 			expect(t, what, fmt.Sprint(s.Rows("staff")), before)

@@ -12,7 +12,7 @@ import (
 
 // forgotten are the rows that an entity may have although it remembers none: those that follow from it as it is stored. Either another
 // program replaced the entity and its _ix, or the entity is older than the definition and has no rows.
-func forgotten[T any](c *table.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
+func unrecordedRows[T any](c *table.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
 	if len(had) > 0 || c.Old == nil {
 		return nil
 	}

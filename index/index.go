@@ -59,7 +59,7 @@ type Options[T any] struct {
 
 	// Verified makes look-ups read the entity itself, 1 request more for each: for tables in which other programs write entities without
 	// this library.
-	Verified bool
+	ReadEntities bool
 
 	// WriteOnly makes writes update the index, and look-ups fail with ErrWriteOnly: the first step of adding an index to a table in use.
 	// Then Verify with Repair fills the index, and the next release can read it. If two entities share a value of an index that is to
@@ -74,13 +74,13 @@ type Options[T any] struct {
 // Index is a secondary index in the partitions of its entities. It has the methods that look entities up. It is made by [New] or
 // [NewMulti], can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
-	name  string
-	alone keys.Compound[K] // the rows of a unique index
-	many  keys.Followed[K] // the others
-	key   func(*T) []K
-	max   int
-	opt   Options[T]
-	fault error
+	name          string
+	byValue       keys.Compound[K] // the rows of a unique index
+	byValueAndKey keys.Followed[K] // the others
+	key           func(*T) []K
+	maxValues     int
+	opt           Options[T]
+	invalid       error
 }
 
 // New defines an index. The RowKeys of its rows begin with name, which contains letters and digits, unless the layout has a name. key
@@ -124,21 +124,21 @@ func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*
 }
 
 func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options[T]) *Index[T, K] {
-	ix := &Index[T, K]{name: name, max: most}
+	ix := &Index[T, K]{name: name, maxValues: most}
 	if o != nil {
 		ix.opt = *o
 		ix.opt.Only = slices.Clone(o.Only)
 	}
-	if err := named(name); err != nil {
-		ix.fault = err
+	if err := checkName(name); err != nil {
+		ix.invalid = err
 	}
 	if layout == nil {
 		ix.fail("layout", "is nil")
 		return ix
 	}
-	ix.alone, ix.many = keys.NamedAs(layout, name), keys.Follow(layout, name)
-	if err := ix.alone.All().Err(); err != nil && ix.fault == nil {
-		ix.fault = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
+	ix.byValue, ix.byValueAndKey = keys.NamedAs(layout, name), keys.Follow(layout, name)
+	if err := ix.byValue.All().Err(); err != nil && ix.invalid == nil {
+		ix.invalid = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}
 	switch {
 	case ix.opt.Unique != NotUnique && ix.opt.Unique != InPartition:
@@ -150,7 +150,7 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 }
 
 // named is what is wrong with a definition's name.
-func named(name string) error {
+func checkName(name string) error {
 	if name == "" {
 		return &DefinitionError{Field: "name", Reason: "is empty"}
 	}
@@ -163,8 +163,8 @@ func named(name string) error {
 }
 
 func (ix *Index[T, K]) fail(field, reason string) {
-	if ix.fault == nil {
-		ix.fault = &DefinitionError{Definition: ix.name, Field: field, Reason: reason}
+	if ix.invalid == nil {
+		ix.invalid = &DefinitionError{Definition: ix.name, Field: field, Reason: reason}
 	}
 }
 
@@ -174,7 +174,7 @@ func (ix *Index[T, K]) Name() string { return ix.name }
 // full tells whether its rows are the whole of their entities.
 func (ix *Index[T, K]) full() bool { return !ix.opt.Pointer && len(ix.opt.Only) == 0 }
 
-func (ix *Index[T, K]) place(s string) string {
+func (ix *Index[T, K]) prefixed(s string) string {
 	if ix.opt.Reserved {
 		return reserved.Derived + s
 	}
@@ -182,7 +182,7 @@ func (ix *Index[T, K]) place(s string) string {
 }
 
 // placed is a range of the layout where the rows are.
-func (ix *Index[T, K]) placed(r keys.Range) keys.Range {
+func (ix *Index[T, K]) prefixedRange(r keys.Range) keys.Range {
 	if !ix.opt.Reserved || r.Err() != nil {
 		return r
 	}
@@ -194,14 +194,14 @@ func (ix *Index[T, K]) placed(r keys.Range) keys.Range {
 }
 
 // row is the RowKey of a value's row for an entity.
-func (ix *Index[T, K]) row(k K, primary keys.Key) (string, error) {
-	e := ix.alone.Of(k)
+func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
+	e := ix.byValue.Of(k)
 	if ix.opt.Unique == NotUnique {
-		e = ix.many.Of(k, primary.Row())
+		e = ix.byValueAndKey.Of(k, primary.Row())
 	}
 	s, err := e.Result()
 	if err == nil && ix.opt.Reserved {
-		s = ix.place(s)
+		s = ix.prefixed(s)
 		err = keys.Stored("p", s).Err() // which is longer
 	}
 	return s, err
@@ -209,30 +209,30 @@ func (ix *Index[T, K]) row(k K, primary keys.Key) (string, error) {
 
 // rows are the RowKeys of an entity's rows, in order. The key function is called twice, for one that is not pure would leave rows
 // behind that nothing finds.
-func (ix *Index[T, K]) rows(v *T, primary keys.Key) ([]string, error) {
+func (ix *Index[T, K]) rowKeys(v *T, primary keys.Key) ([]string, error) {
 	if v == nil {
 		return nil, nil
 	}
-	rows, err := ix.rowsOnce(v, primary)
+	rows, err := ix.rowKeysOnce(v, primary)
 	if err != nil {
 		return nil, err
 	}
-	again, err := ix.rowsOnce(v, primary)
+	again, err := ix.rowKeysOnce(v, primary)
 	if err == nil && !slices.Equal(rows, again) {
 		err = &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: of one entity it made %q, and then %q", rows, again)}
 	}
 	return rows, err
 }
 
-func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []string, err error) {
-	type made struct {
-		row string
-		err error
+func (ix *Index[T, K]) rowKeysOnce(v *T, primary keys.Key) (rows []string, err error) {
+	type result struct {
+		rowKey string
+		err    error
 	}
-	all, err := call(ix.name, "key", func(v *T) (all []made) {
+	all, err := callUser(ix.name, "key", func(v *T) (all []result) {
 		for _, k := range ix.key(v) {
-			s, err := ix.row(k, primary)
-			all = append(all, made{s, err})
+			s, err := ix.rowKey(k, primary)
+			all = append(all, result{s, err})
 		}
 		return all
 	}, v)
@@ -243,20 +243,20 @@ func (ix *Index[T, K]) rowsOnce(v *T, primary keys.Key) (rows []string, err erro
 		if m.err != nil {
 			return nil, fmt.Errorf("index %s: %w", ix.name, m.err)
 		}
-		rows = append(rows, m.row)
+		rows = append(rows, m.rowKey)
 	}
 	slices.Sort(rows)
-	if rows = slices.Compact(rows); len(rows) > ix.max {
-		return nil, &table.LimitError{Field: "index " + ix.name, Limit: "values of one entity", Got: len(rows), Max: ix.max}
+	if rows = slices.Compact(rows); len(rows) > ix.maxValues {
+		return nil, &table.LimitError{Field: "index " + ix.name, Limit: "values of one entity", Got: len(rows), Max: ix.maxValues}
 	}
 	return rows, nil
 }
 
 // stands tells whether an entity has this row: also one that has more of them than it may, or others that it cannot have.
-func (ix *Index[T, K]) stands(v *T, primary keys.Key, row string) bool {
-	is, err := call(ix.name, "key", func(v *T) bool {
+func (ix *Index[T, K]) hasRow(v *T, primary keys.Key, row string) bool {
+	is, err := callUser(ix.name, "key", func(v *T) bool {
 		return slices.ContainsFunc(ix.key(v), func(k K) bool {
-			s, err := ix.row(k, primary)
+			s, err := ix.rowKey(k, primary)
 			return err == nil && s == row
 		})
 	}, v)
@@ -264,7 +264,7 @@ func (ix *Index[T, K]) stands(v *T, primary keys.Key, row string) bool {
 }
 
 // call calls a user's function, whose panic is an error of the write that it was called for.
-func call[T, R any](definition, field string, f func(*T) R, v *T) (r R, err error) {
+func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}

@@ -15,18 +15,18 @@ import (
 )
 
 // look looks at each suspect once more, several at a time, and repairs it if that is asked for.
-func (in *inspection[T]) look(ctx context.Context, suspects map[string][]claim) error {
+func (in *partitionRun[T]) confirmAll(ctx context.Context, suspects map[string][]candidate) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(suspects)), 1000) {
-		c := &crowd[T]{inspection: in, suspects: suspects, rows: map[claim]*table.Row{}}
+		c := &batchRepair[T]{partitionRun: in, candidates: suspects, rows: map[candidate]*table.Row{}}
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(10)
 		for _, entity := range some {
-			g.Go(func() error { return in.judged(gctx, entity, suspects[entity], c) })
+			g.Go(func() error { return in.confirmAndNote(gctx, entity, suspects[entity], c) })
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
-		if err := c.settle(ctx); err != nil {
+		if err := c.repair(ctx); err != nil {
 			return err
 		}
 	}
@@ -34,18 +34,18 @@ func (in *inspection[T]) look(ctx context.Context, suspects map[string][]claim) 
 }
 
 // judged notes what judge finds.
-func (in *inspection[T]) judged(ctx context.Context, entity string, claims []claim, later *crowd[T]) error {
-	faults, err := in.judge(ctx, entity, claims, later)
-	in.foundAll(faults)
-	if err == errBusy {
-		in.undecided()
+func (in *partitionRun[T]) confirmAndNote(ctx context.Context, entity string, claims []candidate, later *batchRepair[T]) error {
+	faults, err := in.confirm(ctx, entity, claims, later)
+	in.noteFaults(faults)
+	if err == errChanging {
+		in.noteUnconfirmed()
 		err = nil
 	}
 	return err
 }
 
 // scene is an entity and rows as they were at one instant, nil where there is none.
-type scene[T any] struct {
+type consistentRead[T any] struct {
 	entity *table.Entity[T]
 	stored *table.Row // the entity's row
 	rows   []*table.Row
@@ -53,26 +53,26 @@ type scene[T any] struct {
 
 // see reads an entity and rows at one instant: the entity is the same before and after the rows were read. Where there is none, the
 // rows tell: whoever makes and deletes it writes them.
-func (in *inspection[T]) see(ctx context.Context, entity string, claims []claim) (s scene[T], err error) {
-	if s.entity, s.stored, err = in.get(ctx, entity); err != nil {
+func (in *partitionRun[T]) readConsistently(ctx context.Context, entity string, claims []candidate) (s consistentRead[T], err error) {
+	if s.entity, s.stored, err = in.getEntity(ctx, entity); err != nil {
 		return s, err
 	}
 	if s.rows, err = in.getRows(ctx, claims); err != nil {
 		return s, err
 	}
-	_, again, err := in.get(ctx, entity)
+	_, again, err := in.getEntity(ctx, entity)
 	switch {
 	case err != nil:
 		return s, err
 	case !unchanged(s.stored, again):
-		return s, errBusy
-	case s.stored != nil || entity == nobody:
+		return s, errChanging
+	case s.stored != nil || entity == noEntity:
 		return s, nil
 	}
 	rows, err := in.getRows(ctx, claims)
 	for i := range rows {
 		if err == nil && !unchanged(s.rows[i], rows[i]) {
-			err = errBusy
+			err = errChanging
 		}
 	}
 	return s, err
@@ -80,7 +80,7 @@ func (in *inspection[T]) see(ctx context.Context, entity string, claims []claim)
 
 // get reads an entity. One that cannot be read is an *unreadableError, one that is somebody else's errForeign. What is not where
 // entities are is none.
-func (in *inspection[T]) get(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
+func (in *partitionRun[T]) getEntity(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
 	if !in.table.Range().Contains(rowKey) {
 		return nil, nil, nil
 	}
@@ -88,9 +88,9 @@ func (in *inspection[T]) get(ctx context.Context, rowKey string) (*table.Entity[
 	if err != nil || row == nil {
 		return nil, nil, err
 	}
-	e, err := in.table.Entity(original(row))
+	e, err := in.table.Entity(asEntityRow(row))
 	switch {
-	case foreign(err):
+	case isForeign(err):
 		return nil, row, errForeign
 	case err != nil:
 		return nil, row, &unreadableError{err}
@@ -106,9 +106,9 @@ type unreadableError struct{ error }
 func (e *unreadableError) Unwrap() error { return e.error }
 
 // getRow reads a row; nil is none, also under a key that no row can have.
-func (in *inspection[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
+func (in *partitionRun[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
 	k := keys.Stored(in.pk, rowKey)
-	if rowKey == nobody || k.Err() != nil {
+	if rowKey == noEntity || k.Err() != nil {
 		return nil, nil
 	}
 	if err := in.pace(ctx, 1); err != nil {
@@ -121,7 +121,7 @@ func (in *inspection[T]) getRow(ctx context.Context, rowKey string) (*table.Row,
 	return row, err
 }
 
-func (in *inspection[T]) getRows(ctx context.Context, claims []claim) (rows []*table.Row, err error) {
+func (in *partitionRun[T]) getRows(ctx context.Context, claims []candidate) (rows []*table.Row, err error) {
 	for _, c := range claims {
 		row, err := in.getRow(ctx, c.row)
 		if err != nil {
@@ -134,34 +134,34 @@ func (in *inspection[T]) getRows(ctx context.Context, claims []claim) (rows []*t
 
 // kind is what is wrong between an entity and a row, 0 for nothing. other is the entity that the row names instead, if it can name
 // only one.
-func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *table.Row) (kind FaultKind, other string, err error) {
+func (in *partitionRun[T]) classify(d perEntity[T], entity, row string, s consistentRead[T], is *table.Row) (kind FaultKind, other string, err error) {
 	var want, had, claims []string
 	if s.entity != nil {
-		if want, err = d.wants(s.entity); err != nil {
+		if want, err = d.WantedRows(s.entity); err != nil {
 			return 0, "", &unreadableError{err}
 		}
-		had, _ = remembered(s.stored.MaintainerState(d.Name()))
+		had, _ = splitState(s.stored.MaintainerState(d.Name()))
 	}
 	if is != nil {
-		claims = d.claims(is)
+		claims = d.EntitiesIn(is)
 	}
 	wanted, claimed := slices.Contains(want, row), slices.Contains(claims, entity)
 	switch {
 	case wanted && !claimed:
-		if len(claims) > 0 && d.expected(s.stored) != nil {
+		if len(claims) > 0 && d.WantedContent(s.stored) != nil {
 			other = claims[0]
 		}
 		return Missing, other, nil
-	case wanted && in.digest(d.part(is)) != in.digest(d.expected(s.stored)):
+	case wanted && in.digest(d.Content(is)) != in.digest(d.WantedContent(s.stored)):
 		return Stale, "", nil
 	case !wanted && claimed:
 		return Dangling, "", nil
 	case row == "":
-		if s.stored != nil && harmed(s.stored) { // what the claim is for, of the first definition that it is made of
-			return Forgotten, "", nil
+		if s.stored != nil && stateDamaged(s.stored) { // what the claim is for, of the first definition that it is made of
+			return StateMismatch, "", nil
 		}
 	case wanted != slices.Contains(had, row):
-		return Forgotten, "", nil
+		return StateMismatch, "", nil
 	}
 	return 0, "", nil
 }
@@ -169,71 +169,71 @@ func (in *inspection[T]) kind(d checked[T], entity, row string, s scene[T], is *
 // judge finds out what is wrong with an entity's rows, and repairs it if that is asked for: by a write of the entity, or, where rows
 // do not belong to it and it does not know of them, by writes of the rows. later, if there is one, takes what is better done for
 // many entities at once.
-func (in *inspection[T]) judge(ctx context.Context, entity string, claims []claim, later *crowd[T]) (faults []Fault, err error) {
-	t := &trial[T]{inspection: in, entity: entity, claims: claims, later: later, seen: map[claim]Fault{}, open: map[claim]bool{}, reasons: map[string]error{}}
-	cause := errBusy
-	var v verdict
+func (in *partitionRun[T]) confirm(ctx context.Context, entity string, claims []candidate, later *batchRepair[T]) (faults []Fault, err error) {
+	t := &confirmation[T]{partitionRun: in, entity: entity, candidates: claims, batch: later, found: map[candidate]Fault{}, open: map[candidate]bool{}, reasons: map[string]error{}}
+	cause := errChanging
+	var v finding
 	for range rounds {
-		s, err := in.see(ctx, entity, claims)
+		s, err := in.readConsistently(ctx, entity, claims)
 		var unreadable *unreadableError
 		switch {
-		case err == errBusy:
+		case err == errChanging:
 			continue
 		case err == errForeign:
-			return t.end(err), nil // what rows say of it is not for this type to judge
+			return t.faults(err), nil // what rows say of it is not for this type to judge
 		case errors.As(err, &unreadable):
-			return append(t.end(err), t.unreadable("", err)), nil
+			return append(t.faults(err), t.unreadable("", err)), nil
 		case err != nil:
-			return t.end(err), err
+			return t.faults(err), err
 		}
-		v, err = t.look(ctx, s)
+		v, err = t.compare(ctx, s)
 		if err != nil {
-			for c := range t.seen {
+			for c := range t.found {
 				t.open[c] = true // for all that is known
 			}
 		}
 		switch {
 		case errors.As(err, &unreadable):
-			return append(t.end(err), t.unreadable(v.definition, err)), nil
+			return append(t.faults(err), t.unreadable(v.definition, err)), nil
 		case err != nil:
-			return t.end(err), err
+			return t.faults(err), err
 		}
 		if v.cause != nil {
 			cause = v.cause
 		}
 		switch {
-		case len(v.write) == 0:
+		case len(v.rewrite) == 0:
 		case v.conflict:
-			return t.end(errConflict), v.untold()
-		case v.several && later != nil:
-			t.postpone(s.entity)
-			return t.end(nil), nil
+			return t.faults(errConflict), v.unconfirmedErr()
+		case v.sharedOnly && later != nil:
+			t.deferToBatch(s.entity)
+			return t.faults(nil), nil
 		default:
-			err := t.write(ctx, s, v.write)
+			err := t.rewrite(ctx, s, v.rewrite)
 			switch {
-			case err != nil && !lost(err):
-				return t.end(err), ctx.Err()
+			case err != nil && !mustReread(err):
+				return t.faults(err), ctx.Err()
 			case err != nil:
 				cause = err
 			case len(t.reasons) > 0:
-				return t.end(cause), cmp.Or(ctx.Err(), v.untold())
+				return t.faults(cause), cmp.Or(ctx.Err(), v.unconfirmedErr())
 			}
 		}
-		if v.stuck {
-			return t.end(cause), cmp.Or(ctx.Err(), v.untold())
+		if v.blocked {
+			return t.faults(cause), cmp.Or(ctx.Err(), v.unconfirmedErr())
 		}
-		if !v.busy && (!in.opt.Repair || !slices.ContainsFunc(claims, func(c claim) bool { return t.open[c] })) {
-			return t.end(nil), nil
+		if !v.changing && (!in.opt.Repair || !slices.ContainsFunc(claims, func(c candidate) bool { return t.open[c] })) {
+			return t.faults(nil), nil
 		}
 	}
-	if len(t.seen) > 0 {
-		return t.end(cause), cmp.Or(ctx.Err(), v.untold())
+	if len(t.found) > 0 {
+		return t.faults(cause), cmp.Or(ctx.Err(), v.unconfirmedErr())
 	}
-	return nil, errBusy
+	return nil, errChanging
 }
 
 // remembers is Remembered, of a row that may not be there.
-func remembers(row *table.Row, definition string) []string {
+func stateOf(row *table.Row, definition string) []string {
 	if row == nil {
 		return nil
 	}
@@ -241,9 +241,9 @@ func remembers(row *table.Row, definition string) []string {
 }
 
 // untold is errBusy where something is left of which nobody knows whether it is wrong.
-func (v *verdict) untold() error {
-	if v.unseen {
-		return errBusy
+func (v *finding) unconfirmedErr() error {
+	if v.unconfirmed {
+		return errChanging
 	}
 	return nil
 }
@@ -252,13 +252,13 @@ var errConflict = errors.New("the entity cannot be written while it is in confli
 
 // evict makes a row free that names another entity, if that has no right to it. It is false where it has, or where that cannot be
 // told.
-func (in *inspection[T]) evict(ctx context.Context, c claim, other string) (free bool, err error) {
-	d := in.shots[c.def].def
+func (in *partitionRun[T]) reassign(ctx context.Context, c candidate, other string) (free bool, err error) {
+	d := in.snapshots[c.snapshot].maintainer
 	for range rounds {
-		s, err := in.see(ctx, other, []claim{c})
+		s, err := in.readConsistently(ctx, other, []candidate{c})
 		var unreadable *unreadableError
 		switch {
-		case err == errBusy:
+		case err == errChanging:
 			continue
 		case err == errForeign, errors.As(err, &unreadable):
 			return false, nil
@@ -266,60 +266,60 @@ func (in *inspection[T]) evict(ctx context.Context, c claim, other string) (free
 			return false, err
 		}
 		is := s.rows[0]
-		if is == nil || !slices.Contains(d.claims(is), other) {
+		if is == nil || !slices.Contains(d.EntitiesIn(is), other) {
 			return true, nil // it names somebody else by now
 		}
-		kind, _, err := in.kind(d, other, c.row, s, is)
+		kind, _, err := in.classify(d, other, c.row, s, is)
 		if err != nil || kind != Dangling {
 			return false, nil
 		}
 		if !in.opt.Repair {
 			return true, nil
 		}
-		if had, _ := remembered(remembers(s.stored, d.Name())); s.entity != nil && slices.Contains(had, c.row) {
-			err = in.yield(ctx, d, s.entity)
+		if had, _ := splitState(stateOf(s.stored, d.Name())); s.entity != nil && slices.Contains(had, c.row) {
+			err = in.releaseByEntity(ctx, d, s.entity)
 		} else {
-			err = in.release(ctx, d, is, other)
+			err = in.removeEntity(ctx, d, is, other)
 		}
-		if err == nil || !lost(err) {
+		if err == nil || !mustReread(err) {
 			return err == nil, err
 		}
 	}
-	return false, errBusy
+	return false, errChanging
 }
 
 // yield lets an entity give up the rows of a definition that it should not have, and forget them with the same write: one that still
 // remembered them would take them back from their new owner. It takes none that it lacks, for they may be others' in turn.
-func (in *inspection[T]) yield(ctx context.Context, d checked[T], e *table.Entity[T]) error {
-	if err := in.pace(ctx, 2+in.alongside()); err != nil {
+func (in *partitionRun[T]) releaseByEntity(ctx context.Context, d perEntity[T], e *table.Entity[T]) error {
+	if err := in.pace(ctx, 2+in.rowsPerWrite()); err != nil {
 		return err
 	}
-	in.wrote.Store(true)
+	in.entitiesWritten.Store(true)
 	r := in.repairing()
 	r.yields = d.Name()
 	return in.table.Replace(r.context(ctx), e)
 }
 
 // lost tells that one has to look again: somebody else was faster, or nobody knows.
-func lost(err error) bool {
+func mustReread(err error) bool {
 	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrUnknownOutcome)
 }
 
 // release takes an entity out of a row that it does not belong to, by the row's ETag: whoever makes it belong there writes the row.
-func (in *inspection[T]) release(ctx context.Context, d checked[T], row *table.Row, entity string) error {
+func (in *partitionRun[T]) removeEntity(ctx context.Context, d perEntity[T], row *table.Row, entity string) error {
 	if row == nil {
 		return nil
 	}
-	left, err := d.released(row, entity)
+	left, err := d.Without(row, entity)
 	if err != nil {
 		return err
 	}
-	return in.write(ctx, row, left)
+	return in.writeRow(ctx, row, left)
 }
 
 // write makes a row what it should be, by its ETag; nil is none. A row that names the write that it is from is an entity, and names
 // this one then.
-func (in *inspection[T]) write(ctx context.Context, is, want *table.Row) error {
+func (in *partitionRun[T]) writeRow(ctx context.Context, is, want *table.Row) error {
 	if err := in.pace(ctx, 1); err != nil {
 		return err
 	}

@@ -45,66 +45,66 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 	// The rows are under bare values, as those of a unique index are.
 	l := &Lists[T, K]{property: o.Property, ix: New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved})}
 	if l.property == "" {
-		l.property = defaultProperty
+		l.property = defaultListProperty
 	}
-	if err := new(table.Row).Set(l.chunk(99), ""); err != nil { // as many as there ever are
+	if err := new(table.Row).Set(l.listProperty(99), ""); err != nil { // as many as there ever are
 		l.ix.fail("Property", err.Error())
 	}
 	return l
 }
 
-const defaultProperty = "Members"
+const defaultListProperty = "Members"
 
 // Name is the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.name }
 
 // FullError is the error of a list without room for another member. Nothing was written.
-type FullError struct {
+type ListFullError struct {
 	Definition string
 	Row        keys.Key // of the list
 	Members    int      // with the one that has no room
 }
 
-func (e *FullError) Error() string {
+func (e *ListFullError) Error() string {
 	return fmt.Sprintf("index %s: the list %v of %d members is more than the 1 MiB of an entity: use index.New with Options.Pointer, which keeps one row for each member", e.Definition, e.Row, e.Members)
 }
 
 // lists keeps the rows of a Lists.
-type lists[T, K any] struct {
+type listsMaintainer[T, K any] struct {
 	*Lists[T, K]
 	table *table.Table[T]
-	owner owner
+	tag   tag
 }
 
 func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &lists[T, K]{l, t, ownerOf(l.ix.name, t)}
-	if l.ix.fault != nil {
-		return m, l.ix.fault
+	m := &listsMaintainer[T, K]{l, t, tagOf(l.ix.name, t)}
+	if l.ix.invalid != nil {
+		return m, l.ix.invalid
 	}
 	return m, l.ix.probe(t)
 }
 
 // MaxRows is the list that is left and the one that is joined.
-func (m *lists[T, K]) MaxRows() int { return 2 }
+func (m *listsMaintainer[T, K]) MaxRows() int { return 2 }
 
-func (m *lists[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
-func (m *lists[T, K]) columns() []string    { return nil }
+func (m *listsMaintainer[T, K]) Ranges() []keys.Range { return []keys.Range{m.ix.All()} }
+func (m *listsMaintainer[T, K]) columns() []string    { return nil }
 
-func (m *lists[T, K]) mine(row *table.Row) bool { return m.owner.is(row.Owner()) }
+func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool { return m.tag.matches(row.Owner()) }
 
-func (m *lists[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Lists) }
+func (m *listsMaintainer[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Lists) }
 
 // Maintain takes the entity out of the list that it was in, as it remembers, and into the one where it should be.
-func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
-	want, err := m.ix.rows(c.New, c.Key)
+func (m *listsMaintainer[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+	want, err := m.ix.rowKeys(c.New, c.Key)
 	if err != nil {
 		return err
 	}
-	had, form := remembered(c.State())
-	again := !slices.Equal(form, m.form()) || forced(ctx, m.ix.name)
-	for _, rk := range slices.Concat(had, forgotten(c, had, m.ix.rows)) {
+	had, form := splitState(c.State())
+	again := !slices.Equal(form, m.stateSuffix()) || mustRewrite(ctx, m.ix.name)
+	for _, rk := range slices.Concat(had, unrecordedRows(c, had, m.ix.rowKeys)) {
 		if !slices.Contains(want, rk) {
-			if err := m.edit(ctx, p, c.Key, rk, false); err != nil {
+			if err := m.setMember(ctx, p, c.Key, rk, false); err != nil {
 				return err
 			}
 		}
@@ -112,10 +112,10 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 	if len(want) == 0 {
 		return nil
 	}
-	c.SetState(append(slices.Clone(want), m.form()...)...)
+	c.SetState(append(slices.Clone(want), m.stateSuffix()...)...)
 	for _, rk := range want {
 		if !slices.Contains(had, rk) || again {
-			if err := m.edit(ctx, p, c.Key, rk, true); err != nil {
+			if err := m.setMember(ctx, p, c.Key, rk, true); err != nil {
 				return err
 			}
 		}
@@ -124,23 +124,23 @@ func (m *lists[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Chan
 }
 
 // form is in which property the entity is listed, if that is not the default; see copies.holding.
-func (m *lists[T, K]) form() []string {
-	if m.property == defaultProperty {
+func (m *listsMaintainer[T, K]) stateSuffix() []string {
+	if m.property == defaultListProperty {
 		return nil
 	}
 	return []string{"/" + m.property}
 }
 
 // edit makes the entity a member of a list, or none.
-func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, list string, member bool) error {
+func (m *listsMaintainer[T, K]) setMember(ctx context.Context, p *table.Plan, entity keys.Key, list string, member bool) error {
 	k := keys.Stored(entity.PartitionKey(), list)
 	row, err := p.Load(ctx, k.Row())
 	switch {
 	case err != nil:
 		return err
-	case row == nil || m.mine(row):
+	case row == nil || m.Owns(row):
 	case member:
-		return foreignRow(m.ix.name, k)
+		return foreignRowError(m.ix.name, k)
 	default:
 		return nil // it cannot be in there
 	}
@@ -155,26 +155,26 @@ func (m *lists[T, K]) edit(ctx context.Context, p *table.Plan, entity keys.Key, 
 		return nil
 	}
 	// It is written also where it holds the member already: whoever is about to take it out must meet this write.
-	if member && units(all) > maxList {
-		return &FullError{Definition: m.ix.name, Row: k, Members: len(all)}
+	if member && lengthOf(all) > maxListUnits {
+		return &ListFullError{Definition: m.ix.name, Row: k, Members: len(all)}
 	}
 	if row, err = m.row(k, row, all); err != nil {
 		return err
 	}
-	if empty(row) {
+	if isEmpty(row) {
 		return p.Remove(k.Row())
 	}
 	return p.Put(row)
 }
 
 // empty reports whether a row holds nothing, but perhaps an operation ID.
-func empty(row *table.Row) bool {
+func isEmpty(row *table.Row) bool {
 	row = row.WithoutSystemProperties()
 	return row.Len() == 0 || row.Len() == 1 && row.Type(reserved.OperationID) != ""
 }
 
 // units is how long the members of a list are.
-func units(all []string) (n int) {
+func lengthOf(all []string) (n int) {
 	for _, member := range all {
 		n += len(utf16.Encode([]rune(member))) + 1
 	}
@@ -186,7 +186,7 @@ func (l *Lists[T, K]) members(row *table.Row) (all []string) {
 	if row == nil {
 		return nil
 	}
-	for _, name := range l.chunks(row) {
+	for _, name := range l.listProperties(row) {
 		v, _ := row.Get(name)
 		s, _ := v.(string)
 		for member := range strings.SplitSeq(s, "/") {
@@ -199,7 +199,7 @@ func (l *Lists[T, K]) members(row *table.Row) (all []string) {
 	return slices.Compact(all)
 }
 
-func (l *Lists[T, K]) chunk(i int) string {
+func (l *Lists[T, K]) listProperty(i int) string {
 	if i == 1 {
 		return l.property
 	}
@@ -207,10 +207,10 @@ func (l *Lists[T, K]) chunk(i int) string {
 }
 
 // chunks are the properties of a row that hold members: also those that others have left behind a gap.
-func (l *Lists[T, K]) chunks(row *table.Row) (names []string) {
+func (l *Lists[T, K]) listProperties(row *table.Row) (names []string) {
 	for name := range row.All() {
 		rest, is := strings.CutPrefix(name, l.property)
-		if n, err := strconv.Atoi(rest); is && (rest == "" || err == nil && n > 1 && name == l.chunk(n)) {
+		if n, err := strconv.Atoi(rest); is && (rest == "" || err == nil && n > 1 && name == l.listProperty(n)) {
 			names = append(names, name)
 		}
 	}
@@ -219,27 +219,27 @@ func (l *Lists[T, K]) chunks(row *table.Row) (names []string) {
 
 // The room of a list, in UTF-16 units: of one property, whose limit is 32 Ki, and of all, which leaves room for keys and names.
 const (
-	maxChunk = 30 << 10
-	maxList  = 500 << 10
+	maxListProperty = 30 << 10
+	maxListUnits    = 500 << 10
 )
 
 // row is the row of a list with these members, and with what else it held before.
-func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
+func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.Row, error) {
 	r := &table.Row{Key: k}
 	if before != nil {
 		r = before.At(k)
 	}
-	r.Own(l.owner.mark)
+	r.Own(l.tag.text)
 	keepType(before, r)
-	for _, name := range l.chunks(r) {
+	for _, name := range l.listProperties(r) {
 		r.Delete(name)
 	}
 	var chunk strings.Builder
 	n, inChunk := 1, 0
 	for i, member := range all {
-		units := units(all[i : i+1])
-		if inChunk+units > maxChunk {
-			if err := r.Set(l.chunk(n), chunk.String()); err != nil {
+		units := lengthOf(all[i : i+1])
+		if inChunk+units > maxListProperty {
+			if err := r.Set(l.listProperty(n), chunk.String()); err != nil {
 				return nil, err
 			}
 			chunk.Reset()
@@ -250,7 +250,7 @@ func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 		}
 		chunk.WriteString(member)
 		if inChunk += units; i == len(all)-1 {
-			return r, r.Set(l.chunk(n), chunk.String())
+			return r, r.Set(l.listProperty(n), chunk.String())
 		}
 	}
 	return r, nil
@@ -262,16 +262,16 @@ func (l *lists[T, K]) row(k keys.Key, before *table.Row, all []string) (*table.R
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {
-		return nil, about(l.ix.name, err)
+		return nil, withDefinition(l.ix.name, err)
 	}
 	return all, nil
 }
 
 func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list string, err error) {
-	if err := l.ix.readable(t); err != nil {
+	if err := l.ix.checkReadable(t); err != nil {
 		return nil, "", err
 	}
-	at, err := l.ix.at(t, partition, k)
+	at, err := l.ix.uniqueKey(t, partition, k)
 	if err != nil {
 		return nil, "", err
 	}
@@ -281,8 +281,8 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	} else if err != nil {
 		return nil, "", err
 	}
-	if !ownerOf(l.ix.name, t).is(row.Owner()) {
-		return nil, "", foreignRow(l.ix.name, at) // the entities of the value may not be listed anywhere
+	if !tagOf(l.ix.name, t).matches(row.Owner()) {
+		return nil, "", foreignRowError(l.ix.name, at) // the entities of the value may not be listed anywhere
 	}
 	for _, member := range l.members(row) {
 		if k := keys.Stored(at.PartitionKey(), member); k.Err() == nil { // else nobody can be that
@@ -297,20 +297,20 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 // time.
 func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
-		fail := func(err error) { yield(nil, about(l.ix.name, err)) }
+		fail := func(err error) { yield(nil, withDefinition(l.ix.name, err)) }
 		all, list, err := l.keys(ctx, t, partition, k)
 		if err != nil {
 			fail(err)
 			return
 		}
 		for e, err := range t.GetMany(ctx, all...) {
-			if errors.Is(err, table.ErrNotFound) || foreign(err) {
+			if errors.Is(err, table.ErrNotFound) || isForeign(err) {
 				continue
 			} else if err != nil {
 				fail(err)
 				return
 			}
-			if l.ix.having(e, list) != nil && !yield(e, nil) {
+			if l.ix.ifCurrent(e, list) != nil && !yield(e, nil) {
 				return
 			}
 		}

@@ -110,12 +110,12 @@ func TestLiveTable(t *testing.T) {
 			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
 			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key, ""))
 			check(err)
-		case index.Forgotten:
+		case index.StateMismatch:
 			// As a program does that knows nothing of indexes, and leaves the operation ID.
 			tamperRow(s, row, func(c map[string]any) { delete(c, "_ix") })
 		}
 	}
-	if sum := planted[index.Missing] + planted[index.Dangling] + planted[index.Stale] + planted[index.Forgotten]; sum != 4*each {
+	if sum := planted[index.Missing] + planted[index.Dangling] + planted[index.Stale] + planted[index.StateMismatch]; sum != 4*each {
 		t.Fatalf("planted %v", planted)
 	}
 	before, contents := map[string]string{}, map[string]string{}
@@ -128,7 +128,7 @@ func TestLiveTable(t *testing.T) {
 		check(err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)
-		want[index.Forgotten] *= len(definitions) // by each of them
+		want[index.StateMismatch] *= len(definitions) // by each of them
 		if !maps.Equal(r.Faults, want) {
 			t.Errorf("planted %v, found %v", planted, r.Faults)
 		}

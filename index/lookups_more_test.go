@@ -64,7 +64,7 @@ func TestRowsOfOthers(t *testing.T) {
 	typed.Type, other.Type = "worker", "robot"
 	of := func(w *worker) (string, bool) { return w.Last, true }
 	pointers := index.New("p", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Pointer: true})
-	verified := index.New("v", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Verified: true})
+	verified := index.New("v", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{ReadEntities: true})
 	lists := index.NewLists("l", keys.Tuple1(keys.Text()), of, nil)
 	staff, s := attached(t, typed, pointers, verified, lists)
 	for i := range 3 {

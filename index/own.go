@@ -12,31 +12,31 @@ import (
 
 // owner is the mark of a definition on rows that several entities share: its name and the type of its entities, so that rows of another
 // type's definition of the same name are told apart.
-type owner struct{ mark, untyped string }
+type tag struct{ text, untyped string }
 
 // summaryKind begins the mark of a summary, whose rows have the keys of lists of the same name. No name of a definition contains a +.
-const summaryKind = "+"
+const summaryTag = "+"
 
-func ownerOf[T any](definition string, t *table.Table[T]) owner {
-	o := owner{mark: definition + ":" + t.Scope()}
-	o.untyped, _, _ = strings.Cut(o.mark, "?") // of rows from before the schema had a type; no RowKey contains a ?
+func tagOf[T any](definition string, t *table.Table[T]) tag {
+	o := tag{text: definition + ":" + t.Scope()}
+	o.untyped, _, _ = strings.Cut(o.text, "?") // of rows from before the schema had a type; no RowKey contains a ?
 	return o
 }
 
 // is reports whether a mark is this one. A row without a mark is somebody else's. A schema without a type takes entities of its range for
 // its own whatever their type, and so their marks: writers of the release before the type was added.
-func (o owner) is(mark string) bool {
-	return mark == o.mark || mark == o.untyped || o.mark == o.untyped && strings.HasPrefix(mark, o.mark+"?")
+func (o tag) matches(mark string) bool {
+	return mark == o.text || mark == o.untyped || o.text == o.untyped && strings.HasPrefix(mark, o.text+"?")
 }
 
 // marks reports whether the details of a row are this definition's.
-func (o owner) marks(row *table.Row) bool { return slices.ContainsFunc(row.Tags(), o.is) }
+func (o tag) tags(row *table.Row) bool { return slices.ContainsFunc(row.Tags(), o.matches) }
 
 // put marks a row that holds details, or takes the mark off. A type in the mark stays.
-func (o owner) put(row *table.Row, off bool) {
-	mark := o.mark
+func (o tag) set(row *table.Row, off bool) {
+	mark := o.text
 	for _, m := range row.Tags() {
-		if o.is(m) {
+		if o.matches(m) {
 			row.Tag(m, true)
 			mark = max(mark, m)
 		}
@@ -65,6 +65,6 @@ func sameWrite(row, entity *table.Row) bool {
 var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run index.Verify with Repair; otherwise give the definition another name", ErrForeignRow)
 
 // foreignRow is the error of an index row, list or summary at whose key there is a foreign row.
-func foreignRow(definition string, k keys.Key) error {
+func foreignRowError(definition string, k keys.Key) error {
 	return &table.DerivedError{Maintainer: definition, Key: k, Err: errForeignRow}
 }

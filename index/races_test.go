@@ -113,7 +113,7 @@ func TestVerifiedGet(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, unique := range []index.Scope{index.NotUnique, index.InPartition} {
-		ix := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Verified: true, Unique: unique})
+		ix := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{ReadEntities: true, Unique: unique})
 		staff, s := office(t, ix)
 		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		e, err := ix.Get(ctx, staff, sales, "a")

@@ -13,7 +13,7 @@ import (
 )
 
 // errNothing is the error of a look-up that finds nobody. It says what a program that has just attached the index may have missed.
-var errNothing = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after Verify with Repair)", table.ErrNotFound)
+var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after Verify with Repair)", table.ErrNotFound)
 
 // Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they were
 // last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was copied.
@@ -29,7 +29,7 @@ var errNothing = fmt.Errorf("%w with this value in the index (an entity that was
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	e, err := ix.get(ctx, t, partition, k)
 	if err != nil {
-		return nil, about(ix.name, err)
+		return nil, withDefinition(ix.name, err)
 	}
 	return e, nil
 }
@@ -46,14 +46,14 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 			found = e
 		}
 		if found == nil {
-			return nil, errNothing
+			return nil, errNotFound
 		}
 		return found, nil
 	}
-	if err := ix.readable(t); err != nil {
+	if err := ix.checkReadable(t); err != nil {
 		return nil, err
 	}
-	at, err := ix.at(t, partition, k)
+	at, err := ix.uniqueKey(t, partition, k)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +62,14 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	for range rounds {
 		row, err := t.GetRow(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
-			return nil, fmt.Errorf("%w: %w", errNothing, err)
+			return nil, fmt.Errorf("%w: %w", errNotFound, err)
 		} else if err != nil {
 			return nil, err
 		}
 		if before != nil && before.ETag == row.ETag {
-			return nil, errNothing // the row is wrong, and nobody has the value
+			return nil, errNotFound // the row is wrong, and nobody has the value
 		}
-		e, err := ix.entity(ctx, t, row)
+		e, err := ix.entityOf(ctx, t, row)
 		if err != nil || e != nil {
 			return e, err
 		}
@@ -79,82 +79,82 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 }
 
 // at is the key of the only row under a value. A partition need not be given where the table has but one.
-func (ix *Index[T, K]) at(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
+func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
 	if only := t.PartitionRange(); !partition.IsSet() && only.IsPoint() {
 		partition = only.Point()
 	}
 	pk, err1 := partition.Result()
-	rk, err2 := ix.row(k, keys.Key{})
+	rk, err2 := ix.rowKey(k, keys.Key{})
 	return keys.Stored(pk, rk), errors.Join(err1, err2)
 }
 
 // follows tells whether a look-up goes from the index row to the entity.
-func (ix *Index[T, K]) follows() bool { return ix.opt.Pointer || ix.opt.Verified }
+func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
 
-func (ix *Index[T, K]) readable(t *table.Table[T]) error {
+func (ix *Index[T, K]) checkReadable(t *table.Table[T]) error {
 	switch {
 	case t == nil:
 		return &table.ValueError{Field: "table", Reason: "is nil"}
-	case ix.fault != nil:
-		return ix.fault
+	case ix.invalid != nil:
+		return ix.invalid
 	case ix.opt.WriteOnly:
 		return ErrWriteOnly
 	case !slices.ContainsFunc(t.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == ix.name }):
-		return notKept(ix.name) // nobody could tell whether it has no rows, or was forgotten
+		return errNotAttached(ix.name) // nobody could tell whether it has no rows, or was forgotten
 	}
 	return nil
 }
 
-func notKept(definition string) error {
+func errNotAttached(definition string) error {
 	return &DefinitionError{Definition: definition, Field: "table", Reason: "does not keep it: use the handle that Attach has returned, and the same definition"}
 }
 
 // entity is what an index row stands for, nil if its entity does not have the row's value.
-func (ix *Index[T, K]) entity(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
+func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
 	k, is := row.Primary()
 	if !is || k.Err() != nil {
 		return nil, nil // somebody else's
 	}
-	whole := ix.follows()
+	whole := ix.readsEntity()
 	if !whole {
-		if e, whole, err = ix.copied(t, row); err != nil {
+		if e, whole, err = ix.decodeCopy(t, row); err != nil {
 			return nil, err
 		}
 	}
 	if whole {
-		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) || foreign(err) {
+		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) || isForeign(err) {
 			return nil, nil
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	return ix.having(e, row.Key.RowKey()), nil
+	return ix.ifCurrent(e, row.Key.RowKey()), nil
 }
 
 // copied is the entity of a copy, or tells that the entity itself must be read: for the copy is not of the kind that the index keeps
 // now, or of an older version that only a whole row can be upgraded from.
-func (ix *Index[T, K]) copied(t *table.Table[T], row *table.Row) (e *table.Entity[T], unfit bool, err error) {
+func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.Entity[T], unfit bool, err error) {
 	if _, named := row.Get(reserved.OperationID); ix.full() != named {
 		return nil, true, nil
 	}
 	if !ix.full() {
 		only, err := t.Properties(ix.opt.Only...)
-		if err != nil || row.ProjectionID() != form(only) {
+		if err != nil || row.ProjectionID() != projectionID(only) {
 			return nil, true, err
 		}
 	}
 	e, err = t.Entity(row)
 	var old *table.VersionError
 	switch {
-	case foreign(err), errors.As(err, &old) && old.Got < old.Want:
+	case isForeign(err), errors.As(err, &old) && old.Got < old.Want:
 		return nil, true, nil // as Get will say
 	}
 	return e, false, err
 }
 
 // having is the entity if one of its rows is this one, else nil.
-func (ix *Index[T, K]) having(e *table.Entity[T], row string) *table.Entity[T] {
-	if !ix.stands(&e.Value, e.Key, row) {
+func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row string) *table.Entity[T] {
+	if !ix.hasRow(&e.Value, e.Key, row) {
 		return nil
 	}
 	return e
@@ -187,7 +187,7 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {
 			if err != nil {
-				err = about(ix.name, err)
+				err = withDefinition(ix.name, err)
 			}
 			if !yield(e, err) {
 				return
@@ -197,25 +197,25 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 }
 
 // indexRows are the rows of a query of the index.
-func (ix *Index[T, K]) indexRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
-	if err := ix.readable(t); err != nil {
+func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
+	if err := ix.checkReadable(t); err != nil {
 		return nil, err
 	}
-	if (!ix.full() || ix.follows()) && !q.Where.IsZero() {
+	if (!ix.full() || ix.readsEntity()) && !q.Where.IsZero() {
 		return nil, &table.ValueError{Field: "Query.Where", Reason: "the rows of this index do not hold all properties, or are not what is answered"}
 	}
 	switch {
 	case !q.Rows.IsSet():
 		q.Rows = ix.All()
-	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.many.All()):
-		q.Rows = ix.placed(q.Rows) // of the layout itself
+	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.byValueAndKey.All()):
+		q.Rows = ix.prefixedRange(q.Rows) // of the layout itself
 	case q.Rows.Err() == nil && !within(q.Rows, ix.All()):
 		return nil, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is no range of this index, " + ix.All().String() + ": take one that it makes; Under makes one of a range of its layout"}
 	}
 	// Rows that turn out not to be of the index do not count.
 	if q.Limit > 0 && q.PageSize == 0 {
-		if q.PageSize = min(q.Limit, 1000); ix.follows() {
-			q.PageSize = max(q.PageSize, ahead)
+		if q.PageSize = min(q.Limit, 1000); ix.readsEntity() {
+			q.PageSize = max(q.PageSize, readAhead)
 		}
 	}
 	q.Limit = min(q.Limit, 0)
@@ -238,14 +238,14 @@ func within(r, all keys.Range) bool {
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
 	return func(yield func(keys.Key, error) bool) {
 		limit := q.Limit
-		rows, err := ix.indexRows(ctx, t, q)
+		rows, err := ix.queryRows(ctx, t, q)
 		if err != nil {
-			yield(keys.Key{}, about(ix.name, err))
+			yield(keys.Key{}, withDefinition(ix.name, err))
 			return
 		}
 		for row, err := range rows {
 			if err != nil {
-				yield(keys.Key{}, about(ix.name, err))
+				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
 			if k, is := row.Primary(); is && t.Mine(row) {
@@ -260,45 +260,47 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 // Value is the range of the rows under the value k.
 func (ix *Index[T, K]) Value(k K) keys.Range {
 	if ix.opt.Unique == NotUnique {
-		return ix.placed(ix.many.Prefix(k))
+		return ix.prefixedRange(ix.byValueAndKey.Prefix(k))
 	}
-	return ix.placed(keys.Point(ix.alone.Of(k)))
+	return ix.prefixedRange(keys.Point(ix.byValue.Of(k)))
 }
 
 // Range is the range of the rows under values from lo to hi, both included.
 func (ix *Index[T, K]) Range(lo, hi K) keys.Range {
 	if ix.opt.Unique == NotUnique {
-		return ix.placed(ix.many.Between(lo, hi))
+		return ix.prefixedRange(ix.byValueAndKey.Between(lo, hi))
 	}
-	return ix.placed(ix.alone.Between(lo, hi))
+	return ix.prefixedRange(ix.byValue.Between(lo, hi))
 }
 
 // AtLeast is the range of the rows under lo and greater values.
 func (ix *Index[T, K]) AtLeast(lo K) keys.Range {
 	if ix.opt.Unique == NotUnique {
-		return ix.placed(ix.many.AtLeast(lo))
+		return ix.prefixedRange(ix.byValueAndKey.AtLeast(lo))
 	}
-	return ix.placed(ix.alone.AtLeast(lo))
+	return ix.prefixedRange(ix.byValue.AtLeast(lo))
 }
 
 // AtMost is the range of the rows under hi and smaller values.
 func (ix *Index[T, K]) AtMost(hi K) keys.Range {
 	if ix.opt.Unique == NotUnique {
-		return ix.placed(ix.many.AtMost(hi))
+		return ix.prefixedRange(ix.byValueAndKey.AtMost(hi))
 	}
-	return ix.placed(ix.alone.AtMost(hi))
+	return ix.prefixedRange(ix.byValue.AtMost(hi))
 }
 
 // Starting is the range of the rows under values that begin with k, which is text or bytes.
-func (ix *Index[T, K]) Starting(k K) keys.Range { return ix.placed(ix.many.Starting(k)) }
+func (ix *Index[T, K]) Starting(k K) keys.Range {
+	return ix.prefixedRange(ix.byValueAndKey.Starting(k))
+}
 
 // Under is the range of the rows whose values are in a range of the layout that was given to New, if that range is open at its end, as
 // a range of [keys.Layout2.Prefix] is: for an index by department and date, all of one department. If several entities may have a
 // value, a range with a last value is not a range of the index; use [Index.Range] or AtMost.
 func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
-	all := ix.many.All()
+	all := ix.byValueAndKey.All()
 	if !r.IsSet() || r.Err() != nil || within(r, all) {
-		return ix.placed(r)
+		return ix.prefixedRange(r)
 	}
 	from, to, closed := r.Bounds()
 	switch {
@@ -310,8 +312,8 @@ func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
 		to += " " // the first key behind it
 	}
 	name, _, _ := all.Bounds()
-	return ix.placed(keys.StoredBetween(name+from, name+to))
+	return ix.prefixedRange(keys.StoredBetween(name+from, name+to))
 }
 
 // All is the range of all rows of the index.
-func (ix *Index[T, K]) All() keys.Range { return ix.placed(ix.many.All()) }
+func (ix *Index[T, K]) All() keys.Range { return ix.prefixedRange(ix.byValueAndKey.All()) }

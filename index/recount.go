@@ -13,64 +13,64 @@ import (
 )
 
 // counted is a definition whose rows come to what all entities of a group add.
-type counted[T any] interface {
+type perGroup[T any] interface {
 	maintainer[T]
 	// shareNow is what an entity should remember to have added.
-	shareNow(e *table.Entity[T]) ([]string, error)
+	StateOf(e *table.Entity[T]) ([]string, error)
 	// agrees tells whether a row comes to what it should, but for extremes that may be bounds: of measures that say so, or of all.
-	agrees(is, should *table.Row, all bool) bool
+	Matches(is, should *table.Row, all bool) bool
 	// same tells whether a row says what it should, whatever others have put into it besides.
-	same(is, should *table.Row) bool
+	Equals(is, should *table.Row) bool
 	// nobody is the row of a group that counts nobody, and deserted tells whether a row is one.
-	nobody(group keys.Key) *table.Row
-	deserted(row *table.Row) bool
+	EmptyGroup(group keys.Key) *table.Row
+	IsEmptyGroup(row *table.Row) bool
 	// sum makes the rows of all groups anew, of the rows of the entities.
-	sum(pk string, entities iter.Seq2[*table.Row, error]) (sums, error)
+	Totals(pk string, entities iter.Seq2[*table.Row, error]) (groupTotals, error)
 }
 
 // sums are the rows of the groups of a partition as they should be.
-type sums struct {
-	rows    map[string]*table.Row
-	noted   map[string]*table.Row // of the entities alone that remember to be in one; nil where all do
-	members map[string]string     // one of these, of each group
-	bad     map[string]error      // of which the row cannot be made
+type groupTotals struct {
+	rows     map[string]*table.Row
+	recorded map[string]*table.Row // of the entities alone that remember to be in one; nil where all do
+	members  map[string]string     // one of these, of each group
+	failed   map[string]error      // of which the row cannot be made
 }
 
-func (m *summaries[T, K]) shareNow(e *table.Entity[T]) ([]string, error) {
-	sh, err := m.share(&e.Value, e.Key)
-	return m.texts(sh), err
+func (m *summaryMaintainer[T, K]) StateOf(e *table.Entity[T]) ([]string, error) {
+	sh, err := m.contributionOf(&e.Value, e.Key)
+	return m.stateOf(sh), err
 }
 
-func (m *summaries[T, K]) agrees(is, should *table.Row, all bool) bool {
+func (m *summaryMaintainer[T, K]) Matches(is, should *table.Row, all bool) bool {
 	a, whole := m.totalOf(is)
 	b, _ := m.totalOf(should)
-	return whole && a.agrees(&b, m.loose(b.count, all))
+	return whole && a.matches(&b, m.approximate(b.count, all))
 }
 
-func (m *summaries[T, K]) same(is, should *table.Row) bool {
+func (m *summaryMaintainer[T, K]) Equals(is, should *table.Row) bool {
 	a, whole := m.totalOf(is)
 	b, _ := m.totalOf(should)
 	return whole && reflect.DeepEqual(a, b)
 }
 
-func (m *summaries[T, K]) nobody(group keys.Key) *table.Row {
+func (m *summaryMaintainer[T, K]) EmptyGroup(group keys.Key) *table.Row {
 	r := &table.Row{Key: group}
-	r.Own(m.owner.mark)
+	r.Own(m.tag.text)
 	_ = r.Set("Count", int64(0)) // which is a name and a value that a row may have
 	return r
 }
 
-func (m *summaries[T, K]) deserted(row *table.Row) bool {
-	return row.WithoutSystemProperties().Same(m.nobody(row.Key).WithoutSystemProperties())
+func (m *summaryMaintainer[T, K]) IsEmptyGroup(row *table.Row) bool {
+	return row.WithoutSystemProperties().Same(m.EmptyGroup(row.Key).WithoutSystemProperties())
 }
 
-func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) (sums, error) {
-	is := sums{members: map[string]string{}, bad: map[string]error{}}
+func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Row, error]) (groupTotals, error) {
+	is := groupTotals{members: map[string]string{}, failed: map[string]error{}}
 	noted, all := map[string]*total{}, true
-	totals, err := m.count(entities, "", func(row *table.Row, sh share, remembered bool) {
+	totals, err := m.totalsOf(entities, "", func(row *table.Row, sh contribution, remembered bool) {
 		if all = all && remembered; remembered {
-			is.members[sh.row] = row.Key.RowKey()
-			add(noted, sh, len(m.measures))
+			is.members[sh.group] = row.Key.RowKey()
+			addContribution(noted, sh, len(m.measures))
 		}
 	})
 	if err != nil {
@@ -90,21 +90,21 @@ func (m *summaries[T, K]) sum(pk string, entities iter.Seq2[*table.Row, error]) 
 		}
 		return rows
 	}
-	if is.rows = rows(totals, is.bad); !all {
-		is.noted = rows(noted, map[string]error{})
+	if is.rows = rows(totals, is.failed); !all {
+		is.recorded = rows(noted, map[string]error{})
 	}
 	return is, nil
 }
 
 // counted reads the rows of the groups, counts all entities, and reads the rows of the groups again.
-func (in *inspection[T]) counted(ctx context.Context, d counted[T], first bool) (before map[string]*table.Row, s sums, after map[string]*table.Row, err error) {
-	if before, err = in.totals(ctx, d, first); err != nil {
+func (in *partitionRun[T]) readTotals(ctx context.Context, d perGroup[T], first bool) (before map[string]*table.Row, s groupTotals, after map[string]*table.Row, err error) {
+	if before, err = in.groupRows(ctx, d, first); err != nil {
 		return nil, s, nil, err
 	}
-	if s, err = d.sum(in.pk, in.paced(ctx, in.table.Range())); err != nil {
+	if s, err = d.Totals(in.pk, in.scan(ctx, in.table.Range())); err != nil {
 		return nil, s, nil, err
 	}
-	after, err = in.totals(ctx, d, false)
+	after, err = in.groupRows(ctx, d, false)
 	return before, s, after, err
 }
 
@@ -112,34 +112,34 @@ func (in *inspection[T]) counted(ctx context.Context, d counted[T], first bool) 
 // what all entities come to is what the row should hold, if the row was the same before and after they were read. A row that is not
 // there has no version to go by: it is made first, as one that counts nobody, which every writer counts anew. Verify reports an
 // entity without maintainer state by itself, not as a fault of the summary.
-func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) error {
+func (in *partitionRun[T]) verifySummary(ctx context.Context, d perGroup[T], first bool) error {
 	var open map[string]FaultKind // what is looked at once more, and what is known to be wrong there; nil at first, for all
 	for round := range rounds {
-		before, sums, after, err := in.counted(ctx, d, first && round == 0)
+		before, sums, after, err := in.readTotals(ctx, d, first && round == 0)
 		if err != nil {
 			return err
 		}
 		again := map[string]FaultKind{}
-		for _, rk := range slices.Sorted(maps.Keys(union(sums.rows, union(sums.bad, union(after, open))))) {
+		for _, rk := range slices.Sorted(maps.Keys(union(sums.rows, union(sums.failed, union(after, open))))) {
 			kind, looked := open[rk]
 			if open != nil && !looked {
 				continue
 			}
 			is, should := after[rk], sums.rows[rk]
 			f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk)}
-			if f.Err = sums.bad[rk]; f.Err != nil {
+			if f.Err = sums.failed[rk]; f.Err != nil {
 				f.Kind = Stale
-				in.found(f)
+				in.noteFault(f)
 				continue
 			}
 			if should != nil && in.foreign[rk] {
-				f.Kind, f.Err = Missing, foreignRow(d.Name(), f.Row)
-				in.found(f)
+				f.Kind, f.Err = Missing, foreignRowError(d.Name(), f.Row)
+				in.noteFault(f)
 				continue
 			}
-			if is == nil && should == nil || is != nil && should != nil && d.same(is, should) {
+			if is == nil && should == nil || is != nil && should != nil && d.Equals(is, should) {
 				if f.Repaired = true; kind != 0 {
-					in.found(f) // somebody's write has, meanwhile
+					in.noteFault(f) // somebody's write has, meanwhile
 				}
 				continue
 			}
@@ -148,8 +148,8 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) 
 				continue
 			}
 			// Bounds are no fault, of measures that are loose; nor, for a repair that makes them exact, of others.
-			agrees := is != nil && should != nil && kind == 0 && d.agrees(is, should, in.opt.Repair)
-			if kind == 0 && told(d, sums, is, rk) && !in.opt.Repair {
+			agrees := is != nil && should != nil && kind == 0 && d.Matches(is, should, in.opt.Repair)
+			if kind == 0 && lacksUncountedOnly(d, sums, is, rk) && !in.opt.Repair {
 				continue
 			}
 			switch {
@@ -163,7 +163,7 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) 
 			}
 			switch {
 			case is == nil && kind == 0:
-				missing, err := in.uncounted(ctx, d, rk, sums.members[rk])
+				missing, err := in.groupIsMissing(ctx, d, rk, sums.members[rk])
 				if err != nil {
 					return err
 				}
@@ -176,24 +176,24 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) 
 			}
 			if in.opt.Repair {
 				if is == nil {
-					f.Err = in.begin(ctx, d, f.Row)
+					f.Err = in.insertEmptyGroup(ctx, d, f.Row)
 				} else {
-					f.Err = in.write(ctx, is, should)
+					f.Err = in.writeRow(ctx, is, should)
 				}
 				switch {
-				case lost(f.Err) && agrees && d.agrees(is, should, false):
+				case mustReread(f.Err) && agrees && d.Matches(is, should, false):
 					continue // others were faster with what is right
-				case lost(f.Err) && agrees:
+				case mustReread(f.Err) && agrees:
 					again[rk] = 0
 					continue
-				case lost(f.Err), is == nil && f.Err == nil:
+				case mustReread(f.Err), is == nil && f.Err == nil:
 					again[rk] = f.Kind
 					continue
 				}
 				f.Repaired = f.Err == nil
 			}
-			if !agrees && !(should == nil && d.deserted(is)) { // for a row that counts nobody says nothing wrong
-				in.found(f)
+			if !agrees && !(should == nil && d.IsEmptyGroup(is)) { // for a row that counts nobody says nothing wrong
+				in.noteFault(f)
 			}
 		}
 		if open = again; len(open) == 0 {
@@ -202,45 +202,45 @@ func (in *inspection[T]) recount(ctx context.Context, d counted[T], first bool) 
 	}
 	for rk, kind := range open {
 		if kind == 0 {
-			in.undecided()
+			in.noteUnconfirmed()
 			continue
 		}
-		in.found(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Err: errBusy})
+		in.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Err: errChanging})
 	}
 	return ctx.Err()
 }
 
 // told reports whether a row lacks just the entities that remember nothing, of which Verify tells one by one.
-func told[T any](d counted[T], of sums, is *table.Row, rk string) bool {
-	noted := of.noted[rk]
-	return of.noted != nil && ((is == nil || d.deserted(is)) && noted == nil || is != nil && noted != nil && d.agrees(is, noted, true))
+func lacksUncountedOnly[T any](d perGroup[T], of groupTotals, is *table.Row, rk string) bool {
+	noted := of.recorded[rk]
+	return of.recorded != nil && ((is == nil || d.IsEmptyGroup(is)) && noted == nil || is != nil && noted != nil && d.Matches(is, noted, true))
 }
 
 // precount adds to the summaries what they lack for entities that remember nothing: before these are written, which then changes
 // nothing. open reports whether something else may be wrong.
-func (in *inspection[T]) precount(ctx context.Context, d counted[T]) (open bool, err error) {
+func (in *partitionRun[T]) addUncounted(ctx context.Context, d perGroup[T]) (open bool, err error) {
 	for round := range rounds {
-		before, sums, after, err := in.counted(ctx, d, round == 0)
+		before, sums, after, err := in.readTotals(ctx, d, round == 0)
 		if err != nil {
 			return true, err
 		}
 		again := false
-		for rk := range union(sums.rows, union(sums.bad, after)) {
+		for rk := range union(sums.rows, union(sums.failed, after)) {
 			is, should := after[rk], sums.rows[rk]
 			switch {
-			case is != nil && should != nil && d.same(is, should):
-			case should == nil || in.foreign[rk] || !told(d, sums, is, rk):
+			case is != nil && should != nil && d.Equals(is, should):
+			case should == nil || in.foreign[rk] || !lacksUncountedOnly(d, sums, is, rk):
 				open = true
 			case !unchanged(before[rk], is):
 				again = true
 			case is == nil:
-				err = in.begin(ctx, d, keys.Stored(in.pk, rk))
+				err = in.insertEmptyGroup(ctx, d, keys.Stored(in.pk, rk))
 				again = true
 			default:
-				err = in.write(ctx, is, should)
-				again = again || lost(err)
+				err = in.writeRow(ctx, is, should)
+				again = again || mustReread(err)
 			}
-			if open = open || err != nil && !lost(err); ctx.Err() != nil {
+			if open = open || err != nil && !mustReread(err); ctx.Err() != nil {
 				return true, ctx.Err()
 			}
 		}
@@ -252,16 +252,16 @@ func (in *inspection[T]) precount(ctx context.Context, d counted[T]) (open bool,
 }
 
 // begin makes the row of a group, which nobody is counted in as yet.
-func (in *inspection[T]) begin(ctx context.Context, d counted[T], group keys.Key) error {
+func (in *partitionRun[T]) insertEmptyGroup(ctx context.Context, d perGroup[T], group keys.Key) error {
 	if err := in.pace(ctx, 1); err != nil {
 		return err
 	}
-	_, err := in.table.Untyped(false).InsertAt(ctx, group, d.nobody(group))
+	_, err := in.table.Untyped(false).InsertAt(ctx, group, d.EmptyGroup(group))
 	return err
 }
 
 // uncounted tells whether an entity is in a group that has no row, at one instant.
-func (in *inspection[T]) uncounted(ctx context.Context, d counted[T], group, member string) (missing bool, err error) {
+func (in *partitionRun[T]) groupIsMissing(ctx context.Context, d perGroup[T], group, member string) (missing bool, err error) {
 	row, err := in.getRow(ctx, member)
 	if err != nil || row == nil || !slices.Contains(row.MaintainerState(d.Name()), group) {
 		return false, err
@@ -295,7 +295,7 @@ func unchanged(before, after *table.Row) bool {
 }
 
 // paced are the rows of a range.
-func (in *inspection[T]) paced(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
+func (in *partitionRun[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: r, PageSize: in.pageSize()}) {
 			if err == nil {
@@ -309,58 +309,58 @@ func (in *inspection[T]) paced(ctx context.Context, r keys.Range) iter.Seq2[*tab
 }
 
 // totals are the rows of a definition.
-func (in *inspection[T]) totals(ctx context.Context, d counted[T], first bool) (map[string]*table.Row, error) {
+func (in *partitionRun[T]) groupRows(ctx context.Context, d perGroup[T], first bool) (map[string]*table.Row, error) {
 	all := map[string]*table.Row{}
-	for row, err := range in.derived(ctx, d, first) {
+	for row, err := range in.derivedRows(ctx, d, first) {
 		if err != nil {
 			return nil, err
 		}
 		all[row.Key.RowKey()] = row
 	}
 	if first {
-		in.tally(0, 0, len(all))
+		in.count(0, 0, len(all))
 	}
 	return all, nil
 }
 
 // again is about an entity that has not added to a summary what it should, which it says itself.
-func (in *inspection[T]) again(ctx context.Context, f Fault) error {
-	d := in.sums[slices.IndexFunc(in.sums, func(d counted[T]) bool { return d.Name() == f.Definition })]
-	f.Err = errBusy
+func (in *partitionRun[T]) countEntity(ctx context.Context, f Fault) error {
+	d := in.summaries[slices.IndexFunc(in.summaries, func(d perGroup[T]) bool { return d.Name() == f.Definition })]
+	f.Err = errChanging
 	for range rounds {
-		e, row, err := in.get(ctx, f.Entity.RowKey())
+		e, row, err := in.getEntity(ctx, f.Entity.RowKey())
 		var unreadable *unreadableError
 		switch {
 		case err == errForeign || errors.As(err, &unreadable):
 			f.Err = err
-			in.found(f)
+			in.noteFault(f)
 			return nil
 		case err != nil:
 			return err
 		}
 		var share []string
 		if e != nil {
-			if share, f.Err = d.shareNow(e); f.Err != nil {
+			if share, f.Err = d.StateOf(e); f.Err != nil {
 				break
 			}
 		}
-		if e == nil || slices.Equal(share, countedOf(row.MaintainerState(d.Name()))) {
+		if e == nil || slices.Equal(share, contributionState(row.MaintainerState(d.Name()))) {
 			f.Err = nil // somebody has written it
 			break
 		}
-		if err := in.pace(ctx, 3+in.alongside()); err != nil { // it, and the groups that it leaves and joins
+		if err := in.pace(ctx, 3+in.rowsPerWrite()); err != nil { // it, and the groups that it leaves and joins
 			return err
 		}
-		in.wrote.Store(true)
-		if f.Err = in.table.Replace(in.repairing().context(ctx), e); f.Err == nil || !lost(f.Err) {
+		in.entitiesWritten.Store(true)
+		if f.Err = in.table.Replace(in.repairing().context(ctx), e); f.Err == nil || !mustReread(f.Err) {
 			break
 		}
 	}
-	if lost(f.Err) {
-		in.undecided()
+	if mustReread(f.Err) {
+		in.noteUnconfirmed()
 		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil
-	in.found(f)
+	in.noteFault(f)
 	return ctx.Err()
 }

@@ -121,7 +121,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 func TestTamperedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	verified := index.NewMulti("tag", keys.Tuple1(keys.Text()), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Verified: true})
+	verified := index.NewMulti("tag", keys.Tuple1(keys.Text()), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{ReadEntities: true})
 	staff, s := office(t, byEmail, verified)
 	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
 	e, err := byEmail.Get(ctx, staff, sales, "a")

@@ -6,7 +6,7 @@ import (
 )
 
 // repairing is what a context says of the writes that Verify makes.
-type repairing struct {
+type repairMode struct {
 	anew   []string // definitions whose rows are made anew, also where nothing has changed
 	owners bool     // unique rows are looked at before they are kept, for they may be others' by now
 	counts []string // summaries that are counted anew afterwards
@@ -18,21 +18,21 @@ type repairing struct {
 	foreign  map[string]bool // rows that were there and belong to somebody else
 }
 
-type repairingKey struct{}
+type repairModeKey struct{}
 
 // context is that of Verify's writes.
-func (r repairing) context(ctx context.Context) context.Context {
-	return context.WithValue(ctx, repairingKey{}, r)
+func (r repairMode) context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, repairModeKey{}, r)
 }
 
 // repairs is what a context says; is tells whether the write is Verify's.
-func repairs(ctx context.Context) (r repairing, is bool) {
-	r, is = ctx.Value(repairingKey{}).(repairing)
+func repairModeOf(ctx context.Context) (r repairMode, is bool) {
+	r, is = ctx.Value(repairModeKey{}).(repairMode)
 	return r, is
 }
 
 // forced tells whether a definition's rows are made anew.
-func forced(ctx context.Context, definition string) bool {
-	r, _ := repairs(ctx)
+func mustRewrite(ctx context.Context, definition string) bool {
+	r, _ := repairModeOf(ctx)
 	return slices.Contains(r.anew, definition)
 }

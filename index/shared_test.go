@@ -266,7 +266,7 @@ func TestFullList(t *testing.T) {
 	check(err)
 	s.Count()
 	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})
-	var full *index.FullError
+	var full *index.ListFullError
 	if !errors.As(err, &full) || full.Members != most+1 || !strings.Contains(err.Error(), "one row for each member") {
 		t.Fatal(err)
 	}

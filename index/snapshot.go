@@ -13,24 +13,24 @@ import (
 
 // snapshot is what the rows of a definition have said.
 type snapshot[T any] struct {
-	def    checked[T]
-	seen   map[suspect]uint64
-	owners map[string]string // of unique rows
+	maintainer perEntity[T]
+	links      map[link]uint64
+	owners     map[string]string // of unique rows
 }
 
 // shoot reads the rows of a definition.
-func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
-	all := in.derived(ctx, shot.def, true)
-	if d, ok := shot.def.(elsewhere); ok {
-		all = in.held(ctx, d)
+func (in *partitionRun[T]) readRows(ctx context.Context, shot *snapshot[T]) error {
+	all := in.derivedRows(ctx, shot.maintainer, true)
+	if d, ok := shot.maintainer.(searched); ok {
+		all = in.searchRows(ctx, d)
 	}
 	for row, err := range all {
 		if err != nil {
 			return err
 		}
-		in.tally(0, 0, 1)
-		for _, entity := range shot.def.claims(row) {
-			if shot.seen[suspect{row.Key.RowKey(), entity}] = in.digest(shot.def.part(row)); shot.def.unique() {
+		in.count(0, 0, 1)
+		for _, entity := range shot.maintainer.EntitiesIn(row) {
+			if shot.links[link{row.Key.RowKey(), entity}] = in.digest(shot.maintainer.Content(row)); shot.maintainer.Unique() {
 				shot.owners[row.Key.RowKey()] = entity
 			}
 		}
@@ -40,16 +40,16 @@ func (in *inspection[T]) shoot(ctx context.Context, shot *snapshot[T]) error {
 
 // derived are the rows of a definition. Those that say that maintainers remember something of them, as entities do, would be
 // refused to all who write them: first lets this be a fault.
-func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first bool) iter.Seq2[*table.Row, error] {
+func (in *partitionRun[T]) derivedRows(ctx context.Context, d maintainer[T], first bool) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		for _, r := range d.ranges() {
-			for row, err := range in.paced(ctx, r) {
-				if err == nil && !d.mine(row) {
+		for _, r := range d.Ranges() {
+			for row, err := range in.scan(ctx, r) {
+				if err == nil && !d.Owns(row) {
 					in.foreign[row.Key.RowKey()] = true
 					continue
 				}
-				if err == nil && first && strange(row) {
-					row, err = in.cleanse(ctx, d, row)
+				if err == nil && first && hasState(row) {
+					row, err = in.removeState(ctx, d, row)
 				}
 				if err == nil && row == nil {
 					continue // it has gone
@@ -62,11 +62,11 @@ func (in *inspection[T]) derived(ctx context.Context, d maintainer[T], first boo
 	}
 }
 
-func strange(row *table.Row) bool { return row.Type(reserved.MaintainerState) != "" }
+func hasState(row *table.Row) bool { return row.Type(reserved.MaintainerState) != "" }
 
 // cleanse takes from a derived row what entities alone have, and gives the row as it is without that.
-func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {
-	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errBusy}
+func (in *partitionRun[T]) removeState(ctx context.Context, d maintainer[T], row *table.Row) (*table.Row, error) {
+	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
 	for range rounds {
 		clean := row.WithoutSystemProperties()
 		if entity, is := row.Primary(); is {
@@ -77,28 +77,28 @@ func (in *inspection[T]) cleanse(ctx context.Context, d maintainer[T], row *tabl
 		}
 		if !in.opt.Repair {
 			f.Err = nil
-			in.found(f)
+			in.noteFault(f)
 			return clean, nil
 		}
-		err := in.write(ctx, clean, clean)
+		err := in.writeRow(ctx, clean, clean)
 		if err == nil && row.Type(reserved.OperationID) != "" {
-			return unnamed(clean), nil // a full copy that names no write is stale
+			return withoutOperationID(clean), nil // a full copy that names no write is stale
 		}
-		if !lost(err) {
+		if !mustReread(err) {
 			f.Err, f.Repaired = err, err == nil
-			in.found(f)
+			in.noteFault(f)
 			return clean, ctx.Err()
 		}
-		if row, err = in.getRow(ctx, row.Key.RowKey()); err != nil || row == nil || !strange(row) {
+		if row, err = in.getRow(ctx, row.Key.RowKey()); err != nil || row == nil || !hasState(row) {
 			return row, err
 		}
 	}
-	in.found(f)
+	in.noteFault(f)
 	return row, nil
 }
 
 // unnamed is a row without its operation ID.
-func unnamed(row *table.Row) *table.Row {
+func withoutOperationID(row *table.Row) *table.Row {
 	var names []string
 	for name := range row.All() {
 		if name != reserved.OperationID {
@@ -109,9 +109,9 @@ func unnamed(row *table.Row) *table.Row {
 }
 
 // held are the rows that are found by a condition.
-func (in *inspection[T]) held(ctx context.Context, d elsewhere) iter.Seq2[*table.Row, error] {
+func (in *partitionRun[T]) searchRows(ctx context.Context, d searched) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		q := table.Query[table.Row]{Partition: keys.Stored(in.pk, "").Partition(), Where: d.held(), PageSize: in.pageSize()}
+		q := table.Query[table.Row]{Partition: keys.Stored(in.pk, "").Partition(), Where: d.Condition(), PageSize: in.pageSize()}
 		for e, err := range in.table.Untyped(false).List(ctx, q) {
 			var row *table.Row
 			if err == nil {
@@ -125,10 +125,10 @@ func (in *inspection[T]) held(ctx context.Context, d elsewhere) iter.Seq2[*table
 }
 
 // elsewhere is a definition whose rows are found by a condition.
-type elsewhere interface{ held() table.Cond[table.Row] }
+type searched interface{ Condition() table.Cond[table.Row] }
 
 // digest tells contents apart.
-func (v *verifier[T]) digest(row *table.Row) uint64 {
+func (v *run[T]) digest(row *table.Row) uint64 {
 	if row == nil {
 		return 0
 	}

@@ -30,7 +30,7 @@ type Measure[T any] struct {
 
 // exactUpTo is how many entities a group has at most for its bounds to be exact, unless a measure says otherwise: as many as one page
 // of a list holds.
-const exactUpTo = 1000
+const maxExactGroup = 1000
 
 // Stat is the statistics of a measure in a group. If Count is 0, so are Min and Max.
 type Stat struct {
@@ -137,11 +137,11 @@ func (s *Summary[T, K]) Name() string { return s.ix.name }
 // ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that it is not
 // attached to; those of table.Table.GetRow. 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
-	fail := func(err error) (*Group[K], error) { return nil, about(s.ix.name, err) }
-	if err := s.ix.readable(t); err != nil {
+	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
+	if err := s.ix.checkReadable(t); err != nil {
 		return fail(err)
 	}
-	at, err := s.ix.at(t, partition, k)
+	at, err := s.ix.uniqueKey(t, partition, k)
 	if err != nil {
 		return fail(err)
 	}
@@ -151,8 +151,8 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	} else if err != nil {
 		return fail(err)
 	}
-	if !ownerOf(summaryKind+s.ix.name, t).is(row.Owner()) {
-		return fail(foreignRow(s.ix.name, at)) // the entities of the group may not be counted anywhere
+	if !tagOf(summaryTag+s.ix.name, t).matches(row.Owner()) {
+		return fail(foreignRowError(s.ix.name, at)) // the entities of the group may not be counted anywhere
 	}
 	return s.group(row, k), nil
 }
@@ -161,19 +161,19 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 // 1,000. Errors are those of table.Table.List, and a *keys.KeyError where the layout's values cannot be read back.
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
-		fail := func(err error) { yield(nil, about(s.ix.name, err)) }
-		if err := s.ix.readable(t); err != nil {
+		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
+		if err := s.ix.checkReadable(t); err != nil {
 			fail(err)
 			return
 		}
-		mine := ownerOf(summaryKind+s.ix.name, t)
+		mine := tagOf(summaryTag+s.ix.name, t)
 		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
 			var k K
 			if err == nil {
-				if !mine.is(row.Owner()) {
+				if !mine.matches(row.Owner()) {
 					continue
 				}
-				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.place("")))
+				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
 			}
 			if err != nil {
 				fail(err)
@@ -191,29 +191,29 @@ func (s *Summary[T, K]) group(row *table.Row, k K) *Group[K] {
 	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
 	for i, m := range s.measures {
 		st := &t.stats[i]
-		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.least, st.most, st.loose}
+		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.min, st.max, st.approximate}
 	}
 	return g
 }
 
 // share is what an entity should add.
-func (s *Summary[T, K]) share(v *T, k keys.Key) (share, error) {
-	rows, err := s.ix.rows(v, k)
+func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
+	rows, err := s.ix.rowKeys(v, k)
 	if err != nil || len(rows) == 0 {
-		return share{}, err
+		return contribution{}, err
 	}
-	sh := share{row: rows[0], values: make([]*int64, len(s.measures))}
+	sh := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
 	for i, m := range s.measures {
 		type result struct {
 			v  int64
 			ok bool
 		}
 		of := func(v *T) result { n, ok := m.Of(v); return result{n, ok} }
-		r, err := call(s.ix.name, "measure "+m.Name, of, v)
+		r, err := callUser(s.ix.name, "measure "+m.Name, of, v)
 		if err != nil {
 			return sh, err
 		}
-		if again, err := call(s.ix.name, "measure "+m.Name, of, v); err != nil || again != r {
+		if again, err := callUser(s.ix.name, "measure "+m.Name, of, v); err != nil || again != r {
 			return sh, &DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure"}
 		}
 		if r.ok {
@@ -224,29 +224,29 @@ func (s *Summary[T, K]) share(v *T, k keys.Key) (share, error) {
 }
 
 // summaries keeps the rows of a Summary.
-type summaries[T, K any] struct {
+type summaryMaintainer[T, K any] struct {
 	*Summary[T, K]
 	table *table.Table[T]
-	owner owner
+	tag   tag
 }
 
 func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &summaries[T, K]{s, t, ownerOf(summaryKind+s.ix.name, t)}
-	if s.ix.fault != nil {
-		return m, s.ix.fault
+	m := &summaryMaintainer[T, K]{s, t, tagOf(summaryTag+s.ix.name, t)}
+	if s.ix.invalid != nil {
+		return m, s.ix.invalid
 	}
 	if err := s.ix.probe(t); err != nil {
 		return m, err
 	}
-	return m, probed(func(v *T) error { _, err := s.share(v, keys.Stored("p", "r")); return err })
+	return m, probeFunction(func(v *T) error { _, err := s.contributionOf(v, keys.Stored("p", "r")); return err })
 }
 
 // MaxRows is the group that is left and the one that is joined.
-func (m *summaries[T, K]) MaxRows() int { return 2 }
+func (m *summaryMaintainer[T, K]) MaxRows() int { return 2 }
 
-func (m *summaries[T, K]) ranges() []keys.Range { return []keys.Range{m.ix.All()} }
-func (m *summaries[T, K]) columns() []string    { return nil }
+func (m *summaryMaintainer[T, K]) Ranges() []keys.Range { return []keys.Range{m.ix.All()} }
+func (m *summaryMaintainer[T, K]) columns() []string    { return nil }
 
-func (m *summaries[T, K]) mine(row *table.Row) bool { return m.owner.is(row.Owner()) }
+func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool { return m.tag.matches(row.Owner()) }
 
-func (m *summaries[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Summary) }
+func (m *summaryMaintainer[T, K]) is(d Definition[T]) bool { return d == Definition[T](m.Summary) }

@@ -15,17 +15,17 @@ import (
 var ErrOverflow = errors.New("a sum is more than 64 bits hold")
 
 // share is what one entity adds to its group: where that is, and its measures; nil for those that it lacks.
-type share struct {
-	row    string
+type contribution struct {
+	group  string
 	values []*int64
 }
 
 // texts are what an entity remembers of its share: the row, and each measure by its name.
-func (s *Summary[T, K]) texts(sh share) []string {
-	if sh.row == "" {
+func (s *Summary[T, K]) stateOf(sh contribution) []string {
+	if sh.group == "" {
 		return nil
 	}
-	texts := []string{sh.row}
+	texts := []string{sh.group}
 	for i, m := range s.measures {
 		text := "/" + m.Name + "="
 		if v := sh.values[i]; v != nil {
@@ -38,12 +38,12 @@ func (s *Summary[T, K]) texts(sh share) []string {
 
 // shareOf reads what texts has written, perhaps in an earlier release: measures that have come since are missing, and those that
 // have gone are passed over, as they are when a group is counted.
-func (s *Summary[T, K]) shareOf(texts []string) share {
-	rows, measures := remembered(texts)
+func (s *Summary[T, K]) contributionIn(texts []string) contribution {
+	rows, measures := splitState(texts)
 	if len(rows) == 0 {
-		return share{}
+		return contribution{}
 	}
-	sh := share{row: rows[0], values: make([]*int64, len(s.measures))}
+	sh := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
 	for _, text := range measures {
 		name, number, _ := strings.Cut(strings.TrimPrefix(text, "/"), "=")
 		v, err := strconv.ParseInt(number, 10, 64)
@@ -63,10 +63,10 @@ type total struct {
 }
 
 type stat struct {
-	count, least, most int64
-	atLeast, atMost    int64   // how many have the least, and the most; 0 where nobody may have it any more
+	count, min, max    int64
+	minCount, maxCount int64   // how many have the least, and the most; 0 where nobody may have it any more
 	sum                big.Int // which may be more while entities are added up than it is in the end
-	loose              bool    // least and most are bounds
+	approximate        bool    // least and most are bounds
 }
 
 // totalOf reads a row, nil for none. whole is false where it is not what a summary writes.
@@ -85,28 +85,28 @@ func (s *Summary[T, K]) totalOf(row *table.Row) (t total, whole bool) {
 	t.count = get("Count")
 	for i, m := range s.measures {
 		st := &t.stats[i]
-		st.count, st.least, st.most = get(m.Name+"Count"), get(m.Name+"Min"), get(m.Name+"Max")
-		st.atLeast, st.atMost = get(m.Name+"MinCount"), get(m.Name+"MaxCount")
+		st.count, st.min, st.max = get(m.Name+"Count"), get(m.Name+"Min"), get(m.Name+"Max")
+		st.minCount, st.maxCount = get(m.Name+"MinCount"), get(m.Name+"MaxCount")
 		st.sum.SetInt64(get(m.Name + "Sum"))
 		v, _ := row.Get(m.Name + "Loose")
-		st.loose, _ = v.(bool)
+		st.approximate, _ = v.(bool)
 	}
 	return t, whole && t.count > 0
 }
 
 // row is the row of a total.
-func (s *summaries[T, K]) row(k keys.Key, t total) (*table.Row, error) {
+func (s *summaryMaintainer[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 	r := &table.Row{Key: k}
-	r.Own(s.owner.mark)
+	r.Own(s.tag.text)
 	err := r.Set("Count", t.count)
 	for i, m := range s.measures {
 		st := &t.stats[i]
 		if !st.sum.IsInt64() {
 			return nil, fmt.Errorf("%w: %sSum of %v", ErrOverflow, m.Name, k)
 		}
-		err = errors.Join(err, r.Set(m.Name+"Count", st.count), r.Set(m.Name+"Sum", st.sum.Int64()), r.Set(m.Name+"Min", st.least), r.Set(m.Name+"Max", st.most),
-			r.Set(m.Name+"MinCount", st.atLeast), r.Set(m.Name+"MaxCount", st.atMost))
-		if st.loose {
+		err = errors.Join(err, r.Set(m.Name+"Count", st.count), r.Set(m.Name+"Sum", st.sum.Int64()), r.Set(m.Name+"Min", st.min), r.Set(m.Name+"Max", st.max),
+			r.Set(m.Name+"MinCount", st.minCount), r.Set(m.Name+"MaxCount", st.maxCount))
+		if st.approximate {
 			err = errors.Join(err, r.Set(m.Name+"Loose", true))
 		}
 	}
@@ -114,17 +114,17 @@ func (s *summaries[T, K]) row(k keys.Key, t total) (*table.Row, error) {
 }
 
 // loose are the measures whose extremes may be approximate bounds in a group of so many: all of them for Verify.
-func (s *Summary[T, K]) loose(count int64, verifying bool) []bool {
+func (s *Summary[T, K]) approximate(count int64, verifying bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
-		all[i] = m.ApproximateBounds || verifying || count > exactUpTo && !m.Exact
+		all[i] = m.ApproximateBounds || verifying || count > maxExactGroup && !m.Exact
 	}
 	return all
 }
 
 // change takes away what one entity has added, and adds what it adds now; nil for nothing. It is false where the rest cannot be
 // told from that: the last with an extreme has left, of a measure that is not loose, or the row was wrong.
-func (t *total) change(less, more *share, loose []bool) (known bool) {
+func (t *total) apply(less, more *contribution, loose []bool) (known bool) {
 	known = true
 	if less != nil {
 		t.count--
@@ -132,7 +132,7 @@ func (t *total) change(less, more *share, loose []bool) (known bool) {
 	if more != nil {
 		t.count++
 	}
-	value := func(sh *share, i int) *int64 {
+	value := func(sh *contribution, i int) *int64 {
 		if sh == nil {
 			return nil
 		}
@@ -140,12 +140,12 @@ func (t *total) change(less, more *share, loose []bool) (known bool) {
 	}
 	for i := range t.stats {
 		may := loose != nil && loose[i]
-		known = t.stats[i].change(value(less, i), value(more, i)) && known && (may || !t.stats[i].loose)
+		known = t.stats[i].apply(value(less, i), value(more, i)) && known && (may || !t.stats[i].approximate)
 	}
 	return known && t.count >= 0
 }
 
-func (s *stat) change(less, more *int64) (known bool) {
+func (s *stat) apply(less, more *int64) (known bool) {
 	if less != nil && more != nil && *less == *more {
 		return true
 	}
@@ -153,32 +153,32 @@ func (s *stat) change(less, more *int64) (known bool) {
 	if more != nil {
 		s.add(*more)
 	}
-	return less == nil || s.take(*less)
+	return less == nil || s.remove(*less)
 }
 
 func (s *stat) add(v int64) {
 	if s.count == 0 {
-		*s = stat{least: v, most: v}
+		*s = stat{min: v, max: v}
 	}
 	s.count++
 	s.sum.Add(&s.sum, big.NewInt(v))
 	switch {
-	case v < s.least:
-		s.least, s.atLeast = v, 1
-	case v == s.least:
-		s.atLeast++
+	case v < s.min:
+		s.min, s.minCount = v, 1
+	case v == s.min:
+		s.minCount++
 	}
 	switch {
-	case v > s.most:
-		s.most, s.atMost = v, 1
-	case v == s.most:
-		s.atMost++
+	case v > s.max:
+		s.max, s.maxCount = v, 1
+	case v == s.max:
+		s.maxCount++
 	}
 }
 
 // take is false where the row was wrong. Bounds that nobody may have any more make it loose.
-func (s *stat) take(v int64) (known bool) {
-	if s.count < 1 || v < s.least || v > s.most {
+func (s *stat) remove(v int64) (known bool) {
+	if s.count < 1 || v < s.min || v > s.max {
 		return false
 	}
 	s.count--
@@ -188,8 +188,8 @@ func (s *stat) take(v int64) (known bool) {
 		*s = stat{}
 		return whole
 	}
-	if last := s.sum.Int64(); s.count == 1 && s.sum.IsInt64() && s.least <= last && last <= s.most {
-		s.least, s.most, s.atLeast, s.atMost, s.loose = last, last, 1, 1, false
+	if last := s.sum.Int64(); s.count == 1 && s.sum.IsInt64() && s.min <= last && last <= s.max {
+		s.min, s.max, s.minCount, s.maxCount, s.approximate = last, last, 1, 1, false
 		return true
 	}
 	left := func(n *int64) bool { // whether somebody has it still
@@ -198,25 +198,25 @@ func (s *stat) take(v int64) (known bool) {
 		}
 		return *n > 0
 	}
-	if v == s.least && !left(&s.atLeast) || v == s.most && !left(&s.atMost) {
-		s.loose = true
+	if v == s.min && !left(&s.minCount) || v == s.max && !left(&s.maxCount) {
+		s.approximate = true
 	}
 	return true
 }
 
 // agrees tells whether a total is as it should be, but that extremes may be bounds, of the measures that may be loose.
-func (t *total) agrees(exact *total, loose []bool) bool {
+func (t *total) matches(exact *total, loose []bool) bool {
 	if t.count != exact.count {
 		return false
 	}
 	for i := range t.stats {
 		a, b := &t.stats[i], &exact.stats[i]
-		if a.loose && !loose[i] {
+		if a.approximate && !loose[i] {
 			return false
 		}
 		same := a.count == b.count && a.sum.Cmp(&b.sum) == 0
-		within := a.least <= b.least && b.most <= a.most
-		if !same || !within || !a.loose && (a.least != b.least || a.most != b.most || a.atLeast != b.atLeast || a.atMost != b.atMost) {
+		within := a.min <= b.min && b.max <= a.max
+		if !same || !within || !a.approximate && (a.min != b.min || a.max != b.max || a.minCount != b.minCount || a.maxCount != b.maxCount) {
 			return false
 		}
 	}

@@ -22,12 +22,12 @@ type FaultKind int
 
 // The kinds of faults.
 const (
-	Missing    FaultKind = iota + 1 // a row that should be there is not
-	Dangling                        // a row exists that should not
-	Stale                           // a row has other content than it should
-	Forgotten                       // the rows are right, and the entity's maintainer state lacks them
-	Conflict                        // two entities have one unique value; not repaired, since either may be right
-	Unreadable                      // the entity cannot be read, or no key can be made of it; its rows are not looked at
+	Missing       FaultKind = iota + 1 // a row that should be there is not
+	Dangling                           // a row exists that should not
+	Stale                              // a row has other content than it should
+	StateMismatch                      // the rows are right, and the entity's maintainer state lacks them
+	Conflict                           // two entities have one unique value; not repaired, since either may be right
+	Unreadable                         // the entity cannot be read, or no key can be made of it; its rows are not looked at
 )
 
 // String returns the kind in a word.
@@ -51,13 +51,13 @@ type Fault struct {
 
 // Report is what Verify has done so far.
 type Report struct {
-	Partitions int // partitions that were looked at
-	Entities   int // entities that were read
-	Rows       int // derived rows that were read
-	Faults     map[FaultKind]int
-	Repaired   int
-	Failed     int // faults that could not be repaired, without conflicts
-	Undecided  int // suspected faults that concurrent writers kept changing, so that none was confirmed
+	Partitions  int // partitions that were looked at
+	Entities    int // entities that were read
+	Rows        int // derived rows that were read
+	Faults      map[FaultKind]int
+	Repaired    int
+	Failed      int // faults that could not be repaired, without conflicts
+	Unconfirmed int // suspected faults that concurrent writers kept changing, so that none was confirmed
 
 	// Token is the position: behind the last partition that is done.
 	Token string
@@ -65,7 +65,7 @@ type Report struct {
 
 // Sound reports whether all faults are repaired, and nothing is undecided.
 func (r *Report) Sound() bool {
-	n := r.Undecided
+	n := r.Unconfirmed
 	for _, of := range r.Faults {
 		n += of
 	}
@@ -121,48 +121,48 @@ func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, def
 	if t == nil {
 		return Report{}, fmt.Errorf("index: Verify: %w", &table.ValueError{Field: "table", Reason: "is nil"})
 	}
-	v := &verifier[T]{table: t.IgnoreCorruptState(), seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
+	v := &run[T]{table: t.IgnoreCorruptState(), seed: maphash.MakeSeed(), report: Report{Faults: map[FaultKind]int{}}}
 	if o != nil {
 		v.opt = *o
 	}
 	v.report.Token = v.opt.Token
-	if err := v.all(ctx, definitions); err != nil {
+	if err := v.verifyTable(ctx, definitions); err != nil {
 		return v.report, fmt.Errorf("index: Verify %s: %w", t.Name(), err)
 	}
 	return v.report, nil
 }
 
 // verifier is a Verify under way.
-type verifier[T any] struct {
-	table *table.Table[T]
-	opt   VerifyOptions
-	defs  []maintainer[T]
-	seed  maphash.Seed
-	next  time.Time // when more rows may be read or written
+type run[T any] struct {
+	table       *table.Table[T]
+	opt         VerifyOptions
+	maintainers []maintainer[T]
+	seed        maphash.Seed
+	next        time.Time // when more rows may be read or written
 
 	mu     sync.Mutex
 	report Report
 }
 
-func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) error {
+func (v *run[T]) verifyTable(ctx context.Context, definitions []Definition[T]) error {
 	for _, m := range v.table.Maintainers() {
 		if m, is := m.(maintainer[T]); is && len(definitions) == 0 {
-			v.defs = append(v.defs, m)
+			v.maintainers = append(v.maintainers, m)
 		}
 	}
-	if len(definitions)+len(v.defs) == 0 {
+	if len(definitions)+len(v.maintainers) == 0 {
 		return &table.ValueError{Field: "definitions", Reason: "there are none"}
 	}
 	for _, d := range definitions {
 		i := -1
-		if !absent(d) {
+		if !isNil(d) {
 			i = slices.IndexFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool { is, ok := m.(maintainer[T]); return ok && is.is(d) })
 		}
 		if i < 0 {
-			return notKept(nameOf(d))
+			return errNotAttached(nameOf(d))
 		}
-		if m := v.table.Maintainers()[i].(maintainer[T]); !slices.ContainsFunc(v.defs, func(d maintainer[T]) bool { return d.Name() == m.Name() }) {
-			v.defs = append(v.defs, m)
+		if m := v.table.Maintainers()[i].(maintainer[T]); !slices.ContainsFunc(v.maintainers, func(d maintainer[T]) bool { return d.Name() == m.Name() }) {
+			v.maintainers = append(v.maintainers, m)
 		}
 	}
 	switch o := v.opt; {
@@ -182,7 +182,7 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 		if err != nil {
 			return err
 		}
-		if err := v.partition(ctx, pk); err != nil {
+		if err := v.verifyPartition(ctx, pk); err != nil {
 			return err
 		}
 		v.report.Token = tokenOf(pk)
@@ -209,7 +209,7 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 		underway = append(underway, s)
 		v.mu.Unlock()
 		g.Go(func() error {
-			if err := v.partition(ctx, s); err != nil {
+			if err := v.verifyPartition(ctx, s); err != nil {
 				return err
 			}
 			v.mu.Lock()
@@ -229,7 +229,7 @@ func (v *verifier[T]) all(ctx context.Context, definitions []Definition[T]) erro
 }
 
 func nameOf[T any](d Definition[T]) string {
-	if absent(d) {
+	if isNil(d) {
 		return ""
 	}
 	return d.Name()
@@ -249,7 +249,7 @@ func parseToken(s string) (*string, error) {
 	return &s, nil
 }
 
-func (v *verifier[T]) progress() {
+func (v *run[T]) progress() {
 	if v.opt.Progress == nil {
 		return
 	}
@@ -261,7 +261,7 @@ func (v *verifier[T]) progress() {
 }
 
 // tally counts what was read.
-func (v *verifier[T]) tally(partitions, entities, rows int) {
+func (v *run[T]) count(partitions, entities, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.report.Partitions += partitions
@@ -270,14 +270,14 @@ func (v *verifier[T]) tally(partitions, entities, rows int) {
 }
 
 // undecided notes that nobody knows.
-func (v *verifier[T]) undecided() {
+func (v *run[T]) noteUnconfirmed() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.report.Undecided++
+	v.report.Unconfirmed++
 }
 
 // found notes a fault.
-func (v *verifier[T]) found(f Fault) {
+func (v *run[T]) noteFault(f Fault) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.report.Faults[f.Kind]++
@@ -294,7 +294,7 @@ func (v *verifier[T]) found(f Fault) {
 
 // pace pays for n rows, before they are written, and as they are read: it waits until all that was paid for before is over, and then
 // as long as these take.
-func (v *verifier[T]) pace(ctx context.Context, n int) error {
+func (v *run[T]) pace(ctx context.Context, n int) error {
 	if v.opt.Rate <= 0 {
 		return ctx.Err()
 	}
@@ -320,7 +320,7 @@ func (v *verifier[T]) pace(ctx context.Context, n int) error {
 }
 
 // alongside is how many rows are written with an entity whatever is wrong with it: full copies, which are of each of its versions.
-func (v *verifier[T]) alongside() (n int) {
+func (v *run[T]) rowsPerWrite() (n int) {
 	for _, m := range v.table.Maintainers() {
 		if c, is := m.(interface{ full() bool }); is && c.full() {
 			n += m.MaxRows() / 2
@@ -330,11 +330,11 @@ func (v *verifier[T]) alongside() (n int) {
 }
 
 // repairing is what a write is told that makes rows of some definitions anew.
-func (v *verifier[T]) repairing(anew ...string) repairing {
-	r := repairing{anew: anew, owners: true, verified: map[string]bool{}}
-	for _, d := range v.defs {
+func (v *run[T]) repairing(anew ...string) repairMode {
+	r := repairMode{anew: anew, owners: true, verified: map[string]bool{}}
+	for _, d := range v.maintainers {
 		r.verified[d.Name()] = true
-		if c, is := d.(counted[T]); is {
+		if c, is := d.(perGroup[T]); is {
 			r.counts = append(r.counts, c.Name())
 		}
 	}
@@ -342,18 +342,18 @@ func (v *verifier[T]) repairing(anew ...string) repairing {
 }
 
 // lookedAt tells whether all unique rows that each write of an entity writes are of definitions that are verified.
-func (v *verifier[T]) lookedAt() bool {
+func (v *run[T]) uniqueRowsVerified() bool {
 	return !slices.ContainsFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool {
 		c, is := m.(interface {
 			full() bool
-			unique() bool
+			Unique() bool
 		})
-		return is && c.full() && c.unique() && !slices.ContainsFunc(v.defs, func(d maintainer[T]) bool { return d.Name() == m.Name() })
+		return is && c.full() && c.Unique() && !slices.ContainsFunc(v.maintainers, func(d maintainer[T]) bool { return d.Name() == m.Name() })
 	})
 }
 
 // pageSize is how many rows come at a time: not more than may come in a second.
-func (v *verifier[T]) pageSize() int {
+func (v *run[T]) pageSize() int {
 	if v.opt.Rate <= 0 {
 		return 0
 	}
@@ -363,4 +363,4 @@ func (v *verifier[T]) pageSize() int {
 // rounds is how often a fault is looked at that others change meanwhile.
 const rounds = 8
 
-var errBusy = errors.New("others change it all the time")
+var errChanging = errors.New("others change it all the time")

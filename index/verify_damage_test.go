@@ -176,7 +176,7 @@ func TestLastMemberUnreadable(t *testing.T) {
 	check(byHand(s).DeleteAny(ctx, rowAt("ages_Jones")))
 	for _, repair := range []bool{false, true} {
 		r, faults := verify(t, staff, index.VerifyOptions{Repair: repair}, ages)
-		if r.Undecided != 0 || r.Faults[index.Missing] != 1 || r.Faults[index.Unreadable] != 1 {
+		if r.Unconfirmed != 0 || r.Faults[index.Missing] != 1 || r.Faults[index.Unreadable] != 1 {
 			t.Error(r, faults)
 		}
 	}

@@ -138,7 +138,7 @@ func TestGroupElsewhere(t *testing.T) {
 		delete(m, "Age@odata.type")
 	})
 	r, f := verify(t, staff, index.VerifyOptions{Repair: true}, ages)
-	if r.Faults[index.Unreadable] != 1 || r.Undecided > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
+	if r.Faults[index.Unreadable] != 1 || r.Unconfirmed > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
 		t.Error(r, f, s.Rows("staff"))
 	}
 }
@@ -214,7 +214,7 @@ func TestNothingIsDropped(t *testing.T) {
 	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail, head)
 	check(err)
 	r, f := verify(t, slow, index.VerifyOptions{Repair: true}, byEmail, head)
-	if r.Undecided != 2 || !f["head missing department w_000002"] {
+	if r.Unconfirmed != 2 || !f["head missing department w_000002"] {
 		t.Error(r, f)
 	}
 }
@@ -265,7 +265,7 @@ func TestSummaryMoved(t *testing.T) {
 	check(err)
 	for _, repair := range []bool{false, true} {
 		r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, is)
-		if r.Undecided > 0 || r.Sound() != repair || r.Faults[index.Forgotten] != 2 {
+		if r.Unconfirmed > 0 || r.Sound() != repair || r.Faults[index.StateMismatch] != 2 {
 			t.Error(repair, r, f)
 		}
 	}

@@ -136,7 +136,7 @@ func TestVerifyBusy(t *testing.T) {
 		check(err)
 		check(byHand(s).MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		r, faults := verify(t, slow, index.VerifyOptions{Repair: repair}, ages)
-		if r.Sound() || r.Undecided != 1 || len(faults) > 0 || r.Failed > 0 {
+		if r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 || r.Failed > 0 {
 			t.Error(repair, r, faults)
 		}
 	}
@@ -153,7 +153,7 @@ func TestVerifyBusy(t *testing.T) {
 	}
 	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byLast)
 	check(err)
-	if r, faults := verify(t, slow, index.VerifyOptions{Repair: true}, byLast); r.Sound() || r.Undecided != 1 || len(faults) > 0 {
+	if r, faults := verify(t, slow, index.VerifyOptions{Repair: true}, byLast); r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 {
 		t.Error(r, faults)
 	}
 }
@@ -368,7 +368,7 @@ func TestVerifyMakesNothingUp(t *testing.T) {
 		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, ages)
 		check(err)
 		r, faults := verify(t, slow, index.VerifyOptions{Repair: repair}, ages)
-		if len(faults) > 0 || r.Undecided != 1 || r.Repaired+r.Failed > 0 {
+		if len(faults) > 0 || r.Unconfirmed != 1 || r.Repaired+r.Failed > 0 {
 			t.Error(repair, r, faults)
 		}
 		b.do = nil

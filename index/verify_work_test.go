@@ -20,7 +20,7 @@ import (
 )
 
 // fill stores workers, many at a time.
-func fill(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
+func fillSample(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
 	t.Helper()
 	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for i := range n {
@@ -92,7 +92,7 @@ func TestRepairsAreLinear(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			old, s := office(t, c.was)
-			fill(t, old, n, c.of)
+			fillSample(t, old, n, c.of)
 			if c.harm != nil {
 				c.harm(s)
 			}
@@ -122,14 +122,14 @@ func TestNewDefinitionReported(t *testing.T) {
 	t.Parallel()
 	const n = 1500
 	plain, s := office(t)
-	fill(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
+	fillSample(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
 	staff, err := index.Attach(plain, nil, byLast, ages)
 	check(err)
 	s.Count()
 	var entities int
 	r, err := index.Verify(context.Background(), staff, &index.VerifyOptions{Partition: sales, Progress: func(r index.Report) { entities = r.Entities }}, byLast, ages)
 	check(err)
-	if r.Faults[index.Missing] != n || r.Faults[index.Forgotten] != n || entities != n {
+	if r.Faults[index.Missing] != n || r.Faults[index.StateMismatch] != n || entities != n {
 		t.Error(r)
 	}
 	if counts := s.Count(); did(counts, "get") > 0 || did(counts, "query") > 12 {
@@ -172,7 +172,7 @@ func TestPaceOfRepairs(t *testing.T) {
 		w := &watched{Service: s, written: map[int64]int{}}
 		plain := openAs(s.ConnectionString(), w, schema)
 		check(plain.Ensure(ctx))
-		fill(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
+		fillSample(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
 		staff, err := index.Attach(plain, nil, byEmail, byLast, teams, ages)
 		check(err)
 		for _, harm := range []func(){

@@ -97,7 +97,7 @@ func indexes(e *env) {
 		} else if repair {
 			want.Repaired = 7
 		}
-		if fmt.Sprint(r.Faults, r.Repaired, r.Failed, r.Undecided) != fmt.Sprint(want.Faults, want.Repaired, 0, 0) || r.Sound() == (i == 0) {
+		if fmt.Sprint(r.Faults, r.Repaired, r.Failed, r.Unconfirmed) != fmt.Sprint(want.Faults, want.Repaired, 0, 0) || r.Sound() == (i == 0) {
 			e.Errorf("%d: %+v", i, r)
 		}
 	}
