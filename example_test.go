@@ -43,7 +43,7 @@ func Example() {
 	}
 
 	// A secondary index: each write by this handle updates it in the same transaction. Attach it before the first write;
-	// index.Verify with Repair adds the entities that a table already has.
+	// verify.Run with Repair adds the entities that a table already has.
 	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 	if staff, err = index.Attach(staff, nil, byName); err != nil {
 		log.Fatal(err)

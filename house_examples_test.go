@@ -14,7 +14,7 @@ import (
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	plumbing := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true, "ServeHTTP": true, "MarshalJSON": true, "UnmarshalJSON": true}
-	for _, dir := range []string{"account", "archive", "eventual", "index", "keys", "table", "storagetest"} {
+	for _, dir := range []string{"account", "archive", "eventual", "index", "index/verify", "keys", "table", "storagetest"} {
 		used, exported := map[string]bool{}, map[string]bool{}
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {

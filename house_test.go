@@ -35,20 +35,22 @@ var arrows = map[string][]string{
 	"internal/azurite/install": {"internal/azurite"},
 	"table":                    {"keys", "internal/edm", "internal/reserved", "internal/wire"},
 	"account":                  {"table"},
-	"index":                    {"keys", "table", "internal/reserved"},
+	"index":                    {"keys", "table", "index/internal/derived", "internal/reserved"},
+	"index/internal/derived":   {"keys", "table", "internal/reserved"},
+	"index/verify":             {"keys", "table", "index", "index/internal/derived", "internal/reserved"},
 	"eventual":                 {"keys", "table", "internal/wire"},
 	"archive":                  {"eventual", "keys", "table", "internal/reserved", "internal/wire"},
 	"storagetest":              {},
 	"storagetest/crashtest":    {"storagetest"},
 	"integration":              {},
-	"patterns":                 {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
+	"patterns":                 {"account", "archive", "eventual", "index", "index/verify", "keys", "table", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved spells system properties and the prefixes of the library's rows.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "table", "account", "eventual", "index", "archive"} {
+	for _, dir := range []string{"keys", "internal/edm", "table", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no files: %v", dir, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -50,7 +51,7 @@ func TestVerifyBeyondTheLibrary(t *testing.T) {
 			check(err)
 		}
 		for i := range 2 {
-			r, err := index.Verify(ctx, villages, &index.VerifyOptions{Repair: true})
+			r, err := verify.Run(ctx, villages, &verify.Options{Repair: true})
 			if err != nil || !r.Sound() || r.Repaired != 0 || r.Entities != len(names) || r.Partitions != 1 {
 				t.Errorf("%s, %d: %+v, %v", what, i, r, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -48,10 +49,10 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	expect(t, "requests", s.Count(), "2 get, 1 transaction")
 	total -= 1004
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1004, Approximate: true})
-	if r, f := verify(t, staff, index.VerifyOptions{}, sum); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
 		t.Error("bounds that may be approximate are no fault:", r, f)
 	}
-	verify(t, staff, index.VerifyOptions{Repair: true}, sum)
+	mustVerify(t, staff, verify.Options{Repair: true}, sum)
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1003})
 	check(staff.DeleteAny(ctx, at(0)))
 	total -= 2
@@ -68,7 +69,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	is("York", index.Stat{Count: 999, Sum: total, Min: 3, Max: 1002})
 	check(staff.DeleteAny(ctx, at(900003)))
 	is("Cao", index.Stat{Count: 2, Sum: 11, Min: 5, Max: 6})
-	if r, f := verify(t, staff, index.VerifyOptions{}, sum); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
 		t.Error(r, f)
 	}
 
@@ -119,7 +120,7 @@ func TestGreatestLeavesBeside(t *testing.T) {
 	if st := g.Measures["Age"]; g.Count != 1098 || !st.Approximate || st.Max < 1098 || st.Min > 2 {
 		t.Errorf("%+v", g)
 	}
-	if r, f := verify(t, staff, index.VerifyOptions{}, sum); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
 		t.Error(r, f)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,7 +38,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		}}
 		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail)
 		check(err)
-		_, err = index.Verify(ctx, slow, &index.VerifyOptions{Repair: true, Partition: sales}, byEmail)
+		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partition: sales}, byEmail)
 		check(err)
 		row, err := staff.GetRow(ctx, rowAt("email_a"))
 		check(err)
@@ -72,8 +73,8 @@ func TestTypesOfCopies(t *testing.T) {
 				m["Age"] = v
 			})
 			for _, repair := range []bool{false, true} {
-				r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, four()...)
-				if r.Faults[index.Stale] != 1 || !f[definition+" stale "+row+" w_000001"] || r.Sound() != repair {
+				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, four()...)
+				if r.Faults[verify.Stale] != 1 || !f[definition+" stale "+row+" w_000001"] || r.Sound() != repair {
 					t.Errorf("%s with %T: %v %v", row, v, r, f)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -130,7 +131,7 @@ func TestRepairSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			repair := func(ctx context.Context, p *crashtest.Process) error {
-				r, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Repair: true}, k.definitions...)
+				r, err := verify.Run(ctx, k.open(p), &verify.Options{Repair: true}, k.definitions...)
 				if err == nil && !r.Sound() {
 					return fmt.Errorf("it could not repair everything: %+v", r)
 				}
@@ -152,7 +153,7 @@ func TestRepairSchedules(t *testing.T) {
 						return nil
 					},
 					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-						_, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Repair: true}, k.definitions...)
+						_, err := verify.Run(ctx, k.open(p), &verify.Options{Repair: true}, k.definitions...)
 						return err
 					}},
 					Drain: repair,

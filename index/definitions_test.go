@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,15 +35,15 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}{
 		"a name with a hyphen":            {defs: []index.Definition[worker]{def("by-last", nil)}, name: "by-last", says: "letters and digits"},
 		"no name":                         {defs: []index.Definition[worker]{def("", nil)}, says: "is empty"},
-		"the name of the rows themselves": {defs: []index.Definition[worker]{def("w", nil)}, name: "w", says: "among those of the table"},
+		"the name of the rows themselves": {defs: []index.Definition[worker]{def("w", nil)}, name: "w", says: "overlaps the range of the table"},
 		"rows anywhere":                   {schema: raw, defs: []index.Definition[worker]{def("last", nil)}, name: "last", says: "Reserved"},
-		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "is that of another definition"},
-		"one layout twice":                {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
+		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "is the name of another definition"},
+		"one layout twice":                {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
 		"too many rows": {defs: []index.Definition[worker]{
 			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),
 		}, name: "b", says: "97"},
-		"the rows of a list":    {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
-		"the rows of a summary": {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
+		"the rows of a list":    {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"the rows of a summary": {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
 		"a broken layout":       {defs: []index.Definition[worker]{index.New("a", keys.Tuple1(keys.Digits[int](0)), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
 		"no layout":             {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
 		"no key":                {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
@@ -50,7 +51,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		"no such scope":         {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Unique: 7})}, name: "a", says: "Unique"},
 		"a pointer of fields":   {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Pointer: true, Only: []table.AnyField[worker]{last}})}, name: "a", says: "Only"},
 		"a projection without its key": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{age}})},
-			name: "a", says: "lacks a field that the key is made of"},
+			name: "a", says: "lacks a field that the key function uses"},
 		"a field that is none": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{
 			table.FieldOf(func(*worker) *string { return new(string) })}})}, name: "a", says: "Only"},
 		"a key function with a memory": {defs: []index.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
@@ -215,7 +216,7 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
-	if r, faults := verify(t, staff, index.VerifyOptions{}, byLast, byEmail, byTag); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{}, byLast, byEmail, byTag); !r.Sound() {
 		t.Error(r, faults)
 	}
 	expect(t, "rows", len(s.Rows("staff")), 3*len(values)+len(values)/2)

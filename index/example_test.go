@@ -228,41 +228,6 @@ func ExampleNewDetails() {
 	// Output: {Name:Sales Budget:1000 HeadLastName:Weber}
 }
 
-// A new index for a table that is in use: first written, then filled, then read.
-func ExampleVerify() {
-	ctx := context.Background()
-	plain := staffWith(ctx)
-	// A definition for each release of a program.
-	age := func(o *index.Options[Employee]) *index.Index[Employee, int] {
-		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true }, o)
-	}
-	// The first keeps the index, and does not read it yet.
-	staff, err := index.Attach(plain, nil, age(&index.Options[Employee]{WriteOnly: true}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	report, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
-	// The next reads it.
-	byAge := age(nil)
-	if staff, err = index.Attach(plain, nil, byAge); err != nil {
-		log.Fatal(err)
-	}
-	for e, err := range byAge.Between(ctx, staff, dept.Of("Sales"), 40, 60) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(e.Value.ID)
-	}
-	// Output:
-	// map[missing:3] repaired: 3 sound: true
-	// 223
-	// 300
-}
-
 // By last name and age: all of one name, the oldest first.
 func ExampleIndex_Under() {
 	type key struct {

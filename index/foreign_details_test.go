@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -41,7 +42,7 @@ func TestDetailsOfOthers(t *testing.T) {
 		t.Error(err)
 	}
 	expect(t, "requests", s.Count(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
-	if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); !r.Sound() || len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, three()...); !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
 	}
 	if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "Cao" {
@@ -110,7 +111,7 @@ func TestTypeIsAdded(t *testing.T) {
 				n = len(members)
 			}
 			expect(t, fmt.Sprint(what, " read by ", i), fmt.Sprint(g.Count, len(members)), fmt.Sprint(n, n))
-			if r, err := index.Verify(ctx, staff, nil); err != nil || len(r.Faults) > 0 {
+			if r, err := verify.Run(ctx, staff, nil); err != nil || len(r.Faults) > 0 {
 				t.Error(what, i, r, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -56,7 +57,7 @@ func TestSummaryOverEntities(t *testing.T) {
 		check(err)
 		before = fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			if r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Unconfirmed > 0 {
+			if r, f := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Unconfirmed > 0 {
 				t.Error(what, r, f)
 			}
 			expect(t, what, fmt.Sprint(s.Rows("staff")), before)
@@ -131,7 +132,7 @@ func TestChangeOfKind(t *testing.T) {
 		}
 		_ = later.MergeAny(ctx, at(1), age.Set(31)) // which a summary of ages counts
 		for _, repair := range []bool{false, true} {
-			if r, _ := verify(t, later, index.VerifyOptions{Repair: repair}, d); r.Sound() && !repair {
+			if r, _ := mustVerify(t, later, verify.Options{Repair: repair}, d); r.Sound() && !repair {
 				t.Error(what, r)
 			}
 		}
@@ -159,7 +160,7 @@ func TestRowWithoutMark(t *testing.T) {
 		tamper(t, s, rowAt(rk), func(m map[string]any) { delete(m, "_sys") })
 		refused := func(what string, err error) {
 			t.Helper()
-			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run index.Verify with Repair") {
+			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run verify.Run with Repair") {
 				t.Error(rk, what, err)
 			}
 		}
@@ -171,11 +172,11 @@ func TestRowWithoutMark(t *testing.T) {
 			_, err = ages.Get(ctx, staff, sales, "Jones")
 		}
 		refused("a read", err)
-		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); r.Sound() || r.Repaired > 0 {
+		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, three()...); r.Sound() || r.Repaired > 0 {
 			t.Error(rk, r, f)
 		}
 		check(byHand(s).DeleteAny(ctx, rowAt(rk)))
-		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); !r.Sound() {
+		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, three()...); !r.Sound() {
 			t.Error(rk, r, f)
 		}
 		if err := sharedRight(s); err != nil {
@@ -239,8 +240,8 @@ func TestTwoTypesOneName(t *testing.T) {
 		check(err)
 		before := fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail, teams, ages, head)
-			r2, err := index.Verify(ctx, temps, &index.VerifyOptions{Repair: repair})
+			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, teams, ages, head)
+			r2, err := verify.Run(ctx, temps, &verify.Options{Repair: repair})
 			if err != nil || !r.Sound() || !r2.Sound() || len(r.Faults)+len(r2.Faults) > 0 {
 				t.Error(what, r, f, r2, err)
 			}
@@ -253,7 +254,7 @@ func TestTwoTypesOneName(t *testing.T) {
 		}
 		check(staff.DeleteAny(ctx, at(1)))
 		check(staff.DeleteAny(ctx, at(2)))
-		if r, err := index.Verify(ctx, temps, &index.VerifyOptions{Repair: true}); err != nil || len(r.Faults) > 0 {
+		if r, err := verify.Run(ctx, temps, &verify.Options{Repair: true}); err != nil || len(r.Faults) > 0 {
 			t.Error(what, r, err)
 		}
 	}
@@ -336,7 +337,7 @@ func TestForeignAnything(t *testing.T) {
 			case 0, 1:
 				x.plant()
 			case 2:
-				r, f := verify(t, x.staff, index.VerifyOptions{Repair: x.rnd.IntN(2) == 0}, definitions...)
+				r, f := mustVerify(t, x.staff, verify.Options{Repair: x.rnd.IntN(2) == 0}, definitions...)
 				if did = append(did, "verify"); !r.Sound() {
 					t.Error("nothing was wrong", r, f)
 				}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -94,7 +95,7 @@ func TestReplacedByOthers(t *testing.T) {
 				if err := k.right(s); err != nil {
 					t.Error(err)
 				}
-				if r, f := verify(t, staff, index.VerifyOptions{}, k.definitions...); !r.Sound() {
+				if r, f := mustVerify(t, staff, verify.Options{}, k.definitions...); !r.Sound() {
 					t.Error(r, f)
 				}
 				check(staff.DeleteAny(ctx, at(2)))
@@ -146,7 +147,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 				g, err := ages.Get(ctx, staff, sales, "Jones")
 				check(err)
 				expect(t, "count", g.Count, int64(3))
-				if r, f := verify(t, staff, index.VerifyOptions{}, ages); !r.Sound() {
+				if r, f := mustVerify(t, staff, verify.Options{}, ages); !r.Sound() {
 					t.Error(r, f)
 				}
 				// From now on the entity is known, and a change of group reads the two groups alone.
@@ -172,7 +173,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 	replaced(t, s, 6, nil)
 	check(staff.MergeAny(ctx, at(6), age.Set(2)))
 	for _, repair := range []bool{false, true} {
-		if r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, ages); len(f) > 0 {
+		if r, f := mustVerify(t, staff, verify.Options{Repair: repair}, ages); len(f) > 0 {
 			t.Error(r, f)
 		}
 	}
@@ -233,7 +234,7 @@ func TestStoredBefore(t *testing.T) {
 			}
 			expect(t, verb, count("Jones"), int64(3))
 		}
-		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, both...); !r.Sound() {
+		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, both...); !r.Sound() {
 			t.Error(verb, r, f)
 		}
 		if err := sharedRight2(s); err != nil {
@@ -275,14 +276,14 @@ func TestVerifyCountsReplaced(t *testing.T) {
 	slow, err := index.Attach(openAs(s.ConnectionString(), &before{Service: s, do: func(*http.Request) { same() }}, schema), nil, three()...)
 	check(err)
 	for _, repair := range []bool{false, true} {
-		r, f := verify(t, slow, index.VerifyOptions{Repair: repair}, three()...)
-		if r.Faults[index.Stale]+r.Faults[index.Missing]+r.Faults[index.Dangling] > 0 || r.Sound() != repair {
+		r, f := mustVerify(t, slow, verify.Options{Repair: repair}, three()...)
+		if r.Faults[verify.Stale]+r.Faults[verify.Missing]+r.Faults[verify.Dangling] > 0 || r.Sound() != repair {
 			t.Error(r, f)
 		}
 		same()
 	}
 	allRight(t, s)
-	if r, f := verify(t, slow, index.VerifyOptions{}, three()...); len(f) > 0 {
+	if r, f := mustVerify(t, slow, verify.Options{}, three()...); len(f) > 0 {
 		t.Error(r, f)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -109,7 +110,7 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 		case err != nil:
 			t.Error(verb, err)
 		}
-		if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, four()...); !r.Sound() {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, four()...); !r.Sound() {
 			t.Error(verb, r, faults)
 		}
 		right(t, s)
@@ -161,10 +162,10 @@ func TestLooseMeasures(t *testing.T) {
 	check(staff.DeleteAny(ctx, at(2)))
 	expect(t, "requests", s.Count(), "2 get, 1 transaction")
 	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
-	if r, faults := verify(t, staff, index.VerifyOptions{}, loose); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{}, loose); !r.Sound() {
 		t.Error(r, faults)
 	}
-	if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, loose); !r.Sound() || r.Repaired > 0 {
+	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, loose); !r.Sound() || r.Repaired > 0 {
 		t.Error(r, faults)
 	}
 	told(index.Stat{Count: 2, Sum: 90, Min: 40, Max: 50})

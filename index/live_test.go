@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -58,7 +59,7 @@ func TestLiveTable(t *testing.T) {
 			}
 		})
 	}
-	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Width: 8, Progress: func(index.Report) {
+	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Width: 8, Progress: func(verify.Report) {
 		for range 40 {
 			turns <- true
 		}
@@ -78,7 +79,7 @@ func TestLiveTable(t *testing.T) {
 
 	// 1,000 faults of four kinds, of entities that are all different.
 	rows := byHand(s)
-	planted := map[index.FaultKind]int{}
+	planted := map[verify.FaultKind]int{}
 	var harmed = map[string]bool{}
 	count := 0
 	each := min(250, n/40)
@@ -91,18 +92,18 @@ func TestLiveTable(t *testing.T) {
 		}
 		mail := keys.Stored(row.PartitionKey, "email_"+strings.ToLower(row.Get("Email").(string)))
 		pointer := keys.Stored(row.PartitionKey, fmt.Sprintf("last_%s!_%s", row.Get("Last"), row.RowKey))
-		kind := index.FaultKind(1 + count/(n/1300+1)%4)
+		kind := verify.FaultKind(1 + count/(n/1300+1)%4)
 		if planted[kind] == each {
 			continue
 		}
 		planted[kind]++
 		harmed[row.PartitionKey+row.RowKey] = true
 		switch kind {
-		case index.Missing:
+		case verify.Missing:
 			check(rows.DeleteAny(ctx, pointer))
-		case index.Stale:
+		case verify.Stale:
 			check(rows.MergeAny(ctx, mail, table.PropertyOf[int64]("Age").Set(999)))
-		case index.Dangling:
+		case verify.Dangling:
 			owner := row.RowKey
 			row := &table.Row{Key: keys.Stored(row.PartitionKey, "email_nobody"+row.RowKey)}
 			src, err := rows.GetRow(ctx, mail)
@@ -110,12 +111,12 @@ func TestLiveTable(t *testing.T) {
 			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
 			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key, ""))
 			check(err)
-		case index.StateMismatch:
+		case verify.StateMismatch:
 			// As a program does that knows nothing of indexes, and leaves the operation ID.
 			tamperRow(s, row, func(c map[string]any) { delete(c, "_ix") })
 		}
 	}
-	if sum := planted[index.Missing] + planted[index.Dangling] + planted[index.Stale] + planted[index.StateMismatch]; sum != 4*each {
+	if sum := planted[verify.Missing] + planted[verify.Dangling] + planted[verify.Stale] + planted[verify.StateMismatch]; sum != 4*each {
 		t.Fatalf("planted %v", planted)
 	}
 	before, contents := map[string]string{}, map[string]string{}
@@ -124,11 +125,11 @@ func TestLiveTable(t *testing.T) {
 		contents[row.PartitionKey+row.RowKey] = users(row)
 	}
 	for _, repair := range []bool{false, true} {
-		r, err = index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair, Width: 8}, definitions...)
+		r, err = verify.Run(ctx, staff, &verify.Options{Repair: repair, Width: 8}, definitions...)
 		check(err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)
-		want[index.StateMismatch] *= len(definitions) // by each of them
+		want[verify.StateMismatch] *= len(definitions) // by each of them
 		if !maps.Equal(r.Faults, want) {
 			t.Errorf("planted %v, found %v", planted, r.Faults)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -51,7 +52,7 @@ func TestNaN(t *testing.T) {
 	if again, err := all.GetRow(ctx, row.Key); err != nil || again.ETag != row.ETag {
 		t.Error("a projection was written that holds what it held", err)
 	}
-	if r, err := index.Verify(ctx, all, nil, full, part); err != nil || !r.Sound() {
+	if r, err := verify.Run(ctx, all, nil, full, part); err != nil || !r.Sound() {
 		t.Error(r, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -148,7 +149,7 @@ func TestPace(t *testing.T) {
 		check(err)
 		began := time.Now()
 		var told []int
-		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Rate: 100, Progress: func(r index.Report) { told = append(told, r.Entities) }}, byLast)
+		r, err := verify.Run(ctx, staff, &verify.Options{Rate: 100, Progress: func(r verify.Report) { told = append(told, r.Entities) }}, byLast)
 		if err != nil || !r.Sound() {
 			t.Fatal(r, err)
 		}

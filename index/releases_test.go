@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -100,7 +101,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 					t.Errorf("%d: %+v", id, e.Value)
 				}
 			}
-			r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
+			r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
 			if !r.Sound() {
 				t.Error(r)
 			}
@@ -109,7 +110,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 			if cost := s.Count(); after != "pointer" && cost != "1 query" {
 				t.Error(cost)
 			}
-			if r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is); !r.Sound() || r.Repaired > 0 {
+			if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is); !r.Sound() || r.Repaired > 0 {
 				t.Error("again", r)
 			}
 		})
@@ -220,7 +221,7 @@ func TestAttachedTwice(t *testing.T) {
 	if err != nil || found.Key != e.Key {
 		t.Fatal(found, err)
 	}
-	r, err := index.Verify(ctx, rows, &index.VerifyOptions{Repair: true}, byName)
+	r, err := verify.Run(ctx, rows, &verify.Options{Repair: true}, byName)
 	if err != nil || !r.Sound() || r.Entities != 1 || r.Rows != 1 {
 		t.Error(r, err)
 	}

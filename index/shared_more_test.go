@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -307,13 +308,13 @@ func TestMarkedTarget(t *testing.T) {
 			t.Error(row, err)
 		}
 	}
-	r, err := index.Verify(ctx, indexed, nil, byBudget)
+	r, err := verify.Run(ctx, indexed, nil, byBudget)
 	if err != nil || !r.Sound() {
 		t.Error(r, err)
 	}
 	// It now has derived rows, so its head can leave, and what is left is for Verify to tell.
 	check(staff.DeleteAny(ctx, at(1)))
-	if r, faults := verify(t, staff, index.VerifyOptions{}, head); r.Faults[index.Dangling] != 1 {
+	if r, faults := mustVerify(t, staff, verify.Options{}, head); r.Faults[verify.Dangling] != 1 {
 		t.Error(r, faults)
 	}
 }
@@ -333,7 +334,7 @@ func TestStaleOwnerBeside(t *testing.T) {
 	allRight(t, s)
 	// What Verify gives up, it does not leave its mark on.
 	check(byHand(s).DeleteAny(ctx, at(2)))
-	r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, three()...)
+	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, three()...)
 	row, err := staff.GetRow(ctx, rowAt("department"))
 	if err != nil || !r.Sound() || row.Tagged("head") || row.Type("HeadRowKey") != "" {
 		t.Error(r, row, err)
@@ -362,7 +363,7 @@ func TestHostileGroups(t *testing.T) {
 		seen[g.Value] = true
 	}
 	expect(t, "values", len(seen), len(hostile))
-	if r, faults := verify(t, staff, index.VerifyOptions{}, nameLists, nameSums); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{}, nameLists, nameSums); !r.Sound() {
 		t.Error(r, faults)
 	}
 }

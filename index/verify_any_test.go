@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -135,7 +136,7 @@ func (d *damaged) rival() {
 }
 
 // verify repairs it, while concurrent writers write at some of its requests.
-func (d *damaged) verify(repair bool, rivals ...int) (r index.Report, faults []index.Fault, err error) {
+func (d *damaged) verify(repair bool, rivals ...int) (r verify.Report, faults []verify.Fault, err error) {
 	i := 0
 	b := &before{Service: d.s, do: func(*http.Request) {
 		for _, n := range rivals {
@@ -147,7 +148,7 @@ func (d *damaged) verify(repair bool, rivals ...int) (r index.Report, faults []i
 	}}
 	t, err := index.Attach(openAs(d.s.ConnectionString(), b, schema), nil, d.defs...)
 	check(err)
-	r, err = index.Verify(context.Background(), t, &index.VerifyOptions{Repair: repair, Fault: func(f index.Fault) { faults = append(faults, f) }}, d.defs...)
+	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }}, d.defs...)
 	return r, faults, err
 }
 
@@ -164,7 +165,7 @@ func (d *damaged) wrong(race bool) error {
 	r, faults, err := d.verify(true, rivals...)
 	n := 0
 	for kind, of := range r.Faults {
-		if kind != index.Conflict {
+		if kind != verify.Conflict {
 			n += of
 		}
 	}

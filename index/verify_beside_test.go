@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -33,7 +34,7 @@ func TestRepairTakesNothing(t *testing.T) {
 		check(byHand(s).DeleteAny(ctx, rowAt(c.row)))
 		hire(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
 		c.harm(byHand(s))
-		_, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, byLast, teams)
+		_, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byLast, teams)
 		check(err)
 		if e, err := c.unique.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
 			t.Error(what, e, err)
@@ -50,7 +51,7 @@ func TestRepairTakesNothing(t *testing.T) {
 	check(err)
 	staff, err = index.Attach(plain, nil, mailPointer, teams)
 	check(err)
-	_, err = index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, teams)
+	_, err = verify.Run(ctx, staff, &verify.Options{Repair: true}, teams)
 	check(err)
 	if e, err := mailPointer.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(3) {
 		t.Error(e, err)
@@ -72,10 +73,10 @@ func TestLooseForAWhile(t *testing.T) {
 	}
 	check(byHand(s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
 	check(byHand(s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
-	verify(t, staff, index.VerifyOptions{Repair: true}, byLast)
+	mustVerify(t, staff, verify.Options{Repair: true}, byLast)
 	told(index.Stat{Count: 4, Sum: 181, Min: 40, Max: 50})
 	tamper(t, s, rowAt("ages_Jones"), func(c map[string]any) { c["AgeLoose"], c["AgeMin"], c["AgeMinCount"] = true, "30", "0" })
-	if r, _ := verify(t, staff, index.VerifyOptions{}, ages); r.Sound() || r.Faults[index.Stale] != 1 {
+	if r, _ := mustVerify(t, staff, verify.Options{}, ages); r.Sound() || r.Faults[verify.Stale] != 1 {
 		t.Error(r)
 	}
 	check(staff.DeleteAny(ctx, at(4)))
@@ -94,7 +95,7 @@ func TestVerifyGoesOnBeside(t *testing.T) {
 	hire(t, staff, s, worker{"S", 2, "Jones", "", math.MaxInt64, nil})
 	check(byHand(s).DeleteAny(ctx, rowAt("s_Cao")))
 	check(byHand(s).DeleteAny(ctx, keys.Stored("T", "s_Cao")))
-	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, sum)
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sum)
 	if r.Partitions != 2 || r.Repaired != 2 || r.Failed != 1 || r.Sound() {
 		t.Error(r, faults)
 	}
@@ -110,7 +111,7 @@ func TestVerifyGoesOnBeside(t *testing.T) {
 	e.Value.Budget = 8
 	check(indexed.Replace(ctx, e))
 	check(byHand(s).MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
-	r, faults = verify(t, staff, index.VerifyOptions{Repair: true}, three()...)
+	r, faults = mustVerify(t, staff, verify.Options{Repair: true}, three()...)
 	if r.Partitions != 2 || r.Failed == 0 || r.Sound() {
 		t.Error(r, faults)
 	}
@@ -139,9 +140,9 @@ func TestNothingIsCalledRepaired(t *testing.T) {
 	}}
 	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, fragile, byAge)
 	check(err)
-	r, err := index.Verify(ctx, slow, &index.VerifyOptions{Repair: true}, fragile, byAge)
+	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, fragile, byAge)
 	check(err)
-	if r.Repaired > 0 || r.Sound() || r.Faults[index.Unreadable] == 0 {
+	if r.Repaired > 0 || r.Sound() || r.Faults[verify.Unreadable] == 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -155,7 +156,7 @@ func TestConflictForetold(t *testing.T) {
 	_, err := openAs(s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 1, "Cao", "a", 30, nil})
 	check(err)
 	for _, repair := range []bool{false, true} {
-		if r, faults := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail); r.Faults[index.Conflict] != 1 || r.Faults[index.Missing] != 0 {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Faults[verify.Conflict] != 1 || r.Faults[verify.Missing] != 0 {
 			t.Error(r, faults)
 		}
 	}
@@ -184,11 +185,11 @@ func TestReportOfWhatWasDone(t *testing.T) {
 	check(byHand(s).DeleteAny(ctx, at(2)))
 	ending, err := index.Attach(openAs(s.ConnectionString(), &cancelling{&before{Service: s}, cancel}, schema), nil, teams)
 	check(err)
-	r, err := index.Verify(ctx, ending, &index.VerifyOptions{Repair: true}, teams)
+	r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
 	all, err2 := teams.Keys(context.Background(), staff, sales, "Jones")
 	check(err2)
 	// Whether it was done the end of the context may have hidden.
-	if r.Faults[index.Dangling] != 1 || r.Repaired == 1 && len(all) != 1 || r.Repaired+r.Failed != 1 || !errors.Is(err, context.Canceled) {
+	if r.Faults[verify.Dangling] != 1 || r.Repaired == 1 && len(all) != 1 || r.Repaired+r.Failed != 1 || !errors.Is(err, context.Canceled) {
 		t.Error(all, r, err)
 	}
 }
@@ -201,7 +202,7 @@ func TestDamagedOfNobody(t *testing.T) {
 	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	tamper(t, s, at(1), func(c map[string]any) { c["_ix"] = "garbage" })
 	for i, repair := range []bool{false, true, false} {
-		if r, faults := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail); r.Sound() != (i > 0) {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Sound() != (i > 0) {
 			t.Error(i, r, faults)
 		}
 	}
@@ -218,7 +219,7 @@ func TestMeasuresThatCollide(t *testing.T) {
 		_, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil,
 			index.NewSummary("s", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: of}, {Name: other, Of: of}}}))
 		var de *index.DefinitionError
-		if !errors.As(err, &de) || de.Field != "measures" {
+		if !errors.As(err, &de) || de.Field != "Measures" {
 			t.Error(other, err)
 		}
 	}

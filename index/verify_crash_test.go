@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
@@ -23,7 +24,7 @@ func TestBackfillSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fill := func(ctx context.Context, p *crashtest.Process) error {
-				r, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Repair: true}, k.definitions...)
+				r, err := verify.Run(ctx, k.open(p), &verify.Options{Repair: true}, k.definitions...)
 				if err == nil && !r.Sound() {
 					return errors.New("it could not repair everything")
 				}
@@ -78,8 +79,8 @@ func TestReportSchedules(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
 				w := crashtest.Workload{Setup: k.settled, Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-					var faults []index.Fault
-					_, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Fault: func(f index.Fault) { faults = append(faults, f) }}, k.definitions...)
+					var faults []verify.Fault
+					_, err := verify.Run(ctx, k.open(p), &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, k.definitions...)
 					if len(faults) > 0 {
 						panic(fmt.Sprint("found ", faults)) // a violation
 					}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -131,11 +132,11 @@ func TestVerifyDamage(t *testing.T) {
 			check(err)
 			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Li", "", 50, nil})
 			c.harm(t, staff, s)
-			r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, c.definitions...)
+			r, _ := mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
 			if !r.Sound() {
 				t.Error(r)
 			}
-			if r, faults := verify(t, staff, index.VerifyOptions{}, c.definitions...); !r.Sound() || len(faults) > 0 {
+			if r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...); !r.Sound() || len(faults) > 0 {
 				t.Error("sound, and then", r, faults)
 			}
 			if len(c.definitions) == 3 {
@@ -150,7 +151,7 @@ func TestVerifyDamage(t *testing.T) {
 					t.Error("it cannot be written:", err)
 				}
 			}
-			if r, faults := verify(t, staff, index.VerifyOptions{}, c.definitions...); !r.Sound() {
+			if r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...); !r.Sound() {
 				t.Error("after writes", r, faults)
 			}
 		})
@@ -175,8 +176,8 @@ func TestLastMemberUnreadable(t *testing.T) {
 	check(byHand(s).Untyped(false).MergeAny(ctx, at(2), table.PropertyOf[string]("Age").Set("old")))
 	check(byHand(s).DeleteAny(ctx, rowAt("ages_Jones")))
 	for _, repair := range []bool{false, true} {
-		r, faults := verify(t, staff, index.VerifyOptions{Repair: repair}, ages)
-		if r.Unconfirmed != 0 || r.Faults[index.Missing] != 1 || r.Faults[index.Unreadable] != 1 {
+		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, ages)
+		if r.Unconfirmed != 0 || r.Faults[verify.Missing] != 1 || r.Faults[verify.Unreadable] != 1 {
 			t.Error(r, faults)
 		}
 	}
@@ -203,13 +204,13 @@ func TestStolen(t *testing.T) {
 		}}
 		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail)
 		check(err)
-		r, err := index.Verify(ctx, slow, &index.VerifyOptions{Repair: true}, byEmail)
+		r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail)
 		check(err)
 		_, err = staff.Get(ctx, at(2))
 		owner, err2 := byEmail.Get(ctx, staff, sales, "a")
 		check(err2)
 		switch {
-		case err == nil && (owner.Key != at(2) || r.Sound() && r.Faults[index.Conflict] == 0 && n > 0 && i >= n && r.Repaired > 0):
+		case err == nil && (owner.Key != at(2) || r.Sound() && r.Faults[verify.Conflict] == 0 && n > 0 && i >= n && r.Repaired > 0):
 			t.Error(n, owner, r)
 		case err != nil && owner.Key != at(1):
 			t.Error(n, owner, r)
@@ -235,7 +236,7 @@ func TestRacedBackfill(t *testing.T) {
 			check(byHand(s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(31)))
 		}
 	}
-	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, byLast)
+	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byLast)
 	if err != nil || !r.Sound() || r.Repaired != 1 {
 		t.Error(r, err)
 	}
@@ -255,8 +256,8 @@ func TestConflictBeside(t *testing.T) {
 	hire(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
 	both, err := index.Attach(staff, nil, byLast)
 	check(err)
-	r, faults := verify(t, both, index.VerifyOptions{Repair: true}, head, byLast)
-	if r.Faults[index.Conflict] != 1 || r.Failed != 0 {
+	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
+	if r.Faults[verify.Conflict] != 1 || r.Failed != 0 {
 		t.Error(r, faults)
 	}
 	expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
@@ -273,8 +274,8 @@ func TestConflictBeside(t *testing.T) {
 	staff, err = index.Attach(plain, nil, unique)
 	check(err)
 	for _, repair := range []bool{false, true} {
-		r, faults = verify(t, staff, index.VerifyOptions{Repair: repair}, unique)
-		if r.Faults[index.Missing] != 1 || r.Faults[index.Conflict] != 1 {
+		r, faults = mustVerify(t, staff, verify.Options{Repair: repair}, unique)
+		if r.Faults[verify.Missing] != 1 || r.Faults[verify.Conflict] != 1 {
 			t.Error(repair, r, faults)
 		}
 	}
@@ -295,7 +296,7 @@ func TestEmptyList(t *testing.T) {
 	_, err := byHand(s).Untyped(false).Insert(ctx, left)
 	check(err)
 	for _, repair := range []bool{false, true} {
-		if r, faults := verify(t, staff, index.VerifyOptions{Repair: repair}, teams, ages); r.Faults[index.Dangling] != 1 {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, teams, ages); r.Faults[verify.Dangling] != 1 {
 			t.Error(r, faults)
 		}
 	}
@@ -315,8 +316,8 @@ func TestDamageAnywhere(t *testing.T) {
 	tamper(t, s, rowAt("~x|l_Jones"), func(c map[string]any) {
 		c["Members"] = "any key/a?b/" + strings.Repeat("x", 600) + "/~x|l_Jones/nobody"
 	})
-	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, lists)
-	if !r.Sound() || r.Faults[index.Dangling] != 4 {
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, lists)
+	if !r.Sound() || r.Faults[verify.Dangling] != 4 {
 		t.Error(r, faults)
 	}
 	if all, err := lists.Keys(ctx, staff, sales, "Jones"); err != nil || len(all) != 1 {

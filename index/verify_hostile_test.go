@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -47,7 +48,7 @@ func TestYielded(t *testing.T) {
 			}}
 			slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail, byLast)
 			check(err)
-			r, err := index.Verify(vctx, slow, &index.VerifyOptions{Repair: true}, byEmail, byLast)
+			r, err := verify.Run(vctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
 			switch over = i < n; {
 			case cut:
 				e, err := byEmail.Get(ctx, staff, sales, "a")
@@ -98,11 +99,11 @@ func TestRememberedOfOthers(t *testing.T) {
 					_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Last, w.Email = "Smith", "q"; return nil })
 					check(err)
 				}
-				r, f := verify(t, staff, index.VerifyOptions{Repair: true}, c.d)
+				r, f := mustVerify(t, staff, verify.Options{Repair: true}, c.d)
 				if _, err := staff.Get(ctx, at(2)); err != nil || !r.Sound() {
 					t.Error(r, f, err)
 				}
-				if r, f := verify(t, staff, index.VerifyOptions{}, c.d); !r.Sound() || len(f) > 0 {
+				if r, f := mustVerify(t, staff, verify.Options{}, c.d); !r.Sound() || len(f) > 0 {
 					t.Error("afterwards:", r, f)
 				}
 				check(staff.MergeAny(ctx, at(1), last.Set("New"), email.Set("n")))
@@ -119,8 +120,8 @@ func TestTakenForCopies(t *testing.T) {
 		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
 		tamper(t, s, at(1), func(m map[string]any) { m["_sys"] = sys })
 		for _, repair := range []bool{false, true} {
-			r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail, byLast)
-			expect(t, sys, fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email forgotten  w_000001": true}, repair))
+			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, byLast)
+			expect(t, sys, fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
 		}
 		if err := copiesRightOf("email", "last")(s); err != nil {
 			t.Error(sys, err)
@@ -137,8 +138,8 @@ func TestGroupElsewhere(t *testing.T) {
 		m["_ix"], m["Age"] = memory("w_000002", `{"ages":["w_000009","/Age=30"]}`), "old"
 		delete(m, "Age@odata.type")
 	})
-	r, f := verify(t, staff, index.VerifyOptions{Repair: true}, ages)
-	if r.Faults[index.Unreadable] != 1 || r.Unconfirmed > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
+	r, f := mustVerify(t, staff, verify.Options{Repair: true}, ages)
+	if r.Faults[verify.Unreadable] != 1 || r.Unconfirmed > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
 		t.Error(r, f, s.Rows("staff"))
 	}
 }
@@ -155,12 +156,12 @@ func TestMemoryOfRows(t *testing.T) {
 			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 30, nil})
 			tamper(t, s, rowAt(row), func(m map[string]any) { m["_ix"] = memory(row, ix) })
 			for _, repair := range []bool{false, true} {
-				r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, all...)
-				if r.Faults[index.Stale] != 1 || len(f) != 1 || r.Sound() != repair {
+				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, all...)
+				if r.Faults[verify.Stale] != 1 || len(f) != 1 || r.Sound() != repair {
 					t.Error(row, ix, repair, r, f)
 				}
 			}
-			r, f := verify(t, staff, index.VerifyOptions{}, all...)
+			r, f := mustVerify(t, staff, verify.Options{}, all...)
 			if err := staff.MergeAny(context.Background(), at(1), last.Set("q"), email.Set("q"), age.Set(3)); err != nil || len(f) > 0 {
 				t.Error(row, ix, r, f, err)
 			}
@@ -185,8 +186,8 @@ func TestEmptyKeys(t *testing.T) {
 		_, err = acc.Tables().NewClient("staff").AddEntity(context.Background(), body, nil)
 		check(err)
 		for _, repair := range []bool{false, true} {
-			r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, ix)
-			if r.Faults[index.Unreadable] != 1 || len(f) != 1 || r.Sound() || len(s.Rows("staff")) != 1 {
+			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, ix)
+			if r.Faults[verify.Unreadable] != 1 || len(f) != 1 || r.Sound() || len(s.Rows("staff")) != 1 {
 				t.Error(empty, repair, r, f)
 			}
 		}
@@ -213,7 +214,7 @@ func TestNothingIsDropped(t *testing.T) {
 	}}
 	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail, head)
 	check(err)
-	r, f := verify(t, slow, index.VerifyOptions{Repair: true}, byEmail, head)
+	r, f := mustVerify(t, slow, verify.Options{Repair: true}, byEmail, head)
 	if r.Unconfirmed != 2 || !f["head missing department w_000002"] {
 		t.Error(r, f)
 	}
@@ -235,8 +236,8 @@ func TestReportForetells(t *testing.T) {
 		check(byHand(s).DeleteAny(ctx, at(1)))
 		byOthers(t, s, 2, "Email", "a")
 		byOthers(t, s, 3, "Email", "a")
-		r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail)
-		if r.Faults[index.Conflict] != 1 || r.Faults[index.Missing] != 1 || !repair && !f["email conflict email_a w_000003"] {
+		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail)
+		if r.Faults[verify.Conflict] != 1 || r.Faults[verify.Missing] != 1 || !repair && !f["email conflict email_a w_000003"] {
 			t.Error("of one that is gone:", repair, r, f)
 		}
 
@@ -244,8 +245,8 @@ func TestReportForetells(t *testing.T) {
 		hire(t, plain, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "a", 30, nil})
 		staff, err := index.Attach(plain, nil, byEmail, boom)
 		check(err)
-		r, f = verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail, boom)
-		if r.Faults[index.Conflict] != 0 || r.Faults[index.Unreadable] != 1 || !f["email missing email_a w_000002"] {
+		r, f = mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, boom)
+		if r.Faults[verify.Conflict] != 0 || r.Faults[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
 			t.Error("of one that cannot be read:", repair, r, f)
 		}
 	}
@@ -264,8 +265,8 @@ func TestSummaryMoved(t *testing.T) {
 	staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, is)
 	check(err)
 	for _, repair := range []bool{false, true} {
-		r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, is)
-		if r.Unconfirmed > 0 || r.Sound() != repair || r.Faults[index.StateMismatch] != 2 {
+		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, is)
+		if r.Unconfirmed > 0 || r.Sound() != repair || r.Faults[verify.StateMismatch] != 2 {
 			t.Error(repair, r, f)
 		}
 	}
@@ -283,7 +284,7 @@ func TestColumnsOfOthers(t *testing.T) {
 	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	tamper(t, s, rowAt("ages_Jones"), func(m map[string]any) { m["Note"] = "mine" })
 	s.Count()
-	r, f := verify(t, staff, index.VerifyOptions{Repair: true, Partition: sales}, ages)
+	r, f := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, ages)
 	expect(t, "requests", s.Count(), "4 query")
 	if !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
@@ -300,7 +301,7 @@ func TestOthersInTheRange(t *testing.T) {
 	check(err)
 	hire(t, mails, s, worker{"S", 7, "Z", "", 1, nil})
 	before := fmt.Sprint(s.Rows("staff"))
-	r, f := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	r, f := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	if after := fmt.Sprint(s.Rows("staff")); after != before || len(f) > 0 {
 		t.Error(r, f, before, after)
 	}
@@ -322,10 +323,10 @@ func TestDetailsChangePlaces(t *testing.T) {
 	hire(t, old, s, worker{"S", 0, "Jones", "", 1, nil}, worker{"S", 1, "Cao", "", 1, nil})
 	staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, is)
 	check(err)
-	if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, is); !r.Sound() || r.Repaired == 0 {
+	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, is); !r.Sound() || r.Repaired == 0 {
 		t.Error(r, f)
 	}
-	if r, f := verify(t, staff, index.VerifyOptions{}, is); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{}, is); len(f) > 0 {
 		t.Error(r, f)
 	}
 }

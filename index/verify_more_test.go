@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -26,7 +27,7 @@ func TestVerifyLeavesAlone(t *testing.T) {
 	check(errors.Join(row.Set("HeadRowKey", "w_000001"), row.Set("HeadLast", "hello")))
 	_, err := byHand(s).Insert(ctx, row)
 	check(err)
-	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, three()...)
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, three()...)
 	after, err := staff.GetRow(ctx, row.Key)
 	check(err)
 	if !r.Sound() || len(faults) > 0 || !after.Same(row) {
@@ -42,7 +43,7 @@ func TestVerifyLeavesAlone(t *testing.T) {
 	check(byHand(s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
 	age1, err := staff.GetRow(ctx, rowAt("age_030_w_000001"))
 	check(err)
-	if r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, byLast); !r.Sound() || r.Repaired != 1 {
+	if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, byLast); !r.Sound() || r.Repaired != 1 {
 		t.Error(r)
 	}
 	if e, err := byMail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
@@ -62,7 +63,7 @@ func TestVerifyLeavesAlone(t *testing.T) {
 	check(err)
 	hire(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(byHand(s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
-	if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail); r.Repaired > 0 || len(faults) > 0 {
+	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail); r.Repaired > 0 || len(faults) > 0 {
 		t.Error(r, faults)
 	}
 	if _, err := staff.GetRow(ctx, rowAt("email_a")); err != nil {
@@ -84,9 +85,9 @@ func TestVerifyUnreadable(t *testing.T) {
 	check(byHand(s).MergeAny(ctx, keys.Stored("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
 	staff, err := index.Attach(plain, nil, byTag)
 	check(err)
-	var faults []index.Fault
-	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Fault: func(f index.Fault) { faults = append(faults, f) }}, byTag)
-	if err != nil || r.Sound() || r.Faults[index.Unreadable] != 2 || r.Failed != 2 || r.Repaired != 1 || r.Partitions != 2 {
+	var faults []verify.Fault
+	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
+	if err != nil || r.Sound() || r.Faults[verify.Unreadable] != 2 || r.Failed != 2 || r.Repaired != 1 || r.Partitions != 2 {
 		t.Fatal(r, err, faults)
 	}
 	var limit *table.LimitError
@@ -96,10 +97,10 @@ func TestVerifyUnreadable(t *testing.T) {
 	expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
 
 	var ve *table.ValueError
-	if _, err := index.Verify(ctx, plain, nil); !errors.As(err, &ve) {
+	if _, err := verify.Run(ctx, plain, nil); !errors.As(err, &ve) {
 		t.Error(err)
 	}
-	if all, err := index.Verify(ctx, staff, nil); err != nil || all.Entities != r.Entities || all.Rows == 0 {
+	if all, err := verify.Run(ctx, staff, nil); err != nil || all.Entities != r.Entities || all.Rows == 0 {
 		t.Error("without definitions it is all of them:", all, err)
 	}
 	// Errors are those of what has failed.
@@ -109,7 +110,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	if _, err := index.Verify(ctx, staff, &index.VerifyOptions{Width: 2}, byTag); err == nil || errors.Is(err, context.Canceled) {
+	if _, err := verify.Run(ctx, staff, &verify.Options{Width: 2}, byTag); err == nil || errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -135,7 +136,7 @@ func TestVerifyBusy(t *testing.T) {
 		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, three()...)
 		check(err)
 		check(byHand(s).MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
-		r, faults := verify(t, slow, index.VerifyOptions{Repair: repair}, ages)
+		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
 		if r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 || r.Failed > 0 {
 			t.Error(repair, r, faults)
 		}
@@ -153,7 +154,7 @@ func TestVerifyBusy(t *testing.T) {
 	}
 	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byLast)
 	check(err)
-	if r, faults := verify(t, slow, index.VerifyOptions{Repair: true}, byLast); r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 {
+	if r, faults := mustVerify(t, slow, verify.Options{Repair: true}, byLast); r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 {
 		t.Error(r, faults)
 	}
 }
@@ -180,14 +181,14 @@ func TestVerifyComesAndGoes(t *testing.T) {
 			}
 			slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, definition)
 			check(err)
-			r, faults := verify(t, slow, index.VerifyOptions{Repair: repair}, definition)
+			r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, definition)
 			if len(faults) > 0 || r.Failed > 0 {
 				t.Error(definition.Name(), repair, r, faults)
 			}
 			if n%3 == 0 || n%3 == 1 {
 				_ = staff.DeleteAny(ctx, at(2))
 			}
-			if r, faults := verify(t, staff, index.VerifyOptions{}, definition); !r.Sound() {
+			if r, faults := mustVerify(t, staff, verify.Options{}, definition); !r.Sound() {
 				t.Error(definition.Name(), repair, r, faults)
 			}
 		}
@@ -209,7 +210,7 @@ func TestVerifyLists(t *testing.T) {
 	check(err)
 	check(byHand(s).DeleteAny(ctx, rowAt("team_Jones")))
 	s.Count()
-	r, _ := verify(t, staff, index.VerifyOptions{Repair: true, Partition: sales}, teams)
+	r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, teams)
 	if !r.Sound() || r.Repaired != 300 {
 		t.Error(r)
 	}
@@ -228,7 +229,7 @@ func TestVerifyBeside(t *testing.T) {
 	check(d.DeleteAny(ctx, rowAt("department")))
 	both, err := index.Attach(staff, nil, byLast)
 	check(err)
-	r, faults := verify(t, both, index.VerifyOptions{Repair: true}, head, byLast)
+	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
 	expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
 	if r.Repaired != 1 || r.Failed != 1 || r.Sound() {
 		t.Error(r)
@@ -245,7 +246,7 @@ func TestVerifyBeside(t *testing.T) {
 		check(err)
 		before := fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			if r, _ := verify(t, staff, index.VerifyOptions{Repair: repair}, d); r.Sound() || r.Faults[index.Missing] != 1 || r.Repaired != 0 {
+			if r, _ := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Faults[verify.Missing] != 1 || r.Repaired != 0 {
 				t.Error(rk, r)
 			}
 		}
@@ -256,12 +257,12 @@ func TestVerifyBeside(t *testing.T) {
 	staff, _ = office(t, byEmail)
 	other := index.New("email", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
 	var de *index.DefinitionError
-	if _, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true}, other); !errors.As(err, &de) {
+	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
 		t.Error(err)
 	}
 	var ve *table.ValueError
-	for _, o := range []index.VerifyOptions{{Rate: -1}, {Width: -1}, {Partition: sales, Token: "1:S"}} {
-		if _, err := index.Verify(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
+	for _, o := range []verify.Options{{Rate: -1}, {Width: -1}, {Partition: sales, Token: "1:S"}} {
+		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
 			t.Error(o, err)
 		}
 	}
@@ -367,12 +368,12 @@ func TestVerifyMakesNothingUp(t *testing.T) {
 		}
 		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, ages)
 		check(err)
-		r, faults := verify(t, slow, index.VerifyOptions{Repair: repair}, ages)
+		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
 		if len(faults) > 0 || r.Unconfirmed != 1 || r.Repaired+r.Failed > 0 {
 			t.Error(repair, r, faults)
 		}
 		b.do = nil
-		if r, faults := verify(t, staff, index.VerifyOptions{}, ages); !r.Sound() {
+		if r, faults := mustVerify(t, staff, verify.Options{}, ages); !r.Sound() {
 			t.Error(repair, r, faults)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,22 +26,22 @@ func TestVerifyRanged(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		grant   table.Grant
-		verify  index.VerifyOptions
+		verify  verify.Options
 		refused bool
 	}{
-		{"rows, all partitions", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, index.VerifyOptions{}, true},
-		{"rows, one partition", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, index.VerifyOptions{Partition: sales}, true},
-		{"partitions", table.Grant{Partitions: keys.Point(sales)}, index.VerifyOptions{}, true},
-		{"partitions, of which there is none", table.Grant{Partitions: keys.Point(dept.Of("R"))}, index.VerifyOptions{}, true},
-		{"a partition that does not exist", table.Grant{Partitions: keys.Point(sales)}, index.VerifyOptions{Partition: dept.Of("R")}, true},
-		{"the whole table", table.Grant{}, index.VerifyOptions{}, false},
+		{"rows, all partitions", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{}, true},
+		{"rows, one partition", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{Partition: sales}, true},
+		{"partitions", table.Grant{Partitions: keys.Point(sales)}, verify.Options{}, true},
+		{"partitions, of which there is none", table.Grant{Partitions: keys.Point(dept.Of("R"))}, verify.Options{}, true},
+		{"a partition that does not exist", table.Grant{Partitions: keys.Point(sales)}, verify.Options{Partition: dept.Of("R")}, true},
+		{"the whole table", table.Grant{}, verify.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			holder, err := index.Attach(grantedOf(t, s, c.grant), nil, four()...)
 			check(err)
 			c.verify.Repair = true
 			s.Count()
-			r, err := index.Verify(ctx, holder, &c.verify, four()...)
+			r, err := verify.Run(ctx, holder, &c.verify, four()...)
 			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
 				t.Errorf("%v, %+v", err, r)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,16 +24,16 @@ func byHand(s *storagetest.Service) *table.Table[table.Row] {
 func rowAt(s string) keys.Key { return keys.Stored("S", s) }
 
 // verify is Verify of definitions, with the faults in words.
-func verify(t *testing.T, staff *table.Table[worker], o index.VerifyOptions, definitions ...index.Definition[worker]) (index.Report, map[string]bool) {
+func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...index.Definition[worker]) (verify.Report, map[string]bool) {
 	t.Helper()
 	faults := map[string]bool{}
-	o.Fault = func(f index.Fault) {
+	o.Fault = func(f verify.Fault) {
 		faults[fmt.Sprint(f.Definition, " ", f.Kind, " ", f.Row.RowKey(), " ", f.Entity.RowKey())] = true
 		if f.Err != nil {
 			t.Log(f)
 		}
 	}
-	r, err := index.Verify(context.Background(), staff, &o, definitions...)
+	r, err := verify.Run(context.Background(), staff, &o, definitions...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestVerify(t *testing.T) {
 			_, err = rows.Upsert(ctx, row, table.ReplaceExisting)
 			check(err)
 		}, []string{"email stale email_a w_000001", "tag stale ~x|tag_x_w_000001 w_000001", "tag stale ~x|tag_y_w_000001 w_000001",
-			"last forgotten last_Jones!_w_000001 w_000001", "age forgotten age_030_w_000001 w_000001"}},
+			"last state mismatch last_Jones!_w_000001 w_000001", "age state mismatch age_030_w_000001 w_000001"}},
 		"a list deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("team_Jones"))) },
 			[]string{"team missing team_Jones w_000001", "team missing team_Jones w_000002"}},
 		"a stranger in a list": {three(), func(rows *table.Table[table.Row]) {
@@ -122,13 +123,13 @@ func TestVerify(t *testing.T) {
 			}
 			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, nil}, worker{"S", 3, "Cao", "", 50, nil})
 			check(right(s))
-			r, faults := verify(t, staff, index.VerifyOptions{}, c.definitions...)
+			r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...)
 			if !r.Sound() || r.Entities != 3 || r.Partitions != 1 || len(faults) > 0 {
 				t.Fatal(r, faults)
 			}
 			c.harm(byHand(s))
 			before := s.Rows("staff")
-			r, faults = verify(t, staff, index.VerifyOptions{}, c.definitions...)
+			r, faults = mustVerify(t, staff, verify.Options{}, c.definitions...)
 			want := map[string]bool{}
 			for _, w := range c.want {
 				want[w] = true
@@ -138,14 +139,14 @@ func TestVerify(t *testing.T) {
 				t.Error(r)
 			}
 			expect(t, "a report changes nothing", s.Rows("staff"), before)
-			r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, c.definitions...)
+			r, _ = mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
 			if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
 				t.Error(r)
 			}
 			if err := right(s); err != nil {
 				t.Error(err)
 			}
-			if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, c.definitions...); r.Repaired != 0 {
+			if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...); r.Repaired != 0 {
 				t.Error(r, faults)
 			}
 		})
@@ -160,15 +161,15 @@ func TestConflict(t *testing.T) {
 	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(byHand(s).DeleteAny(ctx, rowAt("email_a")))
 	hire(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
-	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	expect(t, "faults", faults, map[string]bool{"email conflict email_a w_000001": true})
-	if r.Sound() || r.Faults[index.Conflict] != 1 || r.Repaired != 0 {
+	if r.Sound() || r.Faults[verify.Conflict] != 1 || r.Repaired != 0 {
 		t.Error(r)
 	}
 	// Whoever gives the value up ends it.
 	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Email = "b"; return nil })
 	check(err)
-	r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	if !r.Sound() {
 		t.Error(r)
 	}
@@ -196,7 +197,7 @@ func TestNewKeyFunction(t *testing.T) {
 	expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
 	expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
 	expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))
-	r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
+	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
 	if !r.Sound() || r.Repaired == 0 {
 		t.Error(r)
 	}
@@ -207,7 +208,7 @@ func TestNewKeyFunction(t *testing.T) {
 	gone := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", false }, nil)
 	staff, err = index.Attach(plain, nil, gone)
 	check(err)
-	r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, gone)
+	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
 	if !r.Sound() {
 		t.Error(r)
 	}
@@ -227,7 +228,7 @@ func TestVerifyGoesOn(t *testing.T) {
 		check(byHand(s).DeleteAny(ctx, keys.Stored(d, "last_Jones!_w_000001")))
 	}
 	ending, cancel := context.WithCancel(ctx)
-	first, err := index.Verify(ending, staff, &index.VerifyOptions{Repair: true, Progress: func(r index.Report) {
+	first, err := verify.Run(ending, staff, &verify.Options{Repair: true, Progress: func(r verify.Report) {
 		if r.Partitions == 2 {
 			cancel()
 		}
@@ -236,20 +237,20 @@ func TestVerifyGoesOn(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	s.Count()
-	second, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Token: first.Token, Rate: 100_000}, byLast)
+	second, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Token: first.Token, Rate: 100_000}, byLast)
 	if err != nil || second.Partitions != 2 || second.Repaired != 2 {
 		t.Fatal(second, err)
 	}
-	one, err := index.Verify(ctx, staff, &index.VerifyOptions{Partition: dept.Of("A")}, byLast)
+	one, err := verify.Run(ctx, staff, &verify.Options{Partition: dept.Of("A")}, byLast)
 	if err != nil || one.Partitions != 1 || !one.Sound() {
 		t.Fatal(one, err)
 	}
 	var ve *table.ValueError
-	if _, err := index.Verify(ctx, staff, &index.VerifyOptions{Token: "x"}, byLast); !errors.As(err, &ve) {
+	if _, err := verify.Run(ctx, staff, &verify.Options{Token: "x"}, byLast); !errors.As(err, &ve) {
 		t.Error(err)
 	}
 	var de *index.DefinitionError
-	if _, err := index.Verify(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
+	if _, err := verify.Run(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
 		t.Error(err)
 	}
 }
@@ -261,13 +262,13 @@ func TestVerifyRequests(t *testing.T) {
 	for i := range 30 {
 		hire(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
 	}
-	verify(t, staff, index.VerifyOptions{Partition: sales}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
 	expect(t, "requests", s.Count(), "3 query")
 	check(byHand(s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
-	verify(t, staff, index.VerifyOptions{Partition: sales}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
 	expect(t, "to be sure of a fault", s.Count(), "3 get, 3 query")
-	verify(t, staff, index.VerifyOptions{Partition: sales, Repair: true}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partition: sales, Repair: true}, byEmail, byLast)
 	expect(t, "to repair it", s.Count(), "4 get, 3 query, 1 transaction")
 }
 
@@ -305,7 +306,7 @@ func TestReleaseRace(t *testing.T) {
 	}
 	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail, byLast)
 	check(err)
-	r, err := index.Verify(ctx, slow, &index.VerifyOptions{Repair: true}, byEmail, byLast)
+	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
 	if err != nil || !once || r.Failed > 0 {
 		t.Fatal(r, err, once)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -99,7 +100,7 @@ func TestRepairsAreLinear(t *testing.T) {
 			staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, c.is)
 			check(err)
 			s.Count()
-			r, _ := verify(t, staff, index.VerifyOptions{Repair: true, Partition: sales}, c.is)
+			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, c.is)
 			counts := s.Count()
 			t.Log(counts, r)
 			if !r.Sound() || r.Repaired == 0 {
@@ -110,7 +111,7 @@ func TestRepairsAreLinear(t *testing.T) {
 					t.Errorf("%s, and at most %v", counts, c.most)
 				}
 			}
-			if r, faults := verify(t, staff, index.VerifyOptions{}, c.is); !r.Sound() {
+			if r, faults := mustVerify(t, staff, verify.Options{}, c.is); !r.Sound() {
 				t.Error(r, faults)
 			}
 		})
@@ -127,9 +128,9 @@ func TestNewDefinitionReported(t *testing.T) {
 	check(err)
 	s.Count()
 	var entities int
-	r, err := index.Verify(context.Background(), staff, &index.VerifyOptions{Partition: sales, Progress: func(r index.Report) { entities = r.Entities }}, byLast, ages)
+	r, err := verify.Run(context.Background(), staff, &verify.Options{Partition: sales, Progress: func(r verify.Report) { entities = r.Entities }}, byLast, ages)
 	check(err)
-	if r.Faults[index.Missing] != n || r.Faults[index.StateMismatch] != n || entities != n {
+	if r.Faults[verify.Missing] != n || r.Faults[verify.StateMismatch] != n || entities != n {
 		t.Error(r)
 	}
 	if counts := s.Count(); did(counts, "get") > 0 || did(counts, "query") > 12 {
@@ -195,7 +196,7 @@ func TestPaceOfRepairs(t *testing.T) {
 			w.written, w.read = map[int64]int{}, 0
 			w.mu.Unlock()
 			begun := time.Now()
-			r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Rate: 100}, byEmail, byLast, teams, ages)
+			r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Rate: 100}, byEmail, byLast, teams, ages)
 			if err != nil || !r.Sound() || r.Repaired == 0 {
 				t.Fatal(r, err)
 			}
@@ -230,7 +231,7 @@ func TestGoesOnBehindWhatIsDone(t *testing.T) {
 	slow, err := index.Attach(openAs(s.ConnectionString(), h, schema), nil, byLast)
 	check(err)
 	var tokens []string
-	_, err = index.Verify(ctx, slow, &index.VerifyOptions{Width: 2, Progress: func(r index.Report) {
+	_, err = verify.Run(ctx, slow, &verify.Options{Width: 2, Progress: func(r verify.Report) {
 		if tokens = append(tokens, r.Token); r.Partitions == 3 {
 			close(held)
 		}
@@ -241,7 +242,7 @@ func TestGoesOnBehindWhatIsDone(t *testing.T) {
 	}
 	// What is done is not even listed again.
 	s.Count()
-	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Token: "1:C"}, byLast, byLast)
+	r, err := verify.Run(ctx, staff, &verify.Options{Token: "1:C"}, byLast, byLast)
 	if err != nil || r.Partitions != 1 || r.Rows != 1 {
 		t.Error(r, err)
 	}

@@ -7,27 +7,29 @@ import (
 	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// following is a query of an index under way. Its cursor stands behind what was yielded, also where that is behind what was read.
+// queryRun is a query of an index in progress. The caller's cursor is behind the last entity that was yielded, although rows beyond
+// it may have been read.
 type queryRun[T, K any] struct {
 	ix       *Index[T, K]
 	table    *table.Table[T]
 	q        table.Query[T]
-	cursor   *table.Cursor // the caller's, or nil; that of the query is ahead of it
-	limit    int           // how many more are wanted, less than 1 for all
+	cursor   *table.Cursor // the caller's, or nil; the cursor of q may be ahead of it
+	limit    int           // how many more entities to yield; all if less than 1
 	deadline time.Time
-	fetched  bool // an entity was fetched
+	fetched  bool // an entity was read
 	yield    func(*table.Entity[T], error) bool
 }
 
-// met is an index row whose entity is to be read.
+// pointer is an index row whose entity is to be read.
 type pointer struct {
 	entity   keys.Key
 	row      string
-	position *table.Cursor // behind it
+	position *table.Cursor // behind the row
 }
 
 func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
@@ -54,7 +56,7 @@ func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Que
 	}
 }
 
-// give yields an entity, or passes over nil.
+// yieldEntity yields an entity or an error, and nothing for nil. It reports whether the query continues.
 func (f *queryRun[T, K]) yieldEntity(e *table.Entity[T], err error) bool {
 	if e == nil && err == nil {
 		return true
@@ -63,7 +65,7 @@ func (f *queryRun[T, K]) yieldEntity(e *table.Entity[T], err error) bool {
 	return f.yield(e, err) && err == nil && f.limit != 0
 }
 
-// place is where the query stands now, nil where nobody asks.
+// position returns the position of the query, nil if the caller has no cursor.
 func (f *queryRun[T, K]) position() *table.Cursor {
 	if f.cursor == nil {
 		return nil
@@ -71,13 +73,14 @@ func (f *queryRun[T, K]) position() *table.Cursor {
 	return f.q.Cursor.Copy()
 }
 
+// moveTo moves the caller's cursor.
 func (f *queryRun[T, K]) moveTo(to *table.Cursor) {
 	if f.cursor != nil {
 		*f.cursor = *to
 	}
 }
 
-// read gives what the rows hold.
+// yieldCopies yields the entities of full and projected copies.
 func (f *queryRun[T, K]) yieldCopies(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
 	for row, err := range rows {
 		if err != nil {
@@ -95,16 +98,16 @@ func (f *queryRun[T, K]) yieldCopies(ctx context.Context, rows iter.Seq2[*table.
 	f.moveTo(f.position())
 }
 
-// end gives the error that ends the list of rows: the place is behind those that it has given, and perhaps pages without any.
+// endWith yields the error that ends the rows. The cursor is behind the last row, and perhaps behind pages without rows.
 func (f *queryRun[T, K]) endWith(err error) {
 	f.moveTo(f.position())
 	f.yieldEntity(nil, err)
 }
 
-// ahead is how many entities GetMany reads ahead.
+// readAhead is the number of entities that GetMany reads ahead.
 const readAhead = 40
 
-// fetched reads the entities of index rows, several at a time.
+// yieldPointed yields the entities that index rows name, read several at a time.
 func (f *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
 	batch := 10
 	if f.limit > 0 {
@@ -136,8 +139,8 @@ func (f *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table
 	}
 }
 
-// fetch reads some of them, as far as the budget goes, but one at least, so that a list that is taken up again comes to its end. It is
-// false where the list is over.
+// fetchBatch yields the entities of some index rows, as far as the budget allows, but at least one, so that a query that is resumed
+// makes progress. It reports whether the query continues.
 func (f *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 	var ks []keys.Key
 	for _, m := range all {
@@ -146,9 +149,9 @@ func (f *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 	var spent error
 	n, b := len(ks), f.q.Budget
 	if b.Requests > 0 && f.q.Stats.Requests+n > b.Requests {
-		n, spent = max(b.Requests-f.q.Stats.Requests, 0), errors.New("its requests are used up")
+		n, spent = max(b.Requests-f.q.Stats.Requests, 0), errors.New("Budget.Requests is used up")
 	} else if b.Time > 0 && n > 0 && time.Now().After(f.deadline) {
-		n, spent = 0, errors.New("its time is used up")
+		n, spent = 0, errors.New("Budget.Time is used up")
 	}
 	if n == 0 && !f.fetched {
 		n = min(1, len(ks))
@@ -162,7 +165,7 @@ func (f *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 	for e, err := range f.table.GetMany(ctx, ks...) {
 		if err == nil {
 			e = f.ix.ifCurrent(e, all[i].row)
-		} else if errors.Is(err, table.ErrNotFound) || isForeign(err) {
+		} else if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
 			e, err = nil, nil
 		}
 		if err == nil {
