@@ -21,7 +21,7 @@ func TestVerify(t *testing.T) {
 		{Name: "takes what comes and goes for what is not there", File: "index/verify/read.go",
 			Old: "	case s.stored != nil || entity == derived.NoEntity:\n", New: "	case true:\n", Test: "TestVerifyComesAndGoes|TestReportSchedules/copies", Args: many},
 		{Name: "makes groups up", File: "index/verify/groups.go",
-			Old: "		if err != nil || !missing {\n", New: "		if err != nil {\n", Test: "TestVerifyMakesNothingUp"},
+			Old: "		if err != nil || !missing {\n", New: "		if err != nil || false && !missing {\n", Test: "TestVerifyMakesNothingUp"},
 		{Name: "repairs past the row's ETag", File: "index/verify/write.go",
 			Old: "		return rows.Delete(ctx, e)\n", New: "		return rows.DeleteAny(ctx, e.Key)\n", Test: "TestReleaseRace"},
 		{Name: "takes a unique row that is another's", File: "index/index_maintainer.go",
