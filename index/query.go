@@ -68,29 +68,3 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 		}
 	}
 }
-
-// queryRows returns the index rows of a query.
-func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
-	if err := ix.checkReadable(t); err != nil {
-		return nil, err
-	}
-	if (!ix.full() || ix.readsEntity()) && !q.Where.IsZero() {
-		return nil, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
-	}
-	switch {
-	case !q.Rows.IsSet():
-		q.Rows = ix.All()
-	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.byValueAndKey.All()):
-		q.Rows = ix.prefixedRange(q.Rows) // a range of the layout itself
-	case q.Rows.Err() == nil && !within(q.Rows, ix.All()):
-		return nil, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is not in the range of this index, " + ix.All().String() + ": use a range that the index returns; Under converts a range of its layout"}
-	}
-	// The limit counts entities, and rows whose entity has changed yield none.
-	if q.Limit > 0 && q.PageSize == 0 {
-		if q.PageSize = min(q.Limit, 1000); ix.readsEntity() {
-			q.PageSize = max(q.PageSize, readAhead)
-		}
-	}
-	q.Limit = min(q.Limit, 0)
-	return t.Rows(ctx, q), nil
-}

@@ -2,6 +2,8 @@ package index
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"reflect"
 	"slices"
@@ -184,6 +186,65 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *table.Plan
 	}
 	derived.KeepType(row, total)
 	return p.Put(total)
+}
+
+// rowOf returns the row of a total.
+func (s *summaryMaintainer[T, K]) rowOf(k keys.Key, t total) (*table.Row, error) {
+	r := &table.Row{Key: k}
+	r.Own(s.tag.text)
+	err := r.Set("Count", t.count)
+	for i, m := range s.measures {
+		st := &t.stats[i]
+		if !st.sum.IsInt64() {
+			return nil, fmt.Errorf("%w: %sSum of %v", ErrOverflow, m.Name, k)
+		}
+		err = errors.Join(err, r.Set(m.Name+"Count", st.count), r.Set(m.Name+"Sum", st.sum.Int64()), r.Set(m.Name+"Min", st.min), r.Set(m.Name+"Max", st.max),
+			r.Set(m.Name+"MinCount", st.minCount), r.Set(m.Name+"MaxCount", st.maxCount))
+		if st.approximate {
+			err = errors.Join(err, r.Set(m.Name+"Loose", true))
+		}
+	}
+	return r, err
+}
+
+// totalsOf counts the entities of a group, or of all groups for "". An entity contributes what its maintainer state records, or, if
+// it has none, what follows from its content. If seen is not nil, totalsOf calls it for each contribution.
+func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], group string, seen func(row *table.Row, of contribution, recorded bool)) (map[string]*total, error) {
+	all := map[string]*total{}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		row = derived.AsEntity(row)
+		if !m.table.Mine(row) {
+			continue
+		}
+		of := m.contributionIn(row.MaintainerState(m.ix.name))
+		recorded := of.group != ""
+		if !recorded {
+			if e, err := m.table.Entity(row); err == nil {
+				if of, err = m.contributionOf(&e.Value, e.Key); err != nil {
+					continue
+				}
+			}
+		}
+		if of.group == "" || group != "" && of.group != group {
+			continue
+		}
+		if seen != nil {
+			seen(row, of, recorded)
+		}
+		addContribution(all, of, len(m.measures))
+	}
+	return all, nil
+}
+
+// addContribution adds a contribution to the total of its group.
+func addContribution(all map[string]*total, sh contribution, measures int) {
+	if all[sh.group] == nil {
+		all[sh.group] = &total{stats: make([]stat, measures)}
+	}
+	all[sh.group].apply(nil, &sh, nil)
 }
 
 // The methods of derived.PerGroup.

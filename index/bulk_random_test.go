@@ -17,7 +17,7 @@ import (
 
 var streams = flag.Int("streams", 50, "how many streams TestBulkAnything carries out")
 
-// TestBulkAnything: streams of any operations do what these do one after another, whatever is cut, lost or refused.
+// TestBulkAnything: a random stream of operations has the effect of the same operations one after another, with faults too.
 func TestBulkAnything(t *testing.T) {
 	t.Parallel()
 	n := *streams
@@ -73,20 +73,20 @@ func (x *streamed) worker() worker {
 func newStreamed(t *testing.T, seed int) *streamed {
 	ctx := context.Background()
 	x := &streamed{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 7)), model: map[keys.Key]worker{}}
-	definitions := four()
-	x.right, x.places, x.ids = copiesRight, []string{"S", "T", "U"}, 20+x.rnd.IntN(200)
+	definitions := copyDefinitions()
+	x.right, x.places, x.ids = checkCopies, []string{"S", "T", "U"}, 20+x.rnd.IntN(200)
 	shared := x.rnd.IntN(2) == 0
 	if shared {
-		x.right, x.places, definitions = sharedRight, []string{"S"}, three()
+		x.right, x.places, definitions = checkShared, []string{"S"}, sharedDefinitions()
 	}
-	if x.staff, x.s = office(t, definitions...); x.rnd.IntN(3) == 0 {
+	if x.staff, x.s = newStaff(t, definitions...); x.rnd.IntN(3) == 0 {
 		x.staff = x.staff.Exact()
 	}
-	check(settleLoners(ctx, byHand(x.s)))
-	x.right = beside(x.right)
+	check(t, insertForeignRows(ctx, rawTable(t, x.s)))
+	x.right = withForeignRows(x.right)
 	if shared {
-		_, err := openAs(x.s.ConnectionString(), x.s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
-		check(err)
+		_, err := openAs(t, x.s.ConnectionString(), x.s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+		check(t, err)
 	}
 	for range x.rnd.IntN(100) {
 		w := x.worker()
@@ -184,10 +184,10 @@ func (x *streamed) run() {
 		}
 	}, o)
 	x.s.SetFaults(nil)
-	rows := openAs(x.s.ConnectionString(), x.s, table.Schema[table.Row]{})
+	rows := openAs(x.t, x.s.ConnectionString(), x.s, table.Schema[table.Row]{})
 	for _, row := range x.s.Rows("staff") {
 		if strings.HasPrefix(row.RowKey, "~i|") { // the intents of Exact
-			check(rows.DeleteAny(context.Background(), keys.Stored(row.PartitionKey, row.RowKey)))
+			check(x.t, rows.DeleteAny(context.Background(), keys.Stored(row.PartitionKey, row.RowKey)))
 		}
 	}
 	if wrong := x.right(x.s); wrong != nil {
@@ -253,7 +253,7 @@ func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 	n := 0
 	for _, place := range x.places {
 		for e, err := range x.staff.List(context.Background(), table.Query[worker]{Partition: dept.Of(place)}) {
-			check(err)
+			check(x.t, err)
 			n++
 			if w, ok := x.model[e.Key]; !ok || fmt.Sprint(e.Value) != fmt.Sprint(w) {
 				x.t.Errorf("%v is %v, not %v", e.Key, e.Value, w)

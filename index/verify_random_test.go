@@ -21,7 +21,8 @@ import (
 var damages = flag.Int("damages", 200, "how many damaged partitions TestVerifyAnything repairs")
 
 // damaged is a partition with any of the definitions, in any order, in which another program has changed and deleted what it liked.
-type damaged struct {
+type damagedPartition struct {
+	t     testing.TB
 	rnd   *rand.Rand
 	defs  []index.Definition[worker]
 	staff *table.Table[worker]
@@ -29,39 +30,41 @@ type damaged struct {
 	did   []string // to it
 }
 
-func (d *damaged) one(all ...string) string { return all[d.rnd.Intn(len(all))] }
-func (d *damaged) last() string             { return d.one("Jones", "Cao", "Li", "") }
-func (d *damaged) email() string            { return d.one("a", "b", "c", "", "", "") }
-func (d *damaged) note(what ...any)         { d.did = append(d.did, strings.TrimSpace(fmt.Sprintln(what...))) }
+func (d *damagedPartition) one(all ...string) string { return all[d.rnd.Intn(len(all))] }
+func (d *damagedPartition) last() string             { return d.one("Jones", "Cao", "Li", "") }
+func (d *damagedPartition) email() string            { return d.one("a", "b", "c", "", "", "") }
+func (d *damagedPartition) note(what ...any) {
+	d.did = append(d.did, strings.TrimSpace(fmt.Sprintln(what...)))
+}
 
-func (d *damaged) worker(id int) worker {
+func (d *damagedPartition) worker(id int) worker {
 	return worker{"S", id, d.one("Jones", "Cao", "Li"), d.email(), d.rnd.Intn(4) * 10, []string{"x", "y", "z"}[:d.rnd.Intn(3)]}
 }
 
-func newDamaged(t *testing.T, seed int) *damaged {
-	d := &damaged{rnd: rand.New(rand.NewSource(int64(seed))), defs: append(four(), three()...)}
+func newDamagedPartition(t *testing.T, seed int) *damagedPartition {
+	d := &damagedPartition{t: t, rnd: rand.New(rand.NewSource(int64(seed))), defs: append(copyDefinitions(), sharedDefinitions()...)}
 	d.rnd.Shuffle(len(d.defs), func(i, j int) { d.defs[i], d.defs[j] = d.defs[j], d.defs[i] })
 	d.defs = d.defs[:1+d.rnd.Intn(len(d.defs))]
 	for _, def := range d.defs {
 		d.note(def.Name())
 	}
-	d.staff, d.s = office(t, d.defs...)
-	_, err := openAs(d.s.ConnectionString(), d.s, depts).Insert(context.Background(), &department{Name: "S", Budget: 7})
-	check(err)
-	check(settleLoners(context.Background(), byHand(d.s)))
+	d.staff, d.s = newStaff(t, d.defs...)
+	_, err := openAs(t, d.s.ConnectionString(), d.s, depts).Insert(context.Background(), &department{Name: "S", Budget: 7})
+	check(t, err)
+	check(t, insertForeignRows(context.Background(), rawTable(t, d.s)))
 	for i := range 6 {
 		w := d.worker(i)
 		_, _ = d.staff.Insert(context.Background(), &w) // whose address may be taken
 	}
 	for range 1 + d.rnd.Intn(5) {
-		d.harm()
+		d.damage()
 	}
 	return d
 }
 
 // forged is maintainer state that names entities as derived rows, of definitions that the partition's handle has: an entity with state of
 // another one is not to be written.
-func (d *damaged) forged() string {
+func (d *damagedPartition) forged() string {
 	state := map[string][]string{}
 	for _, def := range d.defs {
 		if row := map[string]string{"last": "w_000001", "ages": "w_000002"}[def.Name()]; row != "" {
@@ -69,20 +72,20 @@ func (d *damaged) forged() string {
 		}
 	}
 	b, err := json.Marshal(state)
-	check(err)
+	check(d.t, err)
 	return string(b)
 }
 
-// harm deletes a row, or changes some of its properties.
-func (d *damaged) harm() {
-	rows := slices.DeleteFunc(d.s.Rows("staff"), func(r storagetest.Row) bool { return loner(r.RowKey) })
+// damage deletes a row, or changes some of its properties.
+func (d *damagedPartition) damage() {
+	rows := slices.DeleteFunc(d.s.Rows("staff"), func(r storagetest.Row) bool { return isForeignRow(r.RowKey) })
 	r := rows[d.rnd.Intn(len(rows))]
 	if d.rnd.Intn(3) == 0 {
 		d.note("deleted", r.RowKey)
-		check(byHand(d.s).DeleteAny(context.Background(), rowAt(r.RowKey)))
+		check(d.t, rawTable(d.t, d.s).DeleteAny(context.Background(), rowAt(r.RowKey)))
 		return
 	}
-	tamperRow(d.s, r, func(m map[string]any) {
+	overwriteRow(d.t, d.s, r, func(m map[string]any) {
 		set := func(name string, v any) {
 			d.note(r.RowKey, name, v)
 			m[name] = v
@@ -92,7 +95,7 @@ func (d *damaged) harm() {
 		}
 		switch {
 		case m["_ix"] != nil && d.rnd.Intn(3) == 0:
-			set("_ix", memory(r.RowKey, d.one("garbage", "", "{}", d.forged())))
+			set("_ix", stateBytes(r.RowKey, d.one("garbage", "", "{}", d.forged())))
 		case r.RowKey == "department":
 			set("HeadRowKey", d.one("", "w_000001", "w_000009"))
 		case strings.HasPrefix(r.RowKey, "team_"):
@@ -114,8 +117,8 @@ func (d *damaged) harm() {
 	})
 }
 
-// rival does one of the verbs, with the definitions.
-func (d *damaged) rival() {
+// concurrentWrite does one random operation by a handle with the definitions.
+func (d *damagedPartition) concurrentWrite() {
 	ctx := context.Background()
 	id := d.rnd.Intn(7)
 	var err error
@@ -136,24 +139,24 @@ func (d *damaged) rival() {
 }
 
 // verify repairs it, while concurrent writers write at some of its requests.
-func (d *damaged) verify(repair bool, rivals ...int) (r verify.Report, faults []verify.Fault, err error) {
+func (d *damagedPartition) verify(repair bool, rivals ...int) (r verify.Report, faults []verify.Fault, err error) {
 	i := 0
-	b := &before{Service: d.s, do: func(*http.Request) {
+	b := &hookedService{Service: d.s, do: func(*http.Request) {
 		for _, n := range rivals {
 			if n == i {
-				d.rival()
+				d.concurrentWrite()
 			}
 		}
 		i++
 	}}
-	t, err := index.Attach(openAs(d.s.ConnectionString(), b, schema), nil, d.defs...)
-	check(err)
+	t, err := index.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), nil, d.defs...)
+	check(d.t, err)
 	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }}, d.defs...)
 	return r, faults, err
 }
 
 // wrong is what is wrong with how it was repaired.
-func (d *damaged) wrong(race bool) error {
+func (d *damagedPartition) wrong(race bool) error {
 	report, foretold, err := d.verify(false)
 	if err != nil {
 		return err
@@ -194,8 +197,8 @@ func (d *damaged) wrong(race bool) error {
 	return nil
 }
 
-// TestVerifyAnything: whatever another program has done to a partition, and whoever writes while it is repaired: what Verify says is
-// sound stays sound, and can be written.
+// TestVerifyAnything: after random damage, and with concurrent writers during the repair, verify.Run reports the truth, and the
+// next run finds the table sound.
 func TestVerifyAnything(t *testing.T) {
 	t.Parallel()
 	n := *damages
@@ -203,8 +206,8 @@ func TestVerifyAnything(t *testing.T) {
 		n = min(n, 60)
 	}
 	for seed := range n {
-		d := newDamaged(t, seed)
-		if err := errors.Join(d.wrong(seed%2 == 1), beside(func(*storagetest.Service) error { return nil })(d.s)); err != nil {
+		d := newDamagedPartition(t, seed)
+		if err := errors.Join(d.wrong(seed%2 == 1), withForeignRows(func(*storagetest.Service) error { return nil })(d.s)); err != nil {
 			t.Errorf("seed %d, %q: %v", seed, d.did, err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // fill stores workers, many at a time.
-func fillSample(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
+func bulkInsert(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
 	t.Helper()
 	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for i := range n {
@@ -46,8 +46,7 @@ func did(counts, kind string) (n int) {
 	return n
 }
 
-// TestRepairsAreLinear: repairs cost what they repair, however many entities share a row: nothing is read or written once for each of
-// them that is the same for all.
+// TestRepairsAreLinear: the requests of repairs grow with the faults, not with the entities that share a row.
 func TestRepairsAreLinear(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -66,13 +65,13 @@ func TestRepairsAreLinear(t *testing.T) {
 	each := func(i int) worker { return worker{"S", i, fmt.Sprint("L", i), fmt.Sprint("e", i), 1, nil} }
 	loseGroups := func(s *storagetest.Service) {
 		for i := range n {
-			check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
 		}
 	}
 	for what, c := range map[string]struct {
 		was, is index.Definition[worker]
 		of      func(i int) worker
-		harm    func(s *storagetest.Service)
+		damage  func(s *storagetest.Service)
 		most    map[string]int
 	}{
 		"each has lost its group":                  {ages, ages, each, loseGroups, map[string]int{"query": 12, "get": 3 * n, "insert": n, "replace": n}},
@@ -84,21 +83,21 @@ func TestRepairsAreLinear(t *testing.T) {
 		"a new key of a summary": {ages, lower, one, nil, map[string]int{"query": 12, "get": 12, "transaction": 6, "replace": 5}},
 		"a list of nobody": {teams, teams, one, func(s *storagetest.Service) {
 			for i := range n {
-				check(byHand(s).DeleteAny(ctx, at(i)))
+				check(t, rawTable(t, s).DeleteAny(ctx, at(i)))
 			}
 		}, map[string]int{"query": 5, "get": 4 * n, "delete": 1}},
 		"a new key of lists": {teams, lowerTeams, one, nil, map[string]int{"query": 5, "get": 12, "transaction": 6}},
-		"a lost list":        {teams, teams, one, func(s *storagetest.Service) { check(byHand(s).DeleteAny(ctx, rowAt("team_Jones"))) }, map[string]int{"query": 5, "get": 3*n + 6, "transaction": 6}},
+		"a lost list":        {teams, teams, one, func(s *storagetest.Service) { check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones"))) }, map[string]int{"query": 5, "get": 3*n + 6, "transaction": 6}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			old, s := office(t, c.was)
-			fillSample(t, old, n, c.of)
-			if c.harm != nil {
-				c.harm(s)
+			old, s := newStaff(t, c.was)
+			bulkInsert(t, old, n, c.of)
+			if c.damage != nil {
+				c.damage(s)
 			}
-			staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, c.is)
-			check(err)
+			staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, c.is)
+			check(t, err)
 			s.Count()
 			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, c.is)
 			counts := s.Count()
@@ -118,18 +117,18 @@ func TestRepairsAreLinear(t *testing.T) {
 	}
 }
 
-// TestNewDefinitionReported: a report of a definition that no entity has seen looks at none of them twice.
+// TestNewDefinitionReported: a run without repair reads the entities of a new definition once.
 func TestNewDefinitionReported(t *testing.T) {
 	t.Parallel()
 	const n = 1500
-	plain, s := office(t)
-	fillSample(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
+	plain, s := newStaff(t)
+	bulkInsert(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
 	staff, err := index.Attach(plain, nil, byLast, ages)
-	check(err)
+	check(t, err)
 	s.Count()
 	var entities int
 	r, err := verify.Run(context.Background(), staff, &verify.Options{Partition: sales, Progress: func(r verify.Report) { entities = r.Entities }}, byLast, ages)
-	check(err)
+	check(t, err)
 	if r.Faults[verify.Missing] != n || r.Faults[verify.StateMismatch] != n || entities != n {
 		t.Error(r)
 	}
@@ -164,34 +163,34 @@ func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	return w.Service.Do(r)
 }
 
-// TestPaceOfRepairs: repairs keep to the rate, too.
+// TestPaceOfRepairs: repairs keep to Options.Rate.
 func TestPaceOfRepairs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		s := storagetest.New(nil)
 		w := &watched{Service: s, written: map[int64]int{}}
-		plain := openAs(s.ConnectionString(), w, schema)
-		check(plain.Ensure(ctx))
-		fillSample(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
+		plain := openAs(t, s.ConnectionString(), w, schema)
+		check(t, plain.Ensure(ctx))
+		bulkInsert(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
 		staff, err := index.Attach(plain, nil, byEmail, byLast, teams, ages)
-		check(err)
-		for _, harm := range []func(){
+		check(t, err)
+		for _, damage := range []func(){
 			func() {}, // backfill
 			func() {
 				for i := range 100 {
-					check(byHand(s).MergeAny(ctx, rowAt(fmt.Sprint("email_m", i)), table.PropertyOf[string]("Last").Set("x")))
-					check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprintf("last_L%d!_w_%06d", i%7, i))))
+					check(t, rawTable(t, s).MergeAny(ctx, rowAt(fmt.Sprint("email_m", i)), table.PropertyOf[string]("Last").Set("x")))
+					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprintf("last_L%d!_w_%06d", i%7, i))))
 				}
 			},
 			func() {
 				for i := range 7 {
-					check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprint("team_L", i))))
-					check(byHand(s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
+					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("team_L", i))))
+					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
 				}
 			},
 		} {
-			harm()
+			damage()
 			w.mu.Lock()
 			w.written, w.read = map[int64]int{}, 0
 			w.mu.Unlock()
@@ -213,13 +212,13 @@ func TestPaceOfRepairs(t *testing.T) {
 	})
 }
 
-// TestGoesOnBehindWhatIsDone: where several partitions are looked at at a time, a report goes on behind none that is not done.
-func TestGoesOnBehindWhatIsDone(t *testing.T) {
+// TestTokenBehindFinished: with several partitions at a time, the token is not behind a partition that is not finished.
+func TestTokenBehindFinished(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, byLast)
+	staff, s := newStaff(t, byLast)
 	for _, d := range []string{"A", "B", "C", "D"} {
-		hire(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
+		insertAll(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
 	}
 	held := make(chan bool)
 	h := transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -228,15 +227,15 @@ func TestGoesOnBehindWhatIsDone(t *testing.T) {
 		}
 		return s.Do(r)
 	})
-	slow, err := index.Attach(openAs(s.ConnectionString(), h, schema), nil, byLast)
-	check(err)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), nil, byLast)
+	check(t, err)
 	var tokens []string
 	_, err = verify.Run(ctx, slow, &verify.Options{Width: 2, Progress: func(r verify.Report) {
 		if tokens = append(tokens, r.Token); r.Partitions == 3 {
 			close(held)
 		}
 	}}, byLast)
-	check(err)
+	check(t, err)
 	if want := []string{"", "", "", "1:D"}; !slices.Equal(tokens, want) {
 		t.Errorf("%q, not %q", tokens, want)
 	}

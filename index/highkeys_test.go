@@ -24,31 +24,30 @@ type village struct {
 	People               int
 }
 
-// TestVerifyBeyondTheLibrary: entities whose keys begin above ~ are read like all others, so what is derived from them is sound, is
-// repaired where it is damaged, and is never deleted.
-func TestVerifyBeyondTheLibrary(t *testing.T) {
+// TestKeysAboveTilde: entities with keys above ~ are read like all others, so that their derived rows are found sound and stay.
+func TestKeysAboveTilde(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
+	check(t, err)
 	for what, schema := range map[string]table.Schema[village]{
 		"bound": {Partition: keys.BindRaw(func(v *village) *string { return &v.Country }), Row: keys.BindRaw(func(v *village) *string { return &v.Name })},
 		"free":  {},
 	} {
 		plain, err := table.New(acc.Tables(), "villages"+what, schema, nil)
-		check(err)
-		check(plain.Ensure(ctx))
+		check(t, err)
+		check(t, plain.Ensure(ctx))
 		byRiver := index.New("river", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
 		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
 		sums := index.NewSummary("sum", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
 			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
 		villages, err := index.Attach(plain, nil, byRiver, lists, sums)
-		check(err)
+		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
 		for i, name := range names {
 			_, err := villages.InsertAt(ctx, keys.At(keys.Raw("Österreich"), keys.Raw(name)), &village{"Österreich", name, "Enns", i})
-			check(err)
+			check(t, err)
 		}
 		for i := range 2 {
 			r, err := verify.Run(ctx, villages, &verify.Options{Repair: true})
@@ -65,27 +64,27 @@ func TestVerifyBeyondTheLibrary(t *testing.T) {
 			t.Errorf("%s: %v, %v", what, listed, err)
 		}
 		// The greatest leaves: the group is counted anew, of all that are left.
-		check(villages.DeleteAny(ctx, keys.Stored("Österreich", "\uffff")))
+		check(t, villages.DeleteAny(ctx, keys.Stored("Österreich", "\uffff")))
 		if g, err = sums.Get(ctx, villages, keys.Raw("Österreich"), "Enns"); err != nil || fmt.Sprint(g.Count, g.Measures["People"].Max) != "4 3" {
 			t.Errorf("%s: %+v, %v", what, g, err)
 		}
 	}
 }
 
-// TestLookUpOfNoEntity: a look-up that is answered by something that is no entity is an error, and not 'not found'.
+// TestLookUpOfNoEntity: a look-up whose response is not an entity fails, and not with ErrNotFound.
 func TestLookUpOfNoEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &gatekeeper{Service: storagetest.New(nil)}
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
+	check(t, err)
 	plain, err := table.New(acc.Tables(), "workers", schema, nil)
-	check(err)
-	check(plain.Ensure(ctx))
+	check(t, err)
+	check(t, plain.Ensure(ctx))
 	workers, err := index.Attach(plain, nil, byEmail, byLast)
-	check(err)
+	check(t, err)
 	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})
-	check(err)
+	check(t, err)
 	for _, body := range []string{`{}`, `{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"x"}}}`, `{"message":"ok"}`, `{"value":[{}]}`, `[]`} {
 		s.body = body
 		_, err := byEmail.Get(ctx, workers, sales, "j")

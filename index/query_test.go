@@ -35,14 +35,14 @@ type gone struct{ error }
 
 func (gone) NonRetriable() {}
 
-// TestCursorOfPointers: a list by pointers can be left by a break, by its limit, by an error and by the end of its context, and is taken
-// up behind the last entity that it has yielded, whatever was read ahead.
+// TestCursorOfPointers: a list by pointers can end by a break, its limit, an error or its context, and resumes behind the last
+// entity that it has yielded.
 func TestCursorOfPointers(t *testing.T) {
 	t.Parallel()
 	var want []int
-	old, s := office(t, byLast, byAge)
+	old, s := newStaff(t, byLast, byAge)
 	for i := range 30 {
-		hire(t, old, s, worker{"S", i, "Cao", "", 1, nil})
+		insertAll(t, old, s, worker{"S", i, "Cao", "", 1, nil})
 		want = append(want, i)
 	}
 	// Its rows are pointers, so that look-ups read the entities, one by one.
@@ -56,8 +56,8 @@ func TestCursorOfPointers(t *testing.T) {
 			"break": {after: 7}, "break at once": {after: 1}, "limit": {limit: 3}, "error": {fail: true}, "context": {after: 12, cancel: true},
 		} {
 			f := &failing{Service: s}
-			staff, err := index.Attach(openAs(s.ConnectionString(), f, schema), nil, ix)
-			check(err)
+			staff, err := index.Attach(openAs(t, s.ConnectionString(), f, schema), nil, ix)
+			check(t, err)
 			token, got, rounds := "", []int(nil), 0
 			for over := false; !over && rounds < 100; rounds++ {
 				ctx, cancel := context.WithCancel(context.Background())
@@ -89,14 +89,14 @@ func TestCursorOfPointers(t *testing.T) {
 	}
 }
 
-// crowd is a service that answers no reads of single rows until ten of them wait.
-type batchRepair struct {
+// concurrencyGate is a service that answers no read of a single row until ten of them wait.
+type concurrencyGate struct {
 	*storagetest.Service
 	n   atomic.Int32
 	ten chan bool
 }
 
-func (c *batchRepair) Do(r *http.Request) (*http.Response, error) {
+func (c *concurrencyGate) Do(r *http.Request) (*http.Response, error) {
 	if strings.Contains(r.URL.Path, "RowKey=") {
 		if c.n.Add(1) == 10 {
 			close(c.ten)
@@ -114,13 +114,13 @@ func (c *batchRepair) Do(r *http.Request) (*http.Response, error) {
 func TestPagesOfPointers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, byLast)
+	staff, s := newStaff(t, byLast)
 	for i := range 50 {
-		hire(t, staff, s, worker{"S", i, "Cao", "", 1, nil})
+		insertAll(t, staff, s, worker{"S", i, "Cao", "", 1, nil})
 	}
 	s.Count()
-	slow, err := index.Attach(openAs(s.ConnectionString(), &batchRepair{Service: s, ten: make(chan bool)}, schema), nil, byLast)
-	check(err)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), &concurrencyGate{Service: s, ten: make(chan bool)}, schema), nil, byLast)
+	check(t, err)
 	c := table.NewCursor("")
 	var stats table.Stats
 	page := table.Query[worker]{Partition: sales, Rows: byLast.Value("Cao"), Cursor: c, Limit: 20, Stats: &stats}
@@ -155,19 +155,18 @@ func (e emptyFirst) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TestBudgetsComeToTheEnd: a query whose budget ends it and that is taken up again comes to its end, however small the budget and
-// the pages.
-func TestBudgetsComeToTheEnd(t *testing.T) {
+// TestBudgetsMakeProgress: a query that its budget ends and that is resumed reaches its end, however small the budget is.
+func TestBudgetsMakeProgress(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	plain, s := office(t, byEmail, byLast)
+	plain, s := newStaff(t, byEmail, byLast)
 	for i := range 30 {
-		hire(t, plain, s, worker{"S", i, "Jones", fmt.Sprint("m", i), i, nil})
+		insertAll(t, plain, s, worker{"S", i, "Jones", fmt.Sprint("m", i), i, nil})
 	}
 	s.SetFaults(storagetest.OfKind("query", storagetest.Short(3)))
 	for what, tr := range map[string]transport{"short pages": s, "an empty one": emptyFirst{s}} {
-		staff, err := index.Attach(openAs(s.ConnectionString(), tr, schema), nil, byEmail, byLast)
-		check(err)
+		staff, err := index.Attach(openAs(t, s.ConnectionString(), tr, schema), nil, byEmail, byLast)
+		check(t, err)
 		want := 30
 		if what == "an empty one" {
 			want -= 3 // of the page that was emptied
@@ -182,7 +181,7 @@ func TestBudgetsComeToTheEnd(t *testing.T) {
 						if errors.Is(err, table.ErrBudget) {
 							break
 						}
-						check(err)
+						check(t, err)
 						got++
 					}
 				}

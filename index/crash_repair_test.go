@@ -30,16 +30,16 @@ var (
 	}})
 )
 
-func others() []index.Definition[worker] {
+func otherDefinitions() []index.Definition[worker] {
 	return []index.Definition[worker]{mailPointer, mailOnly, namesFull, nameLists, nameSums}
 }
 
-// othersRight tells whether their rows are what they should be, by a full scan.
-func othersRight(s *storagetest.Service) error {
+// checkOthers compares the rows of otherDefinitions with the entities, by a full scan.
+func checkOthers(s *storagetest.Service) error {
 	got, want := map[string]string{}, map[string]string{}
 	lists, ages := map[string][]string{}, map[string][]int64{}
 	for _, r := range s.Rows("staff") {
-		if loner(r.RowKey) {
+		if isForeignRow(r.RowKey) {
 			continue
 		}
 		whose, _ := r.Get("_sys").(string)
@@ -96,9 +96,9 @@ func othersRight(s *storagetest.Service) error {
 	return nil
 }
 
-// harms are what somebody may do by hand to rows of the definitions of a kind; not to delete a unique row, for another entity may
-// then have its value, which Verify can only tell.
-func harms(kind string) []func(context.Context, *table.Table[table.Row]) error {
+// damagesOf returns damages by another program to the rows of a definition set. None deletes a unique row: another entity could
+// then get its value, which verify.Run reports and does not repair.
+func damagesOf(kind string) []func(context.Context, *table.Table[table.Row]) error {
 	remove := func(rowKey string) func(context.Context, *table.Table[table.Row]) error {
 		return func(ctx context.Context, rows *table.Table[table.Row]) error {
 			return rows.DeleteAny(ctx, keys.Stored("S", rowKey))
@@ -123,15 +123,15 @@ func harms(kind string) []func(context.Context, *table.Table[table.Row]) error {
 	}[kind]
 }
 
-// TestRepairSchedules: Verify repairs what was done by hand while two programs write, in every order that chance finds: when all have
-// ended, and it has run once more, everything is as it should be.
+// TestRepairSchedules: verify.Run repairs damaged rows while two programs write, in random schedules. When all have ended and it
+// has run once more, all rows are right.
 func TestRepairSchedules(t *testing.T) {
 	t.Parallel()
-	for name, k := range kinds() {
+	for name, k := range definitionSets(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			repair := func(ctx context.Context, p *crashtest.Process) error {
-				r, err := verify.Run(ctx, k.open(p), &verify.Options{Repair: true}, k.definitions...)
+				r, err := verify.Run(ctx, k.open(t, p), &verify.Options{Repair: true}, k.definitions...)
 				if err == nil && !r.Sound() {
 					return fmt.Errorf("it could not repair everything: %+v", r)
 				}
@@ -140,11 +140,11 @@ func TestRepairSchedules(t *testing.T) {
 			build := func() crashtest.Workload {
 				w := crashtest.Workload{
 					Setup: func(ctx context.Context, p *crashtest.Process) error {
-						if err := k.settled(ctx, p); err != nil {
+						if err := k.setUp(t)(ctx, p); err != nil {
 							return err
 						}
-						all := harms(name)
-						rows := k.open(p).Untyped(false)
+						all := damagesOf(name)
+						rows := k.open(t, p).Untyped(false)
 						for _, i := range p.Rand().Perm(len(all))[:2] {
 							if err := all[i](ctx, rows); err != nil && !errors.Is(err, table.ErrNotFound) {
 								return err
@@ -153,7 +153,7 @@ func TestRepairSchedules(t *testing.T) {
 						return nil
 					},
 					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-						_, err := verify.Run(ctx, k.open(p), &verify.Options{Repair: true}, k.definitions...)
+						_, err := verify.Run(ctx, k.open(t, p), &verify.Options{Repair: true}, k.definitions...)
 						return err
 					}},
 					Drain: repair,
@@ -161,17 +161,17 @@ func TestRepairSchedules(t *testing.T) {
 				}
 				for range 2 {
 					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-						return ignored(anything(ctx, k.open(p), p.Rand()))
+						return ignored(randomOperation(ctx, k.open(t, p), p.Rand()))
 					})
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.1, Runs: 5}))
+			r := crashtest.Schedules(t, build, crashOptions(t, crashtest.Options{Mishaps: 0.1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})
 	}
 }
 
-// ignored is no error: look-ups may well give what was damaged by hand.
+// ignored drops the error of a look-up, which may fail for damaged rows.
 func ignored(error) error { return nil }
