@@ -293,8 +293,8 @@ func TestColumnsSurvive(t *testing.T) {
 	}
 }
 
-// TestProjectionIsRefreshed: a projection follows a change of a field that it copies, although its key stays, and although the digest of
-// its contents in _ix happens to stay, too, as it does from age 55389 to 302504.
+// TestProjectionIsRefreshed: a projection follows a change of a field that it copies, although its key stays, and although the
+// digest of its contents in _ix happens to stay, too, as it does from age 55389 to 302504.
 func TestProjectionIsRefreshed(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

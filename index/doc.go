@@ -27,15 +27,15 @@
 //
 // # Guarantees
 //
-// At every instant, an index query returns every match, and a summary is exact: derived rows are written in the transaction of their
-// entity. A unique value has one owner at most. See package table for lost responses.
+// At every instant, an index query returns every match, and a summary is exact: derived rows are written in the transaction of
+// their entity. A unique value has one owner at most. See package table for lost responses.
 //
 // # Not guaranteed
 //
-// A program that writes entities without this library leaves index rows as they are; package index/verify reports and repairs them. A
-// handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index, unless it has no definitions and
-// was made with [table.Options].BlindWrites. docs/indexes.md says what happens to rows of other programs, and how to change an index of
-// a table in use.
+// A program that writes entities without this library leaves index rows as they are; package index/verify reports and repairs them.
+// A handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index, unless it has no
+// definitions and was made with [table.Options].BlindWrites. docs/indexes.md says what happens to rows of other programs, and how
+// to change an index of a table in use.
 //
 // # Costs
 //

@@ -85,8 +85,8 @@ func TestDetailsInOneRange(t *testing.T) {
 	}
 }
 
-// TestTypeIsAdded: while a release is rolled out whose schema has come to have a type, writers of both keep the same lists, summaries and
-// details, and readers of both find everybody.
+// TestTypeIsAdded: while a release is rolled out whose schema has come to have a type, writers of both keep the same lists,
+// summaries and details, and readers of both find everybody.
 func TestTypeIsAdded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -15,7 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// squad is an entity of another type in the partition of its workers, whose RowKeys are those of a list or a summary of the name team.
+// squad is an entity of another type in the partition of its workers, whose RowKeys are those of a list or a summary of the name
+// team.
 type squad struct{ Dept, Name, Motto string }
 
 var squads = table.Schema[squad]{

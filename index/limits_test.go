@@ -203,8 +203,8 @@ func TestContended(t *testing.T) {
 	}
 }
 
-// TestContendedUntilTheEnd: a write whose context ends while it waits for its turn at such a row says neither that its entity exists
-// nor that it does not.
+// TestContendedUntilTheEnd: a write whose context ends while it waits for its turn at such a row says neither that its entity
+// exists nor that it does not.
 func TestContendedUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	staff, s := newStaff(t, teams)

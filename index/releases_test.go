@@ -117,8 +117,8 @@ func TestOtherKindOfCopy(t *testing.T) {
 	}
 }
 
-// TestTamperedEntities: other programs change an entity without its rows: a full copy is not written over that, and a verified look-up
-// goes by what the entity is.
+// TestTamperedEntities: other programs change an entity without its rows: a full copy is not written over that, and a verified
+// look-up goes by what the entity is.
 func TestTamperedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -179,8 +179,8 @@ func TestReplacedOutOfGroups(t *testing.T) {
 	}
 }
 
-// TestStoredBefore: entities from before the definitions were attached are written without an error, and what is derived of those that
-// were written, and of all that a summary counts, is right.
+// TestStoredBefore: entities from before the definitions were attached are written without an error, and what is derived of those
+// that were written, and of all that a summary counts, is right.
 func TestStoredBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -15,8 +15,8 @@ import (
 func TestReassignedIsConfirmed(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	// run repairs a row that names worker 2, who does not have the value, which worker 1 should have, and changes worker 2 before a request.
-	// The row is written after the snapshot, so that the confirmation of worker 1 finds it.
+	// run repairs a row that names worker 2, who does not have the value, which worker 1 should have, and changes worker 2 before a
+	// request. The row is written after the snapshot, so that the confirmation of worker 1 finds it.
 	run := func(before_ int) (urls []string, owner string) {
 		staff, s := newStaff(t, byEmail)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})

@@ -62,8 +62,8 @@ func newDamagedPartition(t *testing.T, seed int) *damagedPartition {
 	return d
 }
 
-// forged is maintainer state that names entities as derived rows, of definitions that the partition's handle has: an entity with state of
-// another one is not to be written.
+// forged is maintainer state that names entities as derived rows, of definitions that the partition's handle has: an entity with
+// state of another one is not to be written.
 func (d *damagedPartition) forged() string {
 	state := map[string][]string{}
 	for _, def := range d.defs {
