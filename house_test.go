@@ -36,7 +36,9 @@ var arrows = map[string][]string{
 	"internal/engine":          {"keys", "internal/edm", "internal/reserved", "internal/wire"},
 	"table":                    {"keys", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
 	"account":                  {"table"},
-	"index":                    {"keys", "table", "internal/reserved"},
+	"index":                    {"keys", "table", "index/internal/derived", "internal/reserved"},
+	"index/internal/derived":   {"keys", "table", "internal/reserved"},
+	"index/verify":             {"keys", "table", "index", "index/internal/derived", "internal/reserved"},
 	"eventual":                 {"keys", "table", "internal/wire"},
 	"archive":                  {"eventual", "keys", "table", "internal/reserved", "internal/wire"},
 	"storagetest":              {"storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
@@ -55,7 +57,7 @@ var arrows = map[string][]string{
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "table", "account", "eventual", "index", "archive"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

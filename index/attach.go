@@ -6,74 +6,37 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and [Verify].
+// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package index/verify.
 type Definition[T any] interface {
 	Name() string
 	maintainer(*table.Table[T]) (maintainer[T], error)
 }
 
-// maintainer is a definition of a table.
+// maintainer writes the rows of a definition.
 type maintainer[T any] interface {
-	table.Maintainer[T]
-	// ranges are where its rows are, those that are nobody else's.
-	ranges() []keys.Range
-	// is tells whether it is this definition's.
-	is(Definition[T]) bool
-	// mine reports whether a row is its own: one that it has written, or holds something that it has written. All others are
-	// neither replaced nor deleted.
-	mine(row *table.Row) bool
-	// columns are those that it writes into entities of other types.
-	columns() []string
-}
-
-// DefinitionError is a mistake in a definition. Nothing was written.
-type DefinitionError struct {
-	Definition string // its name
-	Field      string // of the definition: key, layout, or an option
-	Reason     string
-	Err        error // what the field's own package says, if that is the cause
-}
-
-func (e *DefinitionError) Error() string {
-	return fmt.Sprintf("index %s: %s %s", e.Definition, e.Field, e.Reason)
-}
-
-// Unwrap returns Err.
-func (e *DefinitionError) Unwrap() error { return e.Err }
-
-// about says of which definition an error is, unless that says so itself.
-func about(definition string, err error) error {
-	if de, is := err.(*DefinitionError); is && de.Definition == definition {
-		return err
-	}
-	return fmt.Errorf("index %s: %w", definition, err)
-}
-
-// absent tells whether a definition is nil, or a nil pointer.
-func absent(d any) bool {
-	v := reflect.ValueOf(d)
-	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
+	derived.Maintainer[T]
+	// targetProperties returns the properties that the definition writes into entities of other types.
+	targetProperties() []string
 }
 
 // Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
 // rows of all definitions in its own transaction, still 1 request. Writes by key read the row first; see [table.Table.With]. outbox
 // may be nil if the table has no effects. Attach sends nothing.
 //
-// Look-ups do not find entities that were stored before. [Verify] with Repair adds them, once, while other programs write. Until then,
-// the first write of such an entity reads each index row that the stored entity may have and the new one does not need: 1 request
-// each. A summary counts its groups anew; see [Summary].
+// Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
+// then, the first write of such an entity reads each index row that the stored entity may have and the new one does not need: 1
+// request each. A summary counts its groups anew; see [Summary].
 //
-// Errors: *DefinitionError for a wrong definition: its name, its layout, rows that would lie among those of the table or of another
-// definition, more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is
-// not pure, as far as made-up entities show it; and those of [table.Table.With]. If a key function panics, the write of that entity
-// fails.
+// Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
+// more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
+// as far as sample entities show it; and those of [table.Table.With]. If a key function panics, the write of that entity fails.
 func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Definition[T]) (*table.Table[T], error) {
 	if t == nil {
-		return nil, errors.New("index: Attach: the table is nil")
+		return nil, errors.New("index: Attach: the table is nil; give the handle that table.New has returned")
 	}
 	fail := func(d Definition[T], field, reason string) error {
 		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
@@ -86,30 +49,30 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 		}
 	}
 	for _, d := range definitions {
-		if absent(d) {
+		if isNil(d) {
 			return nil, fmt.Errorf("index: Attach %s: a definition is nil", t.Name())
 		}
 		if slices.ContainsFunc(attached.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == d.Name() }) {
-			return nil, fail(d, "name", "is that of another definition")
+			return nil, fail(d, "name", "is the name of another definition of the table; choose another one")
 		}
 		m, err := d.maintainer(t)
 		if err != nil {
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
 		}
-		for _, r := range m.ranges() {
+		for _, r := range m.Ranges() {
 			if r.Overlaps(t.Range()) {
-				return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, among those of the table, %v: give the table's layout a name, or set Reserved", r, t.Range()))
+				return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, t.Range()))
 			}
 			for _, other := range before {
-				if slices.ContainsFunc(other.ranges(), r.Overlaps) {
-					return nil, fail(d, "layout", fmt.Sprintf("keeps rows in %v, as %s does", r, other.Name()))
+				if slices.ContainsFunc(other.Ranges(), r.Overlaps) {
+					return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name()))
 				}
 			}
 		}
 		for _, other := range before {
-			for _, c := range other.columns() {
-				if slices.Contains(m.columns(), c) {
-					return nil, fail(d, "prefix", fmt.Sprintf("makes the property %s, as %s does", c, other.Name()))
+			for _, c := range other.targetProperties() {
+				if slices.Contains(m.targetProperties(), c) {
+					return nil, fail(d, "prefix", fmt.Sprintf("makes the property %s, as %s does; choose another prefix", c, other.Name()))
 				}
 			}
 		}
@@ -117,11 +80,17 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 		if attached, err = attached.With(outbox, m); err != nil {
 			var limit *table.LimitError
 			if errors.As(err, &limit) {
-				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions, and a transaction has room for %d: each value counts twice, for the row that goes and the one that comes", limit.Got, limit.Max)
+				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
 				return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err})
 			}
 			return nil, fmt.Errorf("index: Attach %s: definition %s: %w", t.Name(), d.Name(), err)
 		}
 	}
 	return attached, nil
+}
+
+// isNil reports whether a definition is nil, or a nil pointer.
+func isNil(d any) bool {
+	v := reflect.ValueOf(d)
+	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestWriteRequests: what each verb costs with four indexes.
+// TestWriteRequests: the requests of each operation with four indexes.
 func TestWriteRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -64,8 +64,8 @@ func TestWriteRequests(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			staff, s := office(t, four()...)
-			e := hire(t, staff, s, worker{"S", 1, "Jones", "j", 30, []string{"a", "b"}})[0]
+			staff, s := newStaff(t, copyDefinitions()...)
+			e := insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 30, []string{"a", "b"}})[0]
 			if err := c.do(staff, e); err != nil {
 				t.Fatal(err)
 			}
@@ -75,12 +75,12 @@ func TestWriteRequests(t *testing.T) {
 	}
 }
 
-// TestLookups: what each look-up finds, in which order, and what it costs.
+// TestLookups: the entities that each look-up finds, their order, and the requests.
 func TestLookups(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, four()...)
-	hire(t, staff, s,
+	staff, s := newStaff(t, copyDefinitions()...)
+	insertAll(t, staff, s,
 		worker{"S", 1, "Jones", "jonesj@contoso.com", 44, []string{"a", "b", "a"}}, worker{"S", 2, "Jones", "Other@contoso.com", 30, []string{"b"}},
 		worker{"S", 3, "Jon", "", 30, nil}, worker{"S", 4, "Brown", "brown@x", 65, nil}, worker{"T", 5, "Jones", "jonesj@contoso.com", 44, nil})
 	right(t, s)
@@ -107,7 +107,7 @@ func TestLookups(t *testing.T) {
 	s.Count()
 	var members []string
 	for k, err := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: byLast.Value("Jones")}) {
-		check(err)
+		check(t, err)
 		members = append(members, k.RowKey())
 	}
 	expect(t, "members", members, []string{"w_000001", "w_000002"})
@@ -157,13 +157,13 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// TestCursor: a list by an index goes on where it was left, for copies and for pointers.
+// TestCursor: a list by an index resumes at its cursor, for copies and for pointers.
 func TestCursor(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, four()...)
+	staff, s := newStaff(t, copyDefinitions()...)
 	for i := range 25 {
-		hire(t, staff, s, worker{"S", i, "Jones", "", 30, nil})
+		insertAll(t, staff, s, worker{"S", i, "Jones", "", 30, nil})
 	}
 	for name, query := range map[string]func(table.Query[worker]) func(func(*table.Entity[worker], error) bool){
 		"copies": func(q table.Query[worker]) func(func(*table.Entity[worker], error) bool) {
@@ -188,7 +188,8 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// TestCopiesAreEntities: what a full copy gives can be written by: 1 read and 1 transaction, and not where the entity has changed.
+// TestCopiesAreEntities: an entity from a full copy can be written with 1 read and 1 transaction, and fails with ErrChanged if the
+// entity has changed.
 func TestCopiesAreEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -216,10 +217,10 @@ func TestCopiesAreEntities(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			staff, s := office(t, four()...)
-			before := hire(t, staff, s, worker{"S", 1, "Jones", "j", 44, []string{"a"}})[0]
+			staff, s := newStaff(t, copyDefinitions()...)
+			before := insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 44, []string{"a"}})[0]
 
-			// Somebody else is faster.
+			// A concurrent writer changes the entity.
 			e := find(t, staff)
 			if err := staff.Merge(ctx, before, age.Set(45)); err != nil {
 				t.Fatal(err)
@@ -251,58 +252,58 @@ func TestCopiesAreEntities(t *testing.T) {
 		})
 	}
 	// A handle that does not keep the copies does not know how.
-	staff, s := office(t, four()...)
-	hire(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
-	if err := openAs(s.ConnectionString(), s, schema).Replace(ctx, find(t, staff)); !errors.Is(err, table.ErrNoETag) {
+	staff, s := newStaff(t, copyDefinitions()...)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
+	if err := openAs(t, s.ConnectionString(), s, schema).Replace(ctx, find(t, staff)); !errors.Is(err, table.ErrNoETag) {
 		t.Error(err)
 	}
 	_, err := table.Transact(ctx, staff.PinOp(find(t, staff)))
 	if !errors.Is(err, table.ErrNoETag) {
 		t.Error(err)
 	}
-	if err := openAs(s.ConnectionString(), s, schema).Delete(ctx, hireMore(t, staff, s)); !errors.Is(err, index.ErrUnknownIndex) {
+	if err := openAs(t, s.ConnectionString(), s, schema).Delete(ctx, insertMore(t, staff, s)); !errors.Is(err, index.ErrUnknownIndex) {
 		t.Error(err)
 	}
 }
 
-func hireMore(t *testing.T, staff *table.Table[worker], s *storagetest.Service) *table.Entity[worker] {
-	return hire(t, staff, s, worker{"S", 77, "Cao", "", 1, nil})[0]
+func insertMore(t *testing.T, staff *table.Table[worker], s *storagetest.Service) *table.Entity[worker] {
+	return insertAll(t, staff, s, worker{"S", 77, "Cao", "", 1, nil})[0]
 }
 
-// TestColumnsSurvive: columns that the type does not know are in full copies, and survive a replace by one.
+// TestColumnsSurvive: full copies contain properties that the type does not know, and a replace by a copy keeps them.
 func TestColumnsSurvive(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, four()...)
-	hire(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
-	rows := openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
-	check(rows.MergeAny(ctx, at(1), table.PropertyOf[string]("Note").Set("kept")))
+	staff, s := newStaff(t, copyDefinitions()...)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
+	rows := openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
+	check(t, rows.MergeAny(ctx, at(1), table.PropertyOf[string]("Note").Set("kept")))
 	if _, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	e, err := byEmail.Get(ctx, staff, sales, "j")
-	check(err)
+	check(t, err)
 	e.Value.Email = "k"
-	check(staff.Replace(ctx, e))
+	check(t, staff.Replace(ctx, e))
 	right(t, s)
 	row, err := staff.GetRow(ctx, keys.At(sales, keys.Raw("email_k")))
-	check(err)
+	check(t, err)
 	if note, _ := row.Get("Note"); note != "kept" {
 		t.Error(row)
 	}
 }
 
-// TestProjectionIsRefreshed: a projection follows a change of a field that it copies, although its key stays, and although the digest of
-// its contents in _ix happens to stay, too, as it does from age 55389 to 302504.
+// TestProjectionIsRefreshed: a projection follows a change of a field that it copies, although its key stays, and although the
+// digest of its contents in _ix happens to stay, too, as it does from age 55389 to 302504.
 func TestProjectionIsRefreshed(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	byMail := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[worker]{Only: []table.AnyField[worker]{email, age}})
-	staff, s := office(t, byMail)
-	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	staff, s := newStaff(t, byMail)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	for _, want := range []int{55389, 302504} {
-		check(staff.MergeAny(ctx, at(1), age.Set(want)))
+		check(t, staff.MergeAny(ctx, at(1), age.Set(want)))
 		if e, err := byMail.Get(ctx, staff, sales, "a"); err != nil || e.Value.Age != want {
 			t.Errorf("got %v, %v; want age %d", e, err, want)
 		}

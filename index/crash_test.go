@@ -23,68 +23,70 @@ var schedules = flag.Int("schedules", 2000, "random schedules of all kinds toget
 // pairs is how many requests a write may have for two mishaps in a run of it to be tried, each with each: 8 takes 5 minutes.
 var pairs = flag.Int("pairs", 1, "most requests of a write that is tried with two mishaps")
 
-// brief are the options of a crash test, with fewer runs where time is short. Runs is what part of them.
-func brief(o crashtest.Options) *crashtest.Options {
-	if o.Runs = *schedules / len(kinds()) / max(o.Runs, 1); testing.Short() {
+// crashOptions returns the options of a crash test, with fewer runs in short tests. Runs is the divisor of the schedules.
+func crashOptions(t testing.TB, o crashtest.Options) *crashtest.Options {
+	if o.Runs = *schedules / len(definitionSets(t)) / max(o.Runs, 1); testing.Short() {
 		o.Runs, o.PairLimit, o.MaxLateness = 60, -1, 3
 	}
 	return &o
 }
 
-// kind is a set of definitions with what must be true of their rows at every instant.
-type kind struct {
+// definitionSet is a set of definitions, with the check that must succeed at every instant.
+type definitionSet struct {
 	definitions []index.Definition[worker]
 	right       func(*storagetest.Service) error
 	before      func(context.Context, *crashtest.Process) error // what else is there, or nil
 }
 
-// kinds are those of this package.
-func kinds() map[string]kind {
-	return map[string]kind{
-		"copies": {four(), beside(copiesRight), nil},
-		"shared": {three(), beside(sharedRight), func(ctx context.Context, p *crashtest.Process) error {
-			_, err := openAs(p.ConnectionString(), p, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+// definitionSets returns the definition sets of this package.
+func definitionSets(t testing.TB) map[string]definitionSet {
+	return map[string]definitionSet{
+		"copies": {copyDefinitions(), withForeignRows(checkCopies), nil},
+		"shared": {sharedDefinitions(), withForeignRows(checkShared), func(ctx context.Context, p *crashtest.Process) error {
+			_, err := openAs(t, p.ConnectionString(), p, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 			return err
 		}},
-		"others": {others(), beside(othersRight), nil},
+		"others": {otherDefinitions(), withForeignRows(checkOthers), nil},
 	}
 }
 
 // open is the table of a process.
-func (k kind) open(p *crashtest.Process) *table.Table[worker] {
+func (k definitionSet) open(t testing.TB, p *crashtest.Process) *table.Table[worker] {
 	o := quick()
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	plain, err := table.New(serviceOf(p.ConnectionString(), p), "staff", schema, o)
-	check(err)
+	plain, err := table.New(serviceOf(t, p.ConnectionString(), p), "staff", schema, o)
+	check(t, err)
 	staff, err := index.Attach(plain, nil, k.definitions...)
-	check(err)
+	check(t, err)
 	return staff
 }
 
-// settled is an account with two workers.
-func (k kind) settled(ctx context.Context, p *crashtest.Process) error {
-	staff := k.open(p)
-	if err := staff.Ensure(ctx); err != nil {
-		return err
-	}
-	if err := settleLoners(ctx, openAs(p.ConnectionString(), p, table.Schema[table.Row]{})); err != nil {
-		return err
-	}
-	if k.before != nil {
-		if err := k.before(ctx, p); err != nil {
+// setUp returns a setup that inserts two workers.
+func (k definitionSet) setUp(t testing.TB) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		staff := k.open(t, p)
+		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-	}
-	for i, w := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {
-		if _, err := staff.Insert(ctx, &w); err != nil {
-			return fmt.Errorf("%d: %w", i, err)
+		if err := insertForeignRows(ctx, openAs(t, p.ConnectionString(), p, table.Schema[table.Row]{})); err != nil {
+			return err
 		}
+		if k.before != nil {
+			if err := k.before(ctx, p); err != nil {
+				return err
+			}
+		}
+		for i, w := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {
+			if _, err := staff.Insert(ctx, &w); err != nil {
+				return fmt.Errorf("%d: %w", i, err)
+			}
+		}
+		return nil
 	}
-	return nil
 }
 
-// verbs are writes of all sorts, which change every index.
-func verbs() map[string]func(context.Context, *table.Table[worker]) error {
+// operations returns writes of all kinds, which change every index.
+func operations() map[string]func(context.Context, *table.Table[worker]) error {
 	get := func(ctx context.Context, staff *table.Table[worker], f func(*table.Entity[worker]) error) error {
 		e, err := staff.Get(ctx, at(1))
 		if err != nil {
@@ -150,27 +152,27 @@ func verbs() map[string]func(context.Context, *table.Table[worker]) error {
 	}
 }
 
-// TestEveryKindEveryFault: each verb with each kind of definition, with each fault at each of its requests: what is derived is
-// right at every instant, and what was told to be done is done.
+// TestEveryKindEveryFault: each operation with each definition set, with each fault at each of its requests: the derived rows are
+// right at every instant, and an operation that succeeded was applied.
 func TestEveryKindEveryFault(t *testing.T) {
 	t.Parallel()
-	for name, k := range kinds() {
-		for verb, write := range verbs() {
+	for name, k := range definitionSets(t) {
+		for verb, write := range operations() {
 			t.Run(name+"/"+verb, func(t *testing.T) {
 				t.Parallel()
 				build := func() crashtest.Workload {
 					var told error
 					ended := false
 					return crashtest.Workload{
-						Setup: k.settled,
+						Setup: k.setUp(t),
 						Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-							told = write(ctx, k.open(p))
+							told = write(ctx, k.open(t, p))
 							ended = ctx.Err() == nil
 							return told
 						}},
 						Invariant: k.right,
 						Check: func(s *storagetest.Service) error {
-							// Who deletes what a repeated delete of his own has deleted is told that it is gone.
+							// A repeated delete may find that its first attempt has deleted the entity.
 							gone := errors.Is(told, table.ErrNotFound) && slices.Contains([]string{"Delete", "DeleteAny", "Transact", "Rekey"}, verb)
 							if done := changed(s); ended && told == nil && !done {
 								return errors.New("told that it is done, and it is not")
@@ -181,7 +183,7 @@ func TestEveryKindEveryFault(t *testing.T) {
 						},
 					}
 				}
-				r := crashtest.Enumerate(t, build, brief(crashtest.Options{PairLimit: *pairs}))
+				r := crashtest.Enumerate(t, build, crashOptions(t, crashtest.Options{PairLimit: *pairs}))
 				r.Require(t)
 				t.Log(r)
 			})
@@ -189,7 +191,7 @@ func TestEveryKindEveryFault(t *testing.T) {
 	}
 }
 
-// changed tells whether one of the verbs was done.
+// changed reports whether one of the operations was applied.
 func changed(s *storagetest.Service) bool {
 	var all []string
 	for _, r := range s.Rows("staff") {
@@ -200,20 +202,20 @@ func changed(s *storagetest.Service) bool {
 	return fmt.Sprint(all) != "[w_000001Jones w_000002Jones]"
 }
 
-// TestSchedules: three writers on five keys and few values, in every order that chance finds, with mishaps: what is derived is
-// right at every instant, and no look-up gives an entity that does not have the value.
+// TestSchedules: three programs write five keys with few values, in random schedules with faults: the derived rows are right at
+// every instant, and no look-up returns an entity without the value.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	for name, k := range kinds() {
+	for name, k := range definitionSets(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
-				w := crashtest.Workload{Setup: k.settled, Invariant: k.right}
+				w := crashtest.Workload{Setup: k.setUp(t), Invariant: k.right}
 				for range 3 {
 					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-						staff := k.open(p)
+						staff := k.open(t, p)
 						for range 3 {
-							if err := anything(ctx, staff, p.Rand()); err != nil {
+							if err := randomOperation(ctx, staff, p.Rand()); err != nil {
 								panic(err) // a violation
 							}
 						}
@@ -222,7 +224,7 @@ func TestSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.15}))
+			r := crashtest.Schedules(t, build, crashOptions(t, crashtest.Options{FaultRate: 0.15}))
 			r.Require(t)
 			t.Logf("%v; of all that was done so far %d succeeded, %d did not", r, succeeded.Load(), failed.Load())
 			if succeeded.Load() < failed.Load()/4 {
@@ -238,9 +240,8 @@ func TestSchedules(t *testing.T) {
 // succeeded and failed count what anything does.
 var succeeded, failed atomic.Int64
 
-// anything is one write or look-up, as chance will have it. Its error is of an answer that is wrong; that writes are refused is
-// as it should be.
-func anything(ctx context.Context, staff *table.Table[worker], rng *rand.Rand) (wrong error) {
+// randomOperation does one random write or look-up. Its error is of a wrong result; a failed write is no error.
+func randomOperation(ctx context.Context, staff *table.Table[worker], rng *rand.Rand) (wrong error) {
 	var err error
 	defer func() {
 		if err == nil {

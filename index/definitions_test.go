@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestDefinitionsAreChecked: what is wrong with a definition is said when it is attached, by its name, and without a request.
+// TestDefinitionsAreChecked: the error of a wrong definition is returned by Attach, contains its name, and takes no request.
 func TestDefinitionsAreChecked(t *testing.T) {
 	t.Parallel()
 	text := keys.Tuple1(keys.Text())
@@ -34,15 +35,15 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}{
 		"a name with a hyphen":            {defs: []index.Definition[worker]{def("by-last", nil)}, name: "by-last", says: "letters and digits"},
 		"no name":                         {defs: []index.Definition[worker]{def("", nil)}, says: "is empty"},
-		"the name of the rows themselves": {defs: []index.Definition[worker]{def("w", nil)}, name: "w", says: "among those of the table"},
+		"the name of the rows themselves": {defs: []index.Definition[worker]{def("w", nil)}, name: "w", says: "overlaps the range of the table"},
 		"rows anywhere":                   {schema: raw, defs: []index.Definition[worker]{def("last", nil)}, name: "last", says: "Reserved"},
-		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "is that of another definition"},
-		"one layout twice":                {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
+		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "is the name of another definition"},
+		"one layout twice":                {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
 		"too many rows": {defs: []index.Definition[worker]{
 			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),
 		}, name: "b", says: "97"},
-		"the rows of a list":    {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
-		"the rows of a summary": {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "as a does"},
+		"the rows of a list":    {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"the rows of a summary": {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
 		"a broken layout":       {defs: []index.Definition[worker]{index.New("a", keys.Tuple1(keys.Digits[int](0)), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
 		"no layout":             {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
 		"no key":                {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
@@ -50,7 +51,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		"no such scope":         {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Unique: 7})}, name: "a", says: "Unique"},
 		"a pointer of fields":   {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Pointer: true, Only: []table.AnyField[worker]{last}})}, name: "a", says: "Only"},
 		"a projection without its key": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{age}})},
-			name: "a", says: "lacks a field that the key is made of"},
+			name: "a", says: "lacks a field that the key function uses"},
 		"a field that is none": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{
 			table.FieldOf(func(*worker) *string { return new(string) })}})}, name: "a", says: "Only"},
 		"a key function with a memory": {defs: []index.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
@@ -61,7 +62,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			if c.schema.Row.Err() == nil && !c.schema.Row.IsSet() {
 				c.schema = schema
 			}
-			_, err := index.Attach(openAs(s.ConnectionString(), s, c.schema), nil, c.defs...)
+			_, err := index.Attach(openAs(t, s.ConnectionString(), s, c.schema), nil, c.defs...)
 			var de *index.DefinitionError
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
 				t.Errorf("%v", err)
@@ -70,7 +71,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		})
 	}
 	s := storagetest.New(nil)
-	plain := openAs(s.ConnectionString(), s, schema)
+	plain := openAs(t, s.ConnectionString(), s, schema)
 	if _, err := index.Attach(plain, nil, nil, byEmail); err == nil {
 		t.Error("nil was attached")
 	}
@@ -80,13 +81,13 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	// An index of its key's fields, of no other: they are in every projection.
 	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
 	staff, err := index.Attach(plain, nil, byID)
-	check(err)
-	check(staff.Ensure(context.Background()))
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	check(t, err)
+	check(t, staff.Ensure(context.Background()))
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
 	expect(t, "by a field of the key", ids(t, byID.Between(context.Background(), staff, sales, -5, 0)), []int{2, 1})
 }
 
-// TestFaultyKeys: what a key function does wrong is an error of the write, and the table stays as it is.
+// TestFaultyKeys: an error of a key function is the error of the write, and the table stays as it is.
 func TestFaultyKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -114,7 +115,7 @@ func TestFaultyKeys(t *testing.T) {
 		return w.Last, true
 	}, &index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
 	tags := index.NewMulti("tags", text, 2, func(w *worker) []string { return w.Tags }, nil)
-	staff, s := office(t, ix, part, tags)
+	staff, s := newStaff(t, ix, part, tags)
 	var de *index.DefinitionError
 	var derived *table.DerivedError
 	var ke *keys.KeyError
@@ -133,7 +134,7 @@ func TestFaultyKeys(t *testing.T) {
 		}
 	}
 	expect(t, "requests", s.Count(), "none")
-	hire(t, staff, s, worker{"S", 1, "nothing", "", 1, []string{"a", "a", "b"}})
+	insertAll(t, staff, s, worker{"S", 1, "nothing", "", 1, []string{"a", "a", "b"}})
 	if _, err := ix.Get(ctx, staff, sales, strings.Repeat("x", 600)); !errors.As(err, &ke) {
 		t.Error(err)
 	}
@@ -146,7 +147,7 @@ func TestFaultyKeys(t *testing.T) {
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &be) || be.Index != 1 {
 		t.Error(err)
 	}
-	es := hire(t, staff, s, worker{"S", 2, "a", "", 1, nil}, worker{"S", 3, "b", "", 1, nil})
+	es := insertAll(t, staff, s, worker{"S", 2, "a", "", 1, nil}, worker{"S", 3, "b", "", 1, nil})
 	if err := staff.Merge(ctx, es[1], last.Set("a")); !errors.Is(err, index.ErrTaken) {
 		t.Error(err)
 	}
@@ -159,14 +160,14 @@ func TestFaultyKeys(t *testing.T) {
 	}
 }
 
-// TestWriteOnly: an index that is being built is written and not read.
+// TestWriteOnly: an index with WriteOnly is written and cannot be read.
 func TestWriteOnly(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, true }
 	building := index.New("last", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Pointer: true, WriteOnly: true})
-	staff, s := office(t, building)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 44, nil})
+	staff, s := newStaff(t, building)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil})
 	_, err := building.Get(ctx, staff, sales, "Jones")
 	for _, lerr := range building.List(ctx, staff, sales, "Jones") {
 		err = errors.Join(err, lerr)
@@ -189,11 +190,11 @@ func TestWriteOnly(t *testing.T) {
 // hostile are values that are anything but names.
 var hostile = []string{"", "_", "a", "a_b", "a!", "A!_w_000001", "O'Brien", "100%", "a/b\\c#d?e", "~x|", "é", "\x00\x1f\x7f", "Ünï 漢字 😀", "+ &=", strings.Repeat("z", 120)}
 
-// TestHostileValues: whatever a value holds, its rows are found by it, and by no other.
+// TestHostileValues: a value with any characters finds its own rows only.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, byLast, byEmail, byTag)
+	staff, s := newStaff(t, byLast, byEmail, byTag)
 	values := hostile
 	for i, v := range values {
 		w := worker{"S", i, v, "", 1, nil}
@@ -215,7 +216,7 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
-	if r, faults := verify(t, staff, index.VerifyOptions{}, byLast, byEmail, byTag); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{}, byLast, byEmail, byTag); !r.Sound() {
 		t.Error(r, faults)
 	}
 	expect(t, "rows", len(s.Rows("staff")), 3*len(values)+len(values)/2)
@@ -232,8 +233,75 @@ func TestCompound(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	byHire := index.New("hired", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Date()), func(h *hired) (*string, *time.Time) { return &h.Last, &h.On }),
 		func(w *worker) (hired, bool) { return hired{w.Last, day(w.Age)}, w.Age > 0 }, nil)
-	staff, s := office(t, byHire)
-	hire(t, staff, s, worker{"S", 1, "Clerk", "", 9, nil}, worker{"S", 2, "Clerk", "", 3, nil}, worker{"S", 3, "Clerks", "", 1, nil}, worker{"S", 4, "Chief", "", 7, nil}, worker{"S", 5, "Clerk", "", 0, nil})
+	staff, s := newStaff(t, byHire)
+	insertAll(t, staff, s, worker{"S", 1, "Clerk", "", 9, nil}, worker{"S", 2, "Clerk", "", 3, nil}, worker{"S", 3, "Clerks", "", 1, nil}, worker{"S", 4, "Chief", "", 7, nil}, worker{"S", 5, "Clerk", "", 0, nil})
 	expect(t, "clerks", ids(t, byHire.Between(ctx, staff, sales, hired{"Clerk", day(1)}, hired{"Clerk", day(31)})), []int{2, 1})
 	expect(t, "all", ids(t, byHire.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{4, 2, 1, 3})
+}
+
+// TestMeasuresThatCollide: two measures that would make one property are an error.
+func TestMeasuresThatCollide(t *testing.T) {
+	t.Parallel()
+	of := func(w *worker) (int64, bool) { return 1, true }
+	_, s := newStaff(t)
+	for _, other := range []string{"AgeMin", "AgeMax"} {
+		_, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil,
+			index.NewSummary("s", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: of}, {Name: other, Of: of}}}))
+		var de *index.DefinitionError
+		if !errors.As(err, &de) || de.Field != "Measures" {
+			t.Error(other, err)
+		}
+	}
+}
+
+// TestReservedPrefix: an index over several fields with Reserved is queried by ranges of its layout.
+func TestReservedPrefix(t *testing.T) {
+	t.Parallel()
+	type lastAge struct {
+		Last string
+		Age  int
+	}
+	two := keys.Tuple2(keys.Ordered(), keys.Digits[int](3)).Named("la")
+	ix := index.New("la", keys.Struct2(two, func(k *lastAge) (*string, *int) { return &k.Last, &k.Age }), func(w *worker) (lastAge, bool) { return lastAge{w.Last, w.Age}, true },
+		&index.Options[worker]{Reserved: true})
+	staff, s := newStaff(t, ix)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 40, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil})
+	expect(t, "Jones", ids(t, ix.Query(context.Background(), staff, table.Query[worker]{Partition: sales, Rows: two.Prefix("Jones")})), []int{2, 1})
+}
+
+// TestDetailsAreChecked: details that could overwrite other details or properties fail when they are attached.
+func TestDetailsAreChecked(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	to := func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), true }
+	plain, _ := newStaff(t)
+	for what, definitions := range map[string][]index.Definition[worker]{
+		"one prefix":     {index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)},
+		"a bad name":     {index.NewDetails("the/head", "Head", to, last)},
+		"no prefix":      {index.NewDetails("one", "", to, last)},
+		"no target":      {index.NewDetails[worker]("one", "Head", nil, last)},
+		"no fields":      {index.NewDetails[worker]("one", "Head", to)},
+		"a bad prefix":   {index.NewDetails("one", "Head-", to, last)},
+		"a moody target": {index.NewDetails("one", "Head", moody(), last)},
+		"a bad property": {index.NewLists("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true }, &index.ListOptions{Property: "a b"})},
+		"a moody measure": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M", Of: counting()}}})},
+		"a measure of no name": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Of: func(*worker) (int64, bool) { return 0, false }}}})},
+		"a measure twice": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M", Of: func(*worker) (int64, bool) { return 0, false }}, {Name: "M", Of: func(*worker) (int64, bool) { return 0, false }}}})},
+		"a measure of nothing": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M"}}})},
+	} {
+		var de *index.DefinitionError
+		if _, err := index.Attach(plain, nil, definitions...); !errors.As(err, &de) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	staff, s := newStaff(t, byEmail, index.NewDetails("bad", "Bad", func(w *worker) (keys.Enc, bool) { return keys.Raw("email_x"), w.Last == "y" }, last))
+	insertAll(t, staff, s, worker{"S", 1, "x", "x", 1, nil})
+	var ve *table.ValueError
+	if _, err := staff.Insert(ctx, &worker{"S", 2, "y", "", 1, nil}); !errors.As(err, &ve) {
+		t.Error(err)
+	}
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -31,10 +34,23 @@ var (
 		&index.Options[Employee]{Pointer: true})
 )
 
+// openTable opens the table of the examples on a service in memory.
+func openTable[T any](s *storagetest.Service, schema table.Schema[T]) *table.Table[T] {
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, err := table.New(acc.Tables(), "staff", schema, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return t
+}
+
 // staffWith is a table of employees, on a service in memory, with definitions.
 func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *table.Table[Employee] {
 	s := storagetest.New(nil)
-	plain := openAs(s.ConnectionString(), s, table.Schema[Employee]{
+	plain := openTable(s, table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	})
@@ -200,11 +216,11 @@ func ExampleNewDetails() {
 	row := keys.Raw("department")
 	head := index.NewDetails("head", "Head", func(e *Employee) (keys.Enc, bool) { return row, e.Age > 60 }, lastName)
 	s := storagetest.New(nil)
-	departments := openAs(s.ConnectionString(), s, table.Schema[Department]{
+	departments := openTable(s, table.Schema[Department]{
 		Partition: keys.Bind1(dept, func(d *Department) *string { return &d.Name }),
 		Row:       keys.Const[Department]("department"),
 	})
-	staff, err := index.Attach(openAs(s.ConnectionString(), s, table.Schema[Employee]{
+	staff, err := index.Attach(openTable(s, table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	}), nil, head)
@@ -226,41 +242,6 @@ func ExampleNewDetails() {
 	}
 	fmt.Printf("%+v\n", sales.Value)
 	// Output: {Name:Sales Budget:1000 HeadLastName:Weber}
-}
-
-// A new index for a table that is in use: first written, then filled, then read.
-func ExampleVerify() {
-	ctx := context.Background()
-	plain := staffWith(ctx)
-	// A definition for each release of a program.
-	age := func(o *index.Options[Employee]) *index.Index[Employee, int] {
-		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true }, o)
-	}
-	// The first keeps the index, and does not read it yet.
-	staff, err := index.Attach(plain, nil, age(&index.Options[Employee]{WriteOnly: true}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	report, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
-	// The next reads it.
-	byAge := age(nil)
-	if staff, err = index.Attach(plain, nil, byAge); err != nil {
-		log.Fatal(err)
-	}
-	for e, err := range byAge.Between(ctx, staff, dept.Of("Sales"), 40, 60) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(e.Value.ID)
-	}
-	// Output:
-	// map[missing:3] repaired: 3 sound: true
-	// 223
-	// 300
 }
 
 // By last name and age: all of one name, the oldest first.

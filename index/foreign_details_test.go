@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestDetailsOfOthers: details go into no row that is derived itself, nor over the details of another type under the same prefix.
-func TestDetailsOfOthers(t *testing.T) {
+// TestForeignDetails: details are written neither into derived rows nor over the details of another type under the same prefix.
+func TestForeignDetails(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	into := index.NewDetails("into", "Into", func(w *worker) (keys.Enc, bool) { return keys.Raw("team_" + w.Last), w.Age == 1 }, email)
-	staff, s := office(t, teams, into)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	staff, s := newStaff(t, teams, into)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	before := fmt.Sprint(s.Rows("staff"))
 	var ve *table.ValueError
 	if _, err := staff.Insert(ctx, &worker{"S", 2, "Jones", "", 1, nil}); !errors.As(err, &ve) && !errors.Is(err, table.ErrDuplicateRow) {
@@ -31,17 +32,17 @@ func TestDetailsOfOthers(t *testing.T) {
 	expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
 
 	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
-	staff, d, s := campus(t)
-	temps, err := index.Attach(openAs(s.ConnectionString(), s, tempSchema("", "t")), nil, boss)
-	check(err)
+	staff, d, s := newCampus(t)
+	temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), nil, boss)
+	check(t, err)
 	_, err = temps.Insert(ctx, &temp{"S", "Cao", "", 1, 1})
-	check(err)
+	check(t, err)
 	s.Count()
 	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) || !strings.Contains(err.Error(), `prefix "Head"`) {
 		t.Error(err)
 	}
 	expect(t, "requests", s.Count(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
-	if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); !r.Sound() || len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
 	}
 	if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "Cao" {
@@ -49,7 +50,7 @@ func TestDetailsOfOthers(t *testing.T) {
 	}
 }
 
-// TestDetailsInOneRange: details of another type whose RowKeys look alike, and of another definition, are left where they are.
+// TestDetailsInOneRange: details of another type with similar RowKeys, and of another definition, stay as they are.
 func TestDetailsInOneRange(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -60,57 +61,57 @@ func TestDetailsInOneRange(t *testing.T) {
 			ours.Type, theirs.Type = "worker", "temp"
 		}
 		s := storagetest.New(nil)
-		staff, err := index.Attach(openAs(s.ConnectionString(), s, ours), nil, head)
-		check(err)
-		check(staff.Ensure(ctx))
-		temps, err := index.Attach(openAs(s.ConnectionString(), s, theirs), nil, boss)
-		check(err)
-		d := openAs(s.ConnectionString(), s, depts)
+		staff, err := index.Attach(openAs(t, s.ConnectionString(), s, ours), nil, head)
+		check(t, err)
+		check(t, staff.Ensure(ctx))
+		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, theirs), nil, boss)
+		check(t, err)
+		d := openAs(t, s.ConnectionString(), s, depts)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
-		check(err)
+		check(t, err)
 		_, err = temps.Insert(ctx, &temp{"S", "Cao", "", 11, 1})
-		check(err)
+		check(t, err)
 		before := fmt.Sprint(s.Rows("staff"))
 		if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 30, nil}); !refusedFor(err, rowAt("department")) {
 			t.Errorf("typed %v: got %v, want ErrForeignRow", typed, err)
 		}
 		expect(t, fmt.Sprint("typed ", typed), fmt.Sprint(s.Rows("staff")), before)
-		check(temps.DeleteAny(ctx, at(11)))
+		check(t, temps.DeleteAny(ctx, at(11)))
 		_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 30, nil})
-		check(err)
+		check(t, err)
 		if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "Jones" {
 			t.Error(e, err)
 		}
 	}
 }
 
-// TestTypeIsAdded: while a release is rolled out whose schema has come to have a type, writers of both keep the same lists, summaries and
-// details, and readers of both find everybody.
+// TestTypeIsAdded: while a release is rolled out whose schema has come to have a type, writers of both keep the same lists,
+// summaries and details, and readers of both find everybody.
 func TestTypeIsAdded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	before, d, s := campus(t)
+	before, d, s := newCampus(t)
 	typed := schema
 	typed.Type = "worker"
-	after, err := index.Attach(openAs(s.ConnectionString(), s, typed), nil, three()...)
-	check(err)
+	after, err := index.Attach(openAs(t, s.ConnectionString(), s, typed), nil, sharedDefinitions()...)
+	check(t, err)
 	both := []*table.Table[worker]{before, after}
 	right := func(what string) {
 		t.Helper()
-		if err := sharedRight(s); err != nil {
+		if err := checkShared(s); err != nil {
 			t.Error(what, err)
 		}
 		n := -1
 		for i, staff := range both {
 			g, err := ages.Get(ctx, staff, sales, "Jones")
-			check(err)
+			check(t, err)
 			members, err := teams.Keys(ctx, staff, sales, "Jones")
-			check(err)
+			check(t, err)
 			if i == 0 {
 				n = len(members)
 			}
 			expect(t, fmt.Sprint(what, " read by ", i), fmt.Sprint(g.Count, len(members)), fmt.Sprint(n, n))
-			if r, err := index.Verify(ctx, staff, nil); err != nil || len(r.Faults) > 0 {
+			if r, err := verify.Run(ctx, staff, nil); err != nil || len(r.Faults) > 0 {
 				t.Error(what, i, r, err)
 			}
 		}
@@ -118,19 +119,19 @@ func TestTypeIsAdded(t *testing.T) {
 	for i := range 8 {
 		one, other := both[i%2], both[(i/2)%2]
 		_, err := one.Insert(ctx, &worker{"S", 1, "Jones", "a", 30 + i, nil})
-		check(err)
+		check(t, err)
 		_, err = other.Insert(ctx, &worker{"S", 2, "Jones", "", 40, nil})
-		check(err)
+		check(t, err)
 		right(fmt.Sprint(i, " insert"))
-		check(both[i/4].MergeAny(ctx, at(1), last.Set("Cao"), age.Set(50)))
-		check(both[(i+1)%2].MergeAny(ctx, at(1), last.Set("Jones")))
+		check(t, both[i/4].MergeAny(ctx, at(1), last.Set("Cao"), age.Set(50)))
+		check(t, both[(i+1)%2].MergeAny(ctx, at(1), last.Set("Jones")))
 		right(fmt.Sprint(i, " merge"))
-		check(other.DeleteAny(ctx, at(1)))
+		check(t, other.DeleteAny(ctx, at(1)))
 		right(fmt.Sprint(i, " delete"))
 		if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "" {
 			t.Error(i, e, err)
 		}
-		check(one.DeleteAny(ctx, at(2)))
+		check(t, one.DeleteAny(ctx, at(2)))
 		right(fmt.Sprint(i, " delete of all"))
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// squad is an entity of another type in the partition of its workers, whose RowKeys are those of a list or a summary of the name team.
+// squad is an entity of another type in the partition of its workers, whose RowKeys are those of a list or a summary of the name
+// team.
 type squad struct{ Dept, Name, Motto string }
 
 var squads = table.Schema[squad]{
@@ -22,13 +24,14 @@ var squads = table.Schema[squad]{
 	Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("team"), func(s *squad) *string { return &s.Name }),
 }
 
-// refusedFor reports whether a write was refused for somebody else's row.
+// refusedFor reports whether a write failed because a foreign row has a key.
 func refusedFor(err error, k keys.Key) bool {
 	var de *table.DerivedError
 	return errors.Is(err, index.ErrForeignRow) && errors.As(err, &de) && de.Key == k
 }
 
-// TestSummaryOverEntities: a summary called after the rows of another type counts nobody in them: it neither replaces nor deletes them.
+// TestSummaryOverEntities: a summary with the name of the rows of another type counts no entities in them, and neither replaces nor
+// deletes them.
 func TestSummaryOverEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -39,11 +42,11 @@ func TestSummaryOverEntities(t *testing.T) {
 		"a unique index of pointers": index.New("team", keys.Tuple1(keys.Text()), of,
 			&index.Options[worker]{Unique: index.InPartition, Pointer: true}),
 	} {
-		staff, s := office(t, d)
-		teams := openAs(s.ConnectionString(), s, squads)
+		staff, s := newStaff(t, d)
+		teams := openAs(t, s.ConnectionString(), s, squads)
 		for _, name := range []string{"Jones", "Nobody"} {
 			_, err := teams.Insert(ctx, &squad{"S", name, "we"})
-			check(err)
+			check(t, err)
 		}
 		before := fmt.Sprint(s.Rows("staff"))
 		_, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
@@ -52,16 +55,16 @@ func TestSummaryOverEntities(t *testing.T) {
 		}
 		expect(t, what, fmt.Sprint(s.Rows("staff")), before)
 		// A worker that another program has stored.
-		_, err = openAs(s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
-		check(err)
+		_, err = openAs(t, s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
+		check(t, err)
 		before = fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			if r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Undecided > 0 {
+			if r, f := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Unconfirmed > 0 {
 				t.Error(what, r, f)
 			}
 			expect(t, what, fmt.Sprint(s.Rows("staff")), before)
 		}
-		check(staff.DeleteAny(ctx, at(2))) // which is in no row of the definition
+		check(t, staff.DeleteAny(ctx, at(2))) // which is in no row of the definition
 		if sum, is := d.(*index.Summary[worker, string]); is {
 			for _, name := range []string{"Jones", "Nobody"} {
 				if g, err := sum.Get(ctx, staff, sales, name); !refusedFor(err, rowAt("team_"+name)) {
@@ -90,8 +93,7 @@ func TestSummaryOverEntities(t *testing.T) {
 	}
 }
 
-// TestChangeOfKind: a summary and lists that are attached to a table under one name, one after the other, leave each other's rows as they
-// are.
+// TestChangeOfKind: a summary and lists that are attached under one name, one after the other, leave each other's rows as they are.
 func TestChangeOfKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -109,8 +111,8 @@ func TestChangeOfKind(t *testing.T) {
 		"a summary, then a list":         {sums(nil), lists},
 		"a summary of ages, then a list": {sums(measures), lists},
 	} {
-		staff, s := office(t, c.first())
-		hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Cao", "", 50, nil})
+		staff, s := newStaff(t, c.first())
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Cao", "", 50, nil})
 		group := func() (rows []string) {
 			for _, row := range s.Rows("staff") {
 				if strings.HasPrefix(row.RowKey, "grp_") {
@@ -121,8 +123,8 @@ func TestChangeOfKind(t *testing.T) {
 		}
 		before := fmt.Sprint(group())
 		d := c.then()
-		later, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, d)
-		check(err)
+		later, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, d)
+		check(t, err)
 		if _, err := later.Insert(ctx, &worker{"S", 4, "Jones", "", 60, nil}); !refusedFor(err, rowAt("grp_Jones")) {
 			t.Error(what, err)
 		}
@@ -131,12 +133,12 @@ func TestChangeOfKind(t *testing.T) {
 		}
 		_ = later.MergeAny(ctx, at(1), age.Set(31)) // which a summary of ages counts
 		for _, repair := range []bool{false, true} {
-			if r, _ := verify(t, later, index.VerifyOptions{Repair: repair}, d); r.Sound() && !repair {
+			if r, _ := mustVerify(t, later, verify.Options{Repair: repair}, d); r.Sound() && !repair {
 				t.Error(what, r)
 			}
 		}
-		check(later.MergeAny(ctx, at(2), last.Set("")))
-		check(later.DeleteAny(ctx, at(1)))
+		check(t, later.MergeAny(ctx, at(2), last.Set("")))
+		check(t, later.DeleteAny(ctx, at(1)))
 		switch d := d.(type) {
 		case *index.Summary[worker, string]:
 			_, err = d.Get(ctx, later, sales, "Jones")
@@ -150,16 +152,16 @@ func TestChangeOfKind(t *testing.T) {
 	}
 }
 
-// TestRowWithoutMark: a list or summary that another program has written anew is foreign, and the error says the way out.
-func TestRowWithoutMark(t *testing.T) {
+// TestRowWithoutOwner: a list or summary that another program has replaced is foreign, and the error says the way out.
+func TestRowWithoutOwner(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := crew(t, three())
+	staff, s := newWorkers(t, sharedDefinitions())
 	for _, rk := range []string{"team_Jones", "ages_Jones"} {
-		tamper(t, s, rowAt(rk), func(m map[string]any) { delete(m, "_sys") })
+		overwrite(t, s, rowAt(rk), func(m map[string]any) { delete(m, "_sys") })
 		refused := func(what string, err error) {
 			t.Helper()
-			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run index.Verify with Repair") {
+			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run verify.Run with Repair") {
 				t.Error(rk, what, err)
 			}
 		}
@@ -171,14 +173,14 @@ func TestRowWithoutMark(t *testing.T) {
 			_, err = ages.Get(ctx, staff, sales, "Jones")
 		}
 		refused("a read", err)
-		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); r.Sound() || r.Repaired > 0 {
+		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); r.Sound() || r.Repaired > 0 {
 			t.Error(rk, r, f)
 		}
-		check(byHand(s).DeleteAny(ctx, rowAt(rk)))
-		if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, three()...); !r.Sound() {
+		check(t, rawTable(t, s).DeleteAny(ctx, rowAt(rk)))
+		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() {
 			t.Error(rk, r, f)
 		}
-		if err := sharedRight(s); err != nil {
+		if err := checkShared(s); err != nil {
 			t.Error(rk, err)
 		}
 	}
@@ -211,7 +213,8 @@ func tempDefinitions() []index.Definition[temp] {
 	}
 }
 
-// TestTwoTypesOneName: two types with definitions of one name keep their rows apart, and Verify of either leaves those of the other.
+// TestTwoTypesOneName: two types with definitions of one name have separate rows, and verify.Run for one type leaves the rows of
+// the other.
 func TestTwoTypesOneName(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -221,58 +224,58 @@ func TestTwoTypesOneName(t *testing.T) {
 		if c.typ != "" {
 			ours.Type = "worker"
 		}
-		plain := openAs(s.ConnectionString(), s, ours)
-		check(plain.Ensure(ctx))
+		plain := openAs(t, s.ConnectionString(), s, ours)
+		check(t, plain.Ensure(ctx))
 		staff, err := index.Attach(plain, nil, byEmail, teams, ages, head)
-		check(err)
-		temps, err := index.Attach(openAs(s.ConnectionString(), s, tempSchema(c.typ, c.row)), nil, tempDefinitions()...)
-		check(err)
-		_, err = openAs(s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
-		check(err)
-		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
+		check(t, err)
+		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), nil, tempDefinitions()...)
+		check(t, err)
+		_, err = openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+		check(t, err)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
 		for i, w := range []temp{{"S", "Jones", "", 11, 1}, {"S", "Cao", "a", 12, 1}, {"S", "Cao", "z", 13, 1}} {
 			if _, err := temps.Insert(ctx, &w); !errors.Is(err, index.ErrForeignRow) && !errors.Is(err, index.ErrTaken) {
 				t.Error(what, i, err)
 			}
 		}
 		_, err = temps.Insert(ctx, &temp{"S", "Li", "b", 14, 50})
-		check(err)
+		check(t, err)
 		before := fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
-			r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail, teams, ages, head)
-			r2, err := index.Verify(ctx, temps, &index.VerifyOptions{Repair: repair})
+			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, teams, ages, head)
+			r2, err := verify.Run(ctx, temps, &verify.Options{Repair: repair})
 			if err != nil || !r.Sound() || !r2.Sound() || len(r.Faults)+len(r2.Faults) > 0 {
 				t.Error(what, r, f, r2, err)
 			}
 			expect(t, what, fmt.Sprint(s.Rows("staff")), before)
 		}
 		for k, err := range byEmail.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
-			if check(err); k != at(1) {
+			if check(t, err); k != at(1) {
 				t.Error(what, "a look-up of workers finds", k)
 			}
 		}
-		check(staff.DeleteAny(ctx, at(1)))
-		check(staff.DeleteAny(ctx, at(2)))
-		if r, err := index.Verify(ctx, temps, &index.VerifyOptions{Repair: true}); err != nil || len(r.Faults) > 0 {
+		check(t, staff.DeleteAny(ctx, at(1)))
+		check(t, staff.DeleteAny(ctx, at(2)))
+		if r, err := verify.Run(ctx, temps, &verify.Options{Repair: true}); err != nil || len(r.Faults) > 0 {
 			t.Error(what, r, err)
 		}
 	}
 }
 
-// strangers puts rows of others where rows of the definitions would be.
-type strangers struct {
+// foreignWriter inserts rows of other types and programs under the keys of derived rows.
+type foreignWriter struct {
 	*streamed
 	rows map[string]string // by their RowKeys, as they are stored
 }
 
 // plant inserts a row of another type or program, unless there is one.
-func (x *strangers) plant() {
+func (x *foreignWriter) insertForeign() {
 	id := x.rnd.IntN(6)
 	name := x.one("Jones", "Smith", "Cao")
 	rk := x.one("team_"+name, "ages_"+name, "email_"+x.one("a", "b", "c"), fmt.Sprintf("last_%s!_w_%06d", name, id), fmt.Sprintf("age_%03d_w_%06d", x.rnd.IntN(8), id),
 		fmt.Sprintf("~x|tag_%s_w_%06d", x.one("x", "y"), id), "team_Alone", "ages_Alone", "email_alone", "last_Alone!_w_000001")
 	row := &table.Row{Key: keys.Stored("S", rk)}
-	check(errors.Join(row.Set("Count", int64(3)), row.Set("EmployeeIDs", "w_000001"), row.Set("Last", "Jones")))
+	check(x.t, errors.Join(row.Set("Count", int64(3)), row.Set("EmployeeIDs", "w_000001"), row.Set("Last", "Jones")))
 	switch x.rnd.IntN(6) {
 	case 0: // of a raw writer
 	case 1:
@@ -286,7 +289,7 @@ func (x *strangers) plant() {
 	case 5: // of a list or a summary of the name that is of the other kind
 		row.Own(x.one("ages:w_", "+team:w_"))
 	}
-	if _, err := byHand(x.s).Untyped(x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
+	if _, err := rawTable(x.t, x.s).Untyped(x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
 		return
 	}
 	for _, row := range x.s.Rows("staff") {
@@ -296,7 +299,7 @@ func (x *strangers) plant() {
 	}
 }
 
-func (x *strangers) untouched() error {
+func (x *foreignWriter) untouched() error {
 	left := len(x.rows)
 	for _, row := range x.s.Rows("staff") {
 		if was, is := x.rows[row.RowKey]; is {
@@ -311,8 +314,8 @@ func (x *strangers) untouched() error {
 	return nil
 }
 
-// TestForeignAnything: whatever rows of other types and programs are in the partition, under whatever names: no write, no bulk work and
-// no Verify touches them, and what is derived is right beside them.
+// TestForeignAnything: with random rows of other types and programs in the partition: no write, no bulk work and no verify.Run
+// touches them, and the derived rows beside them are right.
 func TestForeignAnything(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -322,21 +325,21 @@ func TestForeignAnything(t *testing.T) {
 	}
 	refused := 0
 	for seed := range n {
-		x := &strangers{&streamed{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 9)), places: []string{"S"}, ids: 6, model: map[keys.Key]worker{}}, map[string]string{}}
-		definitions, right := four(), copiesRight
+		x := &foreignWriter{&streamed{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 9)), places: []string{"S"}, ids: 6, model: map[keys.Key]worker{}}, map[string]string{}}
+		definitions, right := copyDefinitions(), checkCopies
 		if seed%2 == 0 {
-			definitions, right = three(), sharedRight
+			definitions, right = sharedDefinitions(), checkShared
 		}
-		x.staff, x.s = office(t, definitions...)
-		_, err := openAs(x.s.ConnectionString(), x.s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
-		check(err)
+		x.staff, x.s = newStaff(t, definitions...)
+		_, err := openAs(t, x.s.ConnectionString(), x.s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+		check(t, err)
 		var did []string
 		for range 40 {
 			switch x.rnd.IntN(8) {
 			case 0, 1:
-				x.plant()
+				x.insertForeign()
 			case 2:
-				r, f := verify(t, x.staff, index.VerifyOptions{Repair: x.rnd.IntN(2) == 0}, definitions...)
+				r, f := mustVerify(t, x.staff, verify.Options{Repair: x.rnd.IntN(2) == 0}, definitions...)
 				if did = append(did, "verify"); !r.Sound() {
 					t.Error("nothing was wrong", r, f)
 				}
@@ -361,9 +364,9 @@ func TestForeignAnything(t *testing.T) {
 			}
 		}
 		for rk := range x.rows {
-			check(byHand(x.s).DeleteAny(ctx, keys.Stored("S", rk)))
+			check(t, rawTable(t, x.s).DeleteAny(ctx, keys.Stored("S", rk)))
 		}
-		if right := withoutDepartmentIf(definitions, right); right(x.s) != nil {
+		if right := withoutDepartmentIf(t, definitions, right); right(x.s) != nil {
 			t.Error("seed", seed, right(x.s), strings.Join(did, "\n"))
 		}
 	}
@@ -372,13 +375,13 @@ func TestForeignAnything(t *testing.T) {
 	}
 }
 
-// withoutDepartmentIf is an oracle, without the department where it knows of none.
-func withoutDepartmentIf(definitions []index.Definition[worker], right func(*storagetest.Service) error) func(*storagetest.Service) error {
+// withoutDepartmentIf returns a check that deletes the department first, if the definitions have no details.
+func withoutDepartmentIf(t testing.TB, definitions []index.Definition[worker], right func(*storagetest.Service) error) func(*storagetest.Service) error {
 	if len(definitions) == 3 {
 		return right
 	}
 	return func(s *storagetest.Service) error {
-		_ = openAs(s.ConnectionString(), s, depts).DeleteAny(context.Background(), rowAt("department"))
+		_ = openAs(t, s.ConnectionString(), s, depts).DeleteAny(context.Background(), rowAt("department"))
 		return right(s)
 	}
 }

@@ -60,9 +60,10 @@ func at(id int) keys.Key { return keys.At(dept.Of("S"), wid.Of(id)) }
 
 var sales = dept.Of("S")
 
-func check(err error) {
+func check(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 }
 
@@ -70,32 +71,34 @@ type transport interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// quick are options for tests: no pauses.
+// quick returns options without pauses.
 func quick() *table.Options {
 	o := &table.Options{BlindWrites: true} // which matters to tables without definitions
 	o.Retry.Wait, o.Retry.ConflictWait, o.Retry.ConflictAttempts = -1, -1, 8
 	return o
 }
 
-// openAs is the table of the tests for rows of any type.
-func openAs[T any](connection string, tr transport, schema table.Schema[T]) *table.Table[T] {
-	t, err := table.New(serviceOf(connection, tr), "staff", schema, quick())
-	check(err)
-	return t
+// openAs returns the table of the tests for rows of any type.
+func openAs[T any](t testing.TB, connection string, tr transport, schema table.Schema[T]) *table.Table[T] {
+	t.Helper()
+	staff, err := table.New(serviceOf(t, connection, tr), "staff", schema, quick())
+	check(t, err)
+	return staff
 }
 
-func serviceOf(connection string, tr transport) table.Service {
+func serviceOf(t testing.TB, connection string, tr transport) table.Service {
+	t.Helper()
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: tr}})
-	check(err)
+	check(t, err)
 	return acc.Tables()
 }
 
-// office is a service with a table, and what is attached to it.
-func office(t *testing.T, definitions ...index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
+// newStaff returns a table with definitions, on a service of its own.
+func newStaff(t *testing.T, definitions ...index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	plain := openAs(s.ConnectionString(), s, schema)
-	check(plain.Ensure(context.Background()))
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	check(t, plain.Ensure(context.Background()))
 	staff, err := index.Attach(plain, nil, definitions...)
 	if err != nil {
 		t.Fatal(err)
@@ -104,12 +107,12 @@ func office(t *testing.T, definitions ...index.Definition[worker]) (*table.Table
 	return staff, s
 }
 
-// four are definitions of all kinds of copies.
-func four() []index.Definition[worker] {
+// copyDefinitions returns an index of each kind.
+func copyDefinitions() []index.Definition[worker] {
 	return []index.Definition[worker]{byEmail, byLast, byAge, byTag}
 }
 
-func hire(t *testing.T, staff *table.Table[worker], s *storagetest.Service, all ...worker) (es []*table.Entity[worker]) {
+func insertAll(t *testing.T, staff *table.Table[worker], s *storagetest.Service, all ...worker) (es []*table.Entity[worker]) {
 	t.Helper()
 	for _, w := range all {
 		e, err := staff.Insert(context.Background(), &w)
@@ -122,7 +125,7 @@ func hire(t *testing.T, staff *table.Table[worker], s *storagetest.Service, all 
 	return es
 }
 
-// ids are those of what a list yields.
+// ids returns the IDs of the workers that a list yields.
 func ids(t *testing.T, list func(func(*table.Entity[worker], error) bool)) (all []int) {
 	t.Helper()
 	for e, err := range list {
@@ -141,13 +144,13 @@ func expect[X any](t *testing.T, what string, got, want X) {
 	}
 }
 
-// copiesRight tells whether the rows of the four indexes are what they should be, by a full scan, and nothing else is there.
-func copiesRight(s *storagetest.Service) error {
-	return copiesRightOf("email", "last", "age", "~x|tag")(s)
+// checkCopies compares the rows of copyDefinitions with the entities by a full scan; no other rows may exist.
+func checkCopies(s *storagetest.Service) error {
+	return checkCopiesOf("email", "last", "age", "~x|tag")(s)
 }
 
-// copiesRightOf is copiesRight for some of the indexes.
-func copiesRightOf(attached ...string) func(s *storagetest.Service) error {
+// checkCopiesOf returns checkCopies for some of the indexes.
+func checkCopiesOf(attached ...string) func(s *storagetest.Service) error {
 	return func(s *storagetest.Service) error { return copiesOf(s, attached) }
 }
 
@@ -155,7 +158,7 @@ func copiesOf(s *storagetest.Service, attached []string) error {
 	want := map[string]map[string]any{}
 	got := map[string]map[string]any{}
 	for _, r := range s.Rows("staff") {
-		if loner(r.RowKey) {
+		if isForeignRow(r.RowKey) {
 			continue
 		}
 		columns := map[string]any{}
@@ -223,19 +226,20 @@ func sameRows(got, want map[string]map[string]any) error {
 
 func right(t *testing.T, s *storagetest.Service) {
 	t.Helper()
-	if err := copiesRight(s); err != nil {
+	if err := checkCopies(s); err != nil {
 		t.Error(err)
 	}
 }
 
-// loners are rows of other types and programs, among those of the definitions.
-var loners = []string{"team_alone", "ages_alone", "email_alone", "last_alone!_w_000001", "age_001_w_alone", "~x|tag_alone", "mp_alone", "nf_alone_w_000001", "~x|nl_alone", "~x|ns_alone"}
+// foreignRowKeys are the RowKeys of rows of other types and programs, in the ranges of the definitions.
+var foreignRowKeys = []string{"team_alone", "ages_alone", "email_alone", "last_alone!_w_000001", "age_001_w_alone", "~x|tag_alone", "mp_alone", "nf_alone_w_000001", "~x|nl_alone", "~x|ns_alone"}
 
-func loner(rowKey string) bool { return slices.Contains(loners, rowKey) }
+// isForeignRow reports whether a RowKey is that of a foreign row.
+func isForeignRow(rowKey string) bool { return slices.Contains(foreignRowKeys, rowKey) }
 
-// settleLoners inserts them.
-func settleLoners(ctx context.Context, rows *table.Table[table.Row]) error {
-	for i, rk := range loners {
+// insertForeignRows inserts the foreign rows.
+func insertForeignRows(ctx context.Context, rows *table.Table[table.Row]) error {
+	for i, rk := range foreignRowKeys {
 		row := &table.Row{Key: rowAt(rk)}
 		if err := errors.Join(row.Set("Count", int64(1)), row.Set("Members", "w_000001")); err != nil {
 			return err
@@ -250,12 +254,12 @@ func settleLoners(ctx context.Context, rows *table.Table[table.Row]) error {
 	return nil
 }
 
-// beside is an oracle of what is derived, and of rows of others, which nobody may touch.
-func beside(right func(*storagetest.Service) error) func(*storagetest.Service) error {
+// withForeignRows returns a check that also checks that the foreign rows are untouched.
+func withForeignRows(right func(*storagetest.Service) error) func(*storagetest.Service) error {
 	return func(s *storagetest.Service) error {
-		left := len(loners)
+		left := len(foreignRowKeys)
 		for _, r := range s.Rows("staff") {
-			if !loner(r.RowKey) {
+			if !isForeignRow(r.RowKey) {
 				continue
 			}
 			left--
@@ -264,16 +268,16 @@ func beside(right func(*storagetest.Service) error) func(*storagetest.Service) e
 				return fmt.Errorf("somebody else's row is %v", r)
 			}
 		}
-		if left > 0 && left < len(loners) {
+		if left > 0 && left < len(foreignRowKeys) {
 			return fmt.Errorf("%d rows of others are gone", left)
 		}
 		return right(s)
 	}
 }
 
-// memory is what a row with this RowKey has in _ix if maintainers remember these texts: the form of package table without what that
-// leaves out. What is no JSON stays as it is.
-func memory(rowKey, texts string) []byte {
+// stateBytes returns the _ix of a row whose maintainer state is texts, in the stored form of package table. Text that is no JSON is
+// returned unchanged.
+func stateBytes(rowKey, texts string) []byte {
 	var all map[string][]string
 	if json.Unmarshal([]byte(texts), &all) != nil || len(all) == 0 {
 		return []byte(texts)

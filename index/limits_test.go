@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -33,8 +34,8 @@ var bags = table.Schema[bag]{
 	Row:       keys.Bind1(wid, func(b *bag) *int { return &b.ID }),
 }
 
-// TestManyProperties: what an entity with as many properties as it may have can hold, each verb can write; one more is told with
-// those that are the library's.
+// TestManyProperties: an entity with the most properties can be written by each operation; one more property fails with a
+// LimitError.
 func TestManyProperties(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -46,10 +47,10 @@ func TestManyProperties(t *testing.T) {
 		extra[fmt.Sprint("P", i)] = int64(i)
 	}
 	e, err := all.Insert(ctx, &bag{Dept: "S", ID: 1, Name: "a", Extra: extra})
-	check(err)
+	check(t, err)
 	e.Value.Name = "b"
-	check(all.Replace(ctx, e))
-	check(all.Merge(ctx, e, name.Set("c")))
+	check(t, all.Replace(ctx, e))
+	check(t, all.Merge(ctx, e, name.Set("c")))
 	extra["More"] = true
 	var le *table.LimitError
 	if _, err := all.Insert(ctx, &bag{Dept: "S", ID: 2, Name: "a", Extra: extra}); !errors.As(err, &le) || le.Max != 252 || !strings.Contains(err.Error(), "of the library") {
@@ -57,16 +58,16 @@ func TestManyProperties(t *testing.T) {
 	}
 }
 
-// TestManyRows: an entity with as many rows as definitions may announce can be written by each verb, also where an intent is stored.
+// TestManyRows: an entity with the most derived rows can be written by each operation, also with a commit record.
 func TestManyRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	tags := func(n int) index.Definition[worker] {
 		return index.NewMulti("tag", keys.Tuple1(keys.Text()), n, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Pointer: true})
 	}
-	staff, s := office(t, tags(48))
+	staff, s := newStaff(t, tags(48))
 	var de *index.DefinitionError
-	if _, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, tags(49)); !errors.As(err, &de) {
+	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, tags(49)); !errors.As(err, &de) {
 		t.Error(err)
 	}
 	some := func(prefix string) (all []string) {
@@ -77,30 +78,30 @@ func TestManyRows(t *testing.T) {
 	}
 	for _, h := range []*table.Table[worker]{staff, staff.Exact()} {
 		e, err := h.Insert(ctx, &worker{"S", 1, "", "", 0, some("a")})
-		check(err)
+		check(t, err)
 		e.Value.Tags = some("b")
-		check(h.Replace(ctx, e))
+		check(t, h.Replace(ctx, e))
 		e.Value.ID, e.Value.Tags = 2, some("c")
-		check(h.Rekey(ctx, e))
-		check(h.Delete(ctx, e))
+		check(t, h.Rekey(ctx, e))
+		check(t, h.Delete(ctx, e))
 	}
 }
 
-// TestDamagedRowIsOverwritten: a unique row that a hand has copied keeps nobody from writing the entity that it names, under its new
-// key neither.
+// TestDamagedRowIsOverwritten: a unique row that another program has copied does not keep its entity from being written under a new
+// value.
 func TestDamagedRowIsOverwritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for verb, write := range verbs() {
-		staff, s := office(t, four()...)
-		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, []string{"y"}})
-		rows := byHand(s).Untyped(false)
+	for verb, write := range operations() {
+		staff, s := newStaff(t, copyDefinitions()...)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, []string{"y"}})
+		rows := rawTable(t, s).Untyped(false)
 		src, err := rows.GetRow(ctx, at(1))
-		check(err)
+		check(t, err)
 		_, err = rows.InsertAt(ctx, rowAt("email_c"), src.Copy(rowAt("email_c"), ""))
-		check(err)
-		check(rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
-		check(rows.DeleteAny(ctx, rowAt("age_030_w_000001")))
+		check(t, err)
+		check(t, rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
+		check(t, rows.DeleteAny(ctx, rowAt("age_030_w_000001")))
 		switch err := write(ctx, staff); {
 		case verb == "Insert": // of another entity: the row says that it is this one's
 			if !errors.Is(err, index.ErrTaken) {
@@ -109,18 +110,18 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 		case err != nil:
 			t.Error(verb, err)
 		}
-		if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, four()...); !r.Sound() {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, copyDefinitions()...); !r.Sound() {
 			t.Error(verb, r, faults)
 		}
 		right(t, s)
 	}
 }
 
-// TestSummaryIsPutRight: a summary that a hand has changed is counted anew with the next write that does not agree with it.
-func TestSummaryIsPutRight(t *testing.T) {
+// TestSummaryIsRepaired: a summary that another program has changed is counted anew by the next write that does not match it.
+func TestSummaryIsRepaired(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, harm := range map[string]func(map[string]any){
+	for what, damage := range map[string]func(map[string]any){
 		"fewer than there are":    func(c map[string]any) { c["Count"], c["AgeCount"] = "0", "0" },
 		"a measure of nobody":     func(c map[string]any) { c["AgeCount"] = "0" },
 		"the least is more":       func(c map[string]any) { c["AgeMin"] = "45" },
@@ -129,68 +130,69 @@ func TestSummaryIsPutRight(t *testing.T) {
 		"nobody has the least":    func(c map[string]any) { c["AgeMinCount"] = "0" },
 		"it is of another's form": func(c map[string]any) { c["Count"] = "three"; delete(c, "Count@odata.type") },
 	} {
-		staff, s := office(t, ages)
-		hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil})
-		tamper(t, s, rowAt("ages_Jones"), harm)
-		check(staff.MergeAny(ctx, at(1), age.Set(46)))
+		staff, s := newStaff(t, ages)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil})
+		overwrite(t, s, rowAt("ages_Jones"), damage)
+		check(t, staff.MergeAny(ctx, at(1), age.Set(46)))
 		g, err := ages.Get(ctx, staff, sales, "Jones")
-		check(err)
+		check(t, err)
 		if want := (index.Stat{Count: 3, Sum: 136, Min: 40, Max: 50}); g.Count != 3 || g.Measures["Age"] != want {
 			t.Errorf("%s: %+v", what, g)
 		}
 	}
 }
 
-// TestLooseMeasures: a measure may say that its extremes are bounds, and then no write reads other entities; what is exact says so.
-func TestLooseMeasures(t *testing.T) {
+// TestApproximateMeasures: a measure with ApproximateBounds makes no write read other entities, and its statistics report
+// approximate bounds.
+func TestApproximateMeasures(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	loose := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true}}})
-	staff, s := office(t, loose)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Jones", "", 40, nil}, worker{"S", 4, "Jones", "", 50, nil})
+	staff, s := newStaff(t, loose)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Jones", "", 40, nil}, worker{"S", 4, "Jones", "", 50, nil})
 	told := func(want index.Stat) {
 		t.Helper()
 		g, err := loose.Get(ctx, staff, sales, "Jones")
-		check(err)
+		check(t, err)
 		expect(t, "ages", g.Measures["Age"], want)
 		s.Count()
 	}
-	check(staff.DeleteAny(ctx, at(1)))
+	check(t, staff.DeleteAny(ctx, at(1)))
 	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another is 30
-	check(staff.DeleteAny(ctx, at(2)))
+	check(t, staff.DeleteAny(ctx, at(2)))
 	expect(t, "requests", s.Count(), "2 get, 1 transaction")
 	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
-	if r, faults := verify(t, staff, index.VerifyOptions{}, loose); !r.Sound() {
+	if r, faults := mustVerify(t, staff, verify.Options{}, loose); !r.Sound() {
 		t.Error(r, faults)
 	}
-	if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, loose); !r.Sound() || r.Repaired > 0 {
+	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, loose); !r.Sound() || r.Repaired > 0 {
 		t.Error(r, faults)
 	}
 	told(index.Stat{Count: 2, Sum: 90, Min: 40, Max: 50})
-	check(staff.DeleteAny(ctx, at(3)))
+	check(t, staff.DeleteAny(ctx, at(3)))
 	told(index.Stat{Count: 1, Sum: 50, Min: 50, Max: 50}) // of one, all is known
-	check(staff.DeleteAny(ctx, at(4)))
+	check(t, staff.DeleteAny(ctx, at(4)))
 	told(index.Stat{})
 }
 
-// TestContended: who cannot get through to a row that all share is told so, and may try again.
+// TestContended: a write fails with ErrContended if concurrent writers change a shared row at every attempt, and can be repeated.
 func TestContended(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, teams)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	staff, s := newStaff(t, teams)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	id := 10
-	b := &before{Service: s}
+	b := &hookedService{Service: s}
 	b.do = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			id++
 			_, err := staff.Insert(ctx, &worker{"S", id, "Jones", "", 30, nil})
-			check(err)
+			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, teams)
-	check(err)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, teams)
+	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	var de *table.DerivedError
 	if !errors.Is(err, table.ErrContended) || !errors.As(err, &de) || de.Key != rowAt("team_Jones") || errors.Is(err, table.ErrUnknownOutcome) {
@@ -201,35 +203,35 @@ func TestContended(t *testing.T) {
 	}
 }
 
-// TestContendedUntilTheEnd: a write whose context ends while it waits for its turn at such a row says neither that its entity exists
-// nor that it does not.
+// TestContendedUntilTheEnd: a write whose context ends while it waits for its turn at such a row says neither that its entity
+// exists nor that it does not.
 func TestContendedUntilTheEnd(t *testing.T) {
 	t.Parallel()
-	staff, s := office(t, teams)
+	staff, s := newStaff(t, teams)
 	ctx, cancel := context.WithCancel(context.Background())
 	id := 10
-	b := &before{Service: s, do: func(r *http.Request) {
+	b := &hookedService{Service: s, do: func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			id++
 			_, err := staff.Insert(context.Background(), &worker{"S", id, "Jones", "", 30, nil})
-			check(err)
+			check(t, err)
 			time.AfterFunc(10*time.Millisecond, cancel)
 		}
 	}}
 	o := &table.Options{}
 	o.Retry.ConflictWait = time.Minute
-	plain, err := table.New(serviceOf(s.ConnectionString(), b), "staff", schema, o)
-	check(err)
+	plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+	check(t, err)
 	slow, err := index.Attach(plain, nil, teams)
-	check(err)
+	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrExists) {
 		t.Error(err)
 	}
 }
 
-// TestContendedByKey: verbs that know no ETag read the row and write by what they find, and say that others were faster, not what
-// the last of them has done.
+// TestContendedByKey: an operation by key reads the row and writes by its ETag; it fails with ErrContended after conflicts, and not
+// with ErrChanged.
 func TestContendedByKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -245,18 +247,18 @@ func TestContendedByKey(t *testing.T) {
 			return err
 		},
 	} {
-		staff, s := office(t, byLast)
+		staff, s := newStaff(t, byLast)
 		n := 0
 		_, err := staff.Upsert(ctx, &worker{"S", 1, "Jones", "", 1, nil}, table.ReplaceExisting)
-		check(err)
-		b := &before{Service: s, do: func(r *http.Request) {
+		check(t, err)
+		b := &hookedService{Service: s, do: func(r *http.Request) {
 			if strings.Contains(r.URL.Path, "$batch") {
 				n++
-				check(staff.MergeAny(ctx, at(1), age.Set(n)))
+				check(t, staff.MergeAny(ctx, at(1), age.Set(n)))
 			}
 		}}
-		slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byLast)
-		check(err)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byLast)
+		check(t, err)
 		err = write(slow)
 		if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || n != 8 {
 			t.Error(what, n, err)
@@ -264,11 +266,11 @@ func TestContendedByKey(t *testing.T) {
 	}
 }
 
-// TestGetOrInsertTaken: a value that is another's is told at once, and is no concurrent writer's insert.
+// TestGetOrInsertTaken: a taken value fails at once; it is not taken for the insert of a concurrent writer.
 func TestGetOrInsertTaken(t *testing.T) {
 	t.Parallel()
-	staff, s := office(t, byEmail)
-	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	staff, s := newStaff(t, byEmail)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	s.Count()
 	_, _, err := staff.GetOrInsert(context.Background(), &worker{"S", 2, "Jones", "a", 30, nil})
 	var de *table.DerivedError
@@ -278,7 +280,7 @@ func TestGetOrInsertTaken(t *testing.T) {
 	expect(t, "requests", s.Count(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
 }
 
-// TestFieldsThatCannotBeCopied: a projection of fields that are in no property of their own is refused, not left out.
+// TestFieldsThatCannotBeCopied: a projection of a field without a property of its own is an error.
 func TestFieldsThatCannotBeCopied(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
@@ -287,7 +289,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
 	} {
-		_, err := index.Attach(openAs(s.ConnectionString(), s, bags), nil, index.New("name", keys.Tuple1(keys.Text()), bagName,
+		_, err := index.Attach(openAs(t, s.ConnectionString(), s, bags), nil, index.New("name", keys.Tuple1(keys.Text()), bagName,
 			&index.Options[bag]{Only: []table.AnyField[bag]{table.FieldOf(func(b *bag) *string { return &b.Name }), field}}))
 		var de *index.DefinitionError
 		var te *table.TypeError
@@ -297,12 +299,12 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 	}
 	// A list's property must have room for the number of its last part.
 	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
-	if _, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, long); err == nil {
+	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, long); err == nil {
 		t.Error("a name that is too long for the second part of a list")
 	}
 }
 
-// TestBulkPacks: transactions are as large as they may be with the rows that come and go, not with those that might.
+// TestBulkPacks: a transaction has as many operations as fit with the derived rows that change, not with those that could change.
 func TestBulkPacks(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -322,7 +324,7 @@ func TestBulkPacks(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			staff, s := office(t, c.definitions...)
+			staff, s := newStaff(t, c.definitions...)
 			one := func(i int, last string) *worker { return &worker{"S", i, last, fmt.Sprint("e", i), 30, c.tags(i)} }
 			for _, step := range []struct{ what, want string }{{"insert", c.insert}, {"upsert", c.upsert}} {
 				r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -350,11 +352,12 @@ func TestBulkPacks(t *testing.T) {
 	}
 }
 
-// TestBulkTakenByRefused: an operation is not refused for what another of its transaction would take, where that one is refused itself.
+// TestBulkTakenByRefused: an operation does not fail for a value that another operation of its transaction would take if that
+// operation fails itself.
 func TestBulkTakenByRefused(t *testing.T) {
 	t.Parallel()
-	staff, s := office(t, byEmail)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 1, nil})
+	staff, s := newStaff(t, byEmail)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 1, nil})
 	r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		_ = yield(staff.InsertOp(&worker{"S", 1, "X", "c", 1, nil}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Y", "c", 1, nil}), nil)
 	}, &table.BulkOptions{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -27,8 +28,8 @@ func TestLiveTable(t *testing.T) {
 	}
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	plain := openAs(s.ConnectionString(), s, schema)
-	check(plain.Ensure(ctx))
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	check(t, plain.Ensure(ctx))
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := workerOf(i)
@@ -37,11 +38,11 @@ func TestLiveTable(t *testing.T) {
 			}
 		}
 	}, nil)
-	check(err)
+	check(t, err)
 	writing := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
 	definitions := []index.Definition[worker]{byEmail, writing}
 	staff, err := index.Attach(plain, nil, definitions...)
-	check(err)
+	check(t, err)
 
 	// The four write as long as it lasts, a little for each step that it makes.
 	turns := make(chan bool, 4*n)
@@ -58,7 +59,7 @@ func TestLiveTable(t *testing.T) {
 			}
 		})
 	}
-	r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Width: 8, Progress: func(index.Report) {
+	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Width: 8, Progress: func(verify.Report) {
 		for range 40 {
 			turns <- true
 		}
@@ -69,7 +70,7 @@ func TestLiveTable(t *testing.T) {
 		t.Fatal(r, err, writes.Load())
 	}
 	t.Logf("%+v while %d writes were done", r, writes.Load())
-	if err := copiesRightOf("email", "last")(s); err != nil {
+	if err := checkCopiesOf("email", "last")(s); err != nil {
 		t.Fatal(err)
 	}
 	// The next release reads it.
@@ -77,8 +78,8 @@ func TestLiveTable(t *testing.T) {
 	expect(t, "readable", len(some), 5)
 
 	// 1,000 faults of four kinds, of entities that are all different.
-	rows := byHand(s)
-	planted := map[index.FaultKind]int{}
+	rows := rawTable(t, s)
+	planted := map[verify.FaultKind]int{}
 	var harmed = map[string]bool{}
 	count := 0
 	each := min(250, n/40)
@@ -91,31 +92,31 @@ func TestLiveTable(t *testing.T) {
 		}
 		mail := keys.Stored(row.PartitionKey, "email_"+strings.ToLower(row.Get("Email").(string)))
 		pointer := keys.Stored(row.PartitionKey, fmt.Sprintf("last_%s!_%s", row.Get("Last"), row.RowKey))
-		kind := index.FaultKind(1 + count/(n/1300+1)%4)
+		kind := verify.FaultKind(1 + count/(n/1300+1)%4)
 		if planted[kind] == each {
 			continue
 		}
 		planted[kind]++
 		harmed[row.PartitionKey+row.RowKey] = true
 		switch kind {
-		case index.Missing:
-			check(rows.DeleteAny(ctx, pointer))
-		case index.Stale:
-			check(rows.MergeAny(ctx, mail, table.PropertyOf[int64]("Age").Set(999)))
-		case index.Dangling:
+		case verify.Missing:
+			check(t, rows.DeleteAny(ctx, pointer))
+		case verify.Stale:
+			check(t, rows.MergeAny(ctx, mail, table.PropertyOf[int64]("Age").Set(999)))
+		case verify.Dangling:
 			owner := row.RowKey
 			row := &table.Row{Key: keys.Stored(row.PartitionKey, "email_nobody"+row.RowKey)}
 			src, err := rows.GetRow(ctx, mail)
-			check(err)
+			check(t, err)
 			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
 			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key, ""))
-			check(err)
-		case index.Forgotten:
+			check(t, err)
+		case verify.StateMismatch:
 			// As a program does that knows nothing of indexes, and leaves the operation ID.
-			tamperRow(s, row, func(c map[string]any) { delete(c, "_ix") })
+			overwriteRow(t, s, row, func(c map[string]any) { delete(c, "_ix") })
 		}
 	}
-	if sum := planted[index.Missing] + planted[index.Dangling] + planted[index.Stale] + planted[index.Forgotten]; sum != 4*each {
+	if sum := planted[verify.Missing] + planted[verify.Dangling] + planted[verify.Stale] + planted[verify.StateMismatch]; sum != 4*each {
 		t.Fatalf("planted %v", planted)
 	}
 	before, contents := map[string]string{}, map[string]string{}
@@ -124,11 +125,11 @@ func TestLiveTable(t *testing.T) {
 		contents[row.PartitionKey+row.RowKey] = users(row)
 	}
 	for _, repair := range []bool{false, true} {
-		r, err = index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair, Width: 8}, definitions...)
-		check(err)
+		r, err = verify.Run(ctx, staff, &verify.Options{Repair: repair, Width: 8}, definitions...)
+		check(t, err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)
-		want[index.Forgotten] *= len(definitions) // by each of them
+		want[verify.StateMismatch] *= len(definitions) // by each of them
 		if !maps.Equal(r.Faults, want) {
 			t.Errorf("planted %v, found %v", planted, r.Faults)
 		}
@@ -136,7 +137,7 @@ func TestLiveTable(t *testing.T) {
 	if !r.Sound() {
 		t.Error(r)
 	}
-	if err := copiesRightOf("email", "last")(s); err != nil {
+	if err := checkCopiesOf("email", "last")(s); err != nil {
 		t.Fatal(err)
 	}
 	touched, kept := 0, 0

@@ -12,22 +12,22 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// probe tries a definition on entities that are made up: whether its key function is pure, and whether a projection holds what
-// the key is made of. What these do not show is found at the first write that does.
+// probe calls the key function for sample entities. It fails if the function is not pure, or uses a field that a projection does
+// not copy. Mistakes that the samples do not show make writes fail later.
 func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 	at := keys.Stored("p", "r")
 	for seed := range 4 {
 		var v T
-		fill(reflect.ValueOf(&v).Elem(), &seed, 0)
-		whole, err := call(ix.name, "key", ix.key, &v)
+		fillSample(reflect.ValueOf(&v).Elem(), &seed, 0)
+		whole, err := callUser(ix.name, "key", ix.key, &v)
 		if err != nil {
-			continue // it may rightly panic at what no program stores
+			continue // the function may panic for values that no program stores
 		}
-		again, err := call(ix.name, "key", ix.key, &v)
+		again, err := callUser(ix.name, "key", ix.key, &v)
 		if err != nil || !reflect.DeepEqual(whole, again) {
-			return &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: of one entity it made %v, and then %v", whole, again)}
+			return &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", whole, again)}
 		}
-		if _, err := ix.rowsOnce(&v, at); len(ix.opt.Only) == 0 {
+		if _, err := ix.rowKeysOnce(&v, at); len(ix.opt.Only) == 0 {
 			var de *DefinitionError
 			if errors.As(err, &de) {
 				return err // the layout's own functions panic
@@ -38,21 +38,21 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 		if err != nil {
 			continue // these values cannot be stored
 		}
-		want, err1 := ix.rowsOnce(&v, at)
-		got, err2 := ix.rowsOnce(&part, at)
+		want, err1 := ix.rowKeysOnce(&v, at)
+		got, err2 := ix.rowKeysOnce(&part, at)
 		if err1 == nil && (err2 != nil || !slices.Equal(want, got)) {
-			return &DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key is made of"}
+			return &DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key function uses; add the field"}
 		}
 	}
 	return nil
 }
 
-// probed tries a function on entities that are made up. What it says of values is about what nobody stores; a mistake in the
-// definition is one, but that it panics.
-func probed[T any](f func(*T) error) error {
+// probeFunction calls a function of a definition for sample entities, and returns the DefinitionErrors that it finds. All other
+// errors are about the values, which no program may store, and so are panics.
+func probeFunction[T any](f func(*T) error) error {
 	for seed := range 4 {
 		var v T
-		fill(reflect.ValueOf(&v).Elem(), &seed, 0)
+		fillSample(reflect.ValueOf(&v).Elem(), &seed, 0)
 		var de *DefinitionError
 		if errors.As(f(&v), &de) && !strings.HasPrefix(de.Reason, "panics") {
 			return de
@@ -61,8 +61,8 @@ func probed[T any](f func(*T) error) error {
 	return nil
 }
 
-// fill gives all exported fields of a value something to tell them apart by.
-func fill(v reflect.Value, n *int, depth int) {
+// fillSample gives each exported field of a value another content.
+func fillSample(v reflect.Value, n *int, depth int) {
 	if *n++; depth > 4 || !v.CanSet() {
 		return
 	}
@@ -79,13 +79,13 @@ func fill(v reflect.Value, n *int, depth int) {
 		v.SetString(fmt.Sprintf("a%d", *n))
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), n, depth+1)
+		fillSample(v.Elem(), n, depth+1)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), n, depth+1)
+		fillSample(v.Index(0), n, depth+1)
 	case reflect.Array:
 		for i := range v.Len() {
-			fill(v.Index(i), n, depth+1)
+			fillSample(v.Index(i), n, depth+1)
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
@@ -93,7 +93,7 @@ func fill(v reflect.Value, n *int, depth int) {
 			return
 		}
 		for i := range v.NumField() {
-			fill(v.Field(i), n, depth+1)
+			fillSample(v.Field(i), n, depth+1)
 		}
 	}
 }

@@ -11,32 +11,33 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestThereAndBack: a value that goes A→B→A, and an entity that is deleted and made again just as it was, are not what a copy from
-// before was of.
+// TestThereAndBack: after a value changes from A to B to A, or an entity is deleted and inserted again, a copy from before is not
+// taken for the entity.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, happens := range map[string]func(*table.Table[worker], *table.Entity[worker]){
 		"A→B→A": func(staff *table.Table[worker], e *table.Entity[worker]) {
-			check(staff.Merge(ctx, e, email.Set("b")))
-			check(staff.Merge(ctx, e, email.Set("a")))
+			check(t, staff.Merge(ctx, e, email.Set("b")))
+			check(t, staff.Merge(ctx, e, email.Set("a")))
 		},
 		"deleted and made again": func(staff *table.Table[worker], e *table.Entity[worker]) {
-			check(staff.Delete(ctx, e))
+			check(t, staff.Delete(ctx, e))
 			v := e.Value
 			_, err := staff.Insert(ctx, &v)
-			check(err)
+			check(t, err)
 		},
 	} {
-		staff, s := office(t, four()...)
-		e := hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}})[0]
+		staff, s := newStaff(t, copyDefinitions()...)
+		e := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}})[0]
 		copied, err := byEmail.Get(ctx, staff, sales, "a")
-		check(err)
+		check(t, err)
 		happens(staff, e)
 		right(t, s)
 		copied.Value.Last = "Smith"
@@ -50,7 +51,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestPartialUpdates: a merge that brings only some of the fields that a key is made of reads the others first.
+// TestPartialUpdates: a merge of only some of the fields that a key function uses reads the entity first.
 func TestPartialUpdates(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -60,12 +61,12 @@ func TestPartialUpdates(t *testing.T) {
 	}
 	both := index.New("both", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Digits[int](3)), func(n *named) (*string, *int) { return &n.Last, &n.Age }),
 		func(w *worker) (named, bool) { return named{w.Last, w.Age}, true }, nil)
-	staff, s := office(t, both)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
-	check(staff.MergeAny(ctx, at(1), last.Set("Smith")))
+	staff, s := newStaff(t, both)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
 	expect(t, "requests", s.Count(), "1 get, 1 transaction")
 	_, err := staff.Upsert(ctx, &worker{"S", 1, "Smith", "", 31, nil}, table.MergeExisting)
-	check(err)
+	check(t, err)
 	e, err := both.Get(ctx, staff, sales, named{"Smith", 31})
 	if err != nil || e.Key != at(1) || len(s.Rows("staff")) != 2 {
 		t.Error(e, err, s.Rows("staff"))
@@ -75,29 +76,29 @@ func TestPartialUpdates(t *testing.T) {
 	})), []int{1})
 }
 
-// TestListRows: a change of last name touches three rows in one transaction; and where others are always faster at a list, the write
-// ends, with nothing done.
+// TestListRows: a change of the last name touches three rows in one transaction; if concurrent writers change a list at every
+// attempt, the write fails with ErrContended.
 func TestListRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, teams)
-	e := hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Smith", "", 30, nil})[0]
-	check(staff.Merge(ctx, e, last.Set("Smith")))
+	staff, s := newStaff(t, teams)
+	e := insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Smith", "", 30, nil})[0]
+	check(t, staff.Merge(ctx, e, last.Set("Smith")))
 	all := s.Requests()
 	if done := all[len(all)-1].String(); !strings.Contains(done, "{merge('S','w_000001'), replace('S','team_Jones'), replace('S','team_Smith')}") {
 		t.Error(done)
 	}
-	b := &before{Service: s}
+	b := &hookedService{Service: s}
 	rounds := 0
 	b.do = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			rounds++
 			_, err := staff.Insert(ctx, &worker{"S", 100 + rounds, "Jones", "", 30, nil})
-			check(err)
+			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, teams)
-	check(err)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, teams)
+	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 9, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || rounds != 8 {
 		t.Error(rounds, err)
@@ -108,36 +109,36 @@ func TestListRows(t *testing.T) {
 	}
 }
 
-// TestVerifiedGet: a look-up that verifies reads the entity, and goes by it.
-func TestVerifiedGet(t *testing.T) {
+// TestReadEntities: a look-up with ReadEntities reads the entity, and returns its current content.
+func TestReadEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, unique := range []index.Scope{index.NotUnique, index.InPartition} {
-		ix := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Verified: true, Unique: unique})
-		staff, s := office(t, ix)
-		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+		ix := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{ReadEntities: true, Unique: unique})
+		staff, s := newStaff(t, ix)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		e, err := ix.Get(ctx, staff, sales, "a")
 		if err != nil || e.ETag == "" {
 			t.Fatal(e, err)
 		}
 		expect(t, "requests", s.Count(), []string{"1 get, 1 query", "2 get"}[unique])
-		check(byHand(s).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("b")))
+		check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("b")))
 		if _, err := ix.Get(ctx, staff, sales, "a"); !errors.Is(err, table.ErrNotFound) {
 			t.Error(err)
 		}
 	}
 }
 
-// TestPace: with a rate, verification takes the time that it says, and tells how far it is on the way.
+// TestPace: a run with Options.Rate takes the time that follows, and reports its progress.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		s := storagetest.New(nil)
-		plain := openAs(s.ConnectionString(), s, schema)
-		check(plain.Ensure(ctx))
+		plain := openAs(t, s.ConnectionString(), s, schema)
+		check(t, plain.Ensure(ctx))
 		staff, err := index.Attach(plain, nil, byLast)
-		check(err)
+		check(t, err)
 		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 1500 {
 				if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
@@ -145,10 +146,10 @@ func TestPace(t *testing.T) {
 				}
 			}
 		}, nil)
-		check(err)
+		check(t, err)
 		began := time.Now()
 		var told []int
-		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Rate: 100, Progress: func(r index.Report) { told = append(told, r.Entities) }}, byLast)
+		r, err := verify.Run(ctx, staff, &verify.Options{Rate: 100, Progress: func(r verify.Report) { told = append(told, r.Entities) }}, byLast)
 		if err != nil || !r.Sound() {
 			t.Fatal(r, err)
 		}

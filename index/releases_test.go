@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,11 +24,11 @@ func TestUpgradedSchema(t *testing.T) {
 	s := storagetest.New(nil)
 	v1 := schema
 	v1.Version = 1
-	plain := openAs(s.ConnectionString(), s, v1)
-	check(plain.Ensure(ctx))
+	plain := openAs(t, s.ConnectionString(), s, v1)
+	check(t, plain.Ensure(ctx))
 	old, err := index.Attach(plain, nil, byEmail, byAge)
-	check(err)
-	hire(t, old, s, worker{"S", 1, "jones", "a", 30, nil}, worker{"S", 2, "cao", "b", 31, nil})
+	check(t, err)
+	insertAll(t, old, s, worker{"S", 1, "jones", "a", 30, nil}, worker{"S", 2, "cao", "b", 31, nil})
 
 	v2 := schema
 	v2.Version = 2
@@ -35,8 +36,8 @@ func TestUpgradedSchema(t *testing.T) {
 		name, _ := r.Get("Last")
 		return r.Set("Last", strings.ToUpper(name.(string)))
 	}}
-	staff, err := index.Attach(openAs(s.ConnectionString(), s, v2), nil, byEmail, byAge)
-	check(err)
+	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, v2), nil, byEmail, byAge)
+	check(t, err)
 	look := func(what string, age int, want, cost string) {
 		t.Helper()
 		s.Count()
@@ -51,11 +52,11 @@ func TestUpgradedSchema(t *testing.T) {
 	if err != nil || e.Value.Last != "JONES" {
 		t.Fatal(e, err)
 	}
-	check(staff.Replace(ctx, e))
+	check(t, staff.Replace(ctx, e))
 	look("by a copy", 30, "JONES", "1 query")
 	e, err = staff.Get(ctx, at(2))
-	check(err)
-	check(staff.Replace(ctx, e))
+	check(t, err)
+	check(t, staff.Replace(ctx, e))
 	look("by the entity", 31, "CAO", "1 query")
 	expect(t, "both", ids(t, byAge.Between(ctx, staff, sales, 0, 99)), []int{1, 2})
 }
@@ -82,15 +83,15 @@ func TestOtherKindOfCopy(t *testing.T) {
 		t.Run(fmt.Sprint(before, " to ", after, " ", unique), func(t *testing.T) {
 			t.Parallel()
 			s := storagetest.New(nil)
-			plain := openAs(s.ConnectionString(), s, schema)
-			check(plain.Ensure(ctx))
+			plain := openAs(t, s.ConnectionString(), s, schema)
+			check(t, plain.Ensure(ctx))
 			old, err := index.Attach(plain, nil, was)
-			check(err)
-			hire(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
+			check(t, err)
+			insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
 			staff, err := index.Attach(plain, nil, is)
-			check(err)
+			check(t, err)
 			// One is written again, and a field changes that neither key nor narrow copies have; the other is not.
-			check(staff.MergeAny(ctx, at(1), email.Set("new")))
+			check(t, staff.MergeAny(ctx, at(1), email.Set("new")))
 			for id, want := range map[int]string{1: "new", 2: "b"} {
 				e, err := is.Get(ctx, staff, sales, 29+id)
 				if err != nil {
@@ -100,7 +101,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 					t.Errorf("%d: %+v", id, e.Value)
 				}
 			}
-			r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
+			r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
 			if !r.Sound() {
 				t.Error(r)
 			}
@@ -109,30 +110,30 @@ func TestOtherKindOfCopy(t *testing.T) {
 			if cost := s.Count(); after != "pointer" && cost != "1 query" {
 				t.Error(cost)
 			}
-			if r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is); !r.Sound() || r.Repaired > 0 {
+			if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is); !r.Sound() || r.Repaired > 0 {
 				t.Error("again", r)
 			}
 		})
 	}
 }
 
-// TestTamperedEntities: other programs change an entity without its rows: a full copy is not written over that, and a verified look-up
-// goes by what the entity is.
+// TestTamperedEntities: other programs change an entity without its rows: a full copy is not written over that, and a verified
+// look-up goes by what the entity is.
 func TestTamperedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	verified := index.NewMulti("tag", keys.Tuple1(keys.Text()), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Verified: true})
-	staff, s := office(t, byEmail, verified)
-	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
+	verified := index.NewMulti("tag", keys.Tuple1(keys.Text()), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{ReadEntities: true})
+	staff, s := newStaff(t, byEmail, verified)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
 	e, err := byEmail.Get(ctx, staff, sales, "a")
-	check(err)
-	check(byHand(s).Untyped(false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
+	check(t, err)
+	check(t, rawTable(t, s).Untyped(false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
 	e.Value.Last = "Smith"
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Error(err)
 	}
-	check(byHand(s).MergeAny(ctx, at(1), table.PropertyOf[string]("Tags").Set(`["u","v","w","x"]`)))
-	check(byHand(s).MergeAny(ctx, at(2), table.PropertyOf[string]("Tags").Set(`["y"]`)))
+	check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[string]("Tags").Set(`["u","v","w","x"]`)))
+	check(t, rawTable(t, s).MergeAny(ctx, at(2), table.PropertyOf[string]("Tags").Set(`["y"]`)))
 	s.Count()
 	expect(t, "who has it", ids(t, verified.List(ctx, staff, sales, "x")), []int{1}) // though it has more than it may
 	expect(t, "requests", s.Count(), "2 get, 1 query")
@@ -144,25 +145,25 @@ func TestTamperedEntities(t *testing.T) {
 	}
 	// Of a row that was changed in memory the stored one is not known.
 	row, err := staff.GetRow(ctx, at(2))
-	check(err)
-	check(row.Set("Last", "Weber"))
+	check(t, err)
+	check(t, row.Set("Last", "Weber"))
 	changed, err := staff.Entity(row)
-	check(err)
+	check(t, err)
 	s.Count()
-	check(staff.Replace(ctx, changed))
+	check(t, staff.Replace(ctx, changed))
 	expect(t, "requests", s.Count(), "1 get, 1 transaction")
 }
 
-// TestStalePointer: a look-up that finds a row of nobody is sure of it, and no dearer than that.
+// TestStalePointer: a look-up that finds a row without an entity confirms that with one request more.
 func TestStalePointer(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	pointer := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Pointer: true, Unique: index.InPartition})
-	staff, s := office(t, pointer, byLast)
+	staff, s := newStaff(t, pointer, byLast)
 	for i := range 100 {
-		hire(t, staff, s, worker{"S", i, "Jones", string(rune('0' + i)), 30, nil})
+		insertAll(t, staff, s, worker{"S", i, "Jones", string(rune('0' + i)), 30, nil})
 	}
-	check(byHand(s).DeleteAny(ctx, at(0)))
+	check(t, rawTable(t, s).DeleteAny(ctx, at(0)))
 	s.Count()
 	if _, err := pointer.Get(ctx, staff, sales, "0"); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
@@ -179,7 +180,7 @@ func TestStalePointer(t *testing.T) {
 func TestAttachedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, _ := office(t, index.New("a", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
+	staff, _ := newStaff(t, index.New("a", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
 	_, err := index.Attach(staff, nil, index.New("b", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
 	var de *index.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "b" {
@@ -201,35 +202,111 @@ func TestAttachedTwice(t *testing.T) {
 	}
 	// Rows of any type, and keys of any form: Reserved is for them.
 	s := storagetest.New(nil)
-	any := openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
-	check(any.Ensure(ctx))
+	any := openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
+	check(t, any.Ensure(ctx))
 	byName := index.New("name", keys.Tuple1(keys.Ordered()), func(r *table.Row) (string, bool) {
 		v, ok := r.Get("Name")
 		name, _ := v.(string)
 		return name, ok
 	}, &index.Options[table.Row]{Reserved: true})
 	rows, err := index.Attach(any, nil, byName)
-	check(err)
+	check(t, err)
 	row := &table.Row{Key: keys.At(sales, keys.Raw("anything"))}
-	check(row.Set("Name", "x"))
+	check(t, row.Set("Name", "x"))
 	e, err := rows.Insert(ctx, row)
-	check(err)
-	check(e.Value.Set("Name", "y"))
-	check(rows.Replace(ctx, e))
+	check(t, err)
+	check(t, e.Value.Set("Name", "y"))
+	check(t, rows.Replace(ctx, e))
 	found, err := byName.Get(ctx, rows, sales, "y")
 	if err != nil || found.Key != e.Key {
 		t.Fatal(found, err)
 	}
-	r, err := index.Verify(ctx, rows, &index.VerifyOptions{Repair: true}, byName)
+	r, err := verify.Run(ctx, rows, &verify.Options{Repair: true}, byName)
 	if err != nil || !r.Sound() || r.Entities != 1 || r.Rows != 1 {
 		t.Error(r, err)
 	}
 	// Nothing tells on a table without operation IDs whether a full copy is as its entity.
 	o := quick()
 	o.OmitOperationID = true
-	unnamed, err := table.New(serviceOf(s.ConnectionString(), s), "staff", schema, o)
-	check(err)
+	unnamed, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
+	check(t, err)
 	if _, err := index.Attach(unnamed, nil, byEmail); !errors.As(err, &de) {
 		t.Error(err)
 	}
+}
+
+// TestRenamedProperties: names and properties that a later release changes are written with the next write, and other properties
+// stay.
+func TestRenamedProperties(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	of := func(w *worker) (string, bool) { return w.Last, true }
+	at0 := func(names ...string) *index.Summary[worker, string] {
+		o := &index.SummaryOptions[worker]{}
+		for _, n := range names {
+			value := func(w *worker) (int64, bool) { return int64(w.Age), true }
+			if n == "ID" {
+				value = func(w *worker) (int64, bool) { return int64(w.ID), true }
+			}
+			o.Measures = append(o.Measures, index.Measure[worker]{Name: n, Of: value})
+		}
+		return index.NewSummary("sum", keys.Tuple1(keys.Text()), of, o)
+	}
+	lists := func(property string) index.Definition[worker] {
+		return index.NewLists("list", keys.Tuple1(keys.Text()), of, &index.ListOptions{Property: property})
+	}
+	details := func(fields ...table.AnyField[worker]) index.Definition[worker] {
+		return index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "a" }, fields...)
+	}
+	first, s := newStaff(t, at0("Age"), lists("EmployeeIDs"), details(last))
+	d := openAs(t, s.ConnectionString(), s, depts)
+	_, err := d.Insert(ctx, &department{Name: "S", Budget: 7})
+	check(t, err)
+	insertAll(t, first, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
+
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	sum := at0("ID", "Age")
+	second, err := index.Attach(plain, nil, sum, lists("Ids"), details(last, email))
+	check(t, err)
+	insertAll(t, second, s, worker{"S", 3, "Jones", "", 50, nil})
+	stat := func() map[string]index.Stat {
+		t.Helper()
+		g, err := sum.Get(ctx, second, sales, "Jones")
+		check(t, err)
+		expect(t, "count", g.Count, int64(3))
+		return g.Measures
+	}
+	expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 1, Sum: 3, Min: 3, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
+	for id := range 2 {
+		_, err := second.Update(ctx, at(id+1), func(w *worker) error { w.Tags = []string{"x"}; return nil })
+		check(t, err)
+	}
+	expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 3, Sum: 6, Min: 1, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
+	row, err := second.GetRow(ctx, rowAt("list_Jones"))
+	check(t, err)
+	was, _ := row.Get("EmployeeIDs")
+	is, _ := row.Get("Ids")
+	expect(t, "lists", []any{was, is}, []any{"w_000001/w_000002", "w_000001/w_000002/w_000003"})
+	sd, err := d.Get(ctx, rowAt("department"))
+	check(t, err)
+	expect(t, "details", sd.Value, department{"S", 7, "Jones", "a"})
+	check(t, second.DeleteAny(ctx, at(3)))
+	if row, err = second.GetRow(ctx, rowAt("list_Jones")); err != nil || row.Type("EmployeeIDs") == "" {
+		t.Error(row, err)
+	}
+
+	// Another kind under the name does not make entities unwritable.
+	pointer := index.New("team", keys.Tuple1(keys.Text()), of, &index.Options[worker]{Pointer: true})
+	s2 := storagetest.New(nil)
+	plain = openAs(t, s2.ConnectionString(), s2, schema)
+	check(t, plain.Ensure(ctx))
+	before, err := index.Attach(plain, nil, pointer)
+	check(t, err)
+	insertAll(t, before, s2, worker{"S", 1, "Jones", "", 1, nil})
+	after, err := index.Attach(plain, nil, teams)
+	check(t, err)
+	_, err = after.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
+	check(t, err)
+	expect(t, "listed", ids(t, teams.List(ctx, after, sales, "Jones")), []int{1})
+	check(t, after.DeleteAny(ctx, at(1)))
 }

@@ -35,17 +35,19 @@ var (
 	head = index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "a" }, last, email)
 )
 
-func three() []index.Definition[worker] { return []index.Definition[worker]{teams, ages, head} }
+func sharedDefinitions() []index.Definition[worker] {
+	return []index.Definition[worker]{teams, ages, head}
+}
 
-// sharedRight tells whether lists, summaries and details are what they should be, by a full scan, and nothing else is there.
-func sharedRight(s *storagetest.Service) error {
+// checkShared tells whether lists, summaries and details are what they should be, by a full scan, and nothing else is there.
+func checkShared(s *storagetest.Service) error {
 	type group struct{ ages []int64 }
 	members, groups := map[string][]string{}, map[string]*group{}
 	want, got := map[string]string{}, map[string]string{}
 	heads := []string{}
 	led := false // there is a department
 	for _, r := range s.Rows("staff") {
-		if loner(r.RowKey) {
+		if isForeignRow(r.RowKey) {
 			continue
 		}
 		kind, _, _ := strings.Cut(r.RowKey, "_")
@@ -113,57 +115,57 @@ func sharedRight(s *storagetest.Service) error {
 }
 
 // campus is an office with a department and what is shared.
-func campus(t *testing.T) (*table.Table[worker], *table.Table[department], *storagetest.Service) {
+func newCampus(t *testing.T) (*table.Table[worker], *table.Table[department], *storagetest.Service) {
 	t.Helper()
-	staff, s := office(t, three()...)
-	d := openAs(s.ConnectionString(), s, depts)
+	staff, s := newStaff(t, sharedDefinitions()...)
+	d := openAs(t, s.ConnectionString(), s, depts)
 	_, err := d.Insert(context.Background(), &department{Name: "S", Budget: 7})
-	check(err)
+	check(t, err)
 	s.Count()
 	return staff, d, s
 }
 
-func allRight(t *testing.T, s *storagetest.Service) {
+func checkAll(t *testing.T, s *storagetest.Service) {
 	t.Helper()
-	if err := sharedRight(s); err != nil {
+	if err := checkShared(s); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestSharedRequests: what writes and reads cost where several entities share a row.
+// TestSharedRequests: the requests of writes and reads of rows that several entities share.
 func TestSharedRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, d, s := campus(t)
+	staff, d, s := newCampus(t)
 	did := func(what, want string) {
 		t.Helper()
 		expect(t, what, s.Count(), want)
-		allRight(t, s)
+		checkAll(t, s)
 		s.Count()
 	}
 	var es []*table.Entity[worker]
 	for i, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"S", 2, "Jones", "b", 40, nil}, {"S", 3, "Jones", "", 50, nil}} {
 		e, err := staff.Insert(ctx, &w)
-		check(err)
+		check(t, err)
 		es = append(es, e)
 		did(fmt.Sprint("insert ", i), []string{"3 get, 1 transaction", "2 get, 1 transaction", "2 get, 1 transaction"}[i])
 	}
-	check(staff.Merge(ctx, es[1], email.Set("x")))
+	check(t, staff.Merge(ctx, es[1], email.Set("x")))
 	did("what changes nothing shared", "1 merge")
-	check(staff.Merge(ctx, es[1], age.Set(41)))
+	check(t, staff.Merge(ctx, es[1], age.Set(41)))
 	did("a measure in the middle", "1 get, 1 transaction")
-	check(staff.Merge(ctx, es[2], age.Set(45)))
+	check(t, staff.Merge(ctx, es[2], age.Set(45)))
 	did("the greatest goes down", "1 get, 1 query, 1 transaction")
-	check(staff.Merge(ctx, es[1], last.Set("Smith")))
+	check(t, staff.Merge(ctx, es[1], last.Set("Smith")))
 	did("a change of name", "4 get, 1 transaction") // both lists, both summaries
-	check(staff.Merge(ctx, es[0], email.Set("")))
+	check(t, staff.Merge(ctx, es[0], email.Set("")))
 	did("a head who resigns", "1 get, 1 transaction")
 	_, err := table.Transact(ctx, staff.MergeOp(es[1], email.Set("a")), staff.DeleteOp(es[2]))
-	check(err)
+	check(t, err)
 	did("two in one transaction", "3 get, 1 transaction") // of the Joneses one is left, who is the least and the greatest
 
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
-	check(err)
+	check(t, err)
 	expect(t, "members", k, []keys.Key{at(1)})
 	expect(t, "members", s.Count(), "1 get")
 	expect(t, "list", ids(t, teams.List(ctx, staff, sales, "Smith")), []int{2})
@@ -173,12 +175,12 @@ func TestSharedRequests(t *testing.T) {
 	}
 	s.Count()
 	g, err := ages.Get(ctx, staff, sales, "Smith")
-	check(err)
+	check(t, err)
 	expect(t, "summary", *g, index.Group[string]{Value: "Smith", Count: 1, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 41, Min: 41, Max: 41}}})
 	expect(t, "summary", s.Count(), "1 get")
 	var groups []string
 	for g, err := range ages.All(ctx, staff, sales) {
-		check(err)
+		check(t, err)
 		groups = append(groups, fmt.Sprint(g.Value, g.Count))
 	}
 	expect(t, "summaries", groups, []string{"Jones1", "Smith1"})
@@ -187,23 +189,24 @@ func TestSharedRequests(t *testing.T) {
 		t.Error(g, err)
 	}
 	sd, err := d.Get(ctx, keys.At(sales, keys.Raw("department")))
-	check(err)
+	check(t, err)
 	expect(t, "details", sd.Value, department{"S", 7, "Smith", "a"})
 }
 
-// TestDetails: the other entity is somebody's: what races with it, what it is not, and who has it already.
+// TestDetails: the target of details: concurrent writers, targets that are no entities, and targets that hold the details of
+// another entity.
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, d, s := campus(t)
-	es := hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	staff, d, s := newCampus(t)
+	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 	at := keys.At(sales, keys.Raw("department"))
 	before, err := d.Get(ctx, at)
-	check(err)
-	check(staff.Merge(ctx, es[0], email.Set("a")))
-	allRight(t, s)
+	check(t, err)
+	check(t, staff.Merge(ctx, es[0], email.Set("a")))
+	checkAll(t, s)
 
-	// Who has read the department before finds it changed.
+	// A handle that has read the department before finds it changed.
 	before.Value.Budget = 8
 	if err := d.Replace(ctx, before); !errors.Is(err, table.ErrChanged) {
 		t.Error(err)
@@ -212,43 +215,43 @@ func TestDetails(t *testing.T) {
 	if _, err := d.Update(ctx, at, func(d *department) error { d.Budget = 7; return nil }); err != nil {
 		t.Error(err)
 	}
-	allRight(t, s)
+	checkAll(t, s)
 	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrTaken) {
 		t.Error(err)
 	}
 	// A new head, the old one gone, in one transaction; the other order meets that it is taken.
 	_, err = table.Transact(ctx, staff.DeleteOp(es[0]), staff.MergeOp(es[1], email.Set("a")))
-	check(err)
-	allRight(t, s)
-	check(staff.Merge(ctx, es[1], last.Set("Smith")))
-	allRight(t, s)
+	check(t, err)
+	checkAll(t, s)
+	check(t, staff.Merge(ctx, es[1], last.Set("Smith")))
+	checkAll(t, s)
 
-	// Without a department nobody can be its head.
+	// Without a department there is no target.
 	_, err = staff.Insert(ctx, &worker{"T", 1, "Jones", "a", 30, nil})
 	var de *table.DerivedError
 	if !errors.Is(err, index.ErrNoTarget) || !errors.As(err, &de) || de.Maintainer != "head" {
 		t.Error(err)
 	}
-	check(d.DeleteAny(ctx, at))
-	check(staff.Merge(ctx, es[1], email.Set("")))
+	check(t, d.DeleteAny(ctx, at))
+	check(t, staff.Merge(ctx, es[1], email.Set("")))
 
 	// A department with derived rows of its own is not written behind their back.
 	byBudget, err := index.Attach(d, nil, index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, nil))
-	check(err)
+	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
-	check(err)
+	check(t, err)
 	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrUnknownIndex) {
 		t.Error(err)
 	}
 }
 
-// TestFullList: a list that is full refuses, and says what has no such limit; nothing is lost.
+// TestFullList: a write into a full list fails with an error that names the alternative, and nothing is lost.
 func TestFullList(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, teams)
+	staff, s := newStaff(t, teams)
 	const most = 500 << 10 / 9 // w_000000 and what separates it
-	rows := openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
+	rows := openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
 	list := &table.Row{Key: keys.At(sales, keys.Raw("team_Jones"))}
 	for at, n := 0, 1; at < most; n++ {
 		var part []string
@@ -259,14 +262,14 @@ func TestFullList(t *testing.T) {
 		if n > 1 {
 			name += fmt.Sprint(n)
 		}
-		check(list.Set(name, strings.Join(part, "/")))
+		check(t, list.Set(name, strings.Join(part, "/")))
 	}
 	list.Own("team:w_")
 	_, err := rows.Untyped(false).Insert(ctx, list)
-	check(err)
+	check(t, err)
 	s.Count()
 	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})
-	var full *index.FullError
+	var full *index.ListFullError
 	if !errors.As(err, &full) || full.Members != most+1 || !strings.Contains(err.Error(), "one row for each member") {
 		t.Fatal(err)
 	}
@@ -276,7 +279,7 @@ func TestFullList(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
-	check(err)
+	check(t, err)
 	expect(t, "members", len(k), most)
 	for _, r := range s.Rows("staff") {
 		for _, p := range r.Properties {
@@ -287,14 +290,15 @@ func TestFullList(t *testing.T) {
 	}
 }
 
-// TestManyMembers: one row for each of 50,000 members of one value: no write reads the others, and the list is read page by page.
+// TestManyMembers: with one row for each of 50,000 members of a value, no write reads the other members, and the list is read page
+// by page.
 func TestManyMembers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: 50,000 entities")
 	}
 	ctx := context.Background()
-	staff, s := office(t, byLast)
+	staff, s := newStaff(t, byLast)
 	const n = 50_000
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
@@ -303,16 +307,16 @@ func TestManyMembers(t *testing.T) {
 			}
 		}
 	}, nil)
-	check(err)
+	check(t, err)
 	s.Count()
 	e, err := staff.Insert(ctx, &worker{"S", n, "Jones", "", 1, nil})
-	check(err)
-	check(staff.Merge(ctx, e, last.Set("Smith")))
-	check(staff.Merge(ctx, e, last.Set("Jones")))
+	check(t, err)
+	check(t, staff.Merge(ctx, e, last.Set("Smith")))
+	check(t, staff.Merge(ctx, e, last.Set("Jones")))
 	expect(t, "requests of a write", s.Count(), "3 transaction")
 	seen := 0
 	for k, err := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: byLast.Value("Jones")}) {
-		check(err)
+		check(t, err)
 		if k != at(seen) {
 			t.Fatal(k, seen)
 		}

@@ -7,23 +7,23 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// TestBackfillSchedules: Verify fills new definitions of a table, with mishaps and deaths, while two programs write to it by handles
-// that keep them: when it has run once more without mishaps, everything is as it should be, and nothing was reported that
-// it could not repair.
+// TestBackfillSchedules: verify.Run fills new definitions, with faults and crashes, while two programs write by handles with these
+// definitions: in the end all rows are right.
 func TestBackfillSchedules(t *testing.T) {
 	t.Parallel()
 	// Nothing that can be taken: two entities may have the value before anybody minds.
-	for name, k := range map[string]kind{
-		"copies": {definitions: []index.Definition[worker]{byLast, byAge, byTag}, right: copiesRightOf("last", "age", "~x|tag")},
-		"shared": {definitions: []index.Definition[worker]{teams, ages}, right: sharedRight},
+	for name, k := range map[string]definitionSet{
+		"copies": {definitions: []index.Definition[worker]{byLast, byAge, byTag}, right: checkCopiesOf("last", "age", "~x|tag")},
+		"shared": {definitions: []index.Definition[worker]{teams, ages}, right: checkShared},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fill := func(ctx context.Context, p *crashtest.Process) error {
-				r, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Repair: true}, k.definitions...)
+				r, err := verify.Run(ctx, k.open(t, p), &verify.Options{Repair: true}, k.definitions...)
 				if err == nil && !r.Sound() {
 					return errors.New("it could not repair everything")
 				}
@@ -32,7 +32,7 @@ func TestBackfillSchedules(t *testing.T) {
 			build := func() crashtest.Workload {
 				w := crashtest.Workload{
 					Setup: func(ctx context.Context, p *crashtest.Process) error {
-						plain := openAs(p.ConnectionString(), p, schema)
+						plain := openAs(t, p.ConnectionString(), p, schema)
 						if err := plain.Ensure(ctx); err != nil {
 							return err
 						}
@@ -52,9 +52,9 @@ func TestBackfillSchedules(t *testing.T) {
 				}
 				for range 2 {
 					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-						staff := k.open(p)
+						staff := k.open(t, p)
 						for range 2 {
-							if err := anything(ctx, staff, p.Rand()); err != nil {
+							if err := randomOperation(ctx, staff, p.Rand()); err != nil {
 								panic(err)
 							}
 						}
@@ -63,23 +63,23 @@ func TestBackfillSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.1, Runs: 5}))
+			r := crashtest.Schedules(t, build, crashOptions(t, crashtest.Options{FaultRate: 0.1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})
 	}
 }
 
-// TestReportSchedules: while programs write, Verify reports nothing where nothing is wrong.
+// TestReportSchedules: while programs write, verify.Run reports no fault if there is none.
 func TestReportSchedules(t *testing.T) {
 	t.Parallel()
-	for name, k := range kinds() {
+	for name, k := range definitionSets(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
-				w := crashtest.Workload{Setup: k.settled, Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-					var faults []index.Fault
-					_, err := index.Verify(ctx, k.open(p), &index.VerifyOptions{Fault: func(f index.Fault) { faults = append(faults, f) }}, k.definitions...)
+				w := crashtest.Workload{Setup: k.setUp(t), Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
+					var faults []verify.Fault
+					_, err := verify.Run(ctx, k.open(t, p), &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, k.definitions...)
 					if len(faults) > 0 {
 						panic(fmt.Sprint("found ", faults)) // a violation
 					}
@@ -87,9 +87,9 @@ func TestReportSchedules(t *testing.T) {
 				}}}
 				for range 2 {
 					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-						staff := k.open(p)
+						staff := k.open(t, p)
 						for range 3 {
-							if err := anything(ctx, staff, p.Rand()); err != nil {
+							if err := randomOperation(ctx, staff, p.Rand()); err != nil {
 								panic(err)
 							}
 						}
@@ -98,7 +98,7 @@ func TestReportSchedules(t *testing.T) {
 				}
 				return w
 			}
-			r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: -1, Runs: 5}))
+			r := crashtest.Schedules(t, build, crashOptions(t, crashtest.Options{FaultRate: -1, Runs: 5}))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -12,54 +12,55 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// byOthers lets another program change a property of an entity, which leaves its rows as they are.
-func byOthers(t *testing.T, s *storagetest.Service, id int, property, value string) {
+// changeRaw changes a property of an entity as another program does, so that its rows stay as they are.
+func changeRaw(t *testing.T, s *storagetest.Service, id int, property, value string) {
 	t.Helper()
-	check(byHand(s).Untyped(false).MergeAny(context.Background(), at(id), table.PropertyOf[string](property).Set(value)))
+	check(t, rawTable(t, s).Untyped(false).MergeAny(context.Background(), at(id), table.PropertyOf[string](property).Set(value)))
 }
 
-// TestYielded: an entity that holds a unique row of another gives it up and forgets it at once. At whatever request of Verify it is
-// written meanwhile, or Verify cut short, its writes do not take the row from its new owner.
-func TestYielded(t *testing.T) {
+// TestReleasedRow: an entity that has the unique row of another entity releases the row and its maintainer state in one write.
+// Concurrent writes and an interruption of verify.Run at any request do not take the row from its new owner.
+func TestReleasedRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, cut := range []bool{false, true} {
 		for n, over := 1, false; !over; n++ {
-			staff, s := office(t, byEmail, byLast)
-			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
-			byOthers(t, s, 1, "Email", "z")
-			byOthers(t, s, 2, "Email", "a")
-			check(byHand(s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that it is not made up with others at once
+			staff, s := newStaff(t, byEmail, byLast)
+			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+			changeRaw(t, s, 1, "Email", "z")
+			changeRaw(t, s, 2, "Email", "a")
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that it is not made up with others at once
 			vctx, cancel := context.WithCancel(ctx)
 			i := 0
-			b := &before{Service: s, do: func(*http.Request) {
+			b := &hookedService{Service: s, do: func(*http.Request) {
 				if i++; i != n {
 				} else if cut {
 					cancel()
 				} else {
-					check(staff.MergeAny(ctx, at(1), age.Set(31)))
+					check(t, staff.MergeAny(ctx, at(1), age.Set(31)))
 				}
 			}}
-			slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail, byLast)
-			check(err)
-			r, err := index.Verify(vctx, slow, &index.VerifyOptions{Repair: true}, byEmail, byLast)
+			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byEmail, byLast)
+			check(t, err)
+			r, err := verify.Run(vctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
 			switch over = i < n; {
 			case cut:
 				e, err := byEmail.Get(ctx, staff, sales, "a")
 				taken := err == nil && e.Key == at(2)
-				check(staff.MergeAny(ctx, at(1), age.Set(31)))
+				check(t, staff.MergeAny(ctx, at(1), age.Set(31)))
 				if _, err := byEmail.Get(ctx, staff, sales, "a"); taken && err != nil {
 					t.Errorf("cut at %d: the row was taken from its new owner: %v", n, err)
 				}
 			case err != nil || !r.Sound():
 				t.Error(n, r, err)
 			default:
-				if err := copiesRightOf("email", "last")(s); err != nil {
+				if err := checkCopiesOf("email", "last")(s); err != nil {
 					t.Error(n, err, r)
 				}
 			}
@@ -68,9 +69,8 @@ func TestYielded(t *testing.T) {
 	}
 }
 
-// TestRememberedOfOthers: what somebody has written into the memory of an entity deletes no other entity, and none of its rows,
-// neither when the entity is written nor when it is repaired; and it can be written afterwards.
-func TestRememberedOfOthers(t *testing.T) {
+// TestForgedState: forged maintainer state of an entity deletes no other entity and none of its rows.
+func TestForgedState(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, c := range map[string]struct {
@@ -91,76 +91,76 @@ func TestRememberedOfOthers(t *testing.T) {
 		for _, write := range []bool{false, true} {
 			t.Run(fmt.Sprint(what, " write ", write), func(t *testing.T) {
 				t.Parallel()
-				staff, s := office(t, c.d)
-				hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
-				tamper(t, s, at(1), func(m map[string]any) { m["_ix"] = memory("w_000001", c.ix) })
+				staff, s := newStaff(t, c.d)
+				insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
+				overwrite(t, s, at(1), func(m map[string]any) { m["_ix"] = stateBytes("w_000001", c.ix) })
 				if write {
 					_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Last, w.Email = "Smith", "q"; return nil })
-					check(err)
+					check(t, err)
 				}
-				r, f := verify(t, staff, index.VerifyOptions{Repair: true}, c.d)
+				r, f := mustVerify(t, staff, verify.Options{Repair: true}, c.d)
 				if _, err := staff.Get(ctx, at(2)); err != nil || !r.Sound() {
 					t.Error(r, f, err)
 				}
-				if r, f := verify(t, staff, index.VerifyOptions{}, c.d); !r.Sound() || len(f) > 0 {
+				if r, f := mustVerify(t, staff, verify.Options{}, c.d); !r.Sound() || len(f) > 0 {
 					t.Error("afterwards:", r, f)
 				}
-				check(staff.MergeAny(ctx, at(1), last.Set("New"), email.Set("n")))
+				check(t, staff.MergeAny(ctx, at(1), last.Set("New"), email.Set("n")))
 			})
 		}
 	}
 }
 
-// TestTakenForCopies: an entity whose row says that it is a copy of another is an entity, for it has what copies do not.
-func TestTakenForCopies(t *testing.T) {
+// TestEntityMarkedAsCopy: an entity whose row contains the property of copies is an entity, because it is in the range of entities.
+func TestEntityMarkedAsCopy(t *testing.T) {
 	t.Parallel()
 	for _, sys := range []string{"w_000002", "nobody", "x/y", "w_000001"} {
-		staff, s := office(t, byEmail, byLast)
-		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
-		tamper(t, s, at(1), func(m map[string]any) { m["_sys"] = sys })
+		staff, s := newStaff(t, byEmail, byLast)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
+		overwrite(t, s, at(1), func(m map[string]any) { m["_sys"] = sys })
 		for _, repair := range []bool{false, true} {
-			r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail, byLast)
-			expect(t, sys, fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email forgotten  w_000001": true}, repair))
+			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, byLast)
+			expect(t, sys, fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
 		}
-		if err := copiesRightOf("email", "last")(s); err != nil {
+		if err := checkCopiesOf("email", "last")(s); err != nil {
 			t.Error(sys, err)
 		}
 	}
 }
 
-// TestGroupElsewhere: an entity that nobody can read, and that says it is in a group where no group can be, has no row made there.
+// TestGroupElsewhere: an unreadable entity whose maintainer state names a group outside of the range gets no row there.
 func TestGroupElsewhere(t *testing.T) {
 	t.Parallel()
-	staff, s := office(t, ages)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
-	tamper(t, s, at(2), func(m map[string]any) {
-		m["_ix"], m["Age"] = memory("w_000002", `{"ages":["w_000009","/Age=30"]}`), "old"
+	staff, s := newStaff(t, ages)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
+	overwrite(t, s, at(2), func(m map[string]any) {
+		m["_ix"], m["Age"] = stateBytes("w_000002", `{"ages":["w_000009","/Age=30"]}`), "old"
 		delete(m, "Age@odata.type")
 	})
-	r, f := verify(t, staff, index.VerifyOptions{Repair: true}, ages)
-	if r.Faults[index.Unreadable] != 1 || r.Undecided > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
+	r, f := mustVerify(t, staff, verify.Options{Repair: true}, ages)
+	if r.Faults[verify.Unreadable] != 1 || r.Unconfirmed > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
 		t.Error(r, f, s.Rows("staff"))
 	}
 }
 
-// TestMemoryOfRows: a derived row that claims to remember something, as entities do, would be refused to all who write it.
-func TestMemoryOfRows(t *testing.T) {
+// TestStateInDerivedRow: maintainer state in a derived row, which would make every write of the row fail, is removed.
+func TestStateInDerivedRow(t *testing.T) {
 	t.Parallel()
-	all := append(four(), three()...)
+	all := append(copyDefinitions(), sharedDefinitions()...)
 	for _, row := range []string{"email_a", "last_Jones!_w_000001", "age_030_w_000001", "~x|tag_x_w_000001", "team_Jones", "ages_Jones"} {
 		for _, ix := range []string{`{"a":["b"]}`, "x"} {
-			staff, s := office(t, all...)
-			_, err := openAs(s.ConnectionString(), s, depts).Insert(context.Background(), &department{Name: "S", Budget: 7})
-			check(err)
-			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 30, nil})
-			tamper(t, s, rowAt(row), func(m map[string]any) { m["_ix"] = memory(row, ix) })
+			staff, s := newStaff(t, all...)
+			_, err := openAs(t, s.ConnectionString(), s, depts).Insert(context.Background(), &department{Name: "S", Budget: 7})
+			check(t, err)
+			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 30, nil})
+			overwrite(t, s, rowAt(row), func(m map[string]any) { m["_ix"] = stateBytes(row, ix) })
 			for _, repair := range []bool{false, true} {
-				r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, all...)
-				if r.Faults[index.Stale] != 1 || len(f) != 1 || r.Sound() != repair {
+				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, all...)
+				if r.Faults[verify.Stale] != 1 || len(f) != 1 || r.Sound() != repair {
 					t.Error(row, ix, repair, r, f)
 				}
 			}
-			r, f := verify(t, staff, index.VerifyOptions{}, all...)
+			r, f := mustVerify(t, staff, verify.Options{}, all...)
 			if err := staff.MergeAny(context.Background(), at(1), last.Set("q"), email.Set("q"), age.Set(3)); err != nil || len(f) > 0 {
 				t.Error(row, ix, r, f, err)
 			}
@@ -168,7 +168,7 @@ func TestMemoryOfRows(t *testing.T) {
 	}
 }
 
-// TestEmptyKeys: the service takes keys that are empty, and this library does not: such an entity is told of, and has no rows.
+// TestEmptyKeys: an entity with an empty key, which the service accepts and this library does not, is reported and has no rows.
 func TestEmptyKeys(t *testing.T) {
 	t.Parallel()
 	anywhere := schema
@@ -179,48 +179,49 @@ func TestEmptyKeys(t *testing.T) {
 		row := map[string]any{"PartitionKey": "S", "RowKey": "z", "Last": "Cao", "Dept": "S"}
 		row[empty] = ""
 		body, err := json.Marshal(row)
-		check(err)
+		check(t, err)
 		acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-		check(err)
+		check(t, err)
 		_, err = acc.Tables().NewClient("staff").AddEntity(context.Background(), body, nil)
-		check(err)
+		check(t, err)
 		for _, repair := range []bool{false, true} {
-			r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, ix)
-			if r.Faults[index.Unreadable] != 1 || len(f) != 1 || r.Sound() || len(s.Rows("staff")) != 1 {
+			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, ix)
+			if r.Faults[verify.Unreadable] != 1 || len(f) != 1 || r.Sound() || len(s.Rows("staff")) != 1 {
 				t.Error(empty, repair, r, f)
 			}
 		}
 	}
 }
 
-// TestNothingIsDropped: what could not be told of an entity is undecided also where something else of it cannot be repaired.
-func TestNothingIsDropped(t *testing.T) {
+// TestUnconfirmedIsCounted: a suspected fault of an entity is counted as unconfirmed also if another fault of the entity cannot be
+// repaired.
+func TestUnconfirmedIsCounted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, byEmail, head)
-	_, err := openAs(s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
-	check(err)
-	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
-	byOthers(t, s, 1, "Email", "z")
-	byOthers(t, s, 2, "Email", "a") // whose row 1 has, whom somebody changes whenever Verify looks
-	check(byHand(s).DeleteAny(ctx, rowAt("department")))
+	staff, s := newStaff(t, byEmail, head)
+	_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+	check(t, err)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	changeRaw(t, s, 1, "Email", "z")
+	changeRaw(t, s, 2, "Email", "a") // whose row 1 has, whom somebody changes whenever Verify looks
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("department")))
 	n := 0
-	b := &before{Service: s, do: func(r *http.Request) {
+	b := &hookedService{Service: s, do: func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "w_000001") || strings.Contains(r.URL.Path, "$batch") {
 			n++
-			byOthers(t, s, 1, "Note", fmt.Sprint(n))
+			changeRaw(t, s, 1, "Note", fmt.Sprint(n))
 		}
 	}}
-	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail, head)
-	check(err)
-	r, f := verify(t, slow, index.VerifyOptions{Repair: true}, byEmail, head)
-	if r.Undecided != 2 || !f["head missing department w_000002"] {
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byEmail, head)
+	check(t, err)
+	r, f := mustVerify(t, slow, verify.Options{Repair: true}, byEmail, head)
+	if r.Unconfirmed != 2 || !f["head missing department w_000002"] {
 		t.Error(r, f)
 	}
 }
 
-// TestReportForetells: a report says of those who want one value what Repair will do.
-func TestReportForetells(t *testing.T) {
+// TestReportPredictsRepair: a run without repair reports for entities with one unique value what a repair does.
+func TestReportPredictsRepair(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	boom := index.New("boom", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) {
@@ -230,28 +231,28 @@ func TestReportForetells(t *testing.T) {
 		return w.Last, true
 	}, nil)
 	for _, repair := range []bool{false, true} {
-		staff, s := office(t, byEmail)
-		hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil})
-		check(byHand(s).DeleteAny(ctx, at(1)))
-		byOthers(t, s, 2, "Email", "a")
-		byOthers(t, s, 3, "Email", "a")
-		r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail)
-		if r.Faults[index.Conflict] != 1 || r.Faults[index.Missing] != 1 || !repair && !f["email conflict email_a w_000003"] {
+		staff, s := newStaff(t, byEmail)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil})
+		check(t, rawTable(t, s).DeleteAny(ctx, at(1)))
+		changeRaw(t, s, 2, "Email", "a")
+		changeRaw(t, s, 3, "Email", "a")
+		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail)
+		if r.Faults[verify.Conflict] != 1 || r.Faults[verify.Missing] != 1 || !repair && !f["email conflict email_a w_000003"] {
 			t.Error("of one that is gone:", repair, r, f)
 		}
 
-		plain, s := office(t)
-		hire(t, plain, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "a", 30, nil})
+		plain, s := newStaff(t)
+		insertAll(t, plain, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "a", 30, nil})
 		staff, err := index.Attach(plain, nil, byEmail, boom)
-		check(err)
-		r, f = verify(t, staff, index.VerifyOptions{Repair: repair}, byEmail, boom)
-		if r.Faults[index.Conflict] != 0 || r.Faults[index.Unreadable] != 1 || !f["email missing email_a w_000002"] {
+		check(t, err)
+		r, f = mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, boom)
+		if r.Faults[verify.Conflict] != 0 || r.Faults[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
 			t.Error("of one that cannot be read:", repair, r, f)
 		}
 	}
 }
 
-// TestSummaryMoved: after a release that keeps a summary elsewhere, each entity has not added what it should, and nothing is undecided.
+// TestSummaryMoved: after a release with another name for a summary, each entity is repaired, and nothing is unconfirmed.
 func TestSummaryMoved(t *testing.T) {
 	t.Parallel()
 	at := func(reserved bool) *index.Summary[worker, string] {
@@ -259,13 +260,13 @@ func TestSummaryMoved(t *testing.T) {
 			Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
 	}
 	was, is := at(true), at(false)
-	old, s := office(t, was)
-	hire(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "b", 30, nil})
-	staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, is)
-	check(err)
+	old, s := newStaff(t, was)
+	insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "b", 30, nil})
+	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, is)
+	check(t, err)
 	for _, repair := range []bool{false, true} {
-		r, f := verify(t, staff, index.VerifyOptions{Repair: repair}, is)
-		if r.Undecided > 0 || r.Sound() != repair || r.Faults[index.Forgotten] != 2 {
+		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, is)
+		if r.Unconfirmed > 0 || r.Sound() != repair || r.Faults[verify.StateMismatch] != 2 {
 			t.Error(repair, r, f)
 		}
 	}
@@ -276,56 +277,57 @@ func TestSummaryMoved(t *testing.T) {
 	expect(t, "rows", left, []string{"ages_Jones", "w_000001", "w_000002"})
 }
 
-// TestColumnsOfOthers: what another program has put into the row of a summary is no fault, and stays until the next write.
-func TestColumnsOfOthers(t *testing.T) {
+// TestForeignColumns: properties that another program has added to the row of a summary are no fault, and stay until the next
+// write.
+func TestForeignColumns(t *testing.T) {
 	t.Parallel()
-	staff, s := office(t, ages)
-	hire(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
-	tamper(t, s, rowAt("ages_Jones"), func(m map[string]any) { m["Note"] = "mine" })
+	staff, s := newStaff(t, ages)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	overwrite(t, s, rowAt("ages_Jones"), func(m map[string]any) { m["Note"] = "mine" })
 	s.Count()
-	r, f := verify(t, staff, index.VerifyOptions{Repair: true, Partition: sales}, ages)
+	r, f := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, ages)
 	expect(t, "requests", s.Count(), "4 query")
 	if !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
 	}
 }
 
-// TestOthersInTheRange: an entity of another type among the rows of an index keeps what it remembers of its own.
-func TestOthersInTheRange(t *testing.T) {
+// TestForeignEntityInRange: an entity of another type among the rows of an index keeps its maintainer state.
+func TestForeignEntityInRange(t *testing.T) {
 	t.Parallel()
-	staff, s := office(t, byEmail)
+	staff, s := newStaff(t, byEmail)
 	other := table.Schema[worker]{Partition: schema.Partition, Row: keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("email"), func(w *worker) *int { return &w.ID })}
 	lasts := index.New("zlast", keys.Tuple1(keys.Text()), name, nil)
-	mails, err := index.Attach(openAs(s.ConnectionString(), s, other), nil, lasts)
-	check(err)
-	hire(t, mails, s, worker{"S", 7, "Z", "", 1, nil})
+	mails, err := index.Attach(openAs(t, s.ConnectionString(), s, other), nil, lasts)
+	check(t, err)
+	insertAll(t, mails, s, worker{"S", 7, "Z", "", 1, nil})
 	before := fmt.Sprint(s.Rows("staff"))
-	r, f := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	r, f := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	if after := fmt.Sprint(s.Rows("staff")); after != before || len(f) > 0 {
 		t.Error(r, f, before, after)
 	}
 }
 
-// TestDetailsChangePlaces: a release whose entities hold their details in each other's place is repaired.
-func TestDetailsChangePlaces(t *testing.T) {
+// TestDetailsSwapTargets: entities whose details a later release stores in each other's targets are repaired.
+func TestDetailsSwapTargets(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	to := func(swapped int) *index.Details[worker] {
 		return index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw(fmt.Sprint("d", (w.ID+swapped)%2)), true }, last)
 	}
 	was, is := to(0), to(1)
-	old, s := office(t, was)
+	old, s := newStaff(t, was)
 	for _, name := range []string{"d0", "d1"} {
-		_, err := byHand(s).InsertAt(ctx, rowAt(name), &table.Row{})
-		check(err)
+		_, err := rawTable(t, s).InsertAt(ctx, rowAt(name), &table.Row{})
+		check(t, err)
 	}
-	hire(t, old, s, worker{"S", 0, "Jones", "", 1, nil}, worker{"S", 1, "Cao", "", 1, nil})
-	staff, err := index.Attach(openAs(s.ConnectionString(), s, schema), nil, is)
-	check(err)
-	if r, f := verify(t, staff, index.VerifyOptions{Repair: true}, is); !r.Sound() || r.Repaired == 0 {
+	insertAll(t, old, s, worker{"S", 0, "Jones", "", 1, nil}, worker{"S", 1, "Cao", "", 1, nil})
+	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, is)
+	check(t, err)
+	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, is); !r.Sound() || r.Repaired == 0 {
 		t.Error(r, f)
 	}
-	if r, f := verify(t, staff, index.VerifyOptions{}, is); len(f) > 0 {
+	if r, f := mustVerify(t, staff, verify.Options{}, is); len(f) > 0 {
 		t.Error(r, f)
 	}
 }

@@ -10,71 +10,73 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// byHand is the table as another program writes it.
-func byHand(s *storagetest.Service) *table.Table[table.Row] {
-	return openAs(s.ConnectionString(), s, table.Schema[table.Row]{})
+// rawTable returns the table as another program writes it.
+func rawTable(t testing.TB, s *storagetest.Service) *table.Table[table.Row] {
+	t.Helper()
+	return openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
 }
 
 func rowAt(s string) keys.Key { return keys.Stored("S", s) }
 
-// verify is Verify of definitions, with the faults in words.
-func verify(t *testing.T, staff *table.Table[worker], o index.VerifyOptions, definitions ...index.Definition[worker]) (index.Report, map[string]bool) {
+// mustVerify calls verify.Run, and returns the faults as texts.
+func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...index.Definition[worker]) (verify.Report, map[string]bool) {
 	t.Helper()
 	faults := map[string]bool{}
-	o.Fault = func(f index.Fault) {
+	o.Fault = func(f verify.Fault) {
 		faults[fmt.Sprint(f.Definition, " ", f.Kind, " ", f.Row.RowKey(), " ", f.Entity.RowKey())] = true
 		if f.Err != nil {
 			t.Log(f)
 		}
 	}
-	r, err := index.Verify(context.Background(), staff, &o, definitions...)
+	r, err := verify.Run(context.Background(), staff, &o, definitions...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r, faults
 }
 
-// TestVerify: each kind of fault of each kind of definition is found, repaired, and then gone; nothing else is.
+// TestVerify: each kind of fault of each kind of definition is found, repaired, and then gone; no other fault is found.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	set := func(r *table.Row, name string, v any) *table.Row { check(r.Set(name, v)); return r }
+	set := func(r *table.Row, name string, v any) *table.Row { check(t, r.Set(name, v)); return r }
 	owned := func(r *table.Row, owner string) *table.Row { r.Own(owner); return r }
 	for what, c := range map[string]struct {
 		definitions []index.Definition[worker]
-		harm        func(rows *table.Table[table.Row])
+		damage      func(rows *table.Table[table.Row])
 		want        []string
 	}{
-		"a copy deleted": {four(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("email_a"))) },
+		"a copy deleted": {copyDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("email_a"))) },
 			[]string{"email missing email_a w_000001"}},
-		"a pointer deleted": {four(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) },
+		"a pointer deleted": {copyDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) },
 			[]string{"last missing last_Jones!_w_000001 w_000001"}},
-		"a copy changed": {four(), func(rows *table.Table[table.Row]) {
-			check(rows.MergeAny(ctx, rowAt("email_a"), table.PropertyOf[string]("Last").Set("x")))
+		"a copy changed": {copyDefinitions(), func(rows *table.Table[table.Row]) {
+			check(t, rows.MergeAny(ctx, rowAt("email_a"), table.PropertyOf[string]("Last").Set("x")))
 		}, []string{"email stale email_a w_000001"}},
-		"a projection changed": {four(), func(rows *table.Table[table.Row]) {
-			check(rows.MergeAny(ctx, rowAt("age_030_w_000001"), table.PropertyOf[int64]("Age").Set(31)))
+		"a projection changed": {copyDefinitions(), func(rows *table.Table[table.Row]) {
+			check(t, rows.MergeAny(ctx, rowAt("age_030_w_000001"), table.PropertyOf[int64]("Age").Set(31)))
 		}, []string{"age stale age_030_w_000001 w_000001"}},
-		"an entity deleted": {four(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, at(1))) }, []string{
+		"an entity deleted": {copyDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, at(1))) }, []string{
 			"email dangling email_a w_000001", "last dangling last_Jones!_w_000001 w_000001", "age dangling age_030_w_000001 w_000001",
 			"tag dangling ~x|tag_x_w_000001 w_000001", "tag dangling ~x|tag_y_w_000001 w_000001"}},
-		"an entity changed by another program": {four(), func(rows *table.Table[table.Row]) {
+		"an entity changed by another program": {copyDefinitions(), func(rows *table.Table[table.Row]) {
 			e, err := rows.Get(ctx, at(1))
-			check(err)
+			check(t, err)
 			row := set(&table.Row{Key: e.Key}, "Last", "Smith")
 			_, err = rows.Upsert(ctx, set(set(row, "Email", "new"), "Age", 30), table.ReplaceExisting)
-			check(err)
+			check(t, err)
 		}, []string{
 			"email dangling email_a w_000001", "email missing email_new w_000001", "last dangling last_Jones!_w_000001 w_000001", "last missing last_Smith!_w_000001 w_000001",
 			"age stale age_030_w_000001 w_000001", "tag dangling ~x|tag_x_w_000001 w_000001", "tag dangling ~x|tag_y_w_000001 w_000001"}},
-		"an entity that another program has written anew": {four(), func(rows *table.Table[table.Row]) {
+		"an entity that another program has written anew": {copyDefinitions(), func(rows *table.Table[table.Row]) {
 			e, err := rows.Get(ctx, at(1))
-			check(err)
+			check(t, err)
 			row := &table.Row{Key: e.Key}
 			for name, v := range e.Value.All() {
 				if !strings.HasPrefix(name, "_") {
@@ -82,53 +84,53 @@ func TestVerify(t *testing.T) {
 				}
 			}
 			_, err = rows.Upsert(ctx, row, table.ReplaceExisting)
-			check(err)
+			check(t, err)
 		}, []string{"email stale email_a w_000001", "tag stale ~x|tag_x_w_000001 w_000001", "tag stale ~x|tag_y_w_000001 w_000001",
-			"last forgotten last_Jones!_w_000001 w_000001", "age forgotten age_030_w_000001 w_000001"}},
-		"a list deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("team_Jones"))) },
+			"last state mismatch last_Jones!_w_000001 w_000001", "age state mismatch age_030_w_000001 w_000001"}},
+		"a list deleted": {sharedDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("team_Jones"))) },
 			[]string{"team missing team_Jones w_000001", "team missing team_Jones w_000002"}},
-		"a stranger in a list": {three(), func(rows *table.Table[table.Row]) {
-			check(rows.MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001/w_000002/w_000003/w_000009")))
+		"a stranger in a list": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
+			check(t, rows.MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001/w_000002/w_000003/w_000009")))
 		}, []string{"team dangling team_Jones w_000003", "team dangling team_Jones w_000009"}},
-		"an empty list": {three(), func(rows *table.Table[table.Row]) {
+		"an empty list": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
 			_, err := rows.Untyped(false).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""), "team:w_"))
-			check(err)
+			check(t, err)
 		}, []string{"team dangling team_Nobody "}},
-		"a summary deleted": {three(), func(rows *table.Table[table.Row]) { check(rows.DeleteAny(ctx, rowAt("ages_Jones"))) },
+		"a summary deleted": {sharedDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("ages_Jones"))) },
 			[]string{"ages missing ages_Jones "}},
-		"a summary changed": {three(), func(rows *table.Table[table.Row]) {
-			check(rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
+		"a summary changed": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
+			check(t, rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		}, []string{"ages stale ages_Jones "}},
-		"a summary of nobody": {three(), func(rows *table.Table[table.Row]) {
+		"a summary of nobody": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
 			_, err := rows.Untyped(true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "+ages:w_"))
-			check(err)
+			check(t, err)
 		}, []string{"ages dangling ages_Nobody "}},
-		"details changed": {three(), func(rows *table.Table[table.Row]) {
-			check(rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadLast").Set("x")))
+		"details changed": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
+			check(t, rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadLast").Set("x")))
 		}, []string{"head stale department w_000001"}},
-		"details of nobody": {three(), func(rows *table.Table[table.Row]) {
-			check(rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
+		"details of nobody": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
+			check(t, rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
 		}, []string{"head missing department w_000001", "head dangling department w_000009"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			staff, s := office(t, c.definitions...)
+			staff, s := newStaff(t, c.definitions...)
 			shared := len(c.definitions) == 3
-			right := copiesRight
+			right := checkCopies
 			if shared {
-				right = sharedRight
-				_, err := openAs(s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
-				check(err)
+				right = checkShared
+				_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+				check(t, err)
 			}
-			hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, nil}, worker{"S", 3, "Cao", "", 50, nil})
-			check(right(s))
-			r, faults := verify(t, staff, index.VerifyOptions{}, c.definitions...)
+			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, nil}, worker{"S", 3, "Cao", "", 50, nil})
+			check(t, right(s))
+			r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...)
 			if !r.Sound() || r.Entities != 3 || r.Partitions != 1 || len(faults) > 0 {
 				t.Fatal(r, faults)
 			}
-			c.harm(byHand(s))
+			c.damage(rawTable(t, s))
 			before := s.Rows("staff")
-			r, faults = verify(t, staff, index.VerifyOptions{}, c.definitions...)
+			r, faults = mustVerify(t, staff, verify.Options{}, c.definitions...)
 			want := map[string]bool{}
 			for _, w := range c.want {
 				want[w] = true
@@ -138,37 +140,37 @@ func TestVerify(t *testing.T) {
 				t.Error(r)
 			}
 			expect(t, "a report changes nothing", s.Rows("staff"), before)
-			r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, c.definitions...)
+			r, _ = mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
 			if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
 				t.Error(r)
 			}
 			if err := right(s); err != nil {
 				t.Error(err)
 			}
-			if r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, c.definitions...); r.Repaired != 0 {
+			if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...); r.Repaired != 0 {
 				t.Error(r, faults)
 			}
 		})
 	}
 }
 
-// TestConflict: two entities that have one unique value, since somebody has deleted its row by hand, are reported and left alone.
+// TestConflict: two entities with one unique value, whose row another program has deleted, are reported and not repaired.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, byEmail)
-	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
-	check(byHand(s).DeleteAny(ctx, rowAt("email_a")))
-	hire(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
-	r, faults := verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	staff, s := newStaff(t, byEmail)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
+	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	expect(t, "faults", faults, map[string]bool{"email conflict email_a w_000001": true})
-	if r.Sound() || r.Faults[index.Conflict] != 1 || r.Repaired != 0 {
+	if r.Sound() || r.Faults[verify.Conflict] != 1 || r.Repaired != 0 {
 		t.Error(r)
 	}
-	// Whoever gives the value up ends it.
+	// The conflict ends when one entity gets another value.
 	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Email = "b"; return nil })
-	check(err)
-	r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, byEmail)
+	check(t, err)
+	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	if !r.Sound() {
 		t.Error(r)
 	}
@@ -177,26 +179,26 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestNewKeyFunction: rows that an earlier release has made by another function are found, and go.
+// TestNewKeyFunction: rows that an earlier release has made by another key function are found and deleted.
 func TestNewKeyFunction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	was := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, nil)
 	is := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Email), true }, nil)
-	old, s := office(t, was)
-	hire(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
-	plain := openAs(s.ConnectionString(), s, schema)
+	old, s := newStaff(t, was)
+	insertAll(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
+	plain := openAs(t, s.ConnectionString(), s, schema)
 	staff, err := index.Attach(plain, nil, is)
-	check(err)
+	check(t, err)
 	// A write finds its own old row.
-	check(staff.MergeAny(ctx, at(1), last.Set("Smith")))
+	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
 	if _, err := staff.GetRow(ctx, rowAt("mail_A_w_000001")); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
 	}
 	expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
 	expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
 	expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))
-	r, _ := verify(t, staff, index.VerifyOptions{Repair: true}, is)
+	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
 	if !r.Sound() || r.Repaired == 0 {
 		t.Error(r)
 	}
@@ -206,8 +208,8 @@ func TestNewKeyFunction(t *testing.T) {
 	// An index goes by a function that gives nothing.
 	gone := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", false }, nil)
 	staff, err = index.Attach(plain, nil, gone)
-	check(err)
-	r, _ = verify(t, staff, index.VerifyOptions{Repair: true}, gone)
+	check(t, err)
+	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
 	if !r.Sound() {
 		t.Error(r)
 	}
@@ -217,17 +219,17 @@ func TestNewKeyFunction(t *testing.T) {
 	}
 }
 
-// TestVerifyGoesOn: a verification that was ended is taken up behind the partitions that it was done with, and tells how far it is.
-func TestVerifyGoesOn(t *testing.T) {
+// TestResume: an interrupted run resumes behind the finished partitions, and reports its progress.
+func TestResume(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, byLast)
+	staff, s := newStaff(t, byLast)
 	for _, d := range []string{"A", "B", "C", "D"} {
-		hire(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
-		check(byHand(s).DeleteAny(ctx, keys.Stored(d, "last_Jones!_w_000001")))
+		insertAll(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
+		check(t, rawTable(t, s).DeleteAny(ctx, keys.Stored(d, "last_Jones!_w_000001")))
 	}
 	ending, cancel := context.WithCancel(ctx)
-	first, err := index.Verify(ending, staff, &index.VerifyOptions{Repair: true, Progress: func(r index.Report) {
+	first, err := verify.Run(ending, staff, &verify.Options{Repair: true, Progress: func(r verify.Report) {
 		if r.Partitions == 2 {
 			cancel()
 		}
@@ -236,49 +238,49 @@ func TestVerifyGoesOn(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	s.Count()
-	second, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: true, Token: first.Token, Rate: 100_000}, byLast)
+	second, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Token: first.Token, Rate: 100_000}, byLast)
 	if err != nil || second.Partitions != 2 || second.Repaired != 2 {
 		t.Fatal(second, err)
 	}
-	one, err := index.Verify(ctx, staff, &index.VerifyOptions{Partition: dept.Of("A")}, byLast)
+	one, err := verify.Run(ctx, staff, &verify.Options{Partition: dept.Of("A")}, byLast)
 	if err != nil || one.Partitions != 1 || !one.Sound() {
 		t.Fatal(one, err)
 	}
 	var ve *table.ValueError
-	if _, err := index.Verify(ctx, staff, &index.VerifyOptions{Token: "x"}, byLast); !errors.As(err, &ve) {
+	if _, err := verify.Run(ctx, staff, &verify.Options{Token: "x"}, byLast); !errors.As(err, &ve) {
 		t.Error(err)
 	}
 	var de *index.DefinitionError
-	if _, err := index.Verify(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
+	if _, err := verify.Run(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
 		t.Error(err)
 	}
 }
 
-// TestVerifyRequests: what it costs where nothing is wrong.
+// TestVerifyRequests: the requests of a run on a sound table, of a confirmation and of a repair.
 func TestVerifyRequests(t *testing.T) {
 	t.Parallel()
-	staff, s := office(t, byEmail, byLast)
+	staff, s := newStaff(t, byEmail, byLast)
 	for i := range 30 {
-		hire(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
+		insertAll(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
 	}
-	verify(t, staff, index.VerifyOptions{Partition: sales}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
 	expect(t, "requests", s.Count(), "3 query")
-	check(byHand(s).DeleteAny(context.Background(), rowAt("email_7")))
+	check(t, rawTable(t, s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
-	verify(t, staff, index.VerifyOptions{Partition: sales}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
 	expect(t, "to be sure of a fault", s.Count(), "3 get, 3 query")
-	verify(t, staff, index.VerifyOptions{Partition: sales, Repair: true}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partition: sales, Repair: true}, byEmail, byLast)
 	expect(t, "to repair it", s.Count(), "4 get, 3 query, 1 transaction")
 }
 
-// before is a service to which something happens before a request.
-type before struct {
+// hookedService is a service that calls do before each request.
+type hookedService struct {
 	*storagetest.Service
 	mu sync.Mutex // one request at a time, with what is done before it: Verify looks at several suspects at once
 	do func(*http.Request)
 }
 
-func (b *before) Do(r *http.Request) (*http.Response, error) {
+func (b *hookedService) Do(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.do != nil {
@@ -287,29 +289,29 @@ func (b *before) Do(r *http.Request) (*http.Response, error) {
 	return b.Service.Do(r)
 }
 
-// TestReleaseRace: a row that is about to be deleted, for it belongs to nobody, comes to belong to somebody: it stays.
+// TestReleaseRace: a row without an entity that is about to be deleted stays if its entity is inserted meanwhile.
 func TestReleaseRace(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := office(t, byEmail, byLast)
-	hire(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
-	check(byHand(s).DeleteAny(ctx, at(1)))
-	b := &before{Service: s}
+	staff, s := newStaff(t, byEmail, byLast)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, at(1)))
+	b := &hookedService{Service: s}
 	once := false
 	b.do = func(r *http.Request) {
 		if r.Method == http.MethodDelete && !once {
 			once = true
 			_, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 31, nil})
-			check(err)
+			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(s.ConnectionString(), b, schema), nil, byEmail, byLast)
-	check(err)
-	r, err := index.Verify(ctx, slow, &index.VerifyOptions{Repair: true}, byEmail, byLast)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byEmail, byLast)
+	check(t, err)
+	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
 	if err != nil || !once || r.Failed > 0 {
 		t.Fatal(r, err, once)
 	}
-	if err := copiesRightOf("email", "last")(s); err != nil {
+	if err := checkCopiesOf("email", "last")(s); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -90,15 +91,15 @@ func indexes(e *env) {
 		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
 	}
 	for i, repair := range []bool{false, true, false} {
-		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair}, all...)
+		r, err := verify.Run(ctx, staff, &verify.Options{Repair: repair}, all...)
 		e.must(err)
-		want := index.Report{Faults: map[index.FaultKind]int{index.Missing: 7}}
+		want := verify.Report{Faults: map[verify.FaultKind]int{verify.Missing: 7}}
 		if i == 2 {
-			want.Faults = map[index.FaultKind]int{}
+			want.Faults = map[verify.FaultKind]int{}
 		} else if repair {
 			want.Repaired = 7
 		}
-		if fmt.Sprint(r.Faults, r.Repaired, r.Failed, r.Undecided) != fmt.Sprint(want.Faults, want.Repaired, 0, 0) || r.Sound() == (i == 0) {
+		if fmt.Sprint(r.Faults, r.Repaired, r.Failed, r.Unconfirmed) != fmt.Sprint(want.Faults, want.Repaired, 0, 0) || r.Sound() == (i == 0) {
 			e.Errorf("Verify %d: got %+v; want %+v", i, r, want)
 		}
 	}
@@ -147,9 +148,9 @@ func details(e *env) {
 	told("empid_000001 O'Brien 7")
 	e.must(rows.MergeAny(ctx, department.Key, table.PropertyOf[string]("HeadLastName").Set("Nobody")))
 	for _, repair := range []bool{false, true} {
-		r, err := index.Verify(ctx, staff, &index.VerifyOptions{Repair: repair}, head)
+		r, err := verify.Run(ctx, staff, &verify.Options{Repair: repair}, head)
 		e.must(err)
-		if r.Faults[index.Stale] != 1 || r.Rows != 1 || r.Sound() != repair {
+		if r.Faults[verify.Stale] != 1 || r.Rows != 1 || r.Sound() != repair {
 			e.Errorf("Verify, repair %v: got %+v; want 1 stale row of 1", repair, r)
 		}
 	}
@@ -158,7 +159,7 @@ func details(e *env) {
 	e.must(err)
 	e.must(staff.Merge(ctx, w, age.Set(60)))
 	told("<nil> <nil> 7")
-	if r, err := index.Verify(ctx, staff, nil, head); err != nil || !r.Sound() || r.Rows != 0 {
+	if r, err := verify.Run(ctx, staff, nil, head); err != nil || !r.Sound() || r.Rows != 0 {
 		e.Errorf("Verify: got %+v, error %v; want it sound, without rows", r, err)
 	}
 }

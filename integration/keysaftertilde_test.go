@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -70,7 +71,7 @@ func keysAfterTilde(e *env) {
 	all, err := index.Attach(places, nil, index.New("people", keys.Tuple1(keys.Digits[int](3)), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))
 	e.must(err)
 	for i, want := range []int{8, 0} {
-		r, err := index.Verify(ctx, all, &index.VerifyOptions{Repair: true})
+		r, err := verify.Run(ctx, all, &verify.Options{Repair: true})
 		if e.must(err); r.Repaired != want || r.Entities != 8 {
 			e.Errorf("Verify %d: got %+v; want %d repaired of 8 entities", i, r, want)
 		}

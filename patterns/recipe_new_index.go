@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -54,8 +55,8 @@ var newIndex = recipe{
 			return err
 		}
 		verify := func(staff *table.Table[Employee], repair bool) error {
-			report, err := index.Verify(ctx, staff, &index.VerifyOptions{Partition: sales, Repair: repair, Fault: func(f index.Fault) {
-				if f.Kind == index.Conflict {
+			report, err := verify.Run(ctx, staff, &verify.Options{Partition: sales, Repair: repair, Fault: func(f verify.Fault) {
+				if f.Kind == verify.Conflict {
 					r.Answer("%s of %s conflicts with %s", f.Row.RowKey(), f.Entity.RowKey(), f.Owner.RowKey())
 				}
 			}})

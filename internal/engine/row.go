@@ -51,6 +51,9 @@ func Put(columns []edm.Column, name string, v edm.Value) []edm.Column {
 
 // Without returns columns without some properties.
 func Without(columns []edm.Column, names ...string) []edm.Column {
+	if !slices.ContainsFunc(columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) }) {
+		return columns
+	}
 	left := make([]edm.Column, 0, len(columns))
 	for _, c := range columns {
 		if !slices.Contains(names, c.Name) {

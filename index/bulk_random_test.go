@@ -1,0 +1,269 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var streams = flag.Int("streams", 50, "how many streams TestBulkAnything carries out")
+
+// TestBulkAnything: a random stream of operations has the effect of the same operations one after another, with faults too.
+func TestBulkAnything(t *testing.T) {
+	t.Parallel()
+	n := *streams
+	if testing.Short() {
+		n = min(n, 10)
+	}
+	for seed := range n {
+		if newStreamed(t, seed).run(); t.Failed() {
+			t.Fatal("seed", seed)
+		}
+	}
+}
+
+// step is an operation of a stream, and what it makes of its row.
+type step struct {
+	key    keys.Key
+	op     table.Op
+	does   string
+	after  func(worker) worker
+	etag   bool // it goes by one
+	entity *table.Entity[worker]
+}
+
+// streamed is a table with rows, and a stream of operations on them.
+type streamed struct {
+	t      *testing.T
+	rnd    *rand.Rand
+	s      *storagetest.Service
+	staff  *table.Table[worker]
+	places []string // partitions
+	right  func(*storagetest.Service) error
+	ids    int
+
+	model  map[keys.Key]worker
+	loaded []*table.Entity[worker]
+	steps  []step
+	faulty bool
+}
+
+func (x *streamed) one(all ...string) string { return all[x.rnd.IntN(len(all))] }
+
+func (x *streamed) worker() worker {
+	w := worker{x.one(x.places...), x.rnd.IntN(x.ids), x.one("Jones", "Smith", "Cao", ""), "", x.rnd.IntN(60), nil}
+	if x.rnd.IntN(3) == 0 {
+		w.Email = x.one("a", "b", "C", fmt.Sprint("m", x.rnd.IntN(200)))
+	}
+	for range x.rnd.IntN(4) {
+		w.Tags = append(w.Tags, x.one("x", "y", "z", "u"))
+	}
+	return w
+}
+
+func newStreamed(t *testing.T, seed int) *streamed {
+	ctx := context.Background()
+	x := &streamed{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 7)), model: map[keys.Key]worker{}}
+	definitions := copyDefinitions()
+	x.right, x.places, x.ids = checkCopies, []string{"S", "T", "U"}, 20+x.rnd.IntN(200)
+	shared := x.rnd.IntN(2) == 0
+	if shared {
+		x.right, x.places, definitions = checkShared, []string{"S"}, sharedDefinitions()
+	}
+	if x.staff, x.s = newStaff(t, definitions...); x.rnd.IntN(3) == 0 {
+		x.staff = x.staff.Exact()
+	}
+	check(t, insertForeignRows(ctx, rawTable(t, x.s)))
+	x.right = withForeignRows(x.right)
+	if shared {
+		_, err := openAs(t, x.s.ConnectionString(), x.s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+		check(t, err)
+	}
+	for range x.rnd.IntN(100) {
+		w := x.worker()
+		if e, err := x.staff.Insert(ctx, &w); err == nil {
+			x.model[e.Key] = w
+			x.loaded = append(x.loaded, e)
+		}
+	}
+	for range 100 + x.rnd.IntN(300) {
+		x.steps = append(x.steps, x.step())
+	}
+	return x
+}
+
+func (x *streamed) step() step {
+	w := x.worker()
+	st := step{key: keys.At(dept.Of(w.Dept), wid.Of(w.ID)), after: func(worker) worker { return w }}
+	merged := func(old worker) worker { old.Last, old.Email, old.Age = w.Last, w.Email, w.Age; return old }
+	sets := []table.Set[worker]{last.Set(w.Last), email.Set(w.Email), age.Set(w.Age)}
+	if len(x.loaded) == 0 || x.rnd.IntN(3) > 0 {
+		switch x.rnd.IntN(6) {
+		case 0, 1:
+			st.does, st.op = "insert", x.staff.InsertOp(&w)
+		case 2:
+			st.does, st.op = "upsert", x.staff.UpsertOp(&w, table.ReplaceExisting)
+		case 3:
+			st.does, st.op = "upsert", x.staff.UpsertOp(&w, table.MergeExisting)
+			st.after = func(old worker) worker {
+				is := w
+				if is.Tags == nil { // an absent list is not sent
+					is.Tags = old.Tags
+				}
+				return is
+			}
+		case 4:
+			st.does, st.op, st.after = "merge", x.staff.MergeAnyOp(st.key, sets...), merged
+		case 5:
+			st.does, st.op = "delete", x.staff.DeleteAnyOp(st.key)
+		}
+		return st
+	}
+	e := x.loaded[0]
+	x.loaded, st.key, st.etag, st.entity = x.loaded[1:], e.Key, true, e
+	w.Dept, w.ID = e.Value.Dept, e.Value.ID
+	switch x.rnd.IntN(5) {
+	case 0:
+		st.does, st.op, st.after = "merge", x.staff.MergeOp(e, sets...), merged
+	case 1:
+		st.does, st.op, st.after = "touch", x.staff.TouchOp(e), func(w worker) worker { return w }
+	case 2:
+		st.does, st.op = "delete", x.staff.DeleteOp(e)
+	case 3:
+		e.Value = w
+		st.does, st.op = "replace", x.staff.ReplaceOp(e)
+	case 4:
+		e.Value = w
+		st.does, st.op, st.etag = "replace", x.staff.ReplaceAnyOp(e), false
+	}
+	return st
+}
+
+// faults lets some writes go wrong. Reads are repeated by the SDK, which waits.
+func (x *streamed) faults() {
+	if x.faulty = x.rnd.IntN(2) == 0; !x.faulty {
+		return
+	}
+	chance := 1 + x.rnd.IntN(6)
+	x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+		if q.Kind == "get" || q.Kind == "query" || x.rnd.IntN(100) >= chance {
+			return storagetest.Fault{}
+		}
+		return []storagetest.Fault{storagetest.LostResponse(), storagetest.LostRequest(), storagetest.Twice(), storagetest.NotSent(), storagetest.Refuse(503, "ServerBusy")}[x.rnd.IntN(5)]
+	})
+}
+
+func (x *streamed) run() {
+	o := &table.BulkOptions{Width: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
+	if x.faults(); x.faulty {
+		o.Width = 1 // for the faults are drawn in the order of requests
+	}
+	skipped := map[int]error{}
+	o.Skip = func(i int, err error) bool {
+		var be *table.BulkError
+		if !errors.As(err, &be) || be.Index != i || be.Key != x.steps[i].key || skipped[i] != nil {
+			x.t.Errorf("Skip %d: %v", i, err)
+		}
+		skipped[i] = err
+		return true
+	}
+	result, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		for _, st := range x.steps {
+			if !yield(st.op, nil) {
+				return
+			}
+		}
+	}, o)
+	x.s.SetFaults(nil)
+	rows := openAs(x.t, x.s.ConnectionString(), x.s, table.Schema[table.Row]{})
+	for _, row := range x.s.Rows("staff") {
+		if strings.HasPrefix(row.RowKey, "~i|") { // the intents of Exact
+			check(x.t, rows.DeleteAny(context.Background(), keys.Stored(row.PartitionKey, row.RowKey)))
+		}
+	}
+	if wrong := x.right(x.s); wrong != nil {
+		x.t.Errorf("%v (%v)", wrong, err)
+	}
+	if err == nil {
+		x.compare(result, skipped)
+		return
+	}
+	var be *table.BulkError
+	if !x.faulty || !errors.As(err, &be) || be.Index < result.ResumeAt {
+		x.t.Errorf("%v %+v", err, result)
+	}
+}
+
+// compare carries the steps out one after another, in the model.
+func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
+	wrote := map[keys.Key]int{}
+	want := table.BulkResult{ResumeAt: len(x.steps)}
+	for i, st := range x.steps {
+		old, there := x.model[st.key]
+		_, changed := wrote[st.key]
+		var expected error
+		switch {
+		case st.does == "delete" && !there:
+			if want.Missing++; skipped[i] != nil {
+				x.t.Errorf("%d: a delete that finds nothing: %v", i, skipped[i])
+			}
+			continue
+		case st.does == "insert" && there:
+			expected = table.ErrExists
+		case st.does != "insert" && st.does != "upsert" && !there:
+			expected = table.ErrNotFound
+		case st.etag && changed:
+			expected = table.ErrChanged
+		}
+		switch is := skipped[i]; {
+		case expected == nil && errors.Is(is, index.ErrTaken):
+			taken := false // a value that is given up behind it may be had, or not, but none is refused that is free
+			for k, w := range x.model {
+				taken = taken || k != st.key && k.PartitionKey() == st.key.PartitionKey() && strings.EqualFold(w.Email, st.after(old).Email)
+			}
+			if !taken {
+				x.t.Errorf("%d %s: %v, but nobody has it", i, st.does, is)
+			}
+		case expected == nil && is != nil, expected != nil && !errors.Is(is, expected) && !errors.Is(is, index.ErrTaken):
+			x.t.Errorf("%d %s %v: %v, not %v", i, st.does, st.key, is, expected)
+		}
+		if skipped[i] != nil {
+			want.Skipped++
+			continue
+		}
+		want.Done++
+		wrote[st.key] = i
+		if delete(x.model, st.key); st.does != "delete" {
+			x.model[st.key] = st.after(old)
+		}
+	}
+	if n := result.Missing - want.Missing; x.faulty && n > 0 { // deletes that arrived twice
+		want.Missing, want.Done = want.Missing+n, want.Done-n
+	}
+	expect(x.t, "result", result, want)
+	n := 0
+	for _, place := range x.places {
+		for e, err := range x.staff.List(context.Background(), table.Query[worker]{Partition: dept.Of(place)}) {
+			check(x.t, err)
+			n++
+			if w, ok := x.model[e.Key]; !ok || fmt.Sprint(e.Value) != fmt.Sprint(w) {
+				x.t.Errorf("%v is %v, not %v", e.Key, e.Value, w)
+			}
+			if i, is := wrote[e.Key]; is && x.steps[i].entity != nil {
+				if mine := x.steps[i].entity; mine.ETag != e.ETag || x.staff.TouchOp(mine).Err() != nil {
+					x.t.Errorf("%s: the entity is not what was stored: %v", x.steps[i].does, x.staff.TouchOp(mine).Err())
+				}
+			}
+		}
+	}
+	expect(x.t, "rows", n, len(x.model))
+}

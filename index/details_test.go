@@ -1,0 +1,166 @@
+package index_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestHeadMoves: details follow their source to another key, and are written again after bulk work on the target.
+func TestHeadMoves(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	service := serviceOf(t, s.ConnectionString(), s) // one, or they are other tables to Bulk
+	plain, err := table.New(service, "staff", schema, quick())
+	check(t, err)
+	check(t, plain.Ensure(ctx))
+	d, err := table.New(service, "staff", depts, quick())
+	check(t, err)
+	_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
+	check(t, err)
+	staff, err := index.Attach(plain, nil, sharedDefinitions()...)
+	check(t, err)
+	e := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})[0]
+	e.Value.ID = 9
+	check(t, staff.Rekey(ctx, e))
+	checkAll(t, s)
+
+	// A department and its head leave together, and come together.
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.Raw("department"))), nil)
+	}, nil)
+	if err != nil || result.Done != 2 {
+		t.Fatal(result, err)
+	}
+	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		_ = yield(d.InsertOp(&department{Name: "S", Budget: 7}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Cao", "a", 1, nil}), nil)
+	}, nil)
+	if err != nil || result.Done != 2 {
+		t.Fatal(result, err)
+	}
+	checkAll(t, s)
+}
+
+// TestStaleSource: a department that names a worker who is not its head does not keep the right head from being stored.
+func TestStaleSource(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := newCampus(t)
+	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	old, err := d.Get(ctx, keys.At(sales, keys.Raw("department")))
+	check(t, err)
+	_, err = table.Transact(ctx, staff.MergeOp(es[0], email.Set("")), staff.MergeOp(es[1], email.Set("a")))
+	check(t, err)
+	check(t, d.ReplaceAny(ctx, old)) // which brings back whose details it had
+	s.Count()
+	check(t, staff.Merge(ctx, es[1], last.Set("Smith")))
+	expect(t, "requests", s.Count(), "6 get, 1 transaction") // lists, groups, the department, and whom that names
+	checkAll(t, s)
+	check(t, staff.Delete(ctx, es[0]))
+	check(t, staff.Delete(ctx, es[1]))
+	checkAll(t, s)
+}
+
+// living gives each department a life, and has no rows.
+type living struct{}
+
+func (living) Name() string { return "living" }
+func (living) MaxRows() int { return 0 }
+func (living) Maintain(_ context.Context, _ *table.Plan, c *table.Change[department]) error {
+	c.Incarnation()
+	return nil
+}
+
+// TestTargetKeepsItsLife: the system properties of a target stay if details are written into it.
+func TestTargetKeepsItsLife(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, unnamed := range []bool{false, true} {
+		s := storagetest.New(nil)
+		o := quick()
+		o.OmitOperationID = unnamed
+		plain, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
+		check(t, err)
+		check(t, plain.Ensure(ctx))
+		d, err := plain.With(nil, living{})
+		check(t, err)
+		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
+		check(t, err)
+		life := func() any {
+			row, err := d.GetRow(ctx, rowAt("department"))
+			check(t, err)
+			v, _ := row.Get("_life")
+			return v
+		}
+		was := life()
+		staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, head)
+		check(t, err)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 1, nil})
+		if was == nil || life() != was {
+			t.Errorf("%v, not %v", life(), was)
+		}
+	}
+}
+
+// TestTargetWithDefinitions: a department that holds details and gets an index of its own can be written by its copies, and keeps
+// the tag.
+func TestTargetWithDefinitions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := newCampus(t)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	byBudget := index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Unique: index.InPartition})
+	indexed, err := index.Attach(d, nil, byBudget)
+	check(t, err)
+	e, err := indexed.Get(ctx, rowAt("department"))
+	check(t, err)
+	e.Value.Budget = 8
+	check(t, indexed.Replace(ctx, e))
+	for budget := 8; budget < 10; budget++ {
+		if e, err = byBudget.Get(ctx, indexed, sales, budget); err != nil || e.Key != rowAt("department") || e.Value.HeadLast != "Jones" {
+			t.Fatal(e, err)
+		}
+		e.Value.Budget++
+		check(t, indexed.Replace(ctx, e))
+		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || !row.Tagged("head") {
+			t.Error(row, err)
+		}
+	}
+	r, err := verify.Run(ctx, indexed, nil, byBudget)
+	if err != nil || !r.Sound() {
+		t.Error(r, err)
+	}
+	// The department has derived rows by now, so that its head can leave, and verify.Run reports the details.
+	check(t, staff.DeleteAny(ctx, at(1)))
+	if r, faults := mustVerify(t, staff, verify.Options{}, head); r.Faults[verify.Dangling] != 1 {
+		t.Error(r, faults)
+	}
+}
+
+// TestStaleSourceInTransaction: the worker whom a department names wrongly may be written in the same transaction.
+func TestStaleSourceInTransaction(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := newCampus(t)
+	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	old, err := d.Get(ctx, rowAt("department"))
+	check(t, err)
+	check(t, staff.Merge(ctx, es[0], email.Set("")))
+	check(t, d.ReplaceAny(ctx, old))
+	_, err = table.Transact(ctx, staff.MergeOp(es[0], age.Set(31)), staff.MergeOp(es[1], email.Set("a")))
+	check(t, err)
+	checkAll(t, s)
+	// A repair that deletes details deletes the tag, too.
+	check(t, rawTable(t, s).DeleteAny(ctx, at(2)))
+	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
+	row, err := staff.GetRow(ctx, rowAt("department"))
+	if err != nil || !r.Sound() || row.Tagged("head") || row.Type("HeadRowKey") != "" {
+		t.Error(r, row, err)
+	}
+}

@@ -1,0 +1,78 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// errNotFound is the error of a look-up that finds no entity. It also says why a program that has just attached the index finds
+// none.
+var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
+
+// Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they
+// were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
+// copied. An entity of a projected copy has only the copied fields. With Pointer or ReadEntities, Get reads the entity itself.
+//
+// Entities that were stored before the index was attached, or by handles without it, are not found until they are written again or
+// verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index that
+// is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts attempts;
+// ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that the index is not attached to; those of table.Table.Get.
+//
+// Requests: 1; 2 with Pointer or ReadEntities, and 1 more to confirm that no entity has the value if the row is wrong. If several
+// entities have the value of an index that is not unique, up to 2 of them are read.
+func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
+	e, err := ix.get(ctx, t, partition, k)
+	if err != nil {
+		return nil, withDefinition(ix.name, err)
+	}
+	return e, nil
+}
+
+func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (found *table.Entity[T], err error) {
+	if ix.opt.Unique == NotUnique {
+		for e, err := range ix.query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k), Limit: 2}) {
+			switch {
+			case err != nil:
+				return nil, err
+			case found != nil:
+				return nil, ErrSeveral
+			}
+			found = e
+		}
+		if found == nil {
+			return nil, errNotFound
+		}
+		return found, nil
+	}
+	if err := ix.checkReadable(t); err != nil {
+		return nil, err
+	}
+	at, err := ix.uniqueKey(t, partition, k)
+	if err != nil {
+		return nil, err
+	}
+	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
+	var before *table.Row
+	attempts := t.Common().Retry.ConflictAttempts
+	for range attempts {
+		row, err := t.GetRow(ctx, at)
+		if errors.Is(err, table.ErrNotFound) {
+			return nil, fmt.Errorf("%w: %w", errNotFound, err)
+		} else if err != nil {
+			return nil, err
+		}
+		if before != nil && before.ETag == row.ETag {
+			return nil, errNotFound // the row is wrong, and no entity has the value
+		}
+		e, err := ix.entityOf(ctx, t, row)
+		if err != nil || e != nil {
+			return e, err
+		}
+		before = row
+	}
+	return nil, fmt.Errorf("%w: gave up after %d attempts: concurrent writers gave the value to another entity each time", table.ErrChanged, attempts)
+}

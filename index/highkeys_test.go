@@ -1,0 +1,127 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// village is an entity under keys that follow no layout.
+type village struct {
+	Country, Name, River string
+	People               int
+}
+
+// TestKeysAboveTilde: entities with keys above ~ are read like all others, so that their derived rows are found sound and stay.
+func TestKeysAboveTilde(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(t, err)
+	for what, schema := range map[string]table.Schema[village]{
+		"bound": {Partition: keys.BindRaw(func(v *village) *string { return &v.Country }), Row: keys.BindRaw(func(v *village) *string { return &v.Name })},
+		"free":  {},
+	} {
+		plain, err := table.New(acc.Tables(), "villages"+what, schema, nil)
+		check(t, err)
+		check(t, plain.Ensure(ctx))
+		byRiver := index.New("river", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
+		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
+		sums := index.NewSummary("sum", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
+			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
+		villages, err := index.Attach(plain, nil, byRiver, lists, sums)
+		check(t, err)
+		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
+		for i, name := range names {
+			_, err := villages.InsertAt(ctx, keys.At(keys.Raw("Österreich"), keys.Raw(name)), &village{"Österreich", name, "Enns", i})
+			check(t, err)
+		}
+		for i := range 2 {
+			r, err := verify.Run(ctx, villages, &verify.Options{Repair: true})
+			if err != nil || !r.Sound() || r.Repaired != 0 || r.Entities != len(names) || r.Partitions != 1 {
+				t.Errorf("%s, %d: %+v, %v", what, i, r, err)
+			}
+		}
+		g, err := sums.Get(ctx, villages, keys.Raw("Österreich"), "Enns")
+		if err != nil || g.Count != int64(len(names)) {
+			t.Errorf("%s: %+v, %v", what, g, err)
+		}
+		listed, err := lists.Keys(ctx, villages, keys.Raw("Österreich"), "Enns")
+		if err != nil || len(listed) != len(names) {
+			t.Errorf("%s: %v, %v", what, listed, err)
+		}
+		// The greatest leaves: the group is counted anew, of all that are left.
+		check(t, villages.DeleteAny(ctx, keys.Stored("Österreich", "\uffff")))
+		if g, err = sums.Get(ctx, villages, keys.Raw("Österreich"), "Enns"); err != nil || fmt.Sprint(g.Count, g.Measures["People"].Max) != "4 3" {
+			t.Errorf("%s: %+v, %v", what, g, err)
+		}
+	}
+}
+
+// TestLookUpOfNoEntity: a look-up whose response is not an entity fails, and not with ErrNotFound.
+func TestLookUpOfNoEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &gatekeeper{Service: storagetest.New(nil)}
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(t, err)
+	plain, err := table.New(acc.Tables(), "workers", schema, nil)
+	check(t, err)
+	check(t, plain.Ensure(ctx))
+	workers, err := index.Attach(plain, nil, byEmail, byLast)
+	check(t, err)
+	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})
+	check(t, err)
+	for _, body := range []string{`{}`, `{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"x"}}}`, `{"message":"ok"}`, `{"value":[{}]}`, `[]`} {
+		s.body = body
+		_, err := byEmail.Get(ctx, workers, sales, "j")
+		var de *table.DecodeError
+		if !errors.As(err, &de) || errors.Is(err, table.ErrNotFound) {
+			t.Errorf("%s: %v, want a *DecodeError", body, err)
+		}
+		n := 0
+		for _, err = range byLast.List(ctx, workers, sales, "Jones") {
+			n++
+		}
+		if !errors.As(err, &de) || n != 1 {
+			t.Errorf("%s: %d yielded, the last with %v, want a *DecodeError", body, n, err)
+		}
+	}
+	s.body = ""
+	if _, err := byEmail.Get(ctx, workers, sales, "j"); err != nil {
+		t.Error(err)
+	}
+}
+
+// gatekeeper answers reads with a body of its own, as a proxy may.
+type gatekeeper struct {
+	*storagetest.Service
+	body string
+}
+
+func (g *gatekeeper) Do(r *http.Request) (*http.Response, error) {
+	resp, err := g.Service.Do(r)
+	if err == nil && r.Method == http.MethodGet && g.body != "" {
+		resp.Body.Close()
+		resp.Body, resp.ContentLength = http.NoBody, int64(len(g.body))
+		resp.Body = readCloser{strings.NewReader(g.body)}
+	}
+	return resp, err
+}
+
+type readCloser struct{ *strings.Reader }
+
+func (readCloser) Close() error { return nil }

@@ -1,0 +1,248 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// indexMaintainer writes the rows of an index.
+type indexMaintainer[T, K any] struct {
+	*Index[T, K]
+	table  *table.Table[T]
+	copied []string // the properties that the rows contain, if not all
+	mode   derived.RepairMode
+}
+
+func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &indexMaintainer[T, K]{Index: ix, table: t}
+	if ix.invalid != nil {
+		return m, ix.invalid
+	}
+	if t.Common().OmitOperationID && ix.full() {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
+	}
+	var err error
+	if m.copied, err = t.Properties(ix.opt.Only...); err != nil {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
+	}
+	return m, ix.probe(t, m.copied...)
+}
+
+// MaxRows counts two rows for each value: the row that is deleted and the row that is inserted.
+func (m *indexMaintainer[T, K]) MaxRows() int { return 2 * m.maxValues }
+
+func (m *indexMaintainer[T, K]) Definition() any { return m.Index }
+
+func (m *indexMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.All()} }
+func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
+
+func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {
+	_, isCopy := row.Primary()
+	return isCopy && m.table.Mine(row)
+}
+
+func (m *indexMaintainer[T, K]) RowsPerWrite() int {
+	if m.full() {
+		return m.maxValues
+	}
+	return 0
+}
+
+func (m *indexMaintainer[T, K]) InRepairMode(mode derived.RepairMode) table.Maintainer[T] {
+	c := *m
+	c.mode = mode
+	return &c
+}
+
+// Maintain compares the RowKeys in the entity's maintainer state with those that the entity should have.
+func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+	want, err := m.rowKeys(c.New, c.Key)
+	if err != nil {
+		return err
+	}
+	had, contentWas := derived.SplitState(c.State())
+	for i, rk := range slices.Concat(had, unrecordedRows(c, had, m.rowKeys)) {
+		if !slices.Contains(want, rk) {
+			if err := m.removeRow(ctx, p, c.Key, rk, len(had) > m.maxValues || i >= len(had)); err != nil {
+				return err
+			}
+		}
+	}
+	if m.mode.ReleaseOnly {
+		want = slices.DeleteFunc(want, func(rk string) bool { return !slices.Contains(had, rk) })
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	row, same, err := m.contents(c)
+	if err != nil {
+		return err
+	}
+	content := m.contentState(row)
+	c.SetState(slices.Concat(want, content)...)
+	same = same && slices.Equal(contentWas, content)
+	var taken error
+	if m.opt.Unique != NotUnique {
+		taken = ErrTaken
+	}
+	for _, rk := range want {
+		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk), projectionID(m.copied))
+		if err := m.checkProjection(copied); err != nil {
+			return err
+		}
+		switch {
+		case !slices.Contains(had, rk):
+			err = p.Insert(copied, taken)
+		case same && !m.mode.Rewrite:
+		case m.mode.Foreign[rk]:
+			err = derived.ForeignRow(m.name, copied.Key)
+		case taken != nil && (m.mode.Rewrite || m.mode.CheckUnique), m.mode.Active && !m.mode.RowsRead:
+			err = m.putIfOwn(ctx, p, c, copied)
+		case m.mode.Rewrite && m.mode.Absent[rk]:
+			err = p.Insert(copied, nil)
+		default:
+			err = p.Put(copied)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRow removes a row of an entity. It reads the row first if the row may be another entity's: if its RowKey does not contain
+// the entity's, and doubtful says that the entity may not have it; and in a repair if the row is unique, foreign or was not read,
+// because another program may have deleted the row, and another entity taken its value.
+func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *table.Plan, entity keys.Key, rk string, doubtful bool) error {
+	k := keys.Stored(entity.PartitionKey(), rk)
+	unread := m.mode.Active && (!m.mode.RowsRead || m.mode.Foreign[rk])
+	ambiguous := m.mode.Active
+	if m.opt.Unique == NotUnique {
+		_, of, err := m.byValueAndKey.Decode(strings.TrimPrefix(rk, m.prefixed("")))
+		ambiguous = err != nil || of != entity.RowKey()
+	}
+	if ambiguous || unread || doubtful || !m.All().Contains(rk) {
+		row, err := p.Entity(ctx, k.Row()) // also finds an entity that the same transaction writes
+		if err != nil {
+			return err
+		}
+		if owner, isCopy := entityOfCopy(row); !isCopy || owner != entity {
+			return nil
+		}
+	}
+	return p.Remove(k.Row())
+}
+
+// entityOfCopy returns the entity of a copy, if the row exists and is one.
+func entityOfCopy(row *table.Row) (k keys.Key, isCopy bool) {
+	if row == nil {
+		return keys.Key{}, false
+	}
+	return row.Primary()
+}
+
+// putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another program may have deleted the row that
+// the entity's maintainer state records.
+func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *table.Plan, c *table.Change[T], copied *table.Row) error {
+	is, err := p.Load(ctx, copied.Key.Row())
+	if err != nil {
+		return err
+	}
+	want, _ := copied.Primary()
+	owner, isCopy := entityOfCopy(is)
+	stored, err := c.OldRow()
+	switch {
+	case err != nil:
+		return err
+	case is != nil && !m.Owns(is) && derived.SameWrite(is, stored):
+	case is != nil && !m.Owns(is):
+		return derived.ForeignRow(m.name, copied.Key)
+	case isCopy && owner != want:
+		return fmt.Errorf("%w: %v belongs to %v", ErrTaken, copied.Key, owner)
+	}
+	return p.Put(copied)
+}
+
+// projectionID identifies the properties that projected copies contain. It is "" for full copies, whose operation ID shows what
+// they are, and for pointers.
+func projectionID(copied []string) string {
+	if len(copied) == 0 {
+		return ""
+	}
+	h := fnv.New32a()
+	h.Write([]byte(strings.Join(slices.Sorted(slices.Values(copied)), "/")))
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// contentState returns what the maintainer state contains behind the RowKeys: a text for the content of the rows, which begins with
+// /, as no RowKey does. Full copies are always written and need none; pointers need only the sign.
+func (m *indexMaintainer[T, K]) contentState(row *table.Row) []string {
+	switch {
+	case m.full():
+		return nil
+	case m.opt.Pointer:
+		return []string{"/"}
+	}
+	return []string{"/" + digestOf(projectionID(m.copied), row)}
+}
+
+// contents returns what the rows of an entity should contain, and reports whether the entity's change leaves that as it was.
+func (m *indexMaintainer[T, K]) contents(c *table.Change[T]) (row *table.Row, same bool, err error) {
+	if row, err = c.Row(); err != nil || m.full() {
+		return row, false, err // full copies contain the operation ID, which changes with every write
+	}
+	row = row.Project(m.copied...)
+	old, err := c.OldRow()
+	return row, err == nil && old != nil && old.Project(m.copied...).Same(row), err
+}
+
+// checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups could not confirm the copy.
+func (m *indexMaintainer[T, K]) checkProjection(copied *table.Row) error {
+	if len(m.opt.Only) == 0 {
+		return nil
+	}
+	e, err := m.table.Entity(copied)
+	if err != nil {
+		return err
+	}
+	rows, err := m.rowKeys(&e.Value, e.Key)
+	if err == nil && !slices.Contains(rows, copied.Key.RowKey()) {
+		err = &DefinitionError{Definition: m.name, Field: "Only", Reason: fmt.Sprintf("lacks a field that the key function uses: the whole entity has the row %q, and the copied fields give %q", copied.Key.RowKey(), rows)}
+	}
+	return err
+}
+
+// The methods of derived.PerEntity.
+
+func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error) {
+	return m.rowKeys(&e.Value, e.Key)
+}
+
+func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
+	if k, is := row.Primary(); is && m.Owns(row) {
+		return []string{k.RowKey()}
+	}
+	return nil
+}
+
+func (m *indexMaintainer[T, K]) Content(row *table.Row) *table.Row { return row }
+
+func (m *indexMaintainer[T, K]) WantedContent(entity *table.Row) *table.Row {
+	entity = entity.WithoutSystemProperties()
+	if !m.full() {
+		entity = entity.Project(m.copied...)
+	}
+	return entity.Copy(entity.Key, projectionID(m.copied))
+}
+
+func (m *indexMaintainer[T, K]) Without(*table.Row, ...string) (*table.Row, error) { return nil, nil }
+
+func (m *indexMaintainer[T, K]) Shared() bool { return false }
+func (m *indexMaintainer[T, K]) Unique() bool { return m.opt.Unique != NotUnique }

@@ -1,0 +1,88 @@
+// Package derived is the seam between package index, whose maintainers write derived rows, and package index/verify, which compares
+// these rows with the entities and repairs them.
+package derived
+
+import (
+	"iter"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Maintainer writes the rows of one definition.
+type Maintainer[T any] interface {
+	table.Maintainer[T]
+
+	// Definition returns the definition as the program made it, such as an *index.Index.
+	Definition() any
+
+	// Ranges returns where the rows are, if no other rows may be there.
+	Ranges() []keys.Range
+
+	// Owns reports whether the definition has written a row, or the details in it. All other rows are foreign: they are neither
+	// replaced nor deleted.
+	Owns(row *table.Row) bool
+
+	// RowsPerWrite returns how many rows each write of an entity writes, whatever has changed: full copies contain the operation ID.
+	RowsPerWrite() int
+
+	// InRepairMode returns the same maintainer in a mode for repairs.
+	InRepairMode(RepairMode) table.Maintainer[T]
+}
+
+// PerEntity is a maintainer whose rows name the entities that they follow from. Its methods take and return RowKeys.
+type PerEntity[T any] interface {
+	Maintainer[T]
+
+	// WantedRows returns the rows that follow from an entity.
+	WantedRows(e *table.Entity[T]) ([]string, error)
+
+	// EntitiesIn returns the entities that a row names; NoEntity if the definition owns the row and it names none.
+	EntitiesIn(row *table.Row) []string
+
+	// Content returns the part of a row that follows from its entity, and WantedContent what that part should be. Both return nil if
+	// the row need only exist.
+	Content(row *table.Row) *table.Row
+	WantedContent(entity *table.Row) *table.Row
+
+	// Without returns a row without some entities, nil if nothing is left of it.
+	Without(row *table.Row, entities ...string) (*table.Row, error)
+
+	// Shared reports whether a row may name several entities, and Unique whether an index row belongs to one entity of several that
+	// could have it.
+	Shared() bool
+	Unique() bool
+}
+
+// Searched is a PerEntity whose rows are not in a range of their own, but found by a condition.
+type Searched interface {
+	Condition() table.Cond[table.Row]
+}
+
+// PerGroup is a maintainer whose rows are totals of what all entities of a group contribute.
+type PerGroup[T any] interface {
+	Maintainer[T]
+
+	// StateOf returns the maintainer state that an entity should have.
+	StateOf(e *table.Entity[T]) ([]string, error)
+
+	// Equal reports whether a row contains the same total as another, and Matches whether it does except for approximate bounds: of
+	// the measures that allow them, or of all.
+	Equal(got, want *table.Row) bool
+	Matches(got, want *table.Row, all bool) bool
+
+	// EmptyGroup returns the row of a group without entities, and IsEmptyGroup reports whether a row is one.
+	EmptyGroup(group keys.Key) *table.Row
+	IsEmptyGroup(row *table.Row) bool
+
+	// Totals makes the rows of all groups of a partition from the rows of its entities.
+	Totals(partitionKey string, entities iter.Seq2[*table.Row, error]) (GroupTotals, error)
+}
+
+// GroupTotals are the rows of the groups of a partition as they should be, by RowKey.
+type GroupTotals struct {
+	Rows     map[string]*table.Row
+	Recorded map[string]*table.Row // of the entities whose maintainer state records their group alone; nil if that is all entities
+	Members  map[string]string     // for each group, the RowKey of one entity whose maintainer state records it
+	Failed   map[string]error      // why the row of a group cannot be made
+}

@@ -1,0 +1,16 @@
+package derived
+
+// RepairMode tells a maintainer that package verify writes an entity to repair derived rows. The zero value is the mode of all
+// other writes, in which a maintainer trusts the maintainer state of the entity.
+type RepairMode struct {
+	Active bool
+
+	Rewrite      bool // write the rows again, also if nothing has changed
+	CheckUnique  bool // read a unique row before it is replaced, since another entity may have it by now
+	RowsRead     bool // the rows of the definition were read; those of other definitions must be read before they are replaced
+	ReleaseOnly  bool // delete rows that the entity should not have, and write none that it lacks
+	CountsGroups bool // groups are counted anew by the repair itself
+
+	Absent  map[string]bool // RowKeys of wanted rows that did not exist when they were read together with the entity
+	Foreign map[string]bool // RowKeys of existing rows that the definition does not own
+}

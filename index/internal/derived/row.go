@@ -1,0 +1,80 @@
+package derived
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// NoEntity is in place of an entity's RowKey where a row names none.
+const NoEntity = ""
+
+// SplitState returns the RowKeys in the maintainer state of an entity, and the texts behind them, which describe the content of the
+// rows. It leaves out texts that no row can have as its RowKey, which another program has written.
+func SplitState(texts []string) (rows, content []string) {
+	rows = texts
+	if i := slices.IndexFunc(texts, func(s string) bool { return strings.HasPrefix(s, "/") }); i >= 0 {
+		rows, content = texts[:i], texts[i:]
+	}
+	if invalid := func(s string) bool { return keys.Stored("p", s).Err() != nil }; slices.ContainsFunc(rows, invalid) {
+		rows = slices.DeleteFunc(slices.Clone(rows), invalid)
+	}
+	return rows, content
+}
+
+// unknownGroup is the maintainer state of an entity that is in no group, and that some group may still count, since it had lost its
+// maintainer state. Other definitions write _ix again, so that its absence no longer says so. When the entity joins a group, that
+// group is counted anew.
+var unknownGroup = []string{"/?"}
+
+// UnknownGroup returns the maintainer state of an entity that is in no group, and that some group may still count.
+func UnknownGroup() []string { return slices.Clone(unknownGroup) }
+
+// IsUnknownGroup reports whether the maintainer state of an entity is UnknownGroup.
+func IsUnknownGroup(texts []string) bool { return slices.Equal(texts, unknownGroup) }
+
+// IsForeign reports whether an error says that a row is no entity of the table's type.
+func IsForeign(err error) bool {
+	var ke *keys.KeyError
+	return errors.As(err, &ke) || errors.Is(err, table.ErrOtherType)
+}
+
+// AsEntity returns a row from the range of the entities without the property that would make it a copy: another program may have
+// added that, and no copies are there.
+func AsEntity(row *table.Row) *table.Row {
+	r := *row
+	if _, isCopy := row.Primary(); isCopy {
+		r.Tag("", true)
+	}
+	return &r
+}
+
+// KeepType keeps the type in the owner of a row that a handle without a type writes again.
+func KeepType(before, after *table.Row) {
+	if before != nil && after.Owner() != "" && strings.HasPrefix(before.Owner(), after.Owner()+"?") {
+		after.Own(before.Owner())
+	}
+}
+
+// SameWrite reports whether one write has stored a row and the entity whose maintainer state records it. The row is then a full
+// copy of the entity, even if another program has changed the row's owner.
+func SameWrite(row, entity *table.Row) bool {
+	if row == nil || entity == nil {
+		return false
+	}
+	a, has := row.Get(reserved.OperationID)
+	b, _ := entity.Get(reserved.OperationID)
+	return has && a == b
+}
+
+var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run verify.Run with Repair; otherwise give the definition another name", table.ErrForeignRow)
+
+// ForeignRow returns the error of a foreign row that has the key of an index row, list or summary.
+func ForeignRow(definition string, k keys.Key) error {
+	return &table.DerivedError{Maintainer: definition, Key: k, Err: errForeignRow}
+}

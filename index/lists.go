@@ -1,0 +1,168 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// ListOptions are the options of [Lists].
+type ListOptions struct {
+	// Property is the name of the property that contains the members: their RowKeys, separated by /, which no RowKey contains. If the
+	// property is full, the rest is in properties with 2, 3 and so on behind the name. Defaults to Members. If a later release changes
+	// the name, entities are listed there once they are written again, or verify.Run has repaired them.
+	Property string
+
+	// WriteOnly and Reserved have the same meaning as in Options.
+	WriteOnly, Reserved bool
+}
+
+// Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A change
+// of the value touches three rows in one transaction.
+//
+// All writers of a value share its row. Each reads it first, 1 request more, and the write is replanned after a conflict. A list
+// has the room of one entity, 1 MiB, for some 40,000 members; beyond that, a write fails with a *ListFullError. One row for each
+// member (Options.Pointer) has neither limit; use it unless the rows must look like this.
+type Lists[T, K any] struct {
+	ix       *Index[T, K] // the layout and the range of the rows
+	property string
+}
+
+// NewLists defines lists of the entities that have a value. [Attach] returns the error of a wrong definition.
+func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions) *Lists[T, K] {
+	if o == nil {
+		o = &ListOptions{}
+	}
+	// A list has the RowKey that the row of a unique index would have.
+	l := &Lists[T, K]{property: o.Property, ix: New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved})}
+	if l.property == "" {
+		l.property = defaultListProperty
+	}
+	if err := new(table.Row).Set(l.listProperty(99), ""); err != nil { // a longer name than any list needs
+		l.ix.fail("Property", err.Error())
+	}
+	return l
+}
+
+const defaultListProperty = "Members"
+
+// Name returns the name of the definition.
+func (l *Lists[T, K]) Name() string { return l.ix.name }
+
+// ListFullError is the error of a list without room for another member. Nothing was written.
+type ListFullError struct {
+	Definition string
+	Row        keys.Key // of the list
+	Members    int      // with the member that has no room
+}
+
+func (e *ListFullError) Error() string {
+	return fmt.Sprintf("index %s: the list %v of %d members has more than the 1 MiB of an entity: use index.New with Options.Pointer, which stores one row for each member", e.Definition, e.Row, e.Members)
+}
+
+// Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrWriteOnly; ErrForeignRow
+// if a foreign row has the list's key; *keys.KeyError; *DefinitionError for a handle that the definition is not attached to; those
+// of table.Table.GetRow. 1 request.
+func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
+	all, _, err := l.keys(ctx, t, partition, k)
+	if err != nil {
+		return nil, withDefinition(l.ix.name, err)
+	}
+	return all, nil
+}
+
+func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list string, err error) {
+	if err := l.ix.checkReadable(t); err != nil {
+		return nil, "", err
+	}
+	at, err := l.ix.uniqueKey(t, partition, k)
+	if err != nil {
+		return nil, "", err
+	}
+	row, err := t.GetRow(ctx, at)
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, at.RowKey(), nil
+	} else if err != nil {
+		return nil, "", err
+	}
+	if !tagOf(l.ix.name, t).matches(row.Owner()) {
+		return nil, "", derived.ForeignRow(l.ix.name, at) // the entities with the value may not be in any list
+	}
+	for _, member := range l.members(row) {
+		if k := keys.Stored(at.PartitionKey(), member); k.Err() == nil { // no entity has an invalid RowKey
+			all = append(all, k)
+		}
+	}
+	return all, at.RowKey(), nil
+}
+
+// List yields the entities that have the value k in a partition, in the order of their keys. It reads each entity, and leaves out
+// entities that have another value by then. Errors are those of Keys and of table.Table.Get. 1 request, and 1 for each entity, 10
+// at a time.
+func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		fail := func(err error) { yield(nil, withDefinition(l.ix.name, err)) }
+		all, list, err := l.keys(ctx, t, partition, k)
+		if err != nil {
+			fail(err)
+			return
+		}
+		for e, err := range t.GetMany(ctx, all...) {
+			if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
+				continue
+			} else if err != nil {
+				fail(err)
+				return
+			}
+			if l.ix.ifCurrent(e, list) != nil && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// members returns the members of a list, in order; none if the row is nil.
+func (l *Lists[T, K]) members(row *table.Row) (all []string) {
+	if row == nil {
+		return nil
+	}
+	for _, name := range l.listProperties(row) {
+		v, _ := row.Get(name)
+		s, _ := v.(string)
+		for member := range strings.SplitSeq(s, "/") {
+			if member != "" {
+				all = append(all, member)
+			}
+		}
+	}
+	slices.SortFunc(all, keys.Compare)
+	return slices.Compact(all)
+}
+
+// listProperty returns the name of the property of a list with number i.
+func (l *Lists[T, K]) listProperty(i int) string {
+	if i == 1 {
+		return l.property
+	}
+	return fmt.Sprint(l.property, i)
+}
+
+// listProperties returns the properties of a row that contain members. Another program may have deleted one of them, so that their
+// numbers need not be consecutive.
+func (l *Lists[T, K]) listProperties(row *table.Row) (names []string) {
+	for name := range row.All() {
+		rest, is := strings.CutPrefix(name, l.property)
+		if n, err := strconv.Atoi(rest); is && (rest == "" || err == nil && n > 1 && name == l.listProperty(n)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

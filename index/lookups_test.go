@@ -1,0 +1,288 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// attached is a table of the tests, for values of any type, with definitions.
+func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.Definition[T]) (*table.Table[T], *storagetest.Service) {
+	t.Helper()
+	s := storagetest.New(nil)
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	check(t, plain.Ensure(context.Background()))
+	all, err := index.Attach(plain, nil, definitions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Count()
+	return all, s
+}
+
+// TestNaN: a float that is NaN equals itself, so that rows with it are not stale.
+func TestNaN(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	temp := table.FieldOf(func(b *bag) *float64 { return &b.Temp })
+	n := table.FieldOf(func(b *bag) *int { return &b.N })
+	name := table.FieldOf(func(b *bag) *string { return &b.Name })
+	full := index.New("name", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Unique: index.InPartition})
+	part := index.New("part", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Only: []table.AnyField[bag]{name, temp}})
+	all, s := attached(t, bags, full, part)
+	_, err := all.Insert(ctx, &bag{Dept: "S", ID: 1, Name: "x", Temp: math.NaN()})
+	check(t, err)
+	e, err := full.Get(ctx, all, sales, "x")
+	check(t, err)
+	check(t, all.Merge(ctx, e, n.Set(3)))
+	row, err := all.GetRow(ctx, rowAt("part_x_w_000001"))
+	check(t, err)
+	s.Count()
+	check(t, all.Merge(ctx, e, n.Set(4)))
+	if again, err := all.GetRow(ctx, row.Key); err != nil || again.ETag != row.ETag {
+		t.Error("a projection was written that holds what it held", err)
+	}
+	if r, err := verify.Run(ctx, all, nil, full, part); err != nil || !r.Sound() {
+		t.Error(r, err)
+	}
+}
+
+// TestForeignEntities: an index skips rows whose entity is of another type by now, however entities are read.
+func TestForeignEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	typed, other := schema, schema
+	typed.Type, other.Type = "worker", "robot"
+	of := func(w *worker) (string, bool) { return w.Last, true }
+	pointers := index.New("p", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Pointer: true})
+	verified := index.New("v", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{ReadEntities: true})
+	lists := index.NewLists("l", keys.Tuple1(keys.Text()), of, nil)
+	staff, s := attached(t, typed, pointers, verified, lists)
+	for i := range 3 {
+		insertAll(t, staff, s, worker{"S", 1 + i, "a", "", 1, nil})
+	}
+	_, err := openAs(t, s.ConnectionString(), s, other).Upsert(ctx, &worker{"S", 2, "a", "", 1, nil}, table.ReplaceExisting)
+	check(t, err)
+	for _, ix := range []*index.Index[worker, string]{pointers, verified} {
+		expect(t, ix.Name(), ids(t, ix.List(ctx, staff, sales, "a")), []int{1, 3})
+		expect(t, ix.Name()+" with a cursor", ids(t, ix.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: ix.Value("a"), Cursor: &table.Cursor{}})), []int{1, 3})
+	}
+	expect(t, "list", ids(t, lists.List(ctx, staff, sales, "a")), []int{1, 3})
+}
+
+// TestListWhileOthersWrite: a list leaves out an entity that has another value, or was deleted, when the entity is read.
+func TestListWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, happens := range map[string]func(*table.Table[worker]) error{
+		"gone":    func(staff *table.Table[worker]) error { return staff.DeleteAny(ctx, at(1)) },
+		"renamed": func(staff *table.Table[worker]) error { return staff.MergeAny(ctx, at(1), last.Set("Cao")) },
+	} {
+		staff, s := newStaff(t, teams, byLast)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil})
+		for kind, list := range map[string]func(*table.Table[worker]) []int{
+			"list":     func(h *table.Table[worker]) []int { return ids(t, teams.List(ctx, h, sales, "Jones")) },
+			"pointers": func(h *table.Table[worker]) []int { return ids(t, byLast.List(ctx, h, sales, "Jones")) },
+		} {
+			_, err := staff.Upsert(ctx, &worker{"S", 1, "Jones", "", 30, nil}, table.ReplaceExisting)
+			check(t, err)
+			once := true
+			b := &hookedService{Service: s, do: func(r *http.Request) {
+				if once && strings.Contains(r.URL.Path, "RowKey='w_") {
+					once = false
+					check(t, happens(staff))
+				}
+			}}
+			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, teams, byLast)
+			check(t, err)
+			expect(t, what+", "+kind, list(slow), []int{2})
+		}
+	}
+}
+
+// TestValueChangesOwner: a look-up of a unique value that always has an owner never fails with ErrNotFound, however often the owner
+// changes.
+func TestValueChangesOwner(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	mails := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	staff, s := newStaff(t, mails)
+	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "x", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
+	e, err := mails.Get(ctx, staff, sales, "x")
+	if err != nil || e.Key != at(1) {
+		t.Error(e, err)
+	}
+	expect(t, "requests", s.Count(), "2 get")
+	times := 0
+	b := &hookedService{Service: s}
+	b.do = func(r *http.Request) {
+		if times > 0 && strings.Contains(r.URL.Path, "RowKey='w_") {
+			times--
+			es[0].Value.Email, es[1].Value.Email = es[1].Value.Email, es[0].Value.Email
+			_, err := table.Transact(ctx, staff.ReplaceOp(es[0]), staff.ReplaceOp(es[1]))
+			check(t, err)
+		}
+	}
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, mails)
+	check(t, err)
+	for times = 7; times > 0; {
+		if e, err = mails.Get(ctx, slow, sales, "x"); err != nil || e.Value.Email != "x" {
+			t.Error(e, err)
+		}
+	}
+	times = 1000
+	if e, err := mails.Get(ctx, slow, sales, "x"); !errors.Is(err, table.ErrChanged) {
+		t.Error(e, err)
+	}
+}
+
+// TestForeignRanges: a query fails for a range that is not of the index, instead of finding nothing.
+func TestForeignRanges(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tags := index.NewMulti("t", keys.Tuple1(keys.Ordered()), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Reserved: true})
+	staff, s := newStaff(t, byEmail, byLast, tags)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Smith", "b", 40, []string{"x", "y"}})
+	for name, r := range map[string]keys.Range{"primaries": wid.All(), "another index": byLast.Value("Jones"), "everything": keys.RawBetween("", "~"), "more than the index": keys.RawBetween("emai", "email_z")} {
+		var ke *keys.KeyError
+		for e, err := range byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: r}) {
+			if !errors.As(err, &ke) {
+				t.Error(name, e, err)
+			}
+		}
+		if ke == nil {
+			t.Error(name, "is read without a word")
+		}
+		for _, err := range byEmail.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: r}) {
+			if !errors.As(err, &ke) {
+				t.Error(name, err)
+			}
+		}
+	}
+	expect(t, "requests", s.Count(), "none")
+	// Its own are all within, also where it is among the library's rows.
+	for name, r := range map[string]keys.Range{
+		"Value": tags.Value("x"), "Range": tags.Range("a", "y"), "AtLeast": tags.AtLeast("x"), "AtMost": tags.AtMost("x"), "Starting": tags.Starting("x"), "All": tags.All(),
+	} {
+		want := map[string][]int{"Value": {1, 2}, "Range": {1, 2, 2}, "AtLeast": {1, 2, 2}, "AtMost": {1, 2}, "Starting": {1, 2}, "All": {1, 2, 2}}[name]
+		expect(t, name, ids(t, tags.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: r})), want)
+	}
+	seen := 0
+	for _, err := range tags.Keys(ctx, staff, table.Query[worker]{Partition: sales, Limit: 2}) {
+		check(t, err)
+		seen++
+	}
+	expect(t, "keys with a limit", seen, 2)
+}
+
+// TestOnePartition: look-ups in a table with one partition need no partition.
+func TestOnePartition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	byName := index.New("name", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Unique: index.InPartition})
+	lists := index.NewLists("l", keys.Tuple1(keys.Text()), bagName, nil)
+	sums := index.NewSummary("s", keys.Tuple1(keys.Text()), bagName, nil)
+	parts, _ := attached(t, table.Schema[bag]{Partition: keys.Const[bag]("parts"), Row: keys.Bind1(wid, func(b *bag) *int { return &b.ID })}, byName, lists, sums)
+	_, err := parts.Insert(ctx, &bag{ID: 1, Name: "nut"})
+	check(t, err)
+	var nowhere keys.Enc
+	e, err1 := byName.Get(ctx, parts, nowhere, "nut")
+	all, err2 := lists.Keys(ctx, parts, nowhere, "nut")
+	g, err3 := sums.Get(ctx, parts, nowhere, "nut")
+	check(t, errors.Join(err1, err2, err3))
+	expect(t, "found", fmt.Sprint(e.Value.ID, all, g.Count), fmt.Sprint(1, []keys.Key{e.Key}, 1))
+}
+
+// TestNotAttached: a look-up by a definition that is not attached fails, instead of finding nothing.
+func TestNotAttached(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byTag)
+	for what, look := range map[string]func() error{
+		"Get": func() error { _, err := byEmail.Get(ctx, staff, sales, "a"); return err },
+		"List": func() (err error) {
+			for _, err = range byLast.List(ctx, staff, sales, "a") {
+			}
+			return err
+		},
+		"Keys": func() (err error) {
+			for _, err = range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
+			}
+			return err
+		},
+		"Lists.Keys":  func() error { _, err := teams.Keys(ctx, staff, sales, "a"); return err },
+		"Summary.Get": func() error { _, err := ages.Get(ctx, staff, sales, "a"); return err },
+		"Summary.All": func() (err error) {
+			for _, err = range ages.All(ctx, staff, sales) {
+			}
+			return err
+		},
+	} {
+		var de *index.DefinitionError
+		if err := look(); !errors.As(err, &de) || de.Field != "table" || strings.Count(err.Error(), "index ") != 1 {
+			t.Error(what, err)
+		}
+	}
+	expect(t, "requests", s.Count(), "none")
+}
+
+// TestUnder: a range of the layout with an open end is a range of the index; a range with a last value is one if each value has one
+// row.
+func TestUnder(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byAge, byEmail)
+	for i := range 5 {
+		insertAll(t, staff, s, worker{"S", i, "J", string(rune('a' + i)), 10 * i, nil})
+	}
+	ages, emails := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Fold(keys.Text()))
+	q := table.Query[worker]{Partition: sales, Rows: byEmail.Under(emails.AtMost("c"))}
+	expect(t, "up to c", ids(t, byEmail.Query(ctx, staff, q)), []int{0, 1, 2})
+	for _, r := range []keys.Range{ages.Between(10, 30), ages.AtMost(30), ages.AtLeast(30), keys.Point(ages.Of(10))} {
+		q.Rows = byAge.Under(r)
+		for _, err := range byAge.Query(ctx, staff, q) {
+			var ke *keys.KeyError
+			if !errors.As(err, &ke) {
+				t.Error(r, err)
+			}
+		}
+	}
+}
+
+// TestValueMovesDuringLookUp: a value that changes its owner between the two requests of a look-up is found with the new owner.
+func TestValueMovesDuringLookUp(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pointer := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	full := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition})
+	staff, s := newStaff(t, pointer)
+	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
+	for _, ix := range []*index.Index[worker, string]{pointer, full} { // whose copies are of another kind
+		b := &hookedService{Service: s}
+		once := false
+		b.do = func(r *http.Request) {
+			if strings.Contains(r.URL.String(), "RowKey='w_") && !once {
+				once = true
+				es[0].Value.Email, es[1].Value.Email = es[1].Value.Email, es[0].Value.Email
+				_, err := table.Transact(ctx, staff.ReplaceOp(es[0]), staff.ReplaceOp(es[1]))
+				check(t, err)
+			}
+		}
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, ix)
+		check(t, err)
+		e, err := ix.Get(ctx, slow, sales, "a")
+		if err != nil || e.Value.Email != "a" || !once {
+			t.Error(e, err)
+		}
+	}
+}

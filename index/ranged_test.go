@@ -1,0 +1,106 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestVerifyRanged: rows outside of a signature's range of keys must not be taken for deleted: verify.Run fails with ErrRanged, and
+// writes nothing.
+func TestVerifyRanged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, copyDefinitions()...)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a@x", 30, nil}, worker{"S", 2, "Cao", "b@x", 40, []string{"t"}}, worker{"T", 3, "Li", "c@x", 50, nil})
+	for _, c := range []struct {
+		name    string
+		grant   table.Grant
+		verify  verify.Options
+		refused bool
+	}{
+		{"rows, all partitions", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{}, true},
+		{"rows, one partition", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{Partition: sales}, true},
+		{"partitions", table.Grant{Partitions: keys.Point(sales)}, verify.Options{}, true},
+		{"partitions, of which there is none", table.Grant{Partitions: keys.Point(dept.Of("R"))}, verify.Options{}, true},
+		{"a partition that does not exist", table.Grant{Partitions: keys.Point(sales)}, verify.Options{Partition: dept.Of("R")}, true},
+		{"the whole table", table.Grant{}, verify.Options{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			holder, err := index.Attach(grantedOf(t, s, c.grant), nil, copyDefinitions()...)
+			check(t, err)
+			c.verify.Repair = true
+			s.Count()
+			r, err := verify.Run(ctx, holder, &c.verify, copyDefinitions()...)
+			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
+				t.Errorf("%v, %+v", err, r)
+			}
+			expect(t, "Ranged", holder.Ranged(), c.refused)
+			right(t, s)
+		})
+	}
+}
+
+// grantedOf returns the table as a program with a signature sees it.
+func grantedOf(t *testing.T, s *storagetest.Service, g table.Grant) *table.Table[worker] {
+	t.Helper()
+	o := &account.Options{Client: azcore.ClientOptions{Transport: s}}
+	acc, err := account.FromConnectionString(s.ConnectionString(), o)
+	check(t, err)
+	g.Table, g.Expiry, g.AllowHTTP = "staff", s.Now().Add(time.Hour), true
+	g.Read, g.Add, g.Update, g.Delete = true, true, true, true
+	u, err := acc.TableSAS(g)
+	check(t, err)
+	acc, err = account.FromSAS(account.Endpoints{Table: u}, o)
+	check(t, err)
+	holder, err := table.New(acc.Tables(), "staff", schema, quick())
+	check(t, err)
+	return holder
+}
+
+// TestSummaryThroughGrant: a writer whose signature is for some rows stores no summary of these rows alone, and replaces no row
+// that it cannot see.
+func TestSummaryThroughGrant(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		grant   table.Grant
+		refused bool
+	}{
+		"some rows":     {table.Grant{Partitions: keys.Point(sales), Rows: keys.StoredBetween("a", "w_000003")}, true},
+		"the partition": {table.Grant{Partitions: keys.Point(sales)}, false},
+		"the table":     {table.Grant{}, false},
+	} {
+		staff, s := newStaff(t, ages, teams)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil}, worker{"S", 3, "Jones", "", 40, nil})
+		holder, err := index.Attach(grantedOf(t, s, c.grant), nil, ages, teams)
+		check(t, err)
+		err = holder.DeleteAny(ctx, at(2))
+		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil {
+			t.Error(what, err)
+		}
+		checkAll(t, s)
+		check(t, holder.MergeAny(ctx, at(1), age.Set(29))) // which needs no others
+		checkAll(t, s)
+	}
+	// Entities without maintainer state.
+	staff, s := newStaff(t, ages, teams, byLast)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil})
+	replaced(t, s, 1, nil)
+	holder, err := index.Attach(grantedOf(t, s, table.Grant{Partitions: keys.Point(sales), Rows: wid.All()}), nil, byLast)
+	check(t, err)
+	before := len(s.Rows("staff"))
+	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrRanged) || len(s.Rows("staff")) != before {
+		t.Error(err)
+	}
+}

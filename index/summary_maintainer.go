@@ -1,0 +1,310 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// summaryMaintainer writes the rows of a Summary.
+type summaryMaintainer[T, K any] struct {
+	*Summary[T, K]
+	table *table.Table[T]
+	tag   tag
+	mode  derived.RepairMode
+}
+
+func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &summaryMaintainer[T, K]{Summary: s, table: t, tag: tagOf(summaryTag+s.ix.name, t)}
+	if s.ix.invalid != nil {
+		return m, s.ix.invalid
+	}
+	if err := s.ix.probe(t); err != nil {
+		return m, err
+	}
+	return m, probeFunction(func(v *T) error { _, err := s.contributionOf(v, keys.Stored("p", "r")); return err })
+}
+
+// MaxRows counts the group that the entity leaves and the group that it joins.
+func (m *summaryMaintainer[T, K]) MaxRows() int { return 2 }
+
+func (m *summaryMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.ix.All()} }
+func (m *summaryMaintainer[T, K]) targetProperties() []string { return nil }
+
+func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool { return m.tag.matches(row.Owner()) }
+
+func (m *summaryMaintainer[T, K]) Definition() any { return m.Summary }
+
+func (m *summaryMaintainer[T, K]) RowsPerWrite() int { return 0 }
+
+func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) table.Maintainer[T] {
+	c := *m
+	c.mode = mode
+	return &c
+}
+
+// Maintain subtracts the contribution in the entity's maintainer state, and adds the one that the entity should have. Every change
+// of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the group fails by
+// the row's ETag. An entity without maintainer state may be counted or not; its groups are counted anew.
+func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+	had := m.contributionIn(c.State())
+	want, err := m.contributionOf(c.New, c.Key)
+	if err != nil {
+		return err
+	}
+	c.SetState(m.stateOf(want)...)
+	if had.group == "" && c.Old != nil {
+		was, err := m.contributionOf(c.Old, c.Key)
+		if err != nil {
+			was = contribution{} // the stored entity is in no group
+		}
+		if was.group != "" || c.StateMissing() || derived.IsUnknownGroup(c.State()) {
+			if was.group == "" && want.group == "" && !m.mode.CountsGroups {
+				c.SetState(derived.UnknownGroup()...)
+			}
+			return m.changeUncounted(ctx, p, c.Key, was, want)
+		}
+	}
+	if slices.Equal(m.stateOf(had), m.stateOf(want)) && !(m.mode.Rewrite && want.group != "") {
+		return nil
+	}
+	if had.group != "" && had.group != want.group && !m.ix.All().Contains(had.group) {
+		// The RowKey is of a former layout, or another program has written it. Nothing is subtracted from a row that is not this
+		// summary's.
+		row, err := p.Entity(ctx, keys.Stored(c.Key.PartitionKey(), had.group).Row())
+		if err != nil {
+			return err
+		}
+		if _, valid := m.totalOf(row); !valid || !m.Owns(row) {
+			had = contribution{}
+		}
+	}
+	if had.group != "" && had.group != want.group {
+		if err := m.changeGroup(ctx, p, c.Key, had.group, &had, nil, false); err != nil {
+			return err
+		}
+	}
+	switch {
+	case want.group == "":
+		return nil
+	case had.group == want.group:
+		return m.changeGroup(ctx, p, c.Key, want.group, &had, &want, m.mode.Rewrite)
+	}
+	return m.changeGroup(ctx, p, c.Key, want.group, nil, &want, m.mode.Rewrite)
+}
+
+// changeUncounted changes the groups of an entity without maintainer state, which may be counted or not: in was, the group that the
+// stored entity is in, or in any group if it is in none. A repair has counted all entities before it writes one. Other writes count
+// each group anew once in a transaction; later operations of the transaction then find their entities counted.
+func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *table.Plan, entity keys.Key, was, want contribution) error {
+	counted := m.mode.CountsGroups
+	switch {
+	case counted && m.mode.Foreign[want.group]:
+		return derived.ForeignRow(m.ix.name, keys.Stored(entity.PartitionKey(), want.group))
+	case counted && slices.Equal(m.stateOf(was), m.stateOf(want)):
+		return nil
+	}
+	change := func(group string, less, more *contribution) error {
+		if !counted && p.First(m.ix.name+"/"+group) {
+			return m.changeGroup(ctx, p, entity, group, nil, more, true)
+		}
+		return m.changeGroup(ctx, p, entity, group, less, more, false)
+	}
+	if was.group == want.group && want.group != "" {
+		return change(want.group, &was, &want)
+	}
+	if was.group != "" {
+		if err := change(was.group, &was, nil); err != nil {
+			return err
+		}
+	}
+	if want.group == "" {
+		return nil
+	}
+	return change(want.group, nil, &want) // this group may count the entity from before another program changed it
+}
+
+// changeGroup subtracts a contribution from a group and adds another. recount counts all entities of the group, whatever its row
+// says.
+func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *table.Plan, entity keys.Key, group string, less, more *contribution, recount bool) error {
+	k := keys.Stored(entity.PartitionKey(), group)
+	row, err := p.Load(ctx, k.Row())
+	switch {
+	case err != nil:
+		return err
+	case row == nil && less == nil && more == nil:
+		return nil // no entity was counted
+	case row == nil || m.Owns(row):
+	case more != nil:
+		return derived.ForeignRow(m.ix.name, k)
+	default:
+		return nil // a foreign row counts no entity
+	}
+	t, valid := m.totalOf(row)
+	// A repair counts the group afterwards. Until then, a missing or invalid row makes every other writer count it.
+	switch {
+	case !m.mode.CountsGroups || recount:
+	case row != nil && !valid:
+		return p.Put(row)
+	case row == nil && less != nil:
+		return p.Put(m.EmptyGroup(k))
+	}
+	count := t.count
+	if less != nil {
+		count--
+	}
+	if more != nil {
+		count++
+	}
+	// No entity's maintainer state records a group that has no row, so that such a group is known to be empty.
+	if known := valid || row == nil && less == nil; !t.apply(less, more, m.approximate(count, m.mode.CountsGroups)) || !known || recount {
+		totals, err := m.totalsOf(p.Scan(ctx, m.table.Range()), group, nil)
+		if err != nil {
+			return err
+		}
+		if t = (total{stats: make([]stat, len(m.measures))}); totals[group] != nil {
+			t = *totals[group]
+		}
+		t.apply(nil, more, nil)
+	}
+	if t.count == 0 {
+		if row == nil {
+			return nil
+		}
+		return p.Remove(k.Row())
+	}
+	total, err := m.rowOf(k, t)
+	if err != nil {
+		return err
+	}
+	derived.KeepType(row, total)
+	return p.Put(total)
+}
+
+// rowOf returns the row of a total.
+func (s *summaryMaintainer[T, K]) rowOf(k keys.Key, t total) (*table.Row, error) {
+	r := &table.Row{Key: k}
+	r.Own(s.tag.text)
+	err := r.Set("Count", t.count)
+	for i, m := range s.measures {
+		st := &t.stats[i]
+		if !st.sum.IsInt64() {
+			return nil, fmt.Errorf("%w: %sSum of %v", ErrOverflow, m.Name, k)
+		}
+		err = errors.Join(err, r.Set(m.Name+"Count", st.count), r.Set(m.Name+"Sum", st.sum.Int64()), r.Set(m.Name+"Min", st.min), r.Set(m.Name+"Max", st.max),
+			r.Set(m.Name+"MinCount", st.minCount), r.Set(m.Name+"MaxCount", st.maxCount))
+		if st.approximate {
+			err = errors.Join(err, r.Set(m.Name+"Loose", true))
+		}
+	}
+	return r, err
+}
+
+// totalsOf counts the entities of a group, or of all groups for "". An entity contributes what its maintainer state records, or, if
+// it has none, what follows from its content. If seen is not nil, totalsOf calls it for each contribution.
+func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], group string, seen func(row *table.Row, of contribution, recorded bool)) (map[string]*total, error) {
+	all := map[string]*total{}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		row = derived.AsEntity(row)
+		if !m.table.Mine(row) {
+			continue
+		}
+		of := m.contributionIn(row.MaintainerState(m.ix.name))
+		recorded := of.group != ""
+		if !recorded {
+			if e, err := m.table.Entity(row); err == nil {
+				if of, err = m.contributionOf(&e.Value, e.Key); err != nil {
+					continue
+				}
+			}
+		}
+		if of.group == "" || group != "" && of.group != group {
+			continue
+		}
+		if seen != nil {
+			seen(row, of, recorded)
+		}
+		addContribution(all, of, len(m.measures))
+	}
+	return all, nil
+}
+
+// addContribution adds a contribution to the total of its group.
+func addContribution(all map[string]*total, sh contribution, measures int) {
+	if all[sh.group] == nil {
+		all[sh.group] = &total{stats: make([]stat, measures)}
+	}
+	all[sh.group].apply(nil, &sh, nil)
+}
+
+// The methods of derived.PerGroup.
+
+func (m *summaryMaintainer[T, K]) StateOf(e *table.Entity[T]) ([]string, error) {
+	of, err := m.contributionOf(&e.Value, e.Key)
+	return m.stateOf(of), err
+}
+
+func (m *summaryMaintainer[T, K]) Matches(got, want *table.Row, all bool) bool {
+	a, valid := m.totalOf(got)
+	b, _ := m.totalOf(want)
+	return valid && a.matches(&b, m.approximate(b.count, all))
+}
+
+func (m *summaryMaintainer[T, K]) Equal(got, want *table.Row) bool {
+	a, valid := m.totalOf(got)
+	b, _ := m.totalOf(want)
+	return valid && reflect.DeepEqual(a, b)
+}
+
+func (m *summaryMaintainer[T, K]) EmptyGroup(group keys.Key) *table.Row {
+	r := &table.Row{Key: group}
+	r.Own(m.tag.text)
+	_ = r.Set("Count", int64(0)) // a valid property, which cannot fail
+	return r
+}
+
+func (m *summaryMaintainer[T, K]) IsEmptyGroup(row *table.Row) bool {
+	return row.WithoutSystemProperties().Same(m.EmptyGroup(row.Key).WithoutSystemProperties())
+}
+
+func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Row, error]) (derived.GroupTotals, error) {
+	all := derived.GroupTotals{Members: map[string]string{}, Failed: map[string]error{}}
+	recordedTotals, allRecorded := map[string]*total{}, true
+	totals, err := m.totalsOf(entities, "", func(row *table.Row, of contribution, recorded bool) {
+		if allRecorded = allRecorded && recorded; recorded {
+			all.Members[of.group] = row.Key.RowKey()
+			addContribution(recordedTotals, of, len(m.measures))
+		}
+	})
+	if err != nil {
+		return all, err
+	}
+	rowsOf := func(totals map[string]*total, failed map[string]error) map[string]*table.Row {
+		rows := map[string]*table.Row{}
+		for rk, t := range totals {
+			if !m.ix.All().Contains(rk) {
+				continue // a group of a former layout, which the members leave when they are repaired
+			}
+			if row, err := m.rowOf(keys.Stored(pk, rk), *t); err != nil {
+				failed[rk] = err
+			} else {
+				rows[rk] = row
+			}
+		}
+		return rows
+	}
+	if all.Rows = rowsOf(totals, all.Failed); !allRecorded {
+		all.Recorded = rowsOf(recordedTotals, map[string]error{})
+	}
+	return all, nil
+}

@@ -1,0 +1,93 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Stat is the statistics of a measure in a group. If Count is 0, so are Min and Max.
+type Stat struct {
+	Count, Sum, Min, Max int64
+
+	// Approximate reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. Causes
+	// are a group of more than 1,000 entities, Measure.ApproximateBounds, and a repair by verify.Run that changes many entities of the
+	// group. If the repair was interrupted, the bounds stay approximate until the group changes or verify.Run runs again.
+	Approximate bool
+}
+
+// Group is a summary of the entities that have a value: their number, and the statistics of their measures.
+type Group[K any] struct {
+	Value    K // the value given to Get; in All, the value as the layout decodes it, such as folded text
+	Count    int64
+	Measures map[string]Stat
+}
+
+// Get returns the summary of the entities that have the value k in a partition. If there are none, its Count is 0. Errors:
+// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that the
+// summary is not attached to; those of table.Table.GetRow. 1 request.
+func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
+	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
+	if err := s.ix.checkReadable(t); err != nil {
+		return fail(err)
+	}
+	at, err := s.ix.uniqueKey(t, partition, k)
+	if err != nil {
+		return fail(err)
+	}
+	row, err := t.GetRow(ctx, at)
+	if errors.Is(err, table.ErrNotFound) {
+		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
+	} else if err != nil {
+		return fail(err)
+	}
+	if !tagOf(summaryTag+s.ix.name, t).matches(row.Owner()) {
+		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
+	}
+	return s.group(row, k), nil
+}
+
+// All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request for
+// each 1,000. Errors are those of table.Table.List, and a *keys.KeyError if the layout cannot decode a value.
+func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
+	return func(yield func(*Group[K], error) bool) {
+		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
+		if err := s.ix.checkReadable(t); err != nil {
+			fail(err)
+			return
+		}
+		mine := tagOf(summaryTag+s.ix.name, t)
+		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
+			var k K
+			if err == nil {
+				if !mine.matches(row.Owner()) {
+					continue
+				}
+				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
+			}
+			if err != nil {
+				fail(err)
+				return
+			}
+			if g := s.group(row, k); g.Count > 0 && !yield(g, nil) { // a repair is about to count an empty group
+				return
+			}
+		}
+	}
+}
+
+// group returns the group that a row contains.
+func (s *Summary[T, K]) group(row *table.Row, k K) *Group[K] {
+	t, _ := s.totalOf(row)
+	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
+	for i, m := range s.measures {
+		st := &t.stats[i]
+		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.min, st.max, st.approximate}
+	}
+	return g
+}

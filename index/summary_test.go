@@ -1,0 +1,102 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestSums: a sum may exceed 64 bits while entities are added up; only a result that does fails, in its own group alone.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	big := index.NewSummary("big", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age != 0 }}}})
+	staff, s := newStaff(t, big)
+	insertAll(t, staff, s, worker{"S", 1, "J", "", -10, nil}, worker{"S", 2, "J", "", math.MaxInt64 - 2, nil}, worker{"S", 3, "J", "", 5, nil}, worker{"S", 4, "J", "", -20, nil},
+		worker{"S", 5, "K", "", 1, nil}, worker{"S", 6, "K", "", 2, nil}, worker{"S", 7, "K", "", 0, nil})
+	if err := staff.DeleteAny(ctx, at(4)); err != nil {
+		t.Error(err)
+	}
+	if err := staff.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrOverflow) {
+		t.Error(err)
+	}
+	check(t, staff.DeleteAny(ctx, at(5)))
+	g, err := big.Get(ctx, staff, sales, "K")
+	check(t, err)
+	expect(t, "K", *g, index.Group[string]{Value: "K", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 2, Min: 2, Max: 2}}})
+	var de *index.DefinitionError
+	o := &index.SummaryOptions[worker]{}
+	for i := range 70 {
+		o.Measures = append(o.Measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
+	}
+	many := index.NewSummary("many", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, o)
+	if _, err := index.Attach(staff, nil, many); !errors.As(err, &de) || de.Definition != "many" {
+		t.Error(err)
+	}
+}
+
+// TestSummaryScans: a group is counted anew only if its row does not show what is left.
+func TestSummaryScans(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	two := index.NewSummary("two", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{
+			{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }},
+			{Name: "Tags", Of: func(w *worker) (int64, bool) { return int64(len(w.Tags)), true }},
+		}})
+	staff, s := newStaff(t, two)
+	es := insertAll(t, staff, s, worker{"S", 1, "J", "", 30, nil}, worker{"S", 2, "J", "", 40, []string{"x"}}, worker{"S", 3, "J", "", 50, []string{"x", "y"}})
+	change := func(what string, e *table.Entity[worker], want string, f func(*worker)) {
+		t.Helper()
+		f(&e.Value)
+		check(t, staff.Replace(ctx, e))
+		expect(t, what, s.Count(), want)
+	}
+	change("another measure than the extreme", es[0], "1 get, 1 transaction", func(w *worker) { w.Tags = nil; w.Age = 29 })
+	change("the least becomes still less", es[0], "1 get, 1 transaction", func(w *worker) { w.Age = 1 })
+	change("and more", es[0], "1 get, 1 query, 1 transaction", func(w *worker) { w.Age = 45 })
+	for i := range 50 {
+		insertAll(t, staff, s, worker{"S", 100 + i, "Same", "", 7, nil})
+	}
+	name := last.Eq("Same")
+	r, err := staff.DeleteQuery(ctx, table.Query[worker]{Partition: sales, Where: name}, nil)
+	if err != nil || r.Done != 50 {
+		t.Fatal(r, err)
+	}
+	expect(t, "all of one age", s.Count(), "1 get, 1 query, 1 transaction")
+}
+
+// TestHostileGroups: a value with any characters finds its own list and its own summary only.
+func TestHostileGroups(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, nameLists, nameSums)
+	for i, v := range hostile {
+		insertAll(t, staff, s, worker{"S", i, v, "", 1 + i, nil})
+	}
+	for i, v := range hostile {
+		all, err := nameLists.Keys(ctx, staff, sales, v)
+		check(t, err)
+		expect(t, v, all, []keys.Key{at(i)})
+		g, err := nameSums.Get(ctx, staff, sales, v)
+		check(t, err)
+		expect(t, v, []any{g.Value, g.Count, g.Measures["Age"].Sum}, []any{v, 1, 1 + i})
+	}
+	seen := map[string]bool{}
+	for g, err := range nameSums.All(ctx, staff, sales) {
+		check(t, err)
+		seen[g.Value] = true
+	}
+	expect(t, "values", len(seen), len(hostile))
+	if r, faults := mustVerify(t, staff, verify.Options{}, nameLists, nameSums); !r.Sound() {
+		t.Error(r, faults)
+	}
+}

@@ -1,0 +1,35 @@
+// Package verify compares the rows that package index derives from entities with the entities, and repairs them (in other
+// databases: index scrubbing).
+//
+// Derived rows are always right if all writers use package index. [Run] is for all other cases: it fills a new index of a table in
+// use, removes the rows of an earlier key function, and repairs rows that programs without this library have written or deleted.
+// Writers may continue meanwhile.
+//
+//	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}) // staff is a handle of index.Attach
+//	if err != nil {
+//		return err
+//	}
+//	if !report.Sound() {
+//		log.Print(report.Faults, report.Failed, report.Unconfirmed)
+//	}
+//
+// Without Options.Repair, Run writes nothing. Options.Fault receives each [Fault]; the [Report] counts them. Options.Partition
+// limits a run to one partition, and Options.Rate limits its load. An interrupted run continues behind the finished partitions with
+// the Report.Token in Options.Token.
+//
+// # Guarantees
+//
+// A fault that Run reports existed: Run confirms a suspected fault by another consistent read, so that a concurrent write is not
+// taken for a fault. A repair never overwrites a concurrent write, because each repair is a write by ETag. Rows of other types,
+// definitions and programs are left as they are.
+//
+// # Not guaranteed
+//
+// A fault that comes into being while Run is in progress may be missed. Run does not repair a [Conflict], two entities with one
+// unique value, because either may be right: give one of them another value.
+//
+// # Costs
+//
+// A sound partition costs 1 request for each 1,000 derived rows of a definition, and for each 1,000 entities. See [Run] for faults,
+// lists, details and summaries.
+package verify

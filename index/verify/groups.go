@@ -1,0 +1,241 @@
+package verify
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// groupsRead is the rows of a summary, read before and after the entities that they count.
+type groupsRead struct {
+	before, after map[string]*table.Row
+	totals        derived.GroupTotals
+}
+
+// unchanged reports whether the row of a group was the same before and after the entities were read. Every write that changes the
+// group writes its row, so that the row should then contain the total of these entities.
+func (g *groupsRead) unchanged(group string) bool {
+	return unchanged(g.before[group], g.after[group])
+}
+
+// all returns the RowKeys of all groups.
+func (g *groupsRead) all() map[string]bool {
+	all := map[string]bool{}
+	for _, rows := range []map[string]*table.Row{g.totals.Rows, g.after} {
+		for rk := range rows {
+			all[rk] = true
+		}
+	}
+	for rk := range g.totals.Failed {
+		all[rk] = true
+	}
+	return all
+}
+
+// readGroups reads the rows of the groups, counts all entities, and reads the rows of the groups again.
+func (in *partition[T]) readGroups(ctx context.Context, d derived.PerGroup[T], first bool) (g groupsRead, err error) {
+	if g.before, err = in.groupRows(ctx, d, first); err != nil {
+		return g, err
+	}
+	if g.totals, err = d.Totals(in.pk, in.scan(ctx, in.table.Range())); err != nil {
+		return g, err
+	}
+	g.after, err = in.groupRows(ctx, d, false)
+	return g, err
+}
+
+// groupRows reads the rows of a summary.
+func (in *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], first bool) (map[string]*table.Row, error) {
+	all := map[string]*table.Row{}
+	for row, err := range in.derivedRows(ctx, d, first) {
+		if err != nil {
+			return nil, err
+		}
+		all[row.Key.RowKey()] = row
+	}
+	if first {
+		in.count(0, 0, len(all))
+	}
+	return all, nil
+}
+
+// lacksUncountedOnly reports whether a row lacks only the entities without maintainer state. These are reported one by one.
+func lacksUncountedOnly[T any](d derived.PerGroup[T], totals derived.GroupTotals, row *table.Row, group string) bool {
+	if totals.Recorded == nil {
+		return false
+	}
+	recorded := totals.Recorded[group]
+	if recorded == nil {
+		return row == nil || d.IsEmptyGroup(row)
+	}
+	return row != nil && d.Matches(row, recorded, true)
+}
+
+// addUncounted adds the entities without maintainer state to the summaries, before these entities are written; the writes then do
+// not add them again. It reports whether another fault may be left.
+func (in *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) (open bool, err error) {
+	for attempt := range in.attempts {
+		g, err := in.readGroups(ctx, d, attempt == 0)
+		if err != nil {
+			return true, err
+		}
+		again := false
+		for rk := range g.all() {
+			is, want := g.after[rk], g.totals.Rows[rk]
+			switch {
+			case is != nil && want != nil && d.Equal(is, want):
+			case want == nil || in.foreign[rk] || !lacksUncountedOnly(d, g.totals, is, rk):
+				open = true
+			case !g.unchanged(rk):
+				again = true
+			case is == nil:
+				err = in.insertEmptyGroup(ctx, d, keys.Stored(in.pk, rk))
+				again = true
+			default:
+				err = in.writeRow(ctx, is, want)
+				again = again || mustReread(err)
+			}
+			if open = open || err != nil && !mustReread(err); ctx.Err() != nil {
+				return true, ctx.Err()
+			}
+		}
+		if !again {
+			return open, nil
+		}
+	}
+	return true, nil
+}
+
+// verifyGroups compares the rows of a summary with the totals of the entities. A row that does not exist has no ETag to repair it
+// by: first a row of an empty group is inserted, which every writer counts anew.
+func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
+	var open map[string]FaultKind // the groups to read again, with the faults that are known, 0 for none; nil for all groups
+	for attempt := range in.attempts {
+		g, err := in.readGroups(ctx, d, first && attempt == 0)
+		if err != nil {
+			return err
+		}
+		groups := g.all()
+		for rk := range open {
+			groups[rk] = true
+		}
+		again := map[string]FaultKind{}
+		for _, rk := range slices.Sorted(maps.Keys(groups)) {
+			known, is := open[rk]
+			if open != nil && !is {
+				continue
+			}
+			kind, more, err := in.verifyGroup(ctx, d, &g, rk, known)
+			if err != nil {
+				return err
+			}
+			if more {
+				again[rk] = kind
+			}
+		}
+		if open = again; len(open) == 0 {
+			return nil
+		}
+	}
+	for rk, kind := range open {
+		if kind == 0 {
+			in.noteUnconfirmed()
+			continue
+		}
+		in.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Err: errChanging})
+	}
+	return ctx.Err()
+}
+
+// verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, 0 for
+// none. If again is set, the group must be read again, with kind as the fault that is known.
+func (in *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known FaultKind) (kind FaultKind, again bool, err error) {
+	is, want := g.after[rk], g.totals.Rows[rk]
+	f := Fault{Definition: d.Name(), Kind: known, Row: keys.Stored(in.pk, rk)}
+	switch {
+	case g.totals.Failed[rk] != nil:
+		f.Kind, f.Err = Stale, g.totals.Failed[rk]
+		in.noteFault(f)
+		return 0, false, nil
+	case want != nil && in.foreign[rk]:
+		f.Kind, f.Err = Missing, derived.ForeignRow(d.Name(), f.Row)
+		in.noteFault(f)
+		return 0, false, nil
+	case is == nil && want == nil, is != nil && want != nil && d.Equal(is, want):
+		if f.Repaired = true; known != 0 {
+			in.noteFault(f) // an earlier attempt or a concurrent writer has repaired the group
+		}
+		return 0, false, nil
+	case !g.unchanged(rk):
+		return known, true, nil
+	}
+	// Approximate bounds of measures that allow them are no fault. A repair makes all bounds exact, without a fault.
+	noFault := is != nil && want != nil && known == 0 && d.Matches(is, want, in.opt.Repair)
+	switch {
+	case known == 0 && !in.opt.Repair && lacksUncountedOnly(d, g.totals, is, rk):
+		return 0, false, nil
+	case known != 0:
+	case is == nil:
+		f.Kind = Missing
+	case want == nil:
+		f.Kind = Dangling
+	default:
+		f.Kind = Stale
+	}
+	switch {
+	case is == nil && known == 0:
+		missing, err := in.groupIsMissing(ctx, d, rk, g.totals.Members[rk])
+		if err != nil || !missing {
+			return 0, true, err
+		}
+	case noFault && !in.opt.Repair:
+		return 0, false, nil
+	}
+	if in.opt.Repair {
+		if is == nil {
+			f.Err = in.insertEmptyGroup(ctx, d, f.Row)
+		} else {
+			f.Err = in.writeRow(ctx, is, want)
+		}
+		switch {
+		case mustReread(f.Err) && noFault && d.Matches(is, want, false):
+			return 0, false, nil // the row was right before a concurrent writer changed it
+		case mustReread(f.Err) && noFault:
+			return 0, true, nil
+		case mustReread(f.Err), is == nil && f.Err == nil:
+			return f.Kind, true, nil
+		}
+		f.Repaired = f.Err == nil
+	}
+	if !noFault && !(want == nil && d.IsEmptyGroup(is)) { // the row of an empty group counts no entity, which is right
+		in.noteFault(f)
+	}
+	return 0, false, nil
+}
+
+// insertEmptyGroup inserts the row of a group that counts no entity yet.
+func (in *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[T], group keys.Key) error {
+	if err := in.pace(ctx, 1); err != nil {
+		return err
+	}
+	_, err := in.table.Untyped(false).InsertAt(ctx, group, d.EmptyGroup(group))
+	return err
+}
+
+// groupIsMissing reports whether an entity was in a group that had no row, at one instant.
+func (in *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T], group, member string) (missing bool, err error) {
+	row, err := in.getRow(ctx, member)
+	if err != nil || row == nil || !slices.Contains(row.MaintainerState(d.Name()), group) {
+		return false, err
+	}
+	is, err := in.getRow(ctx, group)
+	if err != nil || is != nil {
+		return false, err
+	}
+	again, err := in.getRow(ctx, member)
+	return err == nil && unchanged(row, again), err
+}

@@ -1,0 +1,52 @@
+package verify
+
+import (
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Options are the options of [Run]. The zero value compares the whole table and changes nothing.
+type Options struct {
+	// Partition is the only partition to verify. Unset means all.
+	Partition keys.Enc
+
+	// Width is the number of partitions that are verified at the same time. Defaults to 1.
+	Width int
+
+	// Repair repairs faults. Without it, Run only reports them.
+	Repair bool
+
+	// Token is the token of an earlier Report. Run resumes behind the partitions that were finished.
+	Token string
+
+	// Rate is the most rows that are read and written in a second, repairs included; 0 means no limit.
+	Rate int
+
+	// Fault is called for each fault. Progress is called after each 1,000 entities of a partition and after each partition. No two of
+	// these calls overlap.
+	Fault    func(Fault)
+	Progress func(Report)
+}
+
+// check fails for options that are wrong. It returns the PartitionKey in the token, nil if there is no token.
+func (o *Options) check() (after *string, err error) {
+	switch {
+	case o.Rate < 0:
+		return nil, &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit"}
+	case o.Width < 0:
+		return nil, &table.ValueError{Field: "Options.Width", Reason: "is negative; 0 means 1"}
+	case o.Partition.IsSet() && o.Token != "":
+		return nil, &table.ValueError{Field: "Options.Token", Reason: "is set together with Options.Partition, but resumes with all later partitions; leave one of the two out"}
+	case o.Token == "":
+		return nil, nil
+	case len(o.Token) < len(tokenVersion) || o.Token[:len(tokenVersion)] != tokenVersion:
+		return nil, &table.ValueError{Field: "Options.Token", Reason: "is not a token of this package; use Report.Token of an earlier call"}
+	}
+	pk := o.Token[len(tokenVersion):]
+	return &pk, nil
+}
+
+// tokenVersion begins a token; a PartitionKey follows.
+const tokenVersion = "1:"
+
+func tokenOf(partitionKey string) string { return tokenVersion + partitionKey }

@@ -1,0 +1,136 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var (
+	// errChanging: no consistent read was possible.
+	errChanging = errors.New("gave up: concurrent writers changed the entity or its rows at each of Retry.ConflictAttempts attempts")
+	// errForeign: the row of the entity is of another type. Only a table of that type can verify its rows.
+	errForeign = errors.New("the row belongs to another type")
+)
+
+// unreadableError is an error of an entity, and not of the service.
+type unreadableError struct{ error }
+
+func (e *unreadableError) Unwrap() error { return e.error }
+
+// scan yields the rows of a range of the partition.
+func (in *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
+	return func(yield func(*table.Row, error) bool) {
+		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: r, PageSize: in.pageSize()}) {
+			if err == nil {
+				err = in.pace(ctx, 1)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another
+// type. The entity is nil if the RowKey is not in the range of the entities.
+func (in *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
+	if !in.table.Range().Contains(rowKey) {
+		return nil, nil, nil
+	}
+	row, err := in.getRow(ctx, rowKey)
+	if err != nil || row == nil {
+		return nil, nil, err
+	}
+	e, err := in.table.Entity(derived.AsEntity(row))
+	switch {
+	case derived.IsForeign(err):
+		return nil, row, errForeign
+	case err != nil:
+		return nil, row, &unreadableError{err}
+	}
+	return e, row, nil
+}
+
+// getRow reads a row. The row is nil if it does not exist, or if no row can have the RowKey.
+func (in *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
+	k := keys.Stored(in.pk, rowKey)
+	if rowKey == derived.NoEntity || k.Err() != nil {
+		return nil, nil
+	}
+	if err := in.pace(ctx, 1); err != nil {
+		return nil, err
+	}
+	row, err := in.table.GetRow(ctx, k)
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, nil
+	}
+	return row, err
+}
+
+func (in *partition[T]) getRows(ctx context.Context, candidates []candidate) (rows []*table.Row, err error) {
+	for _, c := range candidates {
+		row, err := in.getRow(ctx, c.row)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// consistentRead is an entity and rows as they were at one instant, each nil if it did not exist.
+type consistentRead[T any] struct {
+	entity *table.Entity[T]
+	stored *table.Row // the entity's row
+	rows   []*table.Row
+}
+
+// stateOf returns the RowKeys in the maintainer state of the entity.
+func (s *consistentRead[T]) stateOf(definition string) []string {
+	if s.stored == nil {
+		return nil
+	}
+	had, _ := derived.SplitState(s.stored.MaintainerState(definition))
+	return had
+}
+
+// readConsistently reads an entity, the rows, and the entity again: if the entity did not change, no write changed its rows in
+// between. If there is no entity, the rows are read again instead: an insert and a delete of the entity would write them. It fails
+// with errChanging if something did change.
+func (in *partition[T]) readConsistently(ctx context.Context, entity string, candidates []candidate) (s consistentRead[T], err error) {
+	if s.entity, s.stored, err = in.getEntity(ctx, entity); err != nil {
+		return s, err
+	}
+	if s.rows, err = in.getRows(ctx, candidates); err != nil {
+		return s, err
+	}
+	_, again, err := in.getEntity(ctx, entity)
+	switch {
+	case err != nil:
+		return s, err
+	case !unchanged(s.stored, again):
+		return s, errChanging
+	case s.stored != nil || entity == derived.NoEntity:
+		return s, nil
+	}
+	rows, err := in.getRows(ctx, candidates)
+	for i := range rows {
+		if err == nil && !unchanged(s.rows[i], rows[i]) {
+			err = errChanging
+		}
+	}
+	return s, err
+}
+
+// unchanged reports whether two reads found the same version of a row, or no row.
+func unchanged(before, after *table.Row) bool {
+	if before == nil || after == nil {
+		return before == nil && after == nil
+	}
+	return before.ETag == after.ETag
+}

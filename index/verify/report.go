@@ -1,0 +1,62 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// FaultKind is the kind of a fault.
+type FaultKind int
+
+// The kinds of faults.
+const (
+	Missing       FaultKind = iota + 1 // a row that should exist does not
+	Dangling                           // a row exists that should not
+	Stale                              // a row has other content than it should
+	StateMismatch                      // the rows are right, but the entity's maintainer state (_ix) lists others, or is lost
+	Conflict                           // two entities have one unique value; not repaired, since either may be right
+	Unreadable                         // the entity cannot be read, or no key can be made of it; its rows are not compared
+)
+
+// String returns the kind in words.
+func (k FaultKind) String() string {
+	if names := [...]string{"no fault", "missing", "dangling", "stale", "state mismatch", "conflict", "unreadable"}; k >= 0 && int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("FaultKind(%d)", int(k))
+}
+
+// Fault is a fault of a derived row, or of an entity.
+type Fault struct {
+	Definition string
+	Kind       FaultKind
+	Row        keys.Key // the derived row; zero if the entity, or its maintainer state, cannot be read
+	Entity     keys.Key // the entity of the row; zero for summaries
+	Owner      keys.Key // of a conflict, the other entity, which has the row
+	Repaired   bool
+	Err        error // why the fault could not be repaired
+}
+
+// Report counts the work of Run so far.
+type Report struct {
+	Partitions  int // partitions that are finished
+	Entities    int // entities that were read
+	Rows        int // derived rows that were read
+	Faults      map[FaultKind]int
+	Repaired    int
+	Failed      int // faults that could not be repaired, without conflicts
+	Unconfirmed int // suspected faults that were not confirmed, because concurrent writers changed the rows at every attempt
+
+	// Token is the position behind the last finished partition, for Options.Token.
+	Token string
+}
+
+// Sound reports whether all faults are repaired, and no suspected fault is unconfirmed.
+func (r *Report) Sound() bool {
+	n := r.Unconfirmed
+	for _, of := range r.Faults {
+		n += of
+	}
+	return n == r.Repaired
+}

@@ -1,0 +1,52 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+)
+
+// repairUncounted writes an entity whose maintainer state shows that a summary does not count it as it is. The entity itself shows
+// the fault, which needs no confirmation.
+func (in *partition[T]) repairUncounted(ctx context.Context, f Fault) error {
+	d := in.summaries[slices.IndexFunc(in.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition })]
+	f.Err = errChanging
+	for range in.attempts {
+		e, row, err := in.getEntity(ctx, f.Entity.RowKey())
+		var unreadable *unreadableError
+		switch {
+		case err == errForeign || errors.As(err, &unreadable):
+			f.Err = err
+			in.noteFault(f)
+			return nil
+		case err != nil:
+			return err
+		}
+		var state []string
+		if e != nil {
+			if state, f.Err = d.StateOf(e); f.Err != nil {
+				break
+			}
+		}
+		if e == nil || slices.Equal(state, recordedGroup(row, d)) {
+			f.Err = nil // a concurrent writer has repaired or deleted the entity
+			break
+		}
+		if err := in.pace(ctx, 3+in.rowsPerWrite()); err != nil { // the entity, the group that it leaves and the group that it joins
+			return err
+		}
+		in.entitiesWritten.Store(true)
+		if f.Err = in.repairTable(in.repairDefinitions()).Replace(ctx, e); f.Err == nil || !mustReread(f.Err) {
+			break
+		}
+	}
+	if mustReread(f.Err) {
+		in.noteUnconfirmed()
+		return ctx.Err()
+	}
+	f.Repaired = f.Err == nil
+	in.noteFault(f)
+	return ctx.Err()
+}

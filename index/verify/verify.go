@@ -1,0 +1,141 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Run compares derived rows with the entities of a table, and repairs them if Options.Repair is set: rows that other programs have
+// written or deleted, rows of an earlier key function, and the missing rows of a new definition. It is safe beside concurrent
+// writers: Run confirms each suspected fault by another consistent read, and repairs by a write of the entity by its ETag, or of
+// the row by its own. Sound entities and rows are not written, except summaries whose bounds Repair makes exact.
+//
+//	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
+//
+// t must be a handle that the definitions are attached to. Without definitions, all that are attached to t are verified. For each
+// partition Run reads the derived rows, of which it keeps about 150 bytes each in memory, and then the entities, once more for each
+// summary. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. Rows of
+// other types, definitions and programs are left as they are. If such a row has the key of a missing row, that fault cannot be
+// repaired, and its Err is [table.ErrForeignRow].
+//
+// Errors: *index.DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
+// definitions; those of reading; [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part
+// of the table only. The report counts what was done, also beside an error.
+//
+// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more if Rate is below 1,000, and those of
+// [table.Table.Partitions]. Details take a scan of the whole partition. A summary takes its rows twice and the entities once more,
+// with Repair once more if something was written, and again, Retry.ConflictAttempts times at most, if the summary is wrong. To
+// confirm the faults of an entity takes 2, and 1 for each row; of rows without an entity, 2 for each. Concurrent writers make this
+// start again, Retry.ConflictAttempts times at most. A repair takes 1 to 3, and 1 more for each unique row of the entity. If the
+// table has a unique index of full copies that is not verified with the others, each written entity costs 1 more. Entities without
+// maintainer state, entities with rows of an earlier key function, and entities that lists lack need no confirmation; they are
+// written together, as many as a transaction holds.
+func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...index.Definition[T]) (Report, error) {
+	if t == nil {
+		return Report{}, fmt.Errorf("verify: Run: %w", &table.ValueError{Field: "table", Reason: "is nil; give the handle that index.Attach has returned"})
+	}
+	v := newRun(t, o)
+	if err := v.verifyTable(ctx, definitions); err != nil {
+		return v.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
+	}
+	return v.recorder.report, nil
+}
+
+func (v *run[T]) verifyTable(ctx context.Context, definitions []index.Definition[T]) error {
+	if err := v.choose(definitions); err != nil {
+		return err
+	}
+	after, err := v.opt.check()
+	if err != nil {
+		return err
+	}
+	if v.opt.Partition.IsSet() {
+		pk, err := v.opt.Partition.Result()
+		if err != nil {
+			return err
+		}
+		v.begin(pk)
+		return v.verifyAndFinish(ctx, pk)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(v.opt.Width, 1))
+	position := keys.Enc{}
+	if after != nil {
+		position = keys.Stored(*after, "").Partition()
+	}
+	for pk, err := range v.table.PartitionsAfter(ctx, position) {
+		if err != nil {
+			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
+		}
+		if v.table.Ranged() {
+			return cmp.Or(g.Wait(), table.ErrRanged)
+		}
+		s := pk.String()
+		v.begin(s)
+		g.Go(func() error { return v.verifyAndFinish(ctx, s) })
+	}
+	if v.table.Ranged() { // also if the list was empty
+		return cmp.Or(g.Wait(), table.ErrRanged)
+	}
+	return g.Wait()
+}
+
+func (v *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
+	if err := v.verifyPartition(ctx, pk); err != nil {
+		return err
+	}
+	v.finish(pk)
+	v.noteProgress()
+	return nil
+}
+
+// choose sets the maintainers of the definitions, or of all definitions if there are none.
+func (v *run[T]) choose(definitions []index.Definition[T]) error {
+	var attached []derived.Maintainer[T]
+	for _, m := range v.table.Maintainers() {
+		if m, is := m.(derived.Maintainer[T]); is {
+			attached = append(attached, m)
+		}
+	}
+	if len(definitions) == 0 {
+		if v.maintainers = attached; len(attached) == 0 {
+			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle that index.Attach has returned"}
+		}
+		return nil
+	}
+	for _, d := range definitions {
+		m, err := maintainerOf(attached, d)
+		if err != nil {
+			return err
+		}
+		if !v.verifies(m) {
+			v.maintainers = append(v.maintainers, m)
+		}
+	}
+	return nil
+}
+
+// maintainerOf returns the maintainer of a definition.
+func maintainerOf[T any](attached []derived.Maintainer[T], d index.Definition[T]) (derived.Maintainer[T], error) {
+	e := &index.DefinitionError{Field: "table", Reason: "does not have the definition attached: use the handle that index.Attach has returned, and the same definition"}
+	if x := reflect.ValueOf(d); d == nil || x.Kind() == reflect.Pointer && x.IsNil() {
+		e.Field, e.Reason = "definitions", "contain nil"
+		return nil, e
+	}
+	for _, m := range attached {
+		if m.Definition() == any(d) {
+			return m, nil
+		}
+	}
+	e.Definition = d.Name()
+	return nil, e
+}

@@ -1,0 +1,81 @@
+package index_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+)
+
+// TestReassignedIsConfirmed: a unique row is taken from an entity only after the entity was read again, because another program may
+// have changed it.
+func TestReassignedIsConfirmed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	// run repairs a row that names worker 2, who does not have the value, which worker 1 should have, and changes worker 2 before a
+	// request. The row is written after the snapshot, so that the confirmation of worker 1 finds it.
+	run := func(before_ int) (urls []string, owner string) {
+		staff, s := newStaff(t, byEmail)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})
+		changeRaw(t, s, 1, "Email", "a")
+		src, err := rawTable(t, s).GetRow(ctx, at(2))
+		check(t, err)
+		check(t, src.Set("Email", "a"))
+		b := &hookedService{Service: s, do: func(r *http.Request) {
+			switch urls = append(urls, r.Method+" "+r.URL.Path); len(urls) - 1 {
+			case 1: // the list of entities
+				_, err := rawTable(t, s).Untyped(false).InsertAt(ctx, rowAt("email_a"), src.WithoutSystemProperties().Copy(rowAt("email_a"), ""))
+				check(t, err)
+			case before_:
+				changeRaw(t, s, 2, "Email", "a")
+			}
+		}}
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byEmail)
+		check(t, err)
+		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partition: sales}, byEmail)
+		check(t, err)
+		row, err := staff.GetRow(ctx, rowAt("email_a"))
+		check(t, err)
+		k, _ := row.Primary()
+		return urls, k.RowKey()
+	}
+	urls, owner := run(-1)
+	expect(t, "owner", owner, "w_000001")
+	tried := 0
+	for i := 1; i+1 < len(urls); i++ {
+		if strings.Contains(urls[i-1], "w_000002") && strings.Contains(urls[i], "email_a") && strings.Contains(urls[i+1], "w_000002") {
+			tried++
+			if _, owner := run(i); owner != "w_000002" {
+				t.Errorf("before request %d of %q: the row was taken from the entity that has the value, for %s", i, urls, owner)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Errorf("nothing was read a second time: %q", urls)
+	}
+}
+
+// TestTypesOfCopies: a copy with a value of another type than its entity is stale.
+func TestTypesOfCopies(t *testing.T) {
+	t.Parallel()
+	for row, definition := range map[string]string{"email_a": "email", "age_030_w_000001": "age", "~x|tag_x_w_000001": "tag"} {
+		for _, v := range []any{30, "30"} {
+			staff, s := newStaff(t, copyDefinitions()...)
+			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}})
+			overwrite(t, s, rowAt(row), func(m map[string]any) {
+				delete(m, "Age@odata.type")
+				m["Age"] = v
+			})
+			for _, repair := range []bool{false, true} {
+				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, copyDefinitions()...)
+				if r.Faults[verify.Stale] != 1 || !f[definition+" stale "+row+" w_000001"] || r.Sound() != repair {
+					t.Errorf("%s with %T: %v %v", row, v, r, f)
+				}
+			}
+			right(t, s)
+		}
+	}
+}

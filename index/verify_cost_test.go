@@ -1,0 +1,253 @@
+package index_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// fill stores workers, many at a time.
+func bulkInsert(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
+	t.Helper()
+	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		for i := range n {
+			w := of(i)
+			if !yield(staff.InsertOp(&w), nil) {
+				return
+			}
+		}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// did counts requests of a kind.
+func did(counts, kind string) (n int) {
+	for part := range strings.SplitSeq(counts, ", ") {
+		if _, k, _ := strings.Cut(part, " "); k == kind {
+			fmt.Sscan(part, &n)
+		}
+	}
+	return n
+}
+
+// TestRepairsAreLinear: the requests of repairs grow with the faults, not with the entities that share a row.
+func TestRepairsAreLinear(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const n = 300
+	lower := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
+	lowerTeams := index.NewLists("team", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
+		&index.ListOptions{Property: "EmployeeIDs"})
+	double := index.NewSummary("ages", keys.Tuple1(keys.Text()), name,
+		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return 2 * int64(w.Age), w.Age > 0 }}}})
+	lowerLast := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, &index.Options[worker]{Pointer: true})
+	nobodys := func(*worker) (string, bool) { return "", false }
+	noLast := index.New("last", keys.Tuple1(keys.Ordered()), nobodys, &index.Options[worker]{Pointer: true})
+	noEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), nobodys, &index.Options[worker]{Unique: index.InPartition})
+	one := func(i int) worker { return worker{"S", i, "Jones", "", 1 + i, nil} }
+	each := func(i int) worker { return worker{"S", i, fmt.Sprint("L", i), fmt.Sprint("e", i), 1, nil} }
+	loseGroups := func(s *storagetest.Service) {
+		for i := range n {
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
+		}
+	}
+	for what, c := range map[string]struct {
+		was, is index.Definition[worker]
+		of      func(i int) worker
+		damage  func(s *storagetest.Service)
+		most    map[string]int
+	}{
+		"each has lost its group":                  {ages, ages, each, loseGroups, map[string]int{"query": 12, "get": 3 * n, "insert": n, "replace": n}},
+		"another measure, and the groups are lost": {ages, double, each, loseGroups, map[string]int{"query": 12, "get": n, "transaction": 6, "replace": n}},
+		"a new key of an index":                    {byLast, lowerLast, one, nil, map[string]int{"query": 3, "transaction": 10}},
+		"an index is let go":                       {byLast, noLast, one, nil, map[string]int{"query": 3, "transaction": 6}},
+		"a unique index is let go":                 {byEmail, noEmail, each, nil, map[string]int{"query": 3, "get": n, "transaction": 6}},
+		// Entities leave a group, and each of them is the least of it.
+		"a new key of a summary": {ages, lower, one, nil, map[string]int{"query": 12, "get": 12, "transaction": 6, "replace": 5}},
+		"a list of nobody": {teams, teams, one, func(s *storagetest.Service) {
+			for i := range n {
+				check(t, rawTable(t, s).DeleteAny(ctx, at(i)))
+			}
+		}, map[string]int{"query": 5, "get": 4 * n, "delete": 1}},
+		"a new key of lists": {teams, lowerTeams, one, nil, map[string]int{"query": 5, "get": 12, "transaction": 6}},
+		"a lost list":        {teams, teams, one, func(s *storagetest.Service) { check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones"))) }, map[string]int{"query": 5, "get": 3*n + 6, "transaction": 6}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			old, s := newStaff(t, c.was)
+			bulkInsert(t, old, n, c.of)
+			if c.damage != nil {
+				c.damage(s)
+			}
+			staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, c.is)
+			check(t, err)
+			s.Count()
+			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, c.is)
+			counts := s.Count()
+			t.Log(counts, r)
+			if !r.Sound() || r.Repaired == 0 {
+				t.Error(r)
+			}
+			for part := range strings.SplitSeq(counts, ", ") {
+				if _, kind, _ := strings.Cut(part, " "); did(counts, kind) > c.most[kind] {
+					t.Errorf("%s, and at most %v", counts, c.most)
+				}
+			}
+			if r, faults := mustVerify(t, staff, verify.Options{}, c.is); !r.Sound() {
+				t.Error(r, faults)
+			}
+		})
+	}
+}
+
+// TestNewDefinitionReported: a run without repair reads the entities of a new definition once.
+func TestNewDefinitionReported(t *testing.T) {
+	t.Parallel()
+	const n = 1500
+	plain, s := newStaff(t)
+	bulkInsert(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
+	staff, err := index.Attach(plain, nil, byLast, ages)
+	check(t, err)
+	s.Count()
+	var entities int
+	r, err := verify.Run(context.Background(), staff, &verify.Options{Partition: sales, Progress: func(r verify.Report) { entities = r.Entities }}, byLast, ages)
+	check(t, err)
+	if r.Faults[verify.Missing] != n || r.Faults[verify.StateMismatch] != n || entities != n {
+		t.Error(r)
+	}
+	if counts := s.Count(); did(counts, "get") > 0 || did(counts, "query") > 12 {
+		t.Error(counts)
+	}
+}
+
+// watched notes when rows are written, by the second, and how many are read one by one.
+type watched struct {
+	*storagetest.Service
+	mu      sync.Mutex
+	written map[int64]int
+	read    int
+}
+
+func (w *watched) Do(r *http.Request) (*http.Response, error) {
+	n := 0
+	if r.Method != http.MethodGet {
+		n = 1
+	}
+	if strings.Contains(r.URL.Path, "$batch") {
+		b, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(b))
+		n = bytes.Count(b, []byte("HTTP/1.1"))
+	}
+	w.mu.Lock()
+	if w.written[time.Now().Unix()] += n; strings.Contains(r.URL.Path, "RowKey='") && n == 0 {
+		w.read++
+	}
+	w.mu.Unlock()
+	return w.Service.Do(r)
+}
+
+// TestPaceOfRepairs: repairs keep to Options.Rate.
+func TestPaceOfRepairs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		s := storagetest.New(nil)
+		w := &watched{Service: s, written: map[int64]int{}}
+		plain := openAs(t, s.ConnectionString(), w, schema)
+		check(t, plain.Ensure(ctx))
+		bulkInsert(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
+		staff, err := index.Attach(plain, nil, byEmail, byLast, teams, ages)
+		check(t, err)
+		for _, damage := range []func(){
+			func() {}, // backfill
+			func() {
+				for i := range 100 {
+					check(t, rawTable(t, s).MergeAny(ctx, rowAt(fmt.Sprint("email_m", i)), table.PropertyOf[string]("Last").Set("x")))
+					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprintf("last_L%d!_w_%06d", i%7, i))))
+				}
+			},
+			func() {
+				for i := range 7 {
+					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("team_L", i))))
+					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
+				}
+			},
+		} {
+			damage()
+			w.mu.Lock()
+			w.written, w.read = map[int64]int{}, 0
+			w.mu.Unlock()
+			begun := time.Now()
+			r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Rate: 100}, byEmail, byLast, teams, ages)
+			if err != nil || !r.Sound() || r.Repaired == 0 {
+				t.Fatal(r, err)
+			}
+			all := r.Entities + r.Rows + w.read
+			for second, n := range w.written {
+				if all += n; n > 210 { // what was paid for in a second may be sent within two
+					t.Errorf("second %d: %d rows are written", second, n)
+				}
+			}
+			if per := float64(all) / time.Since(begun).Seconds(); per > 101 {
+				t.Errorf("%d rows in %v: %.0f a second", all, time.Since(begun), per)
+			}
+		}
+	})
+}
+
+// TestTokenBehindFinished: with several partitions at a time, the token is not behind a partition that is not finished.
+func TestTokenBehindFinished(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byLast)
+	for _, d := range []string{"A", "B", "C", "D"} {
+		insertAll(t, staff, s, worker{d, 1, "Jones", "", 30, nil})
+	}
+	held := make(chan bool)
+	h := transportFunc(func(r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.RawQuery, "PartitionKey+eq+%27A%27") {
+			<-held
+		}
+		return s.Do(r)
+	})
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), nil, byLast)
+	check(t, err)
+	var tokens []string
+	_, err = verify.Run(ctx, slow, &verify.Options{Width: 2, Progress: func(r verify.Report) {
+		if tokens = append(tokens, r.Token); r.Partitions == 3 {
+			close(held)
+		}
+	}}, byLast)
+	check(t, err)
+	if want := []string{"", "", "", "1:D"}; !slices.Equal(tokens, want) {
+		t.Errorf("%q, not %q", tokens, want)
+	}
+	// What is done is not even listed again.
+	s.Count()
+	r, err := verify.Run(ctx, staff, &verify.Options{Token: "1:C"}, byLast, byLast)
+	if err != nil || r.Partitions != 1 || r.Rows != 1 {
+		t.Error(r, err)
+	}
+	expect(t, "requests", s.Count(), "4 query")
+}
+
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }

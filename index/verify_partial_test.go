@@ -1,0 +1,213 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestRepairTakesNothing: the repair of one definition takes no unique row of another definition from its new owner, whichever way
+// it writes.
+func TestRepairTakesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		unique *index.Index[worker, string]
+		row    string
+		damage func(rows *table.Table[table.Row])
+	}{
+		"one by one":  {byEmail, "email_a", func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) }},
+		"with others": {byEmail, "email_a", func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("team_Jones"))) }},
+		"a pointer, given up": {mailPointer, "mp_a", func(rows *table.Table[table.Row]) {
+			check(t, rows.MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("z")))
+			check(t, rows.DeleteAny(ctx, rowAt("team_Jones")))
+		}},
+	} {
+		staff, s := newStaff(t, c.unique, byLast, teams)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+		check(t, rawTable(t, s).DeleteAny(ctx, rowAt(c.row)))
+		insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
+		c.damage(rawTable(t, s))
+		_, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byLast, teams)
+		check(t, err)
+		if e, err := c.unique.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
+			t.Error(what, e, err)
+		}
+	}
+	// A new definition, of entities that have lost a value and of one that wants it, too.
+	staff, s := newStaff(t, mailPointer)
+	insertAll(t, staff, s, worker{"S", 2, "Jones", "a", 30, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("mp_a")))
+	insertAll(t, staff, s, worker{"S", 3, "Cao", "a", 30, nil})
+	check(t, rawTable(t, s).MergeAny(ctx, at(2), table.PropertyOf[string]("Email").Set("b")))
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	_, err := plain.Insert(ctx, &worker{"S", 1, "Low", "a", 30, nil})
+	check(t, err)
+	staff, err = index.Attach(plain, nil, mailPointer, teams)
+	check(t, err)
+	_, err = verify.Run(ctx, staff, &verify.Options{Repair: true}, teams)
+	check(t, err)
+	if e, err := mailPointer.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(3) {
+		t.Error(e, err)
+	}
+}
+
+// TestApproximateDuringRepair: verify.Run leaves exact bounds exact unless it counts the group anew. Bounds that an interrupted run
+// or an earlier release left approximate are reported, and exact again after the next write that changes them.
+func TestApproximateDuringRepair(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byLast, ages)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil}, worker{"S", 4, "Jones", "", 46, nil})
+	told := func(want index.Stat) {
+		t.Helper()
+		g, err := ages.Get(ctx, staff, sales, "Jones")
+		check(t, err)
+		expect(t, "ages", g.Measures["Age"], want)
+	}
+	check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
+	mustVerify(t, staff, verify.Options{Repair: true}, byLast)
+	told(index.Stat{Count: 4, Sum: 181, Min: 40, Max: 50})
+	overwrite(t, s, rowAt("ages_Jones"), func(c map[string]any) { c["AgeLoose"], c["AgeMin"], c["AgeMinCount"] = true, "30", "0" })
+	if r, _ := mustVerify(t, staff, verify.Options{}, ages); r.Sound() || r.Faults[verify.Stale] != 1 {
+		t.Error(r)
+	}
+	check(t, staff.DeleteAny(ctx, at(4)))
+	told(index.Stat{Count: 3, Sum: 135, Min: 40, Max: 50})
+}
+
+// TestRepairContinuesAfterFailure: a fault that cannot be repaired keeps no other fault from being repaired.
+func TestRepairContinuesAfterFailure(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	// A sum that is too much.
+	sum := index.NewSummary("s", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}})
+	staff, s := newStaff(t, sum)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", math.MaxInt64, nil}, worker{"S", 3, "Cao", "", 5, nil}, worker{"T", 3, "Cao", "", 5, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("s_Jones")))
+	insertAll(t, staff, s, worker{"S", 2, "Jones", "", math.MaxInt64, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("s_Cao")))
+	check(t, rawTable(t, s).DeleteAny(ctx, keys.Stored("T", "s_Cao")))
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sum)
+	if r.Partitions != 2 || r.Repaired != 2 || r.Failed != 1 || r.Sound() {
+		t.Error(r, faults)
+	}
+
+	// A department that has come to have rows of its own.
+	staff, _, s = newCampus(t)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil}, worker{"T", 2, "Cao", "b", 30, nil})
+	byBudget := index.New("budget", keys.Tuple1(keys.Digits[int](3)), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Pointer: true})
+	indexed, err := index.Attach(openAs(t, s.ConnectionString(), s, depts), nil, byBudget)
+	check(t, err)
+	e, err := indexed.Get(ctx, rowAt("department"))
+	check(t, err)
+	e.Value.Budget = 8
+	check(t, indexed.Replace(ctx, e))
+	check(t, rawTable(t, s).MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
+	r, faults = mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
+	if r.Partitions != 2 || r.Failed == 0 || r.Sound() {
+		t.Error(r, faults)
+	}
+}
+
+// TestUnrepairedIsReported: a fault that cannot be repaired because the entity has become unreadable is reported as not repaired.
+func TestUnrepairedIsReported(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fragile := index.New("fr", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) {
+		if w.Age == 99 {
+			panic("no")
+		}
+		return w.Last, true
+	}, &index.Options[worker]{Pointer: true})
+	staff, s := newStaff(t, fragile, byAge)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("fr_Jones_w_000001")))
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("age_030_w_000001")))
+	once := true
+	b := &hookedService{Service: s, do: func(r *http.Request) {
+		if (r.Method == http.MethodPost || r.Method == http.MethodPut) && once {
+			once = false
+			check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(99)))
+		}
+	}}
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, fragile, byAge)
+	check(t, err)
+	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, fragile, byAge)
+	check(t, err)
+	if r.Repaired > 0 || r.Sound() || r.Faults[verify.Unreadable] == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestPredictedConflict: a run without repair reports that an entity cannot have a value that another entity has.
+func TestPredictedConflict(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byEmail)
+	insertAll(t, staff, s, worker{"S", 2, "Jones", "a", 30, nil})
+	_, err := openAs(t, s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 1, "Cao", "a", 30, nil})
+	check(t, err)
+	for _, repair := range []bool{false, true} {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Faults[verify.Conflict] != 1 || r.Faults[verify.Missing] != 0 {
+			t.Error(r, faults)
+		}
+	}
+}
+
+// cancelling ends a context behind the first write.
+type cancelling struct {
+	*hookedService
+	cancel func()
+}
+
+func (c *cancelling) Do(r *http.Request) (*http.Response, error) {
+	resp, err := c.hookedService.Do(r)
+	if r.Method == http.MethodPut || r.Method == http.MethodPost {
+		c.cancel()
+	}
+	return resp, err
+}
+
+// TestReportOfWhatWasDone: what was repaired before the end of the context is in the report.
+func TestReportOfWhatWasDone(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	staff, s := newStaff(t, teams)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, at(2)))
+	ending, err := index.Attach(openAs(t, s.ConnectionString(), &cancelling{&hookedService{Service: s}, cancel}, schema), nil, teams)
+	check(t, err)
+	r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
+	all, err2 := teams.Keys(context.Background(), staff, sales, "Jones")
+	check(t, err2)
+	// Whether it was done the end of the context may have hidden.
+	if r.Faults[verify.Dangling] != 1 || r.Repaired == 1 && len(all) != 1 || r.Repaired+r.Failed != 1 || !errors.Is(err, context.Canceled) {
+		t.Error(all, r, err)
+	}
+}
+
+// TestDamagedStateWithoutRows: an entity without derived rows and with damaged maintainer state can be written again after a
+// repair.
+func TestDamagedStateWithoutRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byEmail)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+	overwrite(t, s, at(1), func(c map[string]any) { c["_ix"] = "garbage" })
+	for i, repair := range []bool{false, true, false} {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Sound() != (i > 0) {
+			t.Error(i, r, faults)
+		}
+	}
+	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
+	check(t, err)
+}

@@ -1,0 +1,197 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestVerifyScope: rows of definitions that are not verified, and of other types, stay as they are.
+func TestVerifyScope(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+
+	// A column of a user's own that is called as those of details are.
+	staff, s := newStaff(t, sharedDefinitions()...)
+	row := &table.Row{Key: keys.At(sales, keys.Raw("project"))}
+	check(t, errors.Join(row.Set("HeadRowKey", "w_000001"), row.Set("HeadLast", "hello")))
+	_, err := rawTable(t, s).Insert(ctx, row)
+	check(t, err)
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
+	after, err := staff.GetRow(ctx, row.Key)
+	check(t, err)
+	if !r.Sound() || len(faults) > 0 || !after.Same(row) {
+		t.Error(r, faults)
+	}
+
+	// A conflict of another definition, and right rows of another.
+	byMail := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	staff, s = newStaff(t, byMail, byLast, byAge)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("mail_a")))
+	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
+	age1, err := staff.GetRow(ctx, rowAt("age_030_w_000001"))
+	check(t, err)
+	if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, byLast); !r.Sound() || r.Repaired != 1 {
+		t.Error(r)
+	}
+	if e, err := byMail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
+		t.Error(e, err)
+	}
+	if again, err := staff.GetRow(ctx, rowAt("age_030_w_000001")); err != nil || again.ETag != age1.ETag {
+		t.Error(again, err)
+	}
+
+	// A program has changed the fields of an entity that its key is made of: its rows still belong to it.
+	oneWay := schema
+	oneWay.Row = keys.BindFunc(wid.All(), func(w *worker) keys.Enc { return wid.Of(w.Age) })
+	s = storagetest.New(nil)
+	plain := openAs(t, s.ConnectionString(), s, oneWay)
+	check(t, plain.Ensure(ctx))
+	staff, err = index.Attach(plain, nil, byEmail)
+	check(t, err)
+	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
+	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
+	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail); r.Repaired > 0 || len(faults) > 0 {
+		t.Error(r, faults)
+	}
+	if _, err := staff.GetRow(ctx, rowAt("email_a")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVerifyUnreadable: an entity whose key function fails is reported, and does not stop the run.
+func TestVerifyUnreadable(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	check(t, plain.Ensure(ctx))
+	for i, tags := range [][]string{{"a"}, {"a", "b", "c", "d"}, {"b"}} {
+		_, err := plain.Insert(ctx, &worker{fmt.Sprint("S", i/2), i, "Jones", "", 1, tags})
+		check(t, err)
+	}
+	check(t, rawTable(t, s).MergeAny(ctx, keys.Stored("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
+	staff, err := index.Attach(plain, nil, byTag)
+	check(t, err)
+	var faults []verify.Fault
+	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
+	if err != nil || r.Sound() || r.Faults[verify.Unreadable] != 2 || r.Failed != 2 || r.Repaired != 1 || r.Partitions != 2 {
+		t.Fatal(r, err, faults)
+	}
+	var limit *table.LimitError
+	if !errors.As(errors.Join(faults[0].Err, faults[1].Err), &limit) {
+		t.Error(faults)
+	}
+	expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
+
+	var ve *table.ValueError
+	if _, err := verify.Run(ctx, plain, nil); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	if all, err := verify.Run(ctx, staff, nil); err != nil || all.Entities != r.Entities || all.Rows == 0 {
+		t.Error("without definitions it is all of them:", all, err)
+	}
+	// Errors are those of what has failed.
+	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+		if q.Kind == "query" && strings.Contains(q.String(), "'S0'") {
+			return storagetest.Refuse(403, "AuthorizationFailure")
+		}
+		return storagetest.Fault{}
+	})
+	if _, err := verify.Run(ctx, staff, &verify.Options{Width: 2}, byTag); err == nil || errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestVerifyLists: a lost list is written with many of its members at a time.
+func TestVerifyLists(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, teams)
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range 300 {
+			if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
+				return
+			}
+		}
+	}, nil)
+	check(t, err)
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones")))
+	s.Count()
+	r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, teams)
+	if !r.Sound() || r.Repaired != 300 {
+		t.Error(r)
+	}
+	expect(t, "requests", s.Count(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
+	k, err := teams.Keys(ctx, staff, sales, "Jones")
+	check(t, err)
+	expect(t, "members", len(k), 300)
+}
+
+// TestRepairOfOneDefinition: a definition that cannot be repaired keeps no other from being repaired.
+func TestRepairOfOneDefinition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, d, s := newCampus(t)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	check(t, d.DeleteAny(ctx, rowAt("department")))
+	both, err := index.Attach(staff, nil, byLast)
+	check(t, err)
+	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
+	expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
+	if r.Repaired != 1 || r.Failed != 1 || r.Sound() {
+		t.Error(r)
+	}
+	expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
+
+	// A row without an owner under the key of a unique row is foreign.
+	for rk, d := range map[string]index.Definition[worker]{"email_a": byEmail, "last_Jones!_w_000001": byLast, "age_030_w_000001": byAge} {
+		staff, s := newStaff(t, d)
+		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+		row := &table.Row{Key: rowAt(rk)}
+		check(t, row.Set("X", 1))
+		_, err = rawTable(t, s).Upsert(ctx, row, table.ReplaceExisting)
+		check(t, err)
+		before := fmt.Sprint(s.Rows("staff"))
+		for _, repair := range []bool{false, true} {
+			if r, _ := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Faults[verify.Missing] != 1 || r.Repaired != 0 {
+				t.Error(rk, r)
+			}
+		}
+		expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
+	}
+
+	// Another definition of the name is not the one that is attached.
+	staff, _ = newStaff(t, byEmail)
+	other := index.New("email", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
+	var de *index.DefinitionError
+	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
+		t.Error(err)
+	}
+	var ve *table.ValueError
+	for _, o := range []verify.Options{{Rate: -1}, {Width: -1}, {Partition: sales, Token: "1:S"}} {
+		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
+			t.Error(o, err)
+		}
+	}
+}
+
+func moody() func(*worker) (keys.Enc, bool) {
+	n := 0
+	return func(*worker) (keys.Enc, bool) { n++; return keys.Raw(fmt.Sprint("x", n)), true }
+}
+
+func counting() func(*worker) (int64, bool) {
+	n := int64(0)
+	return func(*worker) (int64, bool) { n++; return n, true }
+}
