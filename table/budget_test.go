@@ -30,8 +30,8 @@ func TestBudgets(t *testing.T) {
 		"time":             {table.Budget{Time: time.Nanosecond}, "[]", 0, true},
 		"time, enough":     {table.Budget{Time: time.Hour}, "[1 2 3 4 5 6 7 8 9]", 5, false},
 	} {
-		w := adverse(&ids, func(most int) int { return min(most, 2) })
-		staff := newStaff(t, bare(w))
+		w := shortPages(&ids, func(most int) int { return min(most, 2) })
+		staff := newStaff(t, sdkClient(w))
 		q := inSales
 		q.Budget, q.Cursor, q.Stats = c.budget, new(table.Cursor), new(table.Stats)
 		list := func() (got []int, err error) {
@@ -56,7 +56,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s, taken up again: %v, %v", what, all, err)
 		}
 	}
-	staff := newStaff(t, bare(deaf(t)))
+	staff := newStaff(t, sdkClient(noRequests(t)))
 	for _, b := range []table.Budget{{Requests: -1}, {Rows: -1}, {Time: -1}} {
 		q := inSales
 		q.Budget = b
@@ -70,14 +70,14 @@ func TestBudgets(t *testing.T) {
 }
 
 // TestBudgetTakenUpAgain: a place in mid-page costs one request, and only rows that are new count.
-func TestBudgetTakenUpAgain(t *testing.T) {
+func TestBudgetResumed(t *testing.T) {
 	t.Parallel()
 	var ids []int
 	for id := range 1000 {
 		ids = append(ids, id+1)
 	}
-	w := adverse(&ids, func(most int) int { return most })
-	staff := newStaff(t, bare(w))
+	w := shortPages(&ids, func(most int) int { return most })
+	staff := newStaff(t, sdkClient(w))
 	q := inSales
 	q.Cursor, q.Stats = new(table.Cursor), new(table.Stats)
 	list := func(stop int) (n int, err error) {
@@ -111,7 +111,7 @@ func TestBudgetTakenUpAgain(t *testing.T) {
 func TestBudgetOfForeignRows(t *testing.T) {
 	t.Parallel()
 	const last = 100
-	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		top, _ := strconv.Atoi(r.URL.Query().Get("$top"))
 		from, _ := strconv.Atoi(r.URL.Query().Get("NextRowKey"))
 		var rows, h []string
@@ -125,17 +125,17 @@ func TestBudgetOfForeignRows(t *testing.T) {
 		if next := from + len(rows); next <= last {
 			h = []string{"x-ms-continuation-NextPartitionKey", "p", "x-ms-continuation-NextRowKey", strconv.Itoa(next)}
 		}
-		return reply(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
+		return jsonResponse(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
 	}}
-	staff := newStaff(t, bare(w))
+	staff := newStaff(t, sdkClient(w))
 	q := inSales
 	q.Cursor = new(table.Cursor)
 	for range staff.List(context.Background(), q) { // empid_000000, in mid-page
 		break
 	}
 	q.Budget.Rows = 30
-	found, rounds := 1, 0
-	for ; !q.Cursor.Done() && rounds < 10; rounds++ {
+	found, attempts := 1, 0
+	for ; !q.Cursor.Done() && attempts < 10; attempts++ {
 		for _, err := range staff.List(context.Background(), q) {
 			if err != nil && !errors.Is(err, table.ErrBudget) {
 				t.Fatal(err)
@@ -144,8 +144,8 @@ func TestBudgetOfForeignRows(t *testing.T) {
 			}
 		}
 	}
-	if found != 2 || rounds != 4 {
-		t.Errorf("%d found in %d rounds", found, rounds)
+	if found != 2 || attempts != 4 {
+		t.Errorf("%d found in %d rounds", found, attempts)
 	}
 }
 
@@ -154,8 +154,8 @@ func TestPageBudget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	ids := []int{1, 2, 3, 4, 5, 6}
-	w := adverse(&ids, func(most int) int { return min(most, 2) })
-	staff := newStaff(t, bare(w))
+	w := shortPages(&ids, func(most int) int { return min(most, 2) })
+	staff := newStaff(t, sdkClient(w))
 	q := inSales
 	q.Limit, q.Budget.Requests = 5, 2
 	p, err := staff.Page(ctx, q, "")
@@ -176,11 +176,11 @@ func TestPageBudget(t *testing.T) {
 // TestBudgetOfAHungService: the time is up also while a request is under way, and that is told from the caller's own end.
 func TestBudgetOfAHungService(t *testing.T) {
 	t.Parallel()
-	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
-	staff := newStaff(t, bare(w))
+	staff := newStaff(t, sdkClient(w))
 	q := inSales
 	q.Budget.Time = time.Millisecond
 	for _, err := range staff.List(context.Background(), q) {

@@ -16,9 +16,9 @@ import (
 )
 
 // discarding is a service that does everything and keeps nothing: each transaction is answered as done.
-type discarding struct{}
+type discardingService struct{}
 
-func (discarding) Do(r *http.Request) (*http.Response, error) {
+func (discardingService) Do(r *http.Request) (*http.Response, error) {
 	n := 0
 	if r.Body != nil {
 		body, err := io.ReadAll(r.Body)
@@ -33,7 +33,7 @@ func (discarding) Do(r *http.Request) (*http.Response, error) {
 		b.WriteString("--changesetresponse_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\nETag: " + etag + "\r\n\r\n\r\n")
 	}
 	b.WriteString("--changesetresponse_1--\r\n--batchresponse_1--\r\n")
-	resp := reply(202, b.String())
+	resp := jsonResponse(202, b.String())
 	resp.Header.Set("Content-Type", "multipart/mixed; boundary=batchresponse_1")
 	resp.Request = r
 	return resp, nil
@@ -44,7 +44,7 @@ func TestBulkMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes half a minute of all processors")
 	}
-	staff, err := table.New(bare(discarding{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blind())
+	staff, err := table.New(sdkClient(discardingService{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blindOptions())
 	check(err)
 	const early, late = 100_000, 999_999               // employees have six digits
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // so little in use would be collected all the time
@@ -53,7 +53,7 @@ func TestBulkMemory(t *testing.T) {
 	o := &table.BulkOptions{Width: 4, Window: 1000}
 	r, err := table.Bulk(context.Background(), stream(late+1, func(i int) table.Op {
 		if i == early || i == late {
-			inUse[i] = heap()
+			inUse[i] = heapInUse()
 		}
 		return upserts(staff, 10)(i)
 	}), o)
@@ -68,7 +68,7 @@ func TestBulkMemory(t *testing.T) {
 
 // heap is what is in use after garbage collection, when the transactions that are under way have been answered: nobody takes
 // their reports while this runs.
-func heap() int64 {
+func heapInUse() int64 {
 	least := int64(math.MaxInt64)
 	for same := 0; same < 30; same++ { // on a busy machine it takes a while
 		runtime.GC()

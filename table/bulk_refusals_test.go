@@ -16,39 +16,39 @@ import (
 )
 
 // newcomers are inserts of residents.
-func newcomers(people *table.Table[resident], n int) (int, func(int) table.Op) {
+func residentInserts(people *table.Table[resident], n int) (int, func(int) table.Op) {
 	return n, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
 }
 
 // TestBulkBlames: Skip is asked about what is refused for its own sake, and about nothing else.
-func TestBulkBlames(t *testing.T) {
+func TestBulkSkip(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	never := &table.BulkOptions{Skip: func(i int, err error) bool { t.Errorf("asked about %d: %v", i, err); return true }}
 	ends := func(what string, people *table.Table[resident], want error) {
 		t.Helper()
-		r, err := table.Bulk(ctx, stream(newcomers(people, 3)), never)
+		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
 		var be *table.BulkError
 		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
 			t.Errorf("%s: %+v %v", what, r, err)
 		}
 	}
 	// What an outbox says of a transaction and of limits of its own.
-	for _, theirs := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
-		people, _ := effects(t, &drawer{refuses: &table.OpError{Op: "Transact", Err: theirs}})
-		ends(theirs.Error(), people, table.ErrOutbox)
+	for _, foreign := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
+		people, _ := townWithEffects(t, &memoryOutbox{notifyErr: &table.OpError{Op: "Transact", Err: foreign}})
+		ends(foreign.Error(), people, table.ErrOutbox)
 	}
 	// A row that the plan needs and that cannot be read.
-	people, s := town(t, nil)
+	people, s := newTown(t, nil)
 	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationFailure")))
-	r, err := table.Bulk(ctx, stream(newcomers(people, 3)), never)
+	r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
 	if err == nil || r != (table.BulkResult{}) {
 		t.Error(r, err)
 	}
 	// An exact write that is refused for now, and whose marker cannot be stored.
-	people, s = town(t, nil)
+	people, s = newTown(t, nil)
 	exact := peopleOf(s.ConnectionString(), s, nil).Exact()
-	put(t, exact, s, resident{"S", 2, "L", ""})
+	insertAll(t, exact, s, resident{"S", 2, "L", ""})
 	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
 	ends("unknown", exact, table.ErrUnknownOutcome)
 	_ = people
@@ -58,11 +58,11 @@ func TestBulkBlames(t *testing.T) {
 func TestBulkDeleteRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := town(t, nil)
+	_, s := newTown(t, nil)
 	plain := peopleOf(s.ConnectionString(), s, nil)
-	put(t, plain, s, resident{"S", 1, "A", ""})
+	insertAll(t, plain, s, resident{"S", 1, "A", ""})
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	people, err := plain.With(nil, asks{&fails})
+	people, err := plain.With(nil, failsWith{&fails})
 	check(err)
 	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
 	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
@@ -73,22 +73,22 @@ func TestBulkDeleteRefused(t *testing.T) {
 // TestBulkPanics: what panics in a maintainer panics where Bulk was called.
 func TestBulkPanics(t *testing.T) {
 	t.Parallel()
-	_, s := town(t, nil)
-	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, asks{})
+	_, s := newTown(t, nil)
+	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, failsWith{})
 	check(err)
 	defer func() {
-		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "asks") {
+		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "failsWith") {
 			t.Error(v)
 		}
 	}()
-	_, err = table.Bulk(context.Background(), stream(newcomers(people, 3)), nil)
+	_, err = table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil)
 	t.Error("no panic:", err)
 }
 
 // TestBulkCancelled: nothing more is read where the context is over.
 func TestBulkCancelled(t *testing.T) {
 	t.Parallel()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	read := 0
 	r, err := table.Bulk(ctx, stream(100_000, func(i int) table.Op {
@@ -105,10 +105,10 @@ func TestBulkCancelled(t *testing.T) {
 // TestBulkMixed: deletes that find nothing among other operations cost little too.
 func TestBulkMixed(t *testing.T) {
 	t.Parallel()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	r, err := table.Bulk(context.Background(), stream(100, func(i int) table.Op {
 		if i%2 == 0 {
-			return staff.DeleteAnyOp(at("D", i))
+			return staff.DeleteAnyOp(employeeKey("D", i))
 		}
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
@@ -127,10 +127,10 @@ func TestBulkMixed(t *testing.T) {
 func TestDeleteQueryBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	_, err := table.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
 	check(err)
-	e, err := staff.Get(ctx, at("D0", 3))
+	e, err := staff.Get(ctx, employeeKey("D0", 3))
 	check(err)
 	s.beforeBatch(func(n int) {
 		if n == 1 {
@@ -170,8 +170,8 @@ func TestDeleteQueryBounds(t *testing.T) {
 // TestHandlesOfOneTable: With and Exact make handles of the same table, whatever its service is.
 func TestHandlesOfOneTable(t *testing.T) {
 	t.Parallel()
-	s := &interposed{Service: storagetest.New(nil)}
-	staff, err := table.New(several{serviceOf(s)}, "staff", staffSchema, quick())
+	s := &hookedService{Service: storagetest.New(nil)}
+	staff, err := table.New(serviceSlice{serviceOf(s)}, "staff", staffSchema, noWaitOptions())
 	check(err)
 	check(staff.Ensure(context.Background()))
 	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {
@@ -187,15 +187,15 @@ func TestHandlesOfOneTable(t *testing.T) {
 }
 
 // several is a service that cannot be compared.
-type several []table.Service
+type serviceSlice []table.Service
 
-func (s several) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
+func (s serviceSlice) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
 
 // TestBulkLostDelete: what a lost response has left gone was deleted, be it one row or two.
 func TestBulkLostDelete(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 3; n++ {
-		staff, _, s := inMemory(t, quick())
+		staff, _, s := staffInMemory(t, noWaitOptions())
 		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
 		check(err)
 		s.SetFaults(batchFault(1, storagetest.LostReply()))
@@ -207,34 +207,34 @@ func TestBulkLostDelete(t *testing.T) {
 }
 
 // exits ends the goroutine that it is called in.
-type exits struct{ wide }
+type exitsGoroutine struct{ manyRows }
 
-func (exits) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
+func (exitsGoroutine) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
 	runtime.Goexit()
 	return nil
 }
 
 // TestBulkExits: work whose goroutine somebody has ended is not taken for done.
-func TestBulkExits(t *testing.T) {
+func TestBulkGoroutineExits(t *testing.T) {
 	t.Parallel()
-	_, s := town(t, nil)
-	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, exits{wide{name: "exits"}})
+	_, s := newTown(t, nil)
+	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, exitsGoroutine{manyRows{name: "exits"}})
 	check(err)
-	if r, err := table.Bulk(context.Background(), stream(newcomers(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
+	if r, err := table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
 		t.Error(r, err)
 	}
 }
 
 // TestBulkAgain: a stream of inserts that was done before costs no request for each of them, and Skip is told of every one.
-func TestBulkAgain(t *testing.T) {
+func TestBulkRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *interposed){
-		"bare": func(t *testing.T) (*table.Table[resident], *interposed) {
-			_, s := town(t, nil)
+	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *hookedService){
+		"bare": func(t *testing.T) (*table.Table[resident], *hookedService) {
+			_, s := newTown(t, nil)
 			return peopleOf(s.ConnectionString(), s, nil), s
 		},
-		"maintained": func(t *testing.T) (*table.Table[resident], *interposed) { return town(t, nil) },
+		"maintained": func(t *testing.T) (*table.Table[resident], *hookedService) { return newTown(t, nil) },
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }

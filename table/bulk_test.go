@@ -55,7 +55,7 @@ func TestBulkRequests(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
-			staff, _, s := inMemory(t, nil)
+			staff, _, s := staffInMemory(t, nil)
 			last := table.BulkResult{}
 			c.o.Progress = func(r table.BulkResult) {
 				if r.Done <= last.Done || r.ResumeAt < last.ResumeAt {
@@ -80,7 +80,7 @@ func TestBulkRequests(t *testing.T) {
 // TestBulkWindow: what waits is bounded, and where partitions are many, that makes transactions smaller.
 func TestBulkWindow(t *testing.T) {
 	t.Parallel()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	var transactions int
 	_, err := table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), &table.BulkOptions{Window: 100})
 	if _, serr := fmt.Sscanf(s.Count(), "%d transaction", &transactions); err != nil || serr != nil || transactions < 200 || transactions > 700 {
@@ -96,7 +96,7 @@ func TestBulkWindow(t *testing.T) {
 func TestBulkWindowBytes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, _, _ := inMemory(t, nil)
+	staff, _, _ := staffInMemory(t, nil)
 	const n, size = 300, 10_000
 	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, strings.Repeat("x", size), 30})
@@ -120,7 +120,7 @@ func TestBulkWindowBytes(t *testing.T) {
 // TestBulkOrder: operations on one row are done in their order, also where that takes several transactions.
 func TestBulkOrder(t *testing.T) {
 	t.Parallel()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	r, err := table.Bulk(context.Background(), stream(500, func(i int) table.Op {
 		return staff.UpsertOp(&employee{"D", i % 7, "Jones", int32(i)}, table.ReplaceExisting)
 	}), nil)
@@ -139,7 +139,7 @@ func TestBulkOrder(t *testing.T) {
 func TestBulkBytes(t *testing.T) {
 	t.Parallel()
 	for _, policies := range []bool{true, false} {
-		s := &interposed{Service: storagetest.New(nil)}
+		s := &hookedService{Service: storagetest.New(nil)}
 		client := azcore.ClientOptions{Transport: s}
 		if policies {
 			client = table.ClientOptions(client, nil)
@@ -151,7 +151,7 @@ func TestBulkBytes(t *testing.T) {
 		check(rows.Ensure(context.Background()))
 		s.Count()
 		var sizes, counts []int
-		s.before = func(r *http.Request) {
+		s.beforeRequest = func(r *http.Request) {
 			body := bodyOf(r)
 			sizes, counts = append(sizes, len(body)), append(counts, strings.Count(body, "Content-Transfer-Encoding"))
 		}
@@ -173,7 +173,7 @@ func TestBulkBytes(t *testing.T) {
 }
 
 // TestBulkRefused: where it ends, what is done, and what Skip drops.
-func TestBulkRefused(t *testing.T) {
+func TestBulkRefusedOperation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	inserts := func(staff *table.Table[employee]) iter.Seq2[table.Op, error] {
@@ -187,7 +187,7 @@ func TestBulkRefused(t *testing.T) {
 			return staff.InsertOp(&employee{"Sales", i + 1000, "Jones", 30})
 		})
 	}
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	var skipped []int
 	r, err := table.Bulk(ctx, inserts(staff), &table.BulkOptions{Skip: func(i int, err error) bool {
 		skipped = append(skipped, i)
@@ -200,7 +200,7 @@ func TestBulkRefused(t *testing.T) {
 		t.Error(got)
 	}
 	// Without Skip the first ends it, before anything of its transaction is done.
-	staff, _, s = inMemory(t, nil)
+	staff, _, s = staffInMemory(t, nil)
 	var be *table.BulkError
 	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		n := 0
@@ -216,7 +216,7 @@ func TestBulkRefused(t *testing.T) {
 	// An error of the stream ends it, and what was read before is done.
 	failure := errors.New("the file is torn")
 	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		_ = yield(staff.DeleteAnyOp(at("Sales", 5000)), nil) && yield(table.Op{}, failure)
+		_ = yield(staff.DeleteAnyOp(employeeKey("Sales", 5000)), nil) && yield(table.Op{}, failure)
 	}, nil)
 	if !errors.Is(err, failure) || r != (table.BulkResult{Missing: 1, ResumeAt: 1}) {
 		t.Error(r, err)
@@ -236,7 +236,7 @@ func TestBulkMissing(t *testing.T) {
 		{func(int) bool { return false }, "3 query, 6 transaction"},
 		{func(i int) bool { return i%2 == 0 }, "3 query, 9 transaction"},
 	} {
-		staff, _, s := inMemory(t, nil)
+		staff, _, s := staffInMemory(t, nil)
 		n := 0
 		for i := range 300 {
 			if c.there(i) {
@@ -252,7 +252,7 @@ func TestBulkMissing(t *testing.T) {
 		}, nil)
 		check(err)
 		s.Count()
-		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(at("D", i)) }), nil)
+		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
 		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
 			t.Error(r, err)
 		}
@@ -266,7 +266,7 @@ func TestBulkMissing(t *testing.T) {
 func TestDeleteQuery(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	_, err := table.Bulk(ctx, stream(1500, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
 	}), nil)
@@ -285,12 +285,12 @@ func TestDeleteQuery(t *testing.T) {
 		t.Error(got)
 	}
 	// Of those that are left, one is changed so that it stays, and one so that it goes all the same.
-	e7, err := staff.Get(ctx, at("D", 8))
+	e7, err := staff.Get(ctx, employeeKey("D", 8))
 	check(err)
-	e9, err := staff.Get(ctx, at("D", 10))
+	e9, err := staff.Get(ctx, employeeKey("D", 10))
 	check(err)
 	once := true
-	s.before = func(r *http.Request) {
+	s.beforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") && once {
 			once = false
 			check(staff.Merge(ctx, e7, age.Set(5)))
@@ -311,13 +311,13 @@ func TestDeleteQuery(t *testing.T) {
 func TestBulkMaintained(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	people, s := town(t, nil)
+	people, s := newTown(t, nil)
 	n := 300
 	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
 		return people.InsertOp(&resident{"S", i + 1, fmt.Sprint("L", i%5), fmt.Sprint("m", i)})
 	}), nil)
 	check(err)
-	if err := derivedRight(s.Service); err != nil {
+	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
 	// Two operations for each and those of the five lists, which each transaction loads: 47 residents go into one. The first of the
@@ -329,7 +329,7 @@ func TestBulkMaintained(t *testing.T) {
 	if err != nil || r.Done != 60 {
 		t.Error(r, err)
 	}
-	if err := derivedRight(s.Service); err != nil {
+	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
 	plain, err := table.New(serviceOf(s), "people", peopleSchema, nil)
@@ -340,11 +340,11 @@ func TestBulkMaintained(t *testing.T) {
 }
 
 // TestBulkHangs: on a service that does not answer, bulk work ends with its context, and says what is settled.
-func TestBulkHangs(t *testing.T) {
+func TestBulkHungService(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			staff, _, s := inMemory(t, nil)
+			staff, _, s := staffInMemory(t, nil)
 			if exact {
 				staff = staff.Exact()
 			}

@@ -19,12 +19,14 @@ import (
 )
 
 // staffOf is the table of a process, with the default options but for what is left to chance.
-func staffOf(p *crashtest.Process) *table.Table[employee] { return staffBy(p, &table.Options{}) }
+func processStaff(p *crashtest.Process) *table.Table[employee] { return openStaff(p, &table.Options{}) }
 
 // blindStaffOf is the same for writes that do not read first.
-func blindStaffOf(p *crashtest.Process) *table.Table[employee] { return staffBy(p, blind()) }
+func blindProcessStaff(p *crashtest.Process) *table.Table[employee] {
+	return openStaff(p, blindOptions())
+}
 
-func staffBy(p *crashtest.Process, o *table.Options) *table.Table[employee] {
+func openStaff(p *crashtest.Process, o *table.Options) *table.Table[employee] {
 	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
 	check(err)
 	o.Retry.Wait = -1
@@ -34,16 +36,16 @@ func staffBy(p *crashtest.Process, o *table.Options) *table.Table[employee] {
 }
 
 // attempt is a write that is tried under every fault.
-type attempt struct {
+type faultedWrite struct {
 	write func(context.Context, *table.Table[employee]) error
 	// applied tells whether the write was done, from what it has left.
 	applied func(map[string]any) bool
 	// unknown are the faults after which nobody can know, and gone those after which the row is found gone.
-	unknown, gone []storagetest.Fault
+	unknown, notFound []storagetest.Fault
 }
 
 // did are the faults in which a request is carried out and its response lost.
-func did() []storagetest.Fault {
+func appliedFaults() []storagetest.Fault {
 	return []storagetest.Fault{
 		storagetest.LostReply(), storagetest.HangAfter(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
 		storagetest.RefuseAfter(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseAfter(408, "RequestTimeout"),
@@ -51,12 +53,12 @@ func did() []storagetest.Fault {
 }
 
 // aged tells whether employee 1 has an age.
-func aged(n int32) func(map[string]any) bool {
+func ageIs(n int32) func(map[string]any) bool {
 	return func(rows map[string]any) bool { return rows["empid_000001"] == n }
 }
 
-func attempts() map[string]attempt {
-	one := at("Sales", 1)
+func faultedWrites() map[string]faultedWrite {
+	one := employeeKey("Sales", 1)
 	get := func(ctx context.Context, staff *table.Table[employee], f func(*table.Entity[employee]) error) error {
 		e, err := staff.Get(ctx, one)
 		if err != nil {
@@ -65,7 +67,7 @@ func attempts() map[string]attempt {
 		return f(e)
 	}
 	gone := func(rows map[string]any) bool { return rows["empid_000001"] == nil }
-	return map[string]attempt{
+	return map[string]faultedWrite{
 		"Insert": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			_, err := staff.Insert(ctx, &employee{"Sales", 2, "New", 50})
 			return err
@@ -73,26 +75,26 @@ func attempts() map[string]attempt {
 		"Upsert": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			_, err := staff.Upsert(ctx, &employee{"Sales", 1, "Jones", 50}, table.ReplaceExisting)
 			return err
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"Replace": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { e.Value.Age = 50; return staff.Replace(ctx, e) })
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"Merge": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { return staff.Merge(ctx, e, age.Set(50)) })
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"MergeAny": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return staff.MergeAny(ctx, one, age.Set(50))
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"Update": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			_, err := staff.Update(ctx, one, func(e *employee) error { e.Age++; return nil })
 			return err
-		}, applied: aged(45)},
+		}, applied: ageIs(45)},
 		"Delete": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { return staff.Delete(ctx, e) })
-		}, applied: gone, unknown: did(), gone: []storagetest.Fault{storagetest.Twice()}},
+		}, applied: gone, unknown: appliedFaults(), notFound: []storagetest.Fault{storagetest.Twice()}},
 		"DeleteAny": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return staff.DeleteAny(ctx, one)
-		}, applied: gone, unknown: did(), gone: []storagetest.Fault{storagetest.Twice()}},
+		}, applied: gone, unknown: appliedFaults(), notFound: []storagetest.Fault{storagetest.Twice()}},
 		"Rekey": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { e.Value.ID = 9; return staff.Rekey(ctx, e) })
 		}, applied: func(rows map[string]any) bool { return gone(rows) && rows["empid_000009"] == int32(44) }},
@@ -106,7 +108,7 @@ func attempts() map[string]attempt {
 }
 
 // brief are the options of a crash test, with fewer runs where time is short.
-func brief(o crashtest.Options) *crashtest.Options {
+func crashOptions(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs, o.Pairs, o.Late = 100, -1, 3
 	}
@@ -114,26 +116,26 @@ func brief(o crashtest.Options) *crashtest.Options {
 }
 
 // workload is one program that makes the attempt, and a check of what it was told, unless it has died.
-func (a attempt) workload(check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
-	return a.workloadOn(staffOf, check)
+func (a faultedWrite) workload(check func(s *storagetest.Service, returned error) error) func() crashtest.Workload {
+	return a.workloadOn(processStaff, check)
 }
 
-func (a attempt) workloadOn(open func(*crashtest.Process) *table.Table[employee], check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
+func (a faultedWrite) workloadOn(open func(*crashtest.Process) *table.Table[employee], check func(s *storagetest.Service, returned error) error) func() crashtest.Workload {
 	return func() crashtest.Workload {
-		var told error
+		var returned error
 		ended := false
 		return crashtest.Workload{
-			Setup: hired,
+			Setup: setupEmployee,
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-				told = a.write(ctx, open(p))
+				returned = a.write(ctx, open(p))
 				ended = ctx.Err() == nil
-				return told
+				return returned
 			}},
 			Check: func(s *storagetest.Service) error {
 				if !ended {
 					return nil
 				}
-				return check(s, told)
+				return check(s, returned)
 			},
 		}
 	}
@@ -143,18 +145,18 @@ func (a attempt) workloadOn(open func(*crashtest.Process) *table.Table[employee]
 // told that nobody knows only where the table says so.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	everyFault(t, staffOf, func(a attempt) attempt { return a })
+	testEveryFault(t, processStaff, func(a faultedWrite) faultedWrite { return a })
 }
 
 // TestEveryFaultBlind: the same for the writes that need not read first.
 func TestEveryFaultBlind(t *testing.T) {
 	t.Parallel()
-	everyFault(t, blindStaffOf, func(a attempt) attempt { return a }, "Upsert", "MergeAny", "DeleteAny", "Transact")
+	testEveryFault(t, blindProcessStaff, func(a faultedWrite) faultedWrite { return a }, "Upsert", "MergeAny", "DeleteAny", "Transact")
 }
 
 // everyFault makes attempts on a table, all of them if none is named, and judges them by what is expected of that.
-func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employee], expect func(attempt) attempt, names ...string) {
-	for name, a := range attempts() {
+func testEveryFault(t *testing.T, open func(*crashtest.Process) *table.Table[employee], expect func(faultedWrite) faultedWrite, names ...string) {
+	for name, a := range faultedWrites() {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
@@ -163,14 +165,14 @@ func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employe
 			a := expect(a)
 			var mu sync.Mutex
 			outcomes := map[string]int{}
-			build := a.workloadOn(open, func(s *storagetest.Service, told error) error {
-				outcome, err := a.judge(s, told)
+			build := a.workloadOn(open, func(s *storagetest.Service, returned error) error {
+				outcome, err := a.checkOutcome(s, returned)
 				mu.Lock()
 				defer mu.Unlock()
 				outcomes[outcome]++
 				return err
 			})
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
+			r := crashtest.Enumerate(t, build, crashOptions(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
 				return append(crashtest.Faults(q), storagetest.CutClean(0), storagetest.CutClean(300), storagetest.CutClean(-3))
 			}, Pairs: -1}))
 			r.Require(t)
@@ -185,21 +187,21 @@ func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employe
 // TestEveryPair: with two mishaps nobody may know more often, but nobody is told what is not so.
 func TestEveryPair(t *testing.T) {
 	t.Parallel()
-	for name, a := range attempts() {
+	for name, a := range faultedWrites() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			build := a.workload(func(s *storagetest.Service, told error) error {
-				applied := a.applied(ages(s))
+			build := a.workload(func(s *storagetest.Service, returned error) error {
+				applied := a.applied(agesByRowKey(s))
 				switch {
-				case errors.Is(told, table.ErrUnknownOutcome):
-				case told == nil && !applied:
+				case errors.Is(returned, table.ErrUnknownOutcome):
+				case returned == nil && !applied:
 					return errors.New("told that it is done, and it is not")
-				case told != nil && applied && !(a.gone != nil && errors.Is(told, table.ErrNotFound)):
-					return fmt.Errorf("told that it was refused, and it is done: %w", told)
+				case returned != nil && applied && !(a.notFound != nil && errors.Is(returned, table.ErrNotFound)):
+					return fmt.Errorf("told that it was refused, and it is done: %w", returned)
 				}
 				return nil
 			})
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{}))
+			r := crashtest.Enumerate(t, build, crashOptions(crashtest.Options{}))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -209,21 +211,21 @@ func TestEveryPair(t *testing.T) {
 // TestRivals: three programs that count in one row, with mishaps: each count that was confirmed is there, and none twice. But
 // for one mishap: where a request arrives twice by itself, and a concurrent writer overwrites its work before it is looked for, it is taken
 // for refused.
-func TestRivals(t *testing.T) {
+func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	const each = 3
 	build := func() crashtest.Workload {
 		var mu sync.Mutex
 		done, open := 0, 0
-		w := crashtest.Workload{Setup: hired}
+		w := crashtest.Workload{Setup: setupEmployee}
 		for range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				staff := staffOf(p)
+				staff := processStaff(p)
 				for range each {
 					mu.Lock()
 					open++ // until it is told
 					mu.Unlock()
-					_, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error { e.Age++; return nil })
+					_, err := staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error { e.Age++; return nil })
 					mu.Lock()
 					switch {
 					case err == nil:
@@ -238,7 +240,7 @@ func TestRivals(t *testing.T) {
 			})
 		}
 		w.Check = func(s *storagetest.Service) error {
-			if n := int(ages(s)["empid_000001"].(int32)) - 44; n < done || n > done+open {
+			if n := int(agesByRowKey(s)["empid_000001"].(int32)) - 44; n < done || n > done+open {
 				return fmt.Errorf("counted %d, of which %d were confirmed and %d are open", n, done, open)
 			}
 			return nil
@@ -248,14 +250,14 @@ func TestRivals(t *testing.T) {
 	once := func(q storagetest.Request) []storagetest.Fault {
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return f == storagetest.Twice() })
 	}
-	r := crashtest.Schedules(t, build, brief(crashtest.Options{Mishaps: 0.2, Faults: once}))
+	r := crashtest.Schedules(t, build, crashOptions(crashtest.Options{Mishaps: 0.2, Faults: once}))
 	r.Require(t)
 	t.Log(r)
 }
 
 // hired is an account with employee 1.
-func hired(ctx context.Context, p *crashtest.Process) error {
-	staff := staffOf(p)
+func setupEmployee(ctx context.Context, p *crashtest.Process) error {
+	staff := processStaff(p)
 	if err := staff.Ensure(ctx); err != nil {
 		return err
 	}
@@ -264,7 +266,7 @@ func hired(ctx context.Context, p *crashtest.Process) error {
 }
 
 // ages are those of all employees.
-func ages(s *storagetest.Service) map[string]any {
+func agesByRowKey(s *storagetest.Service) map[string]any {
 	rows := map[string]any{}
 	for _, r := range s.Rows("staff") {
 		rows[r.RowKey] = r.Get("Age")
@@ -273,11 +275,11 @@ func ages(s *storagetest.Service) map[string]any {
 }
 
 // judge compares what the caller was told with what has happened.
-func (a attempt) judge(s *storagetest.Service, told error) (outcome string, err error) {
-	return a.judgeRows(s, ages(s), told)
+func (a faultedWrite) checkOutcome(s *storagetest.Service, returned error) (outcome string, err error) {
+	return a.checkOutcomeIn(s, agesByRowKey(s), returned)
 }
 
-func (a attempt) judgeRows(s *storagetest.Service, rows map[string]any, told error) (outcome string, err error) {
+func (a faultedWrite) checkOutcomeIn(s *storagetest.Service, rows map[string]any, returned error) (outcome string, err error) {
 	applied := a.applied(rows)
 	var fault storagetest.Fault
 	reading := false
@@ -287,22 +289,56 @@ func (a attempt) judgeRows(s *storagetest.Service, rows map[string]any, told err
 		}
 	}
 	switch {
-	case told == nil && applied:
+	case returned == nil && applied:
 		return "done", nil
-	case told == nil:
+	case returned == nil:
 		return "", fmt.Errorf("told that it is done, and it is not: %v", rows)
-	case errors.Is(told, table.ErrUnknownOutcome):
+	case errors.Is(returned, table.ErrUnknownOutcome):
 		if slices.Contains(a.unknown, fault) && !reading {
 			return "unknown", nil
 		}
-		return "", fmt.Errorf("told that nobody knows: %w", told)
+		return "", fmt.Errorf("told that nobody knows: %w", returned)
 	case !applied:
 		if reading || strings.HasPrefix(fault.String(), "refused inside") {
 			return "refused", nil // it could not read, or the service says that it will not
 		}
-		return "", fmt.Errorf("gave up: %w", told)
-	case errors.Is(told, table.ErrNotFound) && slices.Contains(a.gone, fault):
+		return "", fmt.Errorf("gave up: %w", returned)
+	case errors.Is(returned, table.ErrNotFound) && slices.Contains(a.notFound, fault):
 		return "gone", nil
 	}
-	return "", fmt.Errorf("told that it was refused, and it is done: %w", told)
+	return "", fmt.Errorf("told that it was refused, and it is done: %w", returned)
+}
+
+// exactly is a table whose outcomes are exact.
+func exactProcessStaff(p *crashtest.Process) *table.Table[employee] { return processStaff(p).Exact() }
+
+// TestEveryFaultExact: an exact write, with each fault at each of its requests, and requests that arrive late: what its caller is
+// told is what has happened, for good, and it is told always.
+func TestEveryFaultExact(t *testing.T) {
+	t.Parallel()
+	testEveryFault(t, exactProcessStaff, func(a faultedWrite) faultedWrite {
+		a.unknown, a.notFound = nil, nil
+		return a
+	})
+}
+
+// TestEveryPairExact: with two mishaps too, it is told always, and rightly.
+func TestEveryPairExact(t *testing.T) {
+	t.Parallel()
+	all := faultedWrites()
+	for _, name := range []string{"Insert", "Merge", "DeleteAny", "Transact"} {
+		a := all[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			build := a.workloadOn(exactProcessStaff, func(s *storagetest.Service, returned error) error {
+				if applied := a.applied(agesByRowKey(s)); (returned == nil) != applied || errors.Is(returned, table.ErrUnknownOutcome) {
+					return fmt.Errorf("applied %v, and told %w", applied, returned)
+				}
+				return nil
+			})
+			r := crashtest.Enumerate(t, build, crashOptions(crashtest.Options{}))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
 }

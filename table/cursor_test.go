@@ -20,8 +20,8 @@ import (
 
 // adverse is a service with the employees of Sales by id, whose pages are as short as draw says, empty ones included. Its
 // tokens are the ids at which the next page begins.
-func adverse(ids *[]int, draw func(most int) int) *wire {
-	return &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+func shortPages(ids *[]int, draw func(most int) int) *fakeTransport {
+	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		q := r.URL.Query()
 		top, _ := strconv.Atoi(q.Get("$top"))
 		from, _ := strconv.Atoi(q.Get("NextRowKey"))
@@ -41,7 +41,7 @@ func adverse(ids *[]int, draw func(most int) int) *wire {
 			// The number of the request makes the tokens of two empty pages different, as the service's are.
 			h = []string{"x-ms-continuation-NextPartitionKey", fmt.Sprint("p", len(rows), time.Now().UnixNano()), "x-ms-continuation-NextRowKey", strconv.Itoa(next)}
 		}
-		return reply(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
+		return jsonResponse(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
 	}}
 }
 
@@ -62,11 +62,11 @@ func TestCursorAnywhere(t *testing.T) {
 		for _, id := range ids {
 			always[id] = true
 		}
-		w := adverse(&ids, func(most int) int { return rapid.IntRange(0, min(most, 7)).Draw(rt, "page") })
+		w := shortPages(&ids, func(most int) int { return rapid.IntRange(0, min(most, 7)).Draw(rt, "page") })
 		var got []int
 		token, ended := "", false
 		for !ended {
-			staff := newStaff(t, bare(w)) // as another process would
+			staff := newStaff(t, sdkClient(w)) // as another process would
 			q := inSales
 			q.Cursor = table.NewCursor(token)
 			q.Limit = rapid.IntRange(0, 4).Draw(rt, "limit")
@@ -117,8 +117,8 @@ func TestCursorAnywhere(t *testing.T) {
 func TestCursorRequests(t *testing.T) {
 	t.Parallel()
 	ids := []int{1, 2, 3, 4, 5, 6, 7}
-	w := adverse(&ids, func(most int) int { return most })
-	staff := newStaff(t, bare(w))
+	w := shortPages(&ids, func(most int) int { return most })
+	staff := newStaff(t, sdkClient(w))
 	cursor := new(table.Cursor)
 	q := inSales
 	q.Cursor, q.Limit = cursor, 3
@@ -169,13 +169,13 @@ func TestPage(t *testing.T) {
 	ctx := context.Background()
 	ids := []int{1, 2, 3, 4, 5}
 	short := 0
-	w := adverse(&ids, func(most int) int {
+	w := shortPages(&ids, func(most int) int {
 		if short++; short%2 == 1 {
 			return 0
 		}
 		return min(most, 2)
 	})
-	staff := newStaff(t, bare(w))
+	staff := newStaff(t, sdkClient(w))
 	page := func(q table.Query[employee], token string) (string, string) {
 		w.sent = nil
 		p, err := staff.Page(ctx, q, token)
@@ -213,18 +213,18 @@ func TestPage(t *testing.T) {
 }
 
 // TestTokensOfOthers: a token of another table, query or version, or one that is damaged, is refused before any request.
-func TestTokensOfOthers(t *testing.T) {
+func TestForeignTokens(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	ids := []int{1, 2, 3, 4, 5}
-	w := adverse(&ids, func(most int) int { return min(most, 2) })
-	s := bare(w)
+	w := shortPages(&ids, func(most int) int { return min(most, 2) })
+	s := sdkClient(w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "others", staffSchema, once())
+	other, err := table.New(s, "others", staffSchema, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
-	upper, err := table.New(s, "STAFF", staffSchema, once())
+	upper, err := table.New(s, "STAFF", staffSchema, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestTokensOfOthers(t *testing.T) {
 	typed := func(typ string) *table.Table[employee] {
 		s2 := staffSchema
 		s2.Type = typ
-		in, err := table.New(s, "staff", s2, once())
+		in, err := table.New(s, "staff", s2, singleAttempt())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestTokensOfOthers(t *testing.T) {
 	q = inSales
 	q.Cursor = table.NewCursor(p.Token)
 	for n, err := range names.List(ctx, q) {
-		if err != nil || n.Key != at("Sales", 3) {
+		if err != nil || n.Key != employeeKey("Sales", 3) {
 			t.Errorf("%+v, %v", n, err)
 		}
 		break
@@ -328,8 +328,10 @@ func TestTokensOfOthers(t *testing.T) {
 func TestCursorOrder(t *testing.T) {
 	t.Parallel()
 	rows := `{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ud83d\ude00"},{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ufffd"},{"odata.etag":"e","PartitionKey":"p","RowKey":"b"}`
-	w := &wire{answer: func(*http.Request, string) (*http.Response, error) { return reply(200, `{"value":[`+rows+`]}`), nil }}
-	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, once())
+	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) {
+		return jsonResponse(200, `{"value":[`+rows+`]}`), nil
+	}}
+	tab, err := table.New(sdkClient(w), "ttt", table.Schema[table.Row]{}, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -10,11 +11,11 @@ import (
 )
 
 // named has an effect of a kind.
-type named string
+type namedEffect string
 
-func (named) Name() string { return "named" }
-func (named) MaxRows() int { return 0 }
-func (n named) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (namedEffect) Name() string { return "named" }
+func (namedEffect) MaxRows() int { return 0 }
+func (n namedEffect) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
 	p.Effect(string(n), 1, []byte(n))
 	return nil
 }
@@ -26,10 +27,10 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []string{"é", "日", "😀"} {
 		for lead := range len(c) {
-			d := &drawer{}
-			people, s := effects(t, d)
+			d := &memoryOutbox{}
+			people, s := townWithEffects(t, d)
 			kind := strings.Repeat("x", lead) + strings.Repeat(c, 70_000/len(c))
-			long, err := people.With(nil, named(kind))
+			long, err := people.With(nil, namedEffect(kind))
 			check(err)
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
@@ -49,5 +50,43 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// heavy has effects of a size.
+type largeEffects struct{ n, size int }
+
+func (largeEffects) Name() string { return "heavy" }
+
+func (largeEffects) MaxRows() int { return 0 }
+
+func (h largeEffects) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+	for i := range h.n {
+		p.Effect("heavy", i, []byte(strings.Repeat("é", h.size/2)))
+	}
+	return nil
+}
+
+// TestManyEffects: a list of effects comes back as it was, up to its limit.
+func TestLargeEffects(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := &memoryOutbox{}
+	people, _ := townWithEffects(t, d)
+	many, err := people.With(nil, largeEffects{3, 50_000})
+	check(err)
+	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
+		t.Fatal(err)
+	}
+	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
+	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
+		t.Error(err)
+	}
+	more, err := people.With(nil, largeEffects{1, 200_000})
+	check(err)
+	var le *table.LimitError
+	d.calls = nil
+	if _, err := more.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Max != 256<<10 || d.calls != nil {
+		t.Error(err, d.calls)
 	}
 }

@@ -14,16 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// blind are options of tables whose rows have no derived rows.
-func blind() *table.Options { return &table.Options{BlindWrites: true} }
-
-// quick are options without pauses.
-func quick() *table.Options {
-	o := blind()
-	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-	return o
-}
-
 // TestExactRequests: what exactness costs.
 func TestExactRequests(t *testing.T) {
 	t.Parallel()
@@ -57,7 +47,7 @@ func TestExactRequests(t *testing.T) {
 			return s.Merge(ctx, e, age.Set(50))
 		}, table.ErrGivenUp, "1 insert, 4 transaction"},
 	} {
-		staff, e, s := inMemory(t, quick())
+		staff, e, s := staffInMemory(t, noWaitOptions())
 		s.SetFaults(c.fault)
 		n := len(s.Requests())
 		if c.fault != nil {
@@ -84,7 +74,7 @@ func TestExactRequests(t *testing.T) {
 func TestExactLate(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []bool{true, false} {
-		staff, e, s := inMemory(t, quick())
+		staff, e, s := staffInMemory(t, noWaitOptions())
 		if exact {
 			staff = staff.Exact()
 		}
@@ -114,14 +104,14 @@ func TestExactLate(t *testing.T) {
 }
 
 // TestExactHangs: on a service that does not answer, a call ends with its context, and can be resolved later, here or elsewhere.
-func TestExactHangs(t *testing.T) {
+func TestExactHungService(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		fault storagetest.Fault
 		done  bool
 	}{{storagetest.Hang(), false}, {storagetest.HangAfter(), true}} {
 		synctest.Test(t, func(t *testing.T) {
-			staff, e, s := inMemory(t, nil)
+			staff, e, s := staffInMemory(t, nil)
 			staff = staff.Exact()
 			s.SetFaults(func(storagetest.Request) storagetest.Fault { return c.fault })
 			ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
@@ -166,16 +156,16 @@ func TestExactHangs(t *testing.T) {
 }
 
 // TestFenced: who finds that somebody has aborted its write begins anew under another name; not for ever.
-func TestFenced(t *testing.T) {
+func TestAbortedByResolver(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, 100} {
-		o := quick()
+		o := noWaitOptions()
 		o.Retry.ConflictAttempts = 8
-		staff, e, s := inMemory(t, o)
+		staff, e, s := staffInMemory(t, o)
 		staff = staff.Exact()
 		in := staff.CommitRecords()
 		n := 0
-		s.before = func(r *http.Request) {
+		s.beforeRequest = func(r *http.Request) {
 			if body := bodyOf(r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
@@ -196,13 +186,13 @@ func TestFenced(t *testing.T) {
 }
 
 // TestIntents: what is read of intents, what is refused, and what is swept.
-func TestIntents(t *testing.T) {
+func TestCommitRecords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	o := quick()
+	o := noWaitOptions()
 	o.Now = func() time.Time { return now }
-	staff, e, s := inMemory(t, o)
+	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
 	in := staff.CommitRecords()
 	pk := keys.Raw("Sales")
@@ -269,7 +259,7 @@ func TestIntents(t *testing.T) {
 }
 
 // doubtful is a merge of e of which nobody knows, because its context is over.
-func doubtful(t *testing.T, staff *table.Table[employee], e *table.Entity[employee], s *interposed, f storagetest.Fault) *table.UnknownError {
+func unknownMerge(t *testing.T, staff *table.Table[employee], e *table.Entity[employee], s *hookedService, f storagetest.Fault) *table.UnknownError {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == "transaction" }, f))
@@ -283,12 +273,12 @@ func doubtful(t *testing.T, staff *table.Table[employee], e *table.Entity[employ
 }
 
 // TestResolvedOnce: what was resolved stays so, whatever the entity has been through since.
-func TestResolvedOnce(t *testing.T) {
+func TestResolvedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, e, s := inMemory(t, quick())
+	staff, e, s := staffInMemory(t, noWaitOptions())
 	staff = staff.Exact()
-	first := doubtful(t, staff, e, s, storagetest.LostReply())
+	first := unknownMerge(t, staff, e, s, storagetest.LostReply())
 	if done, err := first.Resolve(ctx); !done || err != nil {
 		t.Fatal(done, err)
 	}
@@ -300,11 +290,11 @@ func TestResolvedOnce(t *testing.T) {
 	}
 	check(staff.Replace(ctx, e))
 
-	second := doubtful(t, staff, e, s, storagetest.LostRequest())
+	second := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	if done, err := second.Resolve(ctx); done || err != nil {
 		t.Fatal(done, err)
 	}
-	doubtful(t, staff, e, s, storagetest.LostRequest())
+	unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	if done, err := second.Resolve(ctx); done || err != nil {
 		t.Error(done, err)
 	}
@@ -321,11 +311,11 @@ func TestResolvedOnce(t *testing.T) {
 func TestResolvedTooLate(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	o := quick()
+	o := noWaitOptions()
 	o.Now = func() time.Time { return now }
-	staff, e, s := inMemory(t, o)
+	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
-	lost := doubtful(t, staff, e, s, storagetest.LostRequest())
+	lost := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	now = now.Add(25 * time.Hour)
 	if _, err := lost.Resolve(context.Background()); !errors.Is(err, table.ErrExpired) {
 		t.Error(err)
@@ -333,16 +323,16 @@ func TestResolvedTooLate(t *testing.T) {
 }
 
 // TestIntentVanishes: where the intent was there and is gone, nothing is claimed.
-func TestIntentVanishes(t *testing.T) {
+func TestCommitRecordVanishes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, e, s := inMemory(t, quick())
+	staff, e, s := staffInMemory(t, noWaitOptions())
 	staff = staff.Exact()
-	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, quick())
+	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, noWaitOptions())
 	check(err)
 	s.SetFaults(batchFault(1, storagetest.LostReply()))
 	once := true
-	s.before = func(r *http.Request) {
+	s.beforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodGet && once {
 			once = false
 			for _, x := range s.Rows("staff") {
@@ -360,7 +350,7 @@ func TestIntentVanishes(t *testing.T) {
 // TestUnknownIsNotRefused: a refusal that could pass, where the marker cannot be stored, is unknown and nothing else.
 func TestUnknownIsNotRefused(t *testing.T) {
 	t.Parallel()
-	staff, e, s := inMemory(t, quick())
+	staff, e, s := staffInMemory(t, noWaitOptions())
 	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
 	_, err := staff.Exact().Insert(context.Background(), &e.Value)
 	var unknown *table.UnknownError
@@ -370,12 +360,12 @@ func TestUnknownIsNotRefused(t *testing.T) {
 }
 
 // TestExactEnds: also where nothing bounds the write.
-func TestExactEnds(t *testing.T) {
+func TestExactWithoutWriteTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &table.Options{}
 		o.WriteTimeout = -1
-		staff, e, s := inMemory(t, o)
+		staff, e, s := staffInMemory(t, o)
 		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(503, "ServerBusy") })
 		start := time.Now()
 		err := staff.Exact().Merge(context.Background(), e, age.Set(50))
@@ -390,15 +380,15 @@ func TestResolvedWhileSwept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	now := time.Now()
-	o := quick()
+	o := noWaitOptions()
 	o.Now = func() time.Time { return now }
-	staff, e, s := inMemory(t, o)
+	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
-	lost := doubtful(t, staff, e, s, storagetest.LostReply())
+	lost := unknownMerge(t, staff, e, s, storagetest.LostReply())
 	now = now.Add(26 * time.Hour)
-	s.before = func(r *http.Request) {
+	s.beforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
-			s.before = nil
+			s.beforeRequest = nil
 			_, err := staff.SweepCommitRecords(ctx)
 			check(err)
 		}
@@ -412,9 +402,9 @@ func TestResolvedWhileSwept(t *testing.T) {
 func TestExactWithoutTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := &interposed{Service: storagetest.New(nil)}
+	s := &hookedService{Service: storagetest.New(nil)}
 	plain := peopleOf(s.ConnectionString(), s, nil)
-	lettered, err := plain.With(&drawer{}, letters{})
+	lettered, err := plain.With(&memoryOutbox{}, letters{})
 	check(err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {

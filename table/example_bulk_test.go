@@ -13,7 +13,7 @@ func ExampleBulk() {
 	ctx := context.Background()
 	var counter table.Counter
 	// Nothing is derived from these rows, so an Upsert need not read first.
-	staff, err := table.New(open(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
+	staff, err := table.New(openAccount(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
 	check(err)
 	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 1000 {

@@ -146,13 +146,6 @@ func ExampleTable_Untyped() {
 	// <nil>
 }
 
-// The zero condition is met by everything.
-func ExampleCond_IsZero() {
-	var q table.Query[employee]
-	fmt.Println(q.Where.IsZero(), age.Ge(40).IsZero())
-	// Output: true false
-}
-
 // A row of another type that holds something of a maintainer's says so, whatever its own writers do.
 func ExampleRow_Tag() {
 	row := &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw("department"))}

@@ -55,8 +55,8 @@ func ExampleUnknownError() {
 	fmt.Println(done, err, jones.Value.Age) // the entity is as it was stored
 
 	// Another program needs the names alone.
-	intent, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
-	fmt.Println(intent.State, err)
+	record, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
+	fmt.Println(record.State, err)
 	// Output:
 	// true true
 	// true <nil> 45
@@ -67,13 +67,13 @@ func ExampleUnknownError() {
 func ExampleCommitRecords_Sweep() {
 	ctx := context.Background()
 	staff := sales(nil).Exact()
-	check(staff.DeleteAny(ctx, at("Sales", 1)))
-	intents := staff.CommitRecords()
-	for intent, err := range intents.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
+	check(staff.DeleteAny(ctx, employeeKey("Sales", 1)))
+	records := staff.CommitRecords()
+	for record, err := range records.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
 		check(err)
-		fmt.Println(intent.State, len(intent.Effects))
+		fmt.Println(record.State, len(record.Effects))
 	}
-	n, err := intents.Sweep(ctx, keys.Raw("Sales")) // it is younger than 25 hours
+	n, err := records.Sweep(ctx, keys.Raw("Sales")) // it is younger than 25 hours
 	fmt.Println(n, err)
 	// Output:
 	// done 0

@@ -12,21 +12,21 @@ import (
 
 // board is an outbox in memory: what is announced hangs there until a worker takes it. One that survives its process is a
 // queue.
-type board struct{ notes []*note }
+type exampleOutbox struct{ notes []*exampleNotification }
 
-type note struct {
+type exampleNotification struct {
 	table.Notification
 	visible bool
 }
 
-func (b *board) Notify(_ context.Context, a table.Notification) (table.SentNotification, error) {
-	n := &note{Notification: a}
+func (b *exampleOutbox) Notify(_ context.Context, a table.Notification) (table.SentNotification, error) {
+	n := &exampleNotification{Notification: a}
 	b.notes = append(b.notes, n)
 	return n, nil
 }
 
-func (n *note) Show(context.Context) error     { n.visible = true; return nil }
-func (n *note) Withdraw(context.Context) error { *n = note{}; return nil }
+func (n *exampleNotification) Show(context.Context) error     { n.visible = true; return nil }
+func (n *exampleNotification) Withdraw(context.Context) error { *n = exampleNotification{}; return nil }
 
 // welcomes are effects: a letter to everybody who is new. Its number is that of the employee's life, so that a letter that is
 // sent again can be told from one to somebody who has come back.
@@ -46,32 +46,32 @@ func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[emplo
 // write is known to be done, and then closed.
 func ExampleOutbox() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 
 	// A worker, elsewhere. It needs to know only the table's name.
-	intents, err := table.NewCommitRecords(service, staff.Name(), nil)
+	records, err := table.NewCommitRecords(service, staff.Name(), nil)
 	check(err)
 	for _, n := range b.notes {
-		intent, err := intents.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
+		record, err := records.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
-		fmt.Println(n.visible, intent.State, intent.Time().IsZero())
-		if intent.State != table.CommitPending {
+		fmt.Println(n.visible, record.State, record.Time().IsZero())
+		if record.State != table.CommitPending {
 			continue // not committed, or carried out already
 		}
-		for _, effect := range intent.Effects {
+		for _, effect := range record.Effects {
 			fmt.Printf("%s %d of %s: %s\n", effect.Kind, effect.Version, effect.RowKey, effect.Payload)
 		}
-		check(intents.MarkDone(ctx, intent))
-		intent, err = intents.Get(ctx, keys.Raw(n.Partition), n.OperationID)
+		check(records.MarkDone(ctx, record))
+		record, err = records.Get(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
-		fmt.Println(intent.State)
+		fmt.Println(record.State)
 	}
 	// Output:
-	// true live false
+	// true pending false
 	// welcome 1 of empid_000001: letter 16: dear Jones
 	// done
 }
@@ -80,21 +80,21 @@ func ExampleOutbox() {
 // gets a row under another key.
 func ExampleTable_Completing() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	intent, err := staff.CommitRecords().Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
+	record, err := staff.CommitRecords().Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
 	check(err)
 
 	row, err := e.Row()
 	check(err)
 	plain, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil) // without maintainers
 	check(err)
-	_, err = plain.Completing(intent, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
+	_, err = plain.Completing(record, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
 	check(err)
-	fmt.Println(intent.State, len(intent.Effects))
+	fmt.Println(record.State, len(record.Effects))
 	// Output: done 0
 }
 
@@ -112,7 +112,7 @@ func (farewells) Maintain(_ context.Context, p *table.Plan, c *table.Change[empl
 // To ask for something that is to happen to an entity, if it is still as it was read: the touch changes nothing of it.
 func ExampleTable_Touch() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff := newTable(staffSchema)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -180,7 +180,7 @@ func ExampleCommitRecords_Resolve() {
 // The writes of a table whose effects are still to be done, whatever has become of their notifications.
 func ExampleCommitRecords_Pending() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})

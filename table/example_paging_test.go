@@ -32,7 +32,7 @@ func ExampleTable_Page() {
 func ExampleCursor_Token() {
 	ctx := context.Background()
 	staff := sales(nil) // employees 1 to 4
-	check(staff.DeleteAny(ctx, at("Sales", 3)))
+	check(staff.DeleteAny(ctx, employeeKey("Sales", 3)))
 	cursor := new(table.Cursor)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2, Limit: 2, Cursor: cursor}
 	for _, err := range staff.List(ctx, q) {
@@ -115,7 +115,7 @@ func ExampleBudget() {
 // Several rows by their keys, ten at a time. An "or" over RowKeys would scan the partition.
 func ExampleTable_GetMany() {
 	staff := sales(nil)
-	for e, err := range staff.GetMany(context.Background(), at("Sales", 3), at("Sales", 99), at("Sales", 1)) {
+	for e, err := range staff.GetMany(context.Background(), employeeKey("Sales", 3), employeeKey("Sales", 99), employeeKey("Sales", 1)) {
 		if errors.Is(err, table.ErrNotFound) {
 			fmt.Println("nobody")
 			continue
@@ -131,9 +131,9 @@ func ExampleTable_GetMany() {
 
 func ExampleTable_Exists() {
 	staff := sales(nil)
-	yes, err := staff.Exists(context.Background(), at("Sales", 1))
+	yes, err := staff.Exists(context.Background(), employeeKey("Sales", 1))
 	check(err)
-	no, err := staff.Exists(context.Background(), at("Sales", 99))
+	no, err := staff.Exists(context.Background(), employeeKey("Sales", 99))
 	check(err)
 	fmt.Println(yes, no)
 	// Output: true false

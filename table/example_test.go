@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -37,12 +36,12 @@ func Example() {
 func ExampleTable_Replace() {
 	ctx := context.Background()
 	staff := sales(nil)
-	mine, err := staff.Get(ctx, at("Sales", 1))
+	mine, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	theirs, err := staff.Get(ctx, at("Sales", 1))
+	foreign, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	theirs.Value.Age = 50
-	check(staff.Replace(ctx, theirs))
+	foreign.Value.Age = 50
+	check(staff.Replace(ctx, foreign))
 
 	mine.Value.Last = "Johnson"
 	err = staff.Replace(ctx, mine)
@@ -58,7 +57,7 @@ func ExampleTable_Replace() {
 func ExampleTable_Update() {
 	ctx := context.Background()
 	staff := sales(nil)
-	e, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error {
+	e, err := staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error {
 		e.Age++
 		return nil
 	})
@@ -71,7 +70,7 @@ func ExampleTable_Update() {
 func ExampleTable_Merge() {
 	ctx := context.Background()
 	staff := sales(nil)
-	e, err := staff.Get(ctx, at("Sales", 1))
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	check(staff.Merge(ctx, e, last.Set("Johnson"), age.Set(31)))
 	fmt.Println(e.Value.Last, e.Value.Age)
@@ -82,8 +81,8 @@ func ExampleTable_Merge() {
 func ExampleTable_MergeAny() {
 	ctx := context.Background()
 	staff := sales(nil)
-	check(staff.MergeAny(ctx, at("Sales", 1), age.Set(31)))
-	err := staff.MergeAny(ctx, at("Sales", 99), age.Set(31))
+	check(staff.MergeAny(ctx, employeeKey("Sales", 1), age.Set(31)))
+	err := staff.MergeAny(ctx, employeeKey("Sales", 99), age.Set(31))
 	fmt.Println(errors.Is(err, table.ErrNotFound))
 	// Output: true
 }
@@ -94,7 +93,7 @@ func ExampleTable_Upsert() {
 	staff := sales(nil)
 	_, err := staff.Upsert(ctx, &employee{Department: "Sales", ID: 5, Last: "Weber"}, table.ReplaceExisting)
 	check(err)
-	e, err := staff.Get(ctx, at("Sales", 5))
+	e, err := staff.Get(ctx, employeeKey("Sales", 5))
 	check(err)
 	fmt.Println(e.Value.Last)
 	// Output: Weber
@@ -111,97 +110,6 @@ func ExampleTable_Insert() {
 	// Output:
 	// true
 	// true keys: RowKey: part 1, digits(6): "1234567" has too many digits (7, at most 6)
-}
-
-// Ranges of keys come from the layout, conditions from the fields. An error is yielded once and ends the list.
-func ExampleTable_List() {
-	ctx := context.Background()
-	staff := sales(nil)
-	q := table.Query[employee]{
-		Partition: dept.Of("Sales"),
-		Rows:      empid.Between(2, 4),
-		Where:     table.Or(last.Eq("O'Brien"), age.Ge(45)),
-		Limit:     10,
-	}
-	for e, err := range staff.List(ctx, q) {
-		check(err)
-		fmt.Println(e.Value.ID, e.Value.Last)
-	}
-	// Output:
-	// 3 O'Brien
-	// 4 Müller
-}
-
-// A query that would read the whole table is refused, unless that is asked for by name.
-func ExampleTable_Explain() {
-	staff := sales(nil)
-	_, err := staff.Explain(table.Query[employee]{Where: age.Ge(40)})
-	fmt.Println(errors.Is(err, table.ErrTableScan))
-	ex, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.AtLeast(2), Where: last.Eq("O'Brien")})
-	check(err)
-	fmt.Println(ex.Class, ex.Comparisons)
-	fmt.Println(ex.Filter)
-	// Output:
-	// true
-	// range query 4
-	// PartitionKey eq 'Sales' and RowKey ge 'empid_000002' and RowKey lt 'empid`' and (LastName eq 'O''Brien')
-}
-
-// A narrower type is a projection: only its properties travel, with the keys.
-func ExampleAs() {
-	ctx := context.Background()
-	type name struct {
-		Last string `table:"LastName"`
-	}
-	names, err := table.As[name](sales(nil))
-	check(err)
-	for n, err := range names.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 2}) {
-		check(err)
-		fmt.Println(n.Key.RowKey(), n.Value.Last)
-	}
-	// Output:
-	// empid_000001 Jones
-	// empid_000002 Smith
-}
-
-// Rows shows what is stored, for code that does not know the type.
-func ExampleTable_Rows() {
-	ctx := context.Background()
-	staff := sales(nil)
-	for row, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 1}) {
-		check(err)
-		for name, value := range row.All() {
-			fmt.Println(row.Key.RowKey(), name, row.Type(name), value)
-		}
-	}
-	// Output:
-	// empid_000001 Age Edm.Int32 30
-	// empid_000001 LastName Edm.String Jones
-}
-
-// Requests are counted by kind, in production as in tests.
-func ExampleCounter() {
-	ctx := context.Background()
-	var counter table.Counter
-	staff := sales(&counter)
-	_, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error { e.Age++; return nil })
-	check(err)
-	fmt.Println(counter.Take())
-	// Output: 1 get, 1 replace
-}
-
-// A client that you make yourself gets what account's clients have.
-func ExampleClientOptions() {
-	var counter table.Counter
-	options := &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{Transport: memory}, &counter)}
-	service, err := aztables.NewServiceClientFromConnectionString(memory.ConnectionString(), options)
-	check(err)
-	staff, err := table.New(service, sales(nil).Name(), staffSchema, nil)
-	check(err)
-	_, err = staff.Get(context.Background(), at("Sales", 1))
-	check(err)
-	fmt.Println(counter.Take())
-	// Output: 1 get
 }
 
 // money is stored in two properties.
@@ -241,4 +149,93 @@ func ExampleComposite() {
 	// bonus00 100
 	// bonus01 200
 	// Remark since 2012
+}
+
+func ExampleTable_Get() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(3)))
+	check(err)
+	fmt.Println(e.Value.Last, e.Value.Age)
+	_, err = staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(99)))
+	fmt.Println(errors.Is(err, table.ErrNotFound))
+	// Output:
+	// O'Brien 40
+	// true
+}
+
+// Delete is by ETag, DeleteAny past it.
+func ExampleTable_Delete() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
+	check(err)
+	check(staff.Delete(ctx, e))
+	fmt.Println(errors.Is(staff.Delete(ctx, e), table.ErrNotFound))
+	// Output: true
+}
+
+func ExampleTable_DeleteAny() {
+	ctx := context.Background()
+	staff := sales(nil)
+	check(staff.DeleteAny(ctx, employeeKey("Sales", 1)))
+	fmt.Println(errors.Is(staff.DeleteAny(ctx, employeeKey("Sales", 1)), table.ErrNotFound))
+	// Output: true
+}
+
+// ReplaceAny is for the writer who knows that what others wrote may go.
+func ExampleTable_ReplaceAny() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
+	check(err)
+	check(staff.MergeAny(ctx, e.Key, age.Set(99)))
+	e.Value.Last = "Johnson"
+	check(staff.ReplaceAny(ctx, e))
+	e, err = staff.Get(ctx, employeeKey("Sales", 1))
+	check(err)
+	fmt.Println(e.Value.Last, e.Value.Age)
+	// Output: Johnson 30
+}
+
+// A schema without bindings serves tables whose keys have nothing to do with the type.
+func ExampleTable_InsertAt() {
+	ctx := context.Background()
+	type exampleNotification struct{ Text string }
+	notes := newTable(table.Schema[exampleNotification]{})
+	k := keys.At(keys.Raw("2026"), keys.Raw("first"))
+	_, err := notes.InsertAt(ctx, k, &exampleNotification{"hello"})
+	check(err)
+	_, err = notes.UpsertAt(ctx, k, &exampleNotification{"hello again"}, table.ReplaceExisting)
+	check(err)
+	n, err := notes.Get(ctx, k)
+	check(err)
+	fmt.Println(n.Key, n.Value.Text)
+	// Output: ('2026','first') hello again
+}
+
+// Ensure creates the table, and does nothing where it exists.
+func ExampleTable_Ensure() {
+	ctx := context.Background()
+	staff := newTable(staffSchema)
+	fmt.Println(staff.Ensure(ctx))
+	// Output: <nil>
+}
+
+// The error says what was to be done, on which row, and why it was not; errors.Is and errors.As find the rest.
+func ExampleOpError() {
+	staff := sales(nil)
+	_, err := staff.Get(context.Background(), employeeKey("Sales", 99))
+	var op *table.OpError
+	fmt.Println(errors.As(err, &op), op.Op, op.Key, op.Code, errors.Is(err, table.ErrNotFound))
+	// Output: true Get ('Sales','empid_000099') ResourceNotFound true
+}
+
+// Limits are checked before anything is sent.
+func ExampleLimitError() {
+	staff := sales(nil)
+	_, err := staff.Insert(context.Background(), &employee{Department: "Sales", ID: 5, Last: string(make([]byte, 40_000))})
+	var limit *table.LimitError
+	fmt.Println(errors.As(err, &limit), limit)
+	// Output: true property LastName has 40000 UTF-16 units; at most 32768 are allowed
 }

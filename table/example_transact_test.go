@@ -24,7 +24,7 @@ var (
 )
 
 // beside opens a second type in a table.
-func beside[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Table[T] {
+func sameTable[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Table[T] {
 	t, err := table.New(service, other.Name(), schema, nil)
 	check(err)
 	return t
@@ -34,10 +34,10 @@ func beside[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Tabl
 func ExampleTransact() {
 	ctx := context.Background()
 	staff := sales(nil)
-	reviews := beside(staff, reviewSchema)
-	jones, err := staff.Get(ctx, at("Sales", 1))
+	reviews := sameTable(staff, reviewSchema)
+	jones, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	smith, err := staff.Get(ctx, at("Sales", 2))
+	smith, err := staff.Get(ctx, employeeKey("Sales", 2))
 	check(err)
 
 	jones.Value.Age++
@@ -65,11 +65,11 @@ func ExampleTable_InsertOp() {
 	staff := sales(nil)
 	list := []table.Op{
 		staff.InsertOp(&employee{"Sales", 10, "Weber", 30}),
-		staff.InsertAtOp(at("Sales", 11), &employee{"Sales", 11, "Cao", 31}),
+		staff.InsertAtOp(employeeKey("Sales", 11), &employee{"Sales", 11, "Cao", 31}),
 		staff.UpsertOp(&employee{"Sales", 1, "Johnson", 32}, table.ReplaceExisting),
-		staff.UpsertAtOp(at("Sales", 12), &employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
-		staff.MergeAnyOp(at("Sales", 2), age.Set(36)),
-		staff.DeleteAnyOp(at("Sales", 3)),
+		staff.UpsertAtOp(employeeKey("Sales", 12), &employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
+		staff.MergeAnyOp(employeeKey("Sales", 2), age.Set(36)),
+		staff.DeleteAnyOp(employeeKey("Sales", 3)),
 	}
 	receipt, err := table.Transact(ctx, list...)
 	check(err)
@@ -94,7 +94,7 @@ func ExampleTable_InsertOp() {
 func ExampleTable_PinOp() {
 	ctx := context.Background()
 	staff := sales(nil)
-	boss, err := staff.Get(ctx, at("Sales", 1))
+	boss, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	check(staff.MergeAny(ctx, boss.Key, age.Set(65))) // somebody else
 	_, err = table.Transact(ctx, staff.PinOp(boss), staff.InsertOp(&employee{"Sales", 9, "Weber", 30}))
@@ -139,11 +139,11 @@ func ExampleInPartition() {
 func ExampleTable_Rekey() {
 	ctx := context.Background()
 	staff := sales(nil)
-	e, err := staff.Get(ctx, at("Sales", 1))
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	e.Value.ID = 100
 	check(staff.Rekey(ctx, e))
-	_, err = staff.Get(ctx, at("Sales", 1))
+	_, err = staff.Get(ctx, employeeKey("Sales", 1))
 	fmt.Println(e.Key, errors.Is(err, table.ErrNotFound))
 	check(staff.RekeyAt(ctx, e, e.Key)) // the same key: a replace
 	// Output: ('Sales','empid_000100') true

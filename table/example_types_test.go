@@ -16,7 +16,7 @@ func ExampleTypes() {
 	schema := staffSchema
 	schema.Row = keys.Bind1(byID, func(e *employee) *int { return &e.ID })
 	staff := newTable(schema)
-	reviews := beside(staff, reviewSchema)
+	reviews := sameTable(staff, reviewSchema)
 	_, err := table.Transact(ctx,
 		staff.InsertOp(&employee{"Sales", 123, "Jones", 44}),
 		reviews.InsertOp(&review{"Sales", 123, 2025, 4}),
@@ -51,13 +51,13 @@ func ExampleTypes_Rows() {
 	ctx := context.Background()
 	types, err := table.NewTypes(sales(nil))
 	check(err)
-	_, err = types.Rows().Update(ctx, at("Sales", 1), func(r *table.Row) error {
+	_, err = types.Rows().Update(ctx, employeeKey("Sales", 1), func(r *table.Row) error {
 		r.Delete("Age")
 		return r.Set("Audited", true)
 	})
 	check(err)
-	check(types.Rows().MergeAny(ctx, at("Sales", 1), table.PropertyOf[int64]("Badge").Set(4711)))
-	row, err := types.Rows().Get(ctx, at("Sales", 1))
+	check(types.Rows().MergeAny(ctx, employeeKey("Sales", 1), table.PropertyOf[int64]("Badge").Set(4711)))
+	row, err := types.Rows().Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	for name, value := range row.Value.All() {
 		fmt.Println(name, value)
@@ -96,14 +96,14 @@ func ExampleVersionError() {
 			return r.Set("Age", 12*years)
 		},
 	}
-	staff := beside(old, schema)
-	e, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error { e.Age++; return nil })
+	staff := sameTable(old, schema)
+	e, err := staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error { e.Age++; return nil })
 	check(err)
 	fmt.Println(e.Value.Age)
 
 	schema.Version, schema.Upgrade = 0, nil
 	schema.Type = "employee" // a program that knows versions, but not this one
-	_, err = beside(old, schema).Get(ctx, at("Sales", 1))
+	_, err = sameTable(old, schema).Get(ctx, employeeKey("Sales", 1))
 	var newer *table.VersionError
 	fmt.Println(errors.As(err, &newer), newer)
 	// Output:

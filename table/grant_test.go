@@ -34,30 +34,30 @@ func credential(t *testing.T) *aztables.SharedKeyCredential {
 
 // gate is a service that reads signatures as the live one does: it computes them anew from what the URL says, cuts queries to
 // the range, finds nothing and takes nothing outside it. Its rows are keys of the form partition/row.
-type gate struct {
+type signatureService struct {
 	now  time.Time
-	rows []string
+	keys []string
 }
 
-func (g *gate) Do(r *http.Request) (*http.Response, error) {
+func (g *signatureService) Do(r *http.Request) (*http.Response, error) {
 	resp := g.answer(r)
 	resp.Request = r
 	return resp, nil
 }
 
-func (g *gate) answer(r *http.Request) *http.Response {
+func (g *signatureService) answer(r *http.Request) *http.Response {
 	q := r.URL.Query()
 	name, args, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/account/"), "(")
-	said := []string{q.Get("sp"), q.Get("st"), q.Get("se"), "/table/account/" + strings.ToLower(name), q.Get("si"), q.Get("sip"), q.Get("spr"), q.Get("sv"), q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk")}
+	resolved := []string{q.Get("sp"), q.Get("st"), q.Get("se"), "/table/account/" + strings.ToLower(name), q.Get("si"), q.Get("sip"), q.Get("spr"), q.Get("sv"), q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk")}
 	mac := hmac.New(sha256.New, []byte("secret-key"))
-	mac.Write([]byte(strings.Join(said, "\n")))
+	mac.Write([]byte(strings.Join(resolved, "\n")))
 	moment := func(s string) time.Time { t, _ := time.Parse(time.RFC3339, q.Get(s)); return t }
 	if q.Get("sig") != base64.StdEncoding.EncodeToString(mac.Sum(nil)) || q.Get("tn") != strings.ToLower(name) || !g.now.Before(moment("se")) || g.now.Before(moment("st")) {
-		return failure(403, "AuthenticationFailed")
+		return errorResponse(403, "AuthenticationFailed")
 	}
 	need := map[string]string{"GET": "r", "POST": "a", "PUT": "u", "PATCH": "u", "DELETE": "d"}[r.Method]
 	if !strings.Contains(q.Get("sp"), need) {
-		return failure(403, "AuthorizationPermissionMismatch")
+		return errorResponse(403, "AuthorizationPermissionMismatch")
 	}
 	inside := func(pk, rk string) bool {
 		if s := q.Get("spk"); s != "" && (pk < s || pk == s && rk < q.Get("srk")) {
@@ -72,12 +72,12 @@ func (g *gate) answer(r *http.Request) *http.Response {
 	}
 	if r.Method == http.MethodGet && args == ")" {
 		var found []string
-		for _, s := range g.rows {
+		for _, s := range g.keys {
 			if pk, rk, _ := strings.Cut(s, "/"); inside(pk, rk) {
 				found = append(found, entity(s))
 			}
 		}
-		return reply(200, `{"value":[`+strings.Join(found, ",")+`]}`)
+		return jsonResponse(200, `{"value":[`+strings.Join(found, ",")+`]}`)
 	}
 	var pk, rk string
 	if r.Method == http.MethodPost {
@@ -90,26 +90,26 @@ func (g *gate) answer(r *http.Request) *http.Response {
 	} else {
 		pk, rk, _ = strings.Cut(strings.TrimSuffix(strings.TrimPrefix(args, "PartitionKey='"), "')"), "',RowKey='")
 	}
-	known := slices.Contains(g.rows, pk+"/"+rk)
+	known := slices.Contains(g.keys, pk+"/"+rk)
 	switch {
 	case r.Method == http.MethodGet && known && inside(pk, rk):
-		return reply(200, entity(pk+"/"+rk))
+		return jsonResponse(200, entity(pk+"/"+rk))
 	case r.Method == http.MethodGet:
-		return failure(404, "ResourceNotFound")
+		return errorResponse(404, "ResourceNotFound")
 	case !inside(pk, rk):
-		return failure(403, "AuthorizationFailure")
+		return errorResponse(403, "AuthorizationFailure")
 	}
-	return done()
+	return noContent()
 }
 
 // holder is a table in the hands of somebody who has nothing but a signature.
-func holder(t *testing.T, g *gate, query string) *table.Table[struct{}] {
+func tableBySignature(t *testing.T, g *signatureService, query string) *table.Table[struct{}] {
 	t.Helper()
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account/?"+query, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: g}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, once())
+	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	empid := keys.Tuple1(keys.Digits[int](3)).Named("empid")
-	g := &gate{now: year2030, rows: []string{"ann/a", "ann/z", "ano/a", "bob/empid_100", "bob/empid_199", "bob/empid_200", "bob/note", "cid/x", "~i/x", "Öst/x"}}
+	g := &signatureService{now: year2030, keys: []string{"ann/a", "ann/z", "ano/a", "bob/empid_100", "bob/empid_199", "bob/empid_200", "bob/note", "cid/x", "~i/x", "Öst/x"}}
 	for what, c := range map[string]struct {
 		partitions, rows keys.Range
 		sees             string
@@ -146,7 +146,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		tab := holder(t, g, query)
+		tab := tableBySignature(t, g, query)
 		var sees []string
 		for r, err := range tab.Rows(ctx, table.Query[struct{}]{TableScan: true}) {
 			if err != nil {
@@ -157,7 +157,7 @@ func TestGrants(t *testing.T) {
 		if got := strings.Join(sees, " "); got != c.sees {
 			t.Errorf("%s: sees %s", what, got)
 		}
-		for _, row := range g.rows {
+		for _, row := range g.keys {
 			pk, rk, _ := strings.Cut(row, "/")
 			in := slices.Contains(sees, row)
 			_, err := tab.Get(ctx, keys.Stored(pk, rk))
@@ -180,7 +180,7 @@ func TestGrants(t *testing.T) {
 }
 
 // TestGrantsToChange: updates and deletes end where the range ends.
-func TestGrantsToChange(t *testing.T) {
+func TestGrantsToWrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	query, err := table.Grant{
@@ -190,17 +190,17 @@ func TestGrantsToChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab := holder(t, &gate{now: year2030}, query)
+	tab := tableBySignature(t, &signatureService{now: year2030}, query)
 	for key, in := range map[keys.Key]bool{
 		keys.Stored("bob", "empid_100"): true, keys.Stored("bob", "empid_199"): true,
 		keys.Stored("bob", "empid_099"): false, keys.Stored("bob", "empid_200"): false, keys.Stored("ann", "empid_100"): false,
 	} {
 		e := &table.Entity[struct{}]{Key: key, ETag: etag}
 		_, pinned := tab.UpsertAt(ctx, key, &struct{}{}, table.ReplaceExisting)
-		for verb, err := range map[string]error{"upsert": pinned, "delete": tab.Delete(ctx, e), "delete by key": tab.DeleteAny(ctx, key)} {
+		for method, err := range map[string]error{"upsert": pinned, "delete": tab.Delete(ctx, e), "delete by key": tab.DeleteAny(ctx, key)} {
 			var oe *table.OpError
 			if in != (err == nil) || !in && (!errors.As(err, &oe) || oe.Code != "AuthorizationFailure") {
-				t.Errorf("%s of %v: %v", verb, key, err)
+				t.Errorf("%s of %v: %v", method, key, err)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func TestGrantsInTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = holder(t, &gate{now: year2030, rows: []string{"p/r"}}, query).Get(context.Background(), keys.Stored("p", "r"))
+		_, err = tableBySignature(t, &signatureService{now: year2030, keys: []string{"p/r"}}, query).Get(context.Background(), keys.Stored("p", "r"))
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -284,19 +284,19 @@ func TestGrantsRefused(t *testing.T) {
 // T13: the SDK signs a range but leaves it out of the URL, so that the signature is nowhere valid.
 func TestTrapT13(t *testing.T) {
 	t.Parallel()
-	g := &gate{now: year2030, rows: []string{"p/r"}}
+	g := &signatureService{now: year2030, keys: []string{"p/r"}}
 	query, err := aztables.SASSignatureValues{TableName: "staff", Permissions: "r", ExpiryTime: year2030.Add(time.Hour), StartPartitionKey: "p", EndPartitionKey: "p"}.Sign(credential(t))
 	if err != nil || strings.Contains(query, "spk") {
 		t.Errorf("the SDK says the range now: %s, %v", query, err)
 	}
-	if _, err := holder(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err == nil {
+	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err == nil {
 		t.Error("the SDK's signature is valid now")
 	}
 	query, err = table.Grant{Table: "staff", Read: true, Expiry: year2030.Add(time.Hour), Partitions: keys.Point(keys.Raw("p"))}.Sign(credential(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := holder(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err != nil {
+	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err != nil {
 		t.Error(err)
 	}
 	// The SDK also forgets the slash behind an address without one, and writes local times as if they were UTC (T8).

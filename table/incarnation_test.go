@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -12,17 +13,17 @@ import (
 )
 
 // living is a maintainer that asks for incarnations, and derives nothing.
-type living struct{}
+type readsIncarnation struct{}
 
-func (living) Name() string { return "living" }
-func (living) MaxRows() int { return 0 }
-func (living) Maintain(_ context.Context, _ *table.Plan, c *table.Change[resident]) error {
+func (readsIncarnation) Name() string { return "living" }
+func (readsIncarnation) MaxRows() int { return 0 }
+func (readsIncarnation) Maintain(_ context.Context, _ *table.Plan, c *table.Change[resident]) error {
 	c.Incarnation()
 	return nil
 }
 
 // columns is the first resident's row as it is stored.
-func columns(s *interposed) map[string]any {
+func firstResident(s *hookedService) map[string]any {
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000001" {
 			return map[string]any{"_life": r.Get("_life"), "_ix": r.Get("_ix"), "_sys": r.Get("_sys"), "Last": r.Get("Last"), "Note": r.Get("Note")}
@@ -32,14 +33,14 @@ func columns(s *interposed) map[string]any {
 }
 
 // overwrite stores the first resident's row as another program would.
-func overwrite(ctx context.Context, s *interposed, columns string) {
+func overwriteFirstResident(ctx context.Context, s *hookedService, columns string) {
 	_, err := serviceOf(s).NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"p_000001","Email":"",`+columns+`}`),
 		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
 	check(err)
 }
 
 const (
-	older, newer = "0123456789ABCDEF", "FEDCBA9876543210"
+	olderIncarnation, newerIncarnation = "0123456789ABCDEF", "FEDCBA9876543210"
 )
 
 // TestUnconditionalKeepsNoIncarnation: an unconditional write brings nothing of the library's from an old read. With maintainers, the
@@ -47,7 +48,7 @@ const (
 func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	old := `"_life":"` + older + `","_ix":"","Last":"Old","Note":"x"`
+	old := `"_life":"` + olderIncarnation + `","_ix":"","Last":"Old","Note":"x"`
 	for name, c := range map[string]struct {
 		write    func(people *table.Table[resident], rows *table.Table[table.Row], e *table.Entity[resident], r *table.Entity[table.Row]) error
 		requests string
@@ -64,21 +65,21 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			return err
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
-			with, err := people.With(nil, living{})
+			with, err := people.With(nil, readsIncarnation{})
 			check(err)
 			return with.ReplaceAny(ctx, e)
-		}, "1 get, 1 replace", newer},
+		}, "1 get, 1 replace", newerIncarnation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, s := town(t, nil)
-			people, rows := peopleOf(s.ConnectionString(), s, nil), byHand(s)
-			overwrite(ctx, s, old)
+			_, s := newTown(t, nil)
+			people, rows := peopleOf(s.ConnectionString(), s, nil), residentRows(s)
+			overwriteFirstResident(ctx, s, old)
 			e, err := people.Get(ctx, residentAt(1))
 			check(err)
 			r, err := rows.Get(ctx, residentAt(1))
 			check(err)
-			overwrite(ctx, s, `"_life":"`+newer+`","Last":"New"`)
+			overwriteFirstResident(ctx, s, `"_life":"`+newerIncarnation+`","Last":"New"`)
 			s.Count()
 			if err := c.write(people, rows, e, r); err != nil {
 				t.Fatal(err)
@@ -86,7 +87,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			if got := s.Count(); got != c.requests {
 				t.Errorf("got %s; want %s", got, c.requests)
 			}
-			if got := columns(s); got["_life"] != c.life || got["_ix"] != nil || got["Last"] != "Old" || got["Note"] != "x" {
+			if got := firstResident(s); got["_life"] != c.life || got["_ix"] != nil || got["Last"] != "Old" || got["Note"] != "x" {
 				t.Errorf("got %v; want the old content, and the incarnation %v", got, c.life)
 			}
 		})
@@ -97,16 +98,16 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 func TestMaintainedRowWithoutIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := town(t, nil)
-	o := quick()
+	_, s := newTown(t, nil)
+	o := noWaitOptions()
 	o.BlindWrites = false
-	guarded := peopleOf(s.ConnectionString(), s, o)
-	overwrite(ctx, s, `"_life":"`+older+`","Last":"Old"`)
-	e, err := guarded.Get(ctx, residentAt(1))
+	readsFirst := peopleOf(s.ConnectionString(), s, o)
+	overwriteFirstResident(ctx, s, `"_life":"`+olderIncarnation+`","Last":"Old"`)
+	e, err := readsFirst.Get(ctx, residentAt(1))
 	check(err)
-	overwrite(ctx, s, `"Last":"New"`)
-	check(guarded.ReplaceAny(ctx, e))
-	if got := columns(s); got["_life"] != nil || got["Last"] != "Old" {
+	overwriteFirstResident(ctx, s, `"Last":"New"`)
+	check(readsFirst.ReplaceAny(ctx, e))
+	if got := firstResident(s); got["_life"] != nil || got["Last"] != "Old" {
 		t.Errorf("got %v; want no incarnation", got)
 	}
 }
@@ -115,13 +116,13 @@ func TestMaintainedRowWithoutIncarnation(t *testing.T) {
 func TestForgedIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, forged := range []string{"../../../etc/cron.d", "x~" + older, older + "~", older[1:], older + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
-		_, s := town(t, nil)
-		people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, living{})
+	for _, forged := range []string{"../../../etc/cron.d", "x~" + olderIncarnation, olderIncarnation + "~", olderIncarnation[1:], olderIncarnation + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
+		_, s := newTown(t, nil)
+		people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, readsIncarnation{})
 		check(err)
 		text, err := json.Marshal(forged)
 		check(err)
-		overwrite(ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
+		overwriteFirstResident(ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
 		read, err := people.GetRow(ctx, residentAt(1))
 		if err != nil || read.Incarnation() != "" {
 			t.Errorf("%q: got %q, %v; want none", forged, read.Incarnation(), err)
@@ -139,21 +140,62 @@ func TestForgedIncarnation(t *testing.T) {
 func TestNewIDLater(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := town(t, nil)
-	o, n := quick(), 0
+	_, s := newTown(t, nil)
+	o, n := noWaitOptions(), 0
 	o.NewID = func() string {
 		if n++; n == 3 { // the first is that of New, the second an operation ID
 			return "../0123456789ABC"
 		}
-		return older
+		return olderIncarnation
 	}
-	people, err := peopleOf(s.ConnectionString(), s, o).With(nil, living{})
+	people, err := peopleOf(s.ConnectionString(), s, o).With(nil, readsIncarnation{})
 	check(err)
 	var ve *table.ValueError
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Common.NewID" {
 		t.Errorf("got %v; want a *ValueError of Common.NewID", err)
 	}
-	if got := columns(s); got != nil {
+	if got := firstResident(s); got != nil {
 		t.Errorf("got %v; want nothing stored", got)
+	}
+}
+
+// TestLife: an entity's life stays with it through all verbs, is its own, and ends with it.
+func TestIncarnationKept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := townWithEffects(t, &memoryOutbox{})
+	life := func() (primary, copied any) {
+		for _, r := range s.Rows("people") {
+			switch {
+			case strings.HasPrefix(r.RowKey, "p_"):
+				primary = r.Get("_life")
+			case strings.HasPrefix(r.RowKey, "email_"):
+				copied = r.Get("_life")
+			}
+		}
+		return primary, copied
+	}
+	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	check(err)
+	first, copied := life()
+	if s, is := first.(string); !is || len(s) != 16 || copied != nil {
+		t.Error(first, copied)
+	}
+	for what, err := range map[string]error{
+		"Replace": people.Replace(ctx, e), "Merge": people.Merge(ctx, e, lastName.Set("X")), "MergeAny": people.MergeAny(ctx, e.Key, lastName.Set("Y")),
+		"ReplaceAny": people.ReplaceAny(ctx, e),
+	} {
+		if is, _ := life(); err != nil || is != first {
+			t.Error(what, err, is)
+		}
+	}
+	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "b"}, table.ReplaceExisting)
+	if is, _ := life(); err != nil || is != first {
+		t.Error(err, is)
+	}
+	check(people.DeleteAny(ctx, e.Key))
+	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	if is, _ := life(); err != nil || is == first || is == nil {
+		t.Error(err, is)
 	}
 }

@@ -23,7 +23,7 @@ type number interface {
 }
 
 // counted is an entity with a number.
-type counted[N number] struct {
+type numberEntity[N number] struct {
 	ID string
 	N  N
 }
@@ -51,28 +51,28 @@ func numberColumns() map[string]string {
 // field reads and Go's operator takes, and the number of comparisons is the one that is sent.
 func TestWhereFindsWhatIsRead(t *testing.T) {
 	t.Parallel()
-	t.Run("int", whereFinds[int])
-	t.Run("int8", whereFinds[int8])
-	t.Run("int16", whereFinds[int16])
-	t.Run("int32", whereFinds[int32])
-	t.Run("int64", whereFinds[int64])
-	t.Run("uint", whereFinds[uint])
-	t.Run("uint8", whereFinds[uint8])
-	t.Run("uint16", whereFinds[uint16])
-	t.Run("uint32", whereFinds[uint32])
-	t.Run("uint64", whereFinds[uint64])
-	t.Run("float32", whereFinds[float32])
-	t.Run("float64", whereFinds[float64])
-	t.Run("EDMInt64", whereFinds[aztables.EDMInt64])
+	t.Run("int", testWhere[int])
+	t.Run("int8", testWhere[int8])
+	t.Run("int16", testWhere[int16])
+	t.Run("int32", testWhere[int32])
+	t.Run("int64", testWhere[int64])
+	t.Run("uint", testWhere[uint])
+	t.Run("uint8", testWhere[uint8])
+	t.Run("uint16", testWhere[uint16])
+	t.Run("uint32", testWhere[uint32])
+	t.Run("uint64", testWhere[uint64])
+	t.Run("float32", testWhere[float32])
+	t.Run("float64", testWhere[float64])
+	t.Run("EDMInt64", testWhere[aztables.EDMInt64])
 }
 
-func whereFinds[N number](t *testing.T) {
+func testWhere[N number](t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
 	check(err)
-	type entity = counted[N]
+	type entity = numberEntity[N]
 	tab, err := table.New(acc.Tables(), "numbers", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
 	check(err)
 	check(tab.Ensure(ctx))
@@ -146,7 +146,7 @@ func whereFinds[N number](t *testing.T) {
 	}
 }
 
-func idsOf[N number](t *testing.T, tab *table.Table[counted[N]], q table.Query[counted[N]]) (ids []string) {
+func idsOf[N number](t *testing.T, tab *table.Table[numberEntity[N]], q table.Query[numberEntity[N]]) (ids []string) {
 	for e, err := range tab.List(context.Background(), q) {
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func idsOf[N number](t *testing.T, tab *table.Table[counted[N]], q table.Query[c
 }
 
 // typesOf says of which type each property of a row is stored.
-func typesOf(tab *table.Table[tally], id string) string {
+func storedTypes(tab *table.Table[tally], id string) string {
 	row, err := tab.GetRow(context.Background(), keys.Stored("p", id))
 	check(err)
 	var all []string
@@ -225,7 +225,7 @@ func TestStoredTypesStay(t *testing.T) {
 	}
 	is := func(id, want string) {
 		t.Helper()
-		if got := typesOf(tab, id); got != want {
+		if got := storedTypes(tab, id); got != want {
 			t.Errorf("%s: %s, want %s", id, got, want)
 		}
 	}
@@ -261,8 +261,8 @@ func TestStoredTypesStay(t *testing.T) {
 // TestNarrowOption: a tag stores an integer of 64 bits as an Int32, and a value that does not fit is an error.
 func TestNarrowOption(t *testing.T) {
 	t.Parallel()
-	w := paged(nil)
-	tab, err := table.New(bare(w), "ttt", table.Schema[tally]{}, once())
+	w := pagesOf(nil)
+	tab, err := table.New(sdkClient(w), "ttt", table.Schema[tally]{}, singleAttempt())
 	check(err)
 	_, err = tab.InsertAt(context.Background(), keys.Stored("p", "r"), &tally{Narrow: 1 << 31})
 	var ve *table.ValueError
@@ -273,7 +273,7 @@ func TestNarrowOption(t *testing.T) {
 		N string `table:",int32"`
 	}
 	var te *table.TypeError
-	if _, err := table.New(bare(w), "ttt", table.Schema[text]{}, once()); !errors.As(err, &te) {
+	if _, err := table.New(sdkClient(w), "ttt", table.Schema[text]{}, singleAttempt()); !errors.As(err, &te) {
 		t.Error(err)
 	}
 }
@@ -303,17 +303,17 @@ func TestCompositesChooseTypes(t *testing.T) {
 	field := table.FieldOf(func(e *entity) *anything { return &e.A })
 	for _, was := range values {
 		for _, is := range values {
-			for verb, write := range map[string]func(*table.Entity[entity]) error{
+			for method, write := range map[string]func(*table.Entity[entity]) error{
 				"Replace": func(e *table.Entity[entity]) error { e.Value.A.v = is; return tab.Replace(ctx, e) },
 				"Merge":   func(e *table.Entity[entity]) error { return tab.Merge(ctx, e, field.Set(anything{is})) },
 			} {
-				e, err := tab.Insert(ctx, &entity{fmt.Sprintf("%T-%T-%s", was, is, verb), anything{was}})
+				e, err := tab.Insert(ctx, &entity{fmt.Sprintf("%T-%T-%s", was, is, method), anything{was}})
 				check(err)
 				check(write(e))
 				got, err := tab.Get(ctx, e.Key)
 				check(err)
 				if got.Value.A.v != is {
-					t.Errorf("%s of %T %v over %T: read as %T %v", verb, is, is, was, got.Value.A.v, got.Value.A.v)
+					t.Errorf("%s of %T %v over %T: read as %T %v", method, is, is, was, got.Value.A.v, got.Value.A.v)
 				}
 			}
 		}

@@ -3,9 +3,7 @@ package table_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,42 +15,42 @@ import (
 )
 
 // drawer is an outbox in memory that remembers what it was told.
-type drawer struct {
-	told    []string
-	refuses error
-	hangs   bool
-	last    table.Notification
+type memoryOutbox struct {
+	calls     []string
+	notifyErr error
+	hangs     bool
+	last      table.Notification
 }
 
-func (d *drawer) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
-	d.told, d.last = append(d.told, "hint"), a
+func (d *memoryOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+	d.calls, d.last = append(d.calls, "hint"), a
 	if d.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return slip{d}, d.refuses
+	return memoryNotification{d}, d.notifyErr
 }
 
-type slip struct{ d *drawer }
+type memoryNotification struct{ outbox *memoryOutbox }
 
-func (s slip) Show(ctx context.Context) error {
-	s.d.told = append(s.d.told, "show")
-	if s.d.hangs {
+func (s memoryNotification) Show(ctx context.Context) error {
+	s.outbox.calls = append(s.outbox.calls, "show")
+	if s.outbox.hangs {
 		<-ctx.Done()
 	}
 	return errors.New("nobody sees it")
 }
 
-func (s slip) Withdraw(context.Context) error {
-	s.d.told = append(s.d.told, "withdraw")
+func (s memoryNotification) Withdraw(context.Context) error {
+	s.outbox.calls = append(s.outbox.calls, "withdraw")
 	return errors.New("it stays")
 }
 
 // effects is a table of residents with letters and unique addresses.
-func effects(t *testing.T, out table.Outbox) (*table.Table[resident], *interposed) {
+func townWithEffects(t *testing.T, out table.Outbox) (*table.Table[resident], *hookedService) {
 	t.Helper()
-	s := &interposed{Service: storagetest.New(nil)}
-	people, err := table.New(serviceOf(s), "people", peopleSchema, quick())
+	s := &hookedService{Service: storagetest.New(nil)}
+	people, err := table.New(serviceOf(s), "people", peopleSchema, noWaitOptions())
 	check(err)
 	check(people.Ensure(context.Background()))
 	people, err = people.With(out, byEmail{}, letters{})
@@ -65,14 +63,14 @@ func effects(t *testing.T, out table.Outbox) (*table.Table[resident], *interpose
 func TestOutboxRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := &drawer{}
-	people, s := effects(t, d)
-	after := func(what, told, cost string, err, want error) {
+	d := &memoryOutbox{}
+	people, s := townWithEffects(t, d)
+	after := func(what, returned, cost string, err, want error) {
 		t.Helper()
-		if got := strings.Join(d.told, " "); !errors.Is(err, want) || err != nil && want == nil || got != told || s.Count() != cost {
+		if got := strings.Join(d.calls, " "); !errors.Is(err, want) || err != nil && want == nil || got != returned || s.Count() != cost {
 			t.Errorf("%s: %v; %s", what, err, got)
 		}
-		d.told = nil
+		d.calls = nil
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	after("insert", "hint show", "1 transaction", err, nil)
@@ -98,36 +96,36 @@ func TestOutboxRequests(t *testing.T) {
 	after("changed", "hint withdraw", "1 transaction", people.Replace(ctx, &stale), table.ErrChanged)
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "b"})
 	after("taken", "hint withdraw", "1 insert, 1 transaction", err, errTaken) // the marker, for the address might be free when it arrives once more
-	d.refuses = errors.New("the queue is full")
+	d.notifyErr = errors.New("the queue is full")
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
 	after("refused by the outbox", "hint", "none", err, table.ErrOutbox)
-	if !errors.Is(err, d.refuses) || !strings.Contains(err.Error(), "the queue is full") {
+	if !errors.Is(err, d.notifyErr) || !strings.Contains(err.Error(), "the queue is full") {
 		t.Error(err)
 	}
-	d.refuses = nil
+	d.notifyErr = nil
 	s.SetFaults(storagetest.OfKind("transaction", storagetest.LostReply()))
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
 	after("every reply lost", "hint show", "2 get, 1 insert, 4 transaction", err, nil)
 	s.SetFaults(storagetest.First(storagetest.OfKind("transaction", storagetest.LostRequest()), storagetest.OfKind("insert", storagetest.LostRequest())))
 	short, cancel := context.WithCancel(ctx)
 	n := 0
-	s.before = func(*http.Request) {
+	s.beforeRequest = func(*http.Request) {
 		if n++; n == 6 {
 			cancel()
 		}
 	}
 	_, err = people.Insert(short, &resident{"S", 4, "Jones", "d"})
-	if !errors.Is(err, table.ErrUnknownOutcome) || strings.Join(d.told, " ") != "hint" {
-		t.Error("what nobody knows stays announced:", err, d.told)
+	if !errors.Is(err, table.ErrUnknownOutcome) || strings.Join(d.calls, " ") != "hint" {
+		t.Error("what nobody knows stays announced:", err, d.calls)
 	}
 }
 
 // TestOutboxHangs: an outbox that does not answer holds up no call beyond its context, and no write that is done beyond a try.
-func TestOutboxHangs(t *testing.T) {
+func TestHangingOutbox(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &drawer{hangs: true}
-		people, _ := effects(t, d)
+		d := &memoryOutbox{hangs: true}
+		people, _ := townWithEffects(t, d)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -137,8 +135,8 @@ func TestOutboxHangs(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		d := &slow{}
-		people, _ := effects(t, d)
+		d := &hangingOutbox{}
+		people, _ := townWithEffects(t, d)
 		start := time.Now()
 		_, err := people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 		if took := time.Since(start); err != nil || took != table.DefaultAttemptTimeout {
@@ -148,29 +146,29 @@ func TestOutboxHangs(t *testing.T) {
 }
 
 // slow is an outbox that takes announcements and then does not answer.
-type slow struct{ drawer }
+type hangingOutbox struct{ memoryOutbox }
 
-func (d *slow) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
-	h, err := d.drawer.Notify(ctx, a)
+func (d *hangingOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+	h, err := d.memoryOutbox.Notify(ctx, a)
 	d.hangs = true
 	return h, err
 }
 
 // TestOutboxes: which tables may have which.
-func TestOutboxes(t *testing.T) {
+func TestOutboxAttachment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	var none *drawer
-	people, s := effects(t, none) // a nil pointer is none
+	var none *memoryOutbox
+	people, s := townWithEffects(t, none) // a nil pointer is none
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count() != "none" {
 		t.Error(err)
 	}
 	service := serviceOf(s)
-	people, err := table.New(service, "people", peopleSchema, quick())
+	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
 	check(err)
 	people, err = people.With(nil, letters{})
 	check(err)
-	a, b := &drawer{}, &drawer{}
+	a, b := &memoryOutbox{}, &memoryOutbox{}
 	one, err := people.With(a)
 	check(err)
 	if _, err := one.With(a); err != nil {
@@ -190,18 +188,18 @@ func TestOutboxes(t *testing.T) {
 	// A table without one goes with any.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
 	check(err)
-	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.told) != 2 {
-		t.Error(err, a.told)
+	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.calls) != 2 {
+		t.Error(err, a.calls)
 	}
 	// The options are those of the table that has the outbox.
-	unbounded := quick()
+	unbounded := noWaitOptions()
 	unbounded.WriteTimeout = -1
 	rows, err = table.New(service, "people", table.Schema[table.Row]{}, unbounded)
 	check(err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Error(err, a.last)
 	}
-	if mute, err := people.With(&muted{}); err != nil {
+	if mute, err := people.With(&nilOutbox{}); err != nil {
 		t.Error(err)
 	} else if _, err := mute.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
 		t.Error(err)
@@ -209,7 +207,7 @@ func TestOutboxes(t *testing.T) {
 	if _, err := people.With(uncomparable{nil}); !errors.As(err, &ve) {
 		t.Error(err)
 	}
-	endless := quick()
+	endless := noWaitOptions()
 	endless.WriteTimeout = -1
 	forever, err := table.New(serviceOf(s), "people", peopleSchema, endless)
 	check(err)
@@ -220,11 +218,11 @@ func TestOutboxes(t *testing.T) {
 
 // muted is an outbox that returns nothing, and uncomparable one that cannot be told from others.
 type (
-	muted        struct{}
+	nilOutbox    struct{}
 	uncomparable []table.SentNotification
 )
 
-func (*muted) Notify(context.Context, table.Notification) (table.SentNotification, error) {
+func (*nilOutbox) Notify(context.Context, table.Notification) (table.SentNotification, error) {
 	return nil, nil
 }
 
@@ -232,149 +230,16 @@ func (uncomparable) Notify(context.Context, table.Notification) (table.SentNotif
 	return nil, nil
 }
 
-// heavy has effects of a size.
-type heavy struct{ n, size int }
-
-func (heavy) Name() string { return "heavy" }
-func (heavy) MaxRows() int { return 0 }
-func (h heavy) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
-	for i := range h.n {
-		p.Effect("heavy", i, []byte(strings.Repeat("é", h.size/2)))
-	}
-	return nil
-}
-
-// TestManyEffects: a list of effects comes back as it was, up to its limit.
-func TestManyEffects(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	d := &drawer{}
-	people, _ := effects(t, d)
-	many, err := people.With(nil, heavy{3, 50_000})
-	check(err)
-	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
-		t.Fatal(err)
-	}
-	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
-	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
-		t.Error(err)
-	}
-	more, err := people.With(nil, heavy{1, 200_000})
-	check(err)
-	var le *table.LimitError
-	d.told = nil
-	if _, err := more.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Max != 256<<10 || d.told != nil {
-		t.Error(err, d.told)
-	}
-}
-
-// TestLife: an entity's life stays with it through all verbs, is its own, and ends with it.
-func TestLife(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	people, s := effects(t, &drawer{})
-	life := func() (primary, copied any) {
-		for _, r := range s.Rows("people") {
-			switch {
-			case strings.HasPrefix(r.RowKey, "p_"):
-				primary = r.Get("_life")
-			case strings.HasPrefix(r.RowKey, "email_"):
-				copied = r.Get("_life")
-			}
-		}
-		return primary, copied
-	}
-	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
-	check(err)
-	first, copied := life()
-	if s, is := first.(string); !is || len(s) != 16 || copied != nil {
-		t.Error(first, copied)
-	}
-	for what, err := range map[string]error{
-		"Replace": people.Replace(ctx, e), "Merge": people.Merge(ctx, e, lastName.Set("X")), "MergeAny": people.MergeAny(ctx, e.Key, lastName.Set("Y")),
-		"ReplaceAny": people.ReplaceAny(ctx, e),
-	} {
-		if is, _ := life(); err != nil || is != first {
-			t.Error(what, err, is)
-		}
-	}
-	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "b"}, table.ReplaceExisting)
-	if is, _ := life(); err != nil || is != first {
-		t.Error(err, is)
-	}
-	check(people.DeleteAny(ctx, e.Key))
-	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
-	if is, _ := life(); err != nil || is == first || is == nil {
-		t.Error(err, is)
-	}
-}
-
-// reminds remembers texts.
-type reminds struct {
-	texts    []string
-	whatever bool // was remembered
-}
-
-func (reminds) Name() string { return "reminds" }
-func (reminds) MaxRows() int { return 0 }
-func (r reminds) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
-	if c.Old != nil && !r.whatever && !slices.Equal(c.State(), r.texts) {
-		return fmt.Errorf("remembers %d texts", len(c.State()))
-	}
-	c.SetState(r.texts...)
-	return nil
-}
-
-// TestRemember: what maintainers remember comes back, whatever verb it went by, up to its limit; and is empty where they forget.
-func TestRemember(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	_, s := town(t, nil)
-	plain, err := table.New(serviceOf(s), "people", peopleSchema, quick())
-	check(err)
-	long := strings.Repeat("é\n", 12_000) // 4 bytes each, as JSON
-	for _, texts := range [][]string{{"a"}, {"", "é", "a\x01\"\\\u2028"}, {long}, {"x" + strings.Repeat("é", 30_711) + "y"}, slices.Repeat([]string{"key"}, 5000)} {
-		keeps, err := plain.With(nil, reminds{texts: texts})
-		check(err)
-		e, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""})
-		check(err)
-		for what, err := range map[string]error{"Replace": keeps.Replace(ctx, e), "Merge": keeps.Merge(ctx, e, eMail.Set("x")), "MergeAny": keeps.MergeAny(ctx, e.Key, eMail.Set("y"))} {
-			if err != nil {
-				t.Error(what, err)
-			}
-		}
-		shorter, err := plain.With(nil, reminds{[]string{"b"}, true})
-		check(err)
-		check(shorter.MergeAny(ctx, e.Key, lastName.Set("other")))
-		strict, err := plain.With(nil, reminds{texts: []string{"b"}})
-		check(err)
-		check(strict.MergeAny(ctx, e.Key, lastName.Set("another")))
-		forgets, err := plain.With(nil, reminds{nil, true})
-		check(err)
-		check(forgets.MergeAny(ctx, e.Key, lastName.Set("third")))
-		if err := plain.DeleteAny(ctx, e.Key); err != nil { // no request sees what it remembers
-			t.Error(err)
-		}
-	}
-	keeps, err := plain.With(nil, reminds{texts: []string{long, long}})
-	check(err)
-	s.Count()
-	var le *table.LimitError
-	if _, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""}); !errors.As(err, &le) || le.Field != "_ix" || le.Max != 60<<10 || s.Count() != "none" {
-		t.Error(err)
-	}
-}
-
 // TestEffectsRequests: what a write with effects costs with an outbox that is a service: 3 requests from a loaded version, else
 // 4, and as many for one that is refused.
 func TestEffectsRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := &interposed{Service: storagetest.New(nil)}
+	s := &hookedService{Service: storagetest.New(nil)}
 	service := serviceOf(s)
-	people, err := table.New(service, "people", peopleSchema, quick())
+	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
 	check(err)
-	out := newHints(service, quick())
+	out := newTableOutbox(service, noWaitOptions())
 	check(errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
 	people, err = people.With(out, byEmail{}, letters{})
 	check(err)
@@ -393,17 +258,17 @@ func TestEffectsRequests(t *testing.T) {
 	cost("from a loaded version", people.Merge(ctx, e, lastName.Set("Smith")), nil, "1 insert, 1 merge, 1 transaction")
 	stale := *e
 	cost("without effects", people.Merge(ctx, e, eMail.Set("b")), nil, "1 transaction")
-	_, err = people.Update(ctx, e.Key, func(v *resident) error { return renamed(v, "Jones", "c") })
+	_, err = people.Update(ctx, e.Key, func(v *resident) error { return changeResident(v, "Jones", "c") })
 	cost("from a key", err, nil, "1 get, 1 insert, 1 merge, 1 transaction")
 	cost("by key", people.MergeAny(ctx, e.Key, lastName.Set("Cao")), nil, "1 get, 1 insert, 1 merge, 1 transaction")
 	cost("changed meanwhile", people.Merge(ctx, &stale, lastName.Set("X")), table.ErrChanged, "1 delete, 1 insert, 1 transaction")
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "c"})
 	cost("taken", err, errTaken, "1 delete, 2 insert, 1 transaction") // and the marker
 	i := 0
-	for intent, err := range people.CommitRecords().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
+	for record, err := range people.CommitRecords().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
 		check(err)
-		if i++; intent.State != table.CommitPending && intent.State != table.CommitAborted {
-			t.Error(intent)
+		if i++; record.State != table.CommitPending && record.State != table.CommitAborted {
+			t.Error(record)
 		}
 	}
 	if i != 5 {

@@ -18,7 +18,7 @@ import (
 )
 
 // redirecting is a proxy that answers requests of a method by a redirect, to where something answers that is not the service.
-func redirecting(t *testing.T, status int, there http.HandlerFunc) (url string, followed *atomic.Int64) {
+func redirectServer(t *testing.T, status int, there http.HandlerFunc) (url string, followed *atomic.Int64) {
 	t.Helper()
 	followed = new(atomic.Int64)
 	mux := http.NewServeMux()
@@ -51,7 +51,7 @@ func TestRedirects(t *testing.T) {
 		},
 		"a row": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, row)
+			fmt.Fprint(w, employeeJSON)
 		},
 		"a web page": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 	}
@@ -59,30 +59,30 @@ func TestRedirects(t *testing.T) {
 		for what, there := range theres {
 			t.Run(fmt.Sprint(status, " ", what), func(t *testing.T) {
 				t.Parallel()
-				url, followed := redirecting(t, status, there)
+				url, followed := redirectServer(t, status, there)
 				acc, err := account.FromSAS(account.Endpoints{Table: url}, nil)
 				check(err)
 				bare, err := aztables.NewServiceClientWithNoCredential(url+"/", nil)
 				check(err)
 				for client, service := range map[string]table.Service{"account": acc.Tables(), "the SDK's": bare} {
-					o := once()
+					o := singleAttempt()
 					staff, err := table.New(service, "staff", staffSchema, o)
 					check(err)
-					e := &table.Entity[employee]{Value: employee{"Sales", 223, "Jones", 44}, Key: at("Sales", 223), ETag: etag}
-					for verb := range verbs(staff, e) {
+					e := &table.Entity[employee]{Value: employee{"Sales", 223, "Jones", 44}, Key: employeeKey("Sales", 223), ETag: etag}
+					for method := range writeMethods(staff, e) {
 						e := *e
-						write := verbs(staff, &e)[verb]
-						if strings.HasPrefix(verb, "Replace") {
+						write := writeMethods(staff, &e)[method]
+						if strings.HasPrefix(method, "Replace") {
 							continue // an entity that was read is needed, and nothing can be
 						}
 						if err := write(ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
-							t.Errorf("%s client, %s: got %v, want ErrUnknownOutcome", client, verb, err)
+							t.Errorf("%s client, %s: got %v, want ErrUnknownOutcome", client, method, err)
 						}
 					}
-					if _, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.DeleteAnyOp(at("Sales", 2))); !errors.Is(err, table.ErrUnknownOutcome) {
+					if _, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.DeleteAnyOp(employeeKey("Sales", 2))); !errors.Is(err, table.ErrUnknownOutcome) {
 						t.Errorf("%s client, Transact: got %v, want ErrUnknownOutcome", client, err)
 					}
-					if e, err := staff.Get(ctx, at("Sales", 223)); err == nil || errors.Is(err, table.ErrNotFound) {
+					if e, err := staff.Get(ctx, employeeKey("Sales", 223)); err == nil || errors.Is(err, table.ErrNotFound) {
 						t.Errorf("%s client, Get: got %v, %v, want an error that is not ErrNotFound", client, e, err)
 					}
 					if n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")}); err == nil {
@@ -103,7 +103,7 @@ func TestForeignResponses(t *testing.T) {
 	ctx := context.Background()
 	html := func(status int) func(*http.Request, string) (*http.Response, error) {
 		return func(*http.Request, string) (*http.Response, error) {
-			re := reply(status, "<html>who are you?")
+			re := jsonResponse(status, "<html>who are you?")
 			re.Header.Del("X-Ms-Version")
 			return re, nil
 		}
@@ -112,19 +112,19 @@ func TestForeignResponses(t *testing.T) {
 		"400": html(400), "403": html(403), "404": html(404), "405": html(405), "407": html(407), "409": html(409), "412": html(412),
 		"200": html(200), "201": html(201), "202": html(202), "204 without an ETag": html(204),
 	} {
-		w := &wire{answer: answer}
-		staff := newStaff(t, bare(w))
-		for verb := range verbs(staff, &table.Entity[employee]{}) {
-			e := stored(t, staff, w)
-			w.answer = answer
-			if err := verbs(staff, e)[verb](ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
-				t.Errorf("%s, %s: got %v, want ErrUnknownOutcome", what, verb, err)
+		w := &fakeTransport{respond: answer}
+		staff := newStaff(t, sdkClient(w))
+		for method := range writeMethods(staff, &table.Entity[employee]{}) {
+			e := readEmployee(t, staff, w)
+			w.respond = answer
+			if err := writeMethods(staff, e)[method](ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
+				t.Errorf("%s, %s: got %v, want ErrUnknownOutcome", what, method, err)
 			}
 		}
 	}
 	var re *azcore.ResponseError
-	w := &wire{answer: html(403)}
-	if err := newStaff(t, bare(w)).DeleteAny(ctx, at("Sales", 1)); !errors.As(err, &re) || re.StatusCode != 403 {
+	w := &fakeTransport{respond: html(403)}
+	if err := newStaff(t, sdkClient(w)).DeleteAny(ctx, employeeKey("Sales", 1)); !errors.As(err, &re) || re.StatusCode != 403 {
 		t.Errorf("got %v, want the 403 within reach", err)
 	}
 }

@@ -2,6 +2,9 @@ package table_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -10,12 +13,12 @@ import (
 )
 
 // TestRekeyRows: a row of any type moves with all that it holds, and is then the row under its new key.
-func TestRekeyRows(t *testing.T) {
+func TestRekeyRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	rows := byHand(&interposed{Service: storagetest.New(nil)})
+	rows := residentRows(&hookedService{Service: storagetest.New(nil)})
 	check(rows.Ensure(ctx))
-	e, err := rows.Insert(ctx, handmade("a", map[string]any{"X": 1}))
+	e, err := rows.Insert(ctx, residentRow("a", map[string]any{"X": 1}))
 	check(err)
 	to := keys.Stored(e.Key.PartitionKey(), "b")
 	check(rows.RekeyAt(ctx, e, to))
@@ -31,31 +34,59 @@ func TestRekeyRows(t *testing.T) {
 	}
 }
 
-// TestListInOfAnyName: a partition is the same whether a layout has made its key or a row.
-func TestListInOfAnyName(t *testing.T) {
+// TestRekeyRefuses: what cannot be moved stays, and so does the entity.
+func TestRekeyRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	ordered := keys.Tuple1(keys.Ordered())
-	named := peopleSchema
-	named.Partition = keys.Bind1(ordered, func(p *resident) *string { return &p.Dept })
-	s := storagetest.New(nil)
-	people, err := table.New(serviceOf(&interposed{Service: s}), "people", named, nil)
-	check(err)
-	check(people.Ensure(ctx))
-	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""})
-	check(err)
-	for partition, other := range map[keys.Enc]keys.Enc{e.Key.Partition(): ordered.Of("S"), ordered.Of("S"): e.Key.Partition()} {
-		n := 0
-		_, err = table.InPartition(ctx, partition, func(tx *table.Tx) error {
-			for _, err := range table.ListIn(tx, people, table.Query[resident]{Partition: other}) {
-				if n++; err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil || n != 1 {
-			t.Error(n, err)
+	w := noRequests(t)
+	staff := newStaff(t, sdkClient(w))
+	move := func(change func(*table.Entity[employee])) error {
+		e := readEmployee(t, staff, w)
+		change(e)
+		return staff.Rekey(ctx, e)
+	}
+	var ke *keys.KeyError
+	for what, c := range map[string]struct {
+		err error
+		is  error
+	}{
+		"another partition": {move(func(e *table.Entity[employee]) { e.Value.Department = "Marketing" }), table.ErrOtherPartition},
+		"no ETag":           {move(func(e *table.Entity[employee]) { e.Value.ID, e.ETag = 7, "" }), table.ErrNoETag},
+		"not read":          {staff.Rekey(ctx, &table.Entity[employee]{Value: employee{"Sales", 7, "x", 1}, Key: employeeKey("Sales", 1), ETag: etag}), table.ErrPartial},
+	} {
+		if !errors.Is(c.err, c.is) {
+			t.Errorf("%s: %v", what, c.err)
+		}
+	}
+	if err := move(func(e *table.Entity[employee]) { e.Value.ID = -1 }); !errors.As(err, &ke) {
+		t.Error(err)
+	}
+	if err := staff.Rekey(ctx, nil); err == nil {
+		t.Error("nil")
+	}
+	for reply, want := range map[string]error{
+		batchBody(failedPart(409, "EntityAlreadyExists", "1:x")):         table.ErrExists,
+		batchBody(failedPart(412, "UpdateConditionNotSatisfied", "0:x")): table.ErrChanged,
+		batchBody(failedPart(500, "InternalError", "0:x")):               table.ErrUnknownOutcome,
+	} {
+		w := batchService(reply)
+		staff := newStaff(t, sdkClient(w))
+		e := readEmployee(t, staff, w)
+		e.Value.ID = 7
+		err := staff.Rekey(ctx, e)
+		var oe *table.OpError
+		if !errors.Is(err, want) || e.Key != employeeKey("Sales", 223) || string(e.ETag) != etag || !errors.As(err, &oe) || oe.Op != "Rekey" {
+			t.Errorf("%v, %+v", err, e)
+		}
+		if want == table.ErrUnknownOutcome && oe.Key != employeeKey("Sales", 223) {
+			t.Errorf("an unknown outcome of nobody: %+v", oe)
+		}
+		if parts := sentParts(w); len(parts) != 2 || !strings.HasPrefix(parts[0].line, "DELETE ") || !strings.HasPrefix(parts[1].line, "POST ") || parts[0].match != etag {
+			t.Errorf("sent %+v", parts)
+		}
+		w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
+		if again := staff.Delete(ctx, e); errors.Is(again, table.ErrUnknownOutcome) != (want == table.ErrUnknownOutcome) {
+			t.Errorf("afterwards: %v", again)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // throttledWrites are writes of all kinds.
-var throttledWrites = map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
+var everyWrite = map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
 	"Insert": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
 		_, err := staff.Insert(ctx, &employee{"Sales", 2, "New", 50})
 		return err
@@ -55,19 +55,19 @@ func TestThrottled(t *testing.T) {
 		"500":               storagetest.Refuse(500, "OperationTimedOut"),
 		"503 in a response": storagetest.RefuseInside(503, "ServerBusy"),
 	} {
-		for name, write := range throttledWrites {
+		for name, write := range everyWrite {
 			for _, exact := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/exact=%v", what, name, exact), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						staff, e, s := inMemory(t, nil)
+						staff, e, s := staffInMemory(t, nil)
 						if exact {
 							staff = staff.Exact()
 						}
-						began := time.Now()
-						s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(began) < 12*time.Second }, fault))
+						start := time.Now()
+						s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(start) < 12*time.Second }, fault))
 						if err := write(context.Background(), staff, e); err != nil {
-							t.Errorf("after %v: got %v, want none", time.Since(began), err)
+							t.Errorf("after %v: got %v, want none", time.Since(start), err)
 						}
 					})
 				})
@@ -79,16 +79,16 @@ func TestThrottled(t *testing.T) {
 // TestAlwaysThrottled: a write ends with its time, and has not hurried.
 func TestAlwaysThrottled(t *testing.T) {
 	t.Parallel()
-	for name, write := range throttledWrites {
+	for name, write := range everyWrite {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				staff, e, s := inMemory(t, nil)
+				staff, e, s := staffInMemory(t, nil)
 				writes := 0
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool { writes++; return q.Kind != "get" }, storagetest.Refuse(503, "ServerBusy")))
-				began := time.Now()
+				start := time.Now()
 				err := write(context.Background(), staff, e)
-				if took := time.Since(began); !errors.Is(err, table.ErrUnknownOutcome) || took < 20*time.Second || took > 30*time.Second || writes > 100 {
+				if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took < 20*time.Second || took > 30*time.Second || writes > 100 {
 					t.Errorf("got %v after %v and %d requests, want ErrUnknownOutcome within 30 s", err, took, writes)
 				}
 			})
@@ -97,14 +97,14 @@ func TestAlwaysThrottled(t *testing.T) {
 }
 
 // asked is a service that is busy once, and asks not to be called for a while.
-type asked struct {
+type busyOnce struct {
 	*storagetest.Service
 	header, value string
 	mu            sync.Mutex
 	times         []time.Time // of writes
 }
 
-func (a *asked) Do(r *http.Request) (*http.Response, error) {
+func (a *busyOnce) Do(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return a.Service.Do(r)
 	}
@@ -113,7 +113,7 @@ func (a *asked) Do(r *http.Request) (*http.Response, error) {
 	first := len(a.times) == 1
 	a.mu.Unlock()
 	if first {
-		busy := failure(503, "ServerBusy")
+		busy := errorResponse(503, "ServerBusy")
 		busy.Header.Set(a.header, a.value)
 		busy.Request = r
 		return busy, nil
@@ -136,18 +136,18 @@ func TestRetryAfter(t *testing.T) {
 			{"Retry-After", "60", 0},
 			{"Retry-After", "soon", 50 * time.Millisecond},
 		} {
-			_, _, s := inMemory(t, nil)
-			a := &asked{Service: s.Service, header: c.header, value: c.value}
+			_, _, s := staffInMemory(t, nil)
+			a := &busyOnce{Service: s.Service, header: c.header, value: c.value}
 			acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
 			check(err)
 			staff, err := table.New(acc.Tables(), "staff", staffSchema, nil)
 			check(err)
-			began := time.Now()
+			start := time.Now()
 			_, err = staff.Insert(context.Background(), &employee{"Sales", 9, "New", 1})
 			switch {
 			case c.least == 0:
-				if !errors.Is(err, table.ErrUnknownOutcome) || len(a.times) != 1 || time.Since(began) != 0 {
-					t.Errorf("%s: %s: got %v, %d requests, after %v, want ErrUnknownOutcome after one, at once", c.header, c.value, err, len(a.times), time.Since(began))
+				if !errors.Is(err, table.ErrUnknownOutcome) || len(a.times) != 1 || time.Since(start) != 0 {
+					t.Errorf("%s: %s: got %v, %d requests, after %v, want ErrUnknownOutcome after one, at once", c.header, c.value, err, len(a.times), time.Since(start))
 				}
 			case err != nil || len(a.times) != 2 || a.times[1].Sub(a.times[0]) < c.least:
 				t.Errorf("%s: %s: got %v, requests at %v", c.header, c.value, err, a.times)
@@ -161,11 +161,11 @@ func TestContention(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const writers = 50
-		people, s := town(t, nil)
+		people, s := newTown(t, nil)
 		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(20 * time.Millisecond) })
 		errs := make([]error, writers)
 		var wg sync.WaitGroup
-		began := time.Now()
+		start := time.Now()
 		for i := range writers {
 			wg.Go(func() {
 				_, errs[i] = people.Insert(context.Background(), &resident{"S", i + 1, "Jones", fmt.Sprint("m", i)})
@@ -173,12 +173,12 @@ func TestContention(t *testing.T) {
 		}
 		wg.Wait()
 		if err := errors.Join(errs...); err != nil {
-			t.Errorf("after %v: %v", time.Since(began), err)
+			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		if err := derivedRight(s.Service); err != nil {
+		if err := checkDerivedRows(s.Service); err != nil {
 			t.Error(err)
 		}
-		t.Log("took", time.Since(began))
+		t.Log("took", time.Since(start))
 	})
 }
 
@@ -186,7 +186,7 @@ func TestContention(t *testing.T) {
 func TestThrottledReads(t *testing.T) {
 	t.Parallel()
 	writes := map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
-		"Upsert": throttledWrites["Upsert"],
+		"Upsert": everyWrite["Upsert"],
 		"MergeAny": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) error {
 			return staff.MergeAny(ctx, e.Key, age.Set(50))
 		},
@@ -208,22 +208,22 @@ func TestThrottledReads(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/exact=%v", name, exact), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					staff, e, s := inMemory(t, &table.Options{})
+					staff, e, s := staffInMemory(t, &table.Options{})
 					if exact {
 						staff = staff.Exact()
 					}
-					began := time.Now()
-					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(began) < 20*time.Second }, storagetest.Refuse(503, "ServerBusy")))
+					start := time.Now()
+					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(start) < 20*time.Second }, storagetest.Refuse(503, "ServerBusy")))
 					if err := write(context.Background(), staff, e); err != nil {
-						t.Errorf("after %v: got %v, want none", time.Since(began), err)
+						t.Errorf("after %v: got %v, want none", time.Since(start), err)
 					}
 				})
 				synctest.Test(t, func(t *testing.T) {
-					staff, e, s := inMemory(t, &table.Options{})
-					began := time.Now()
+					staff, e, s := staffInMemory(t, &table.Options{})
+					start := time.Now()
 					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.Refuse(503, "ServerBusy")))
 					err := write(context.Background(), staff, e)
-					if took := time.Since(began); !errors.Is(err, table.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
+					if took := time.Since(start); !errors.Is(err, table.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
 						t.Errorf("after %v: got %v, want ErrUnreachable when the write's time is over", took, err)
 					}
 				})

@@ -16,17 +16,17 @@ import (
 )
 
 // TestTransactRefusesBeforehand: what the service would refuse, or Azurite would let through, is not sent.
-func TestTransactRefusesBeforehand(t *testing.T) {
+func TestTransactRefusedBeforeSending(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	w := deaf(t)
-	s := bare(w)
+	w := noRequests(t)
+	s := sdkClient(w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "other", staffSchema, once())
+	other, err := table.New(s, "other", staffSchema, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := newStaff(t, bare(w))
+	elsewhere := newStaff(t, sdkClient(w))
 	insert := func(d string, id int) table.Op { return staff.InsertOp(&employee{d, id, "x", 1}) }
 	many := func(n int) (list []table.Op) {
 		for i := range n {
@@ -34,7 +34,7 @@ func TestTransactRefusesBeforehand(t *testing.T) {
 		}
 		return list
 	}
-	e := stored(t, staff, w)
+	e := readEmployee(t, staff, w)
 	var (
 		limit *table.LimitError
 		value *table.ValueError
@@ -48,7 +48,7 @@ func TestTransactRefusesBeforehand(t *testing.T) {
 	}{
 		"none":              {nil, -1, nil, &limit},
 		"101":               {many(101), -1, nil, &limit},
-		"a row twice":       {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(at("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
+		"a row twice":       {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
 		"two partitions":    {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
 		"two tables":        {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
 		"two services":      {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
@@ -56,8 +56,8 @@ func TestTransactRefusesBeforehand(t *testing.T) {
 		"nil":               {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
 		"a bad key":         {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
 		"a bad value":       {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
-		"no ETag":           {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1)})}, 0, table.ErrNoETag, nil},
-		"a partial entity":  {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
+		"no ETag":           {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1)})}, 0, table.ErrNoETag, nil},
+		"a partial entity":  {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
 		"a merge of nought": {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
 		"no upsert mode":    {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
 	} {
@@ -77,18 +77,18 @@ func TestTransactSize(t *testing.T) {
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	w := &wire{answer: func(r *http.Request, body string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(r *http.Request, body string) (*http.Response, error) {
 		if len(body) > 4<<20 {
 			t.Errorf("sent %d bytes", len(body))
 		}
-		return accepted(batch(part(1), part(2), part(3), part(4), part(5), part(6), part(7), part(8), part(9)))
+		return batchResponse(batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(5), donePart(6), donePart(7), donePart(8), donePart(9)))
 	}}
 	base := azcore.ClientOptions{Transport: w}
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(base, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	bags, err := table.New(s, "bags", table.Schema[bag]{}, once())
+	bags, err := table.New(s, "bags", table.Schema[bag]{}, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTransactSize(t *testing.T) {
 	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("a byte over the limit: %v, %s", err, w.requests())
 	}
-	plain, err := table.New(bare(deaf(t)), "bags", table.Schema[bag]{}, once())
+	plain, err := table.New(sdkClient(noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +133,13 @@ func TestTransactSize(t *testing.T) {
 func TestTransactSizeOnAnyClient(t *testing.T) {
 	t.Parallel()
 	type bag struct{ A, B string }
-	w := &wire{answer: func(_ *http.Request, body string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(_ *http.Request, body string) (*http.Response, error) {
 		if len(body) <= 4<<20 {
 			t.Errorf("only %d bytes", len(body))
 		}
-		return failure(413, "RequestBodyTooLarge"), nil
+		return errorResponse(413, "RequestBodyTooLarge"), nil
 	}}
-	bags, err := table.New(bare(w), "bags", table.Schema[bag]{}, once())
+	bags, err := table.New(sdkClient(w), "bags", table.Schema[bag]{}, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +161,9 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 func TestETagsAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, bare(deaf(t)))
+	staff := newStaff(t, sdkClient(noRequests(t)))
 	for _, tag := range []azcore.ETag{"", "*", " *", "* ", `"`, `""`, "x", "*\r\n\r\n{\"Age\":99}\r\n", "\"a\r\nX: y\"", `"a", "b"`, "W/\"\x00\""} {
-		e := &table.Entity[employee]{Key: at("Sales", 1), ETag: tag}
+		e := &table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: tag}
 		_, err := table.Transact(ctx, staff.MergeOp(e, age.Set(1)))
 		if !errors.Is(err, table.ErrNoETag) || !errors.Is(staff.Merge(ctx, e, age.Set(1)), table.ErrNoETag) || !errors.Is(staff.Delete(ctx, e), table.ErrNoETag) {
 			t.Errorf("%q: %v", tag, err)
@@ -175,7 +175,7 @@ func TestETagsAreChecked(t *testing.T) {
 func TestStoredKeysAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, bare(deaf(t)))
+	staff := newStaff(t, sdkClient(noRequests(t)))
 	for _, s := range []string{"", "a/b", "a#b", "a?b", `a\b`, "a\x00b", "a\u0080", "\xff", strings.Repeat("x", 513)} {
 		for _, k := range []keys.Key{keys.Stored("Sales", s), keys.Stored(s, "x")} {
 			var ke *keys.KeyError

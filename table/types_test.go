@@ -46,26 +46,26 @@ func personSchema() table.Schema[person] {
 }
 
 // people serves one row, and takes every write.
-func people(t *testing.T, properties string) (*table.Table[person], *wire) {
+func personTable(t *testing.T, properties string) (*table.Table[person], *fakeTransport) {
 	t.Helper()
 	row := `{"odata.etag":"W/\"x\"","PartitionKey":"p","RowKey":"007",` + properties + `}`
-	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		switch {
 		case r.Method != http.MethodGet:
-			return done(), nil
+			return noContent(), nil
 		case strings.Contains(r.URL.Path, "()"):
-			return reply(200, `{"value":[`+row+`]}`), nil
+			return jsonResponse(200, `{"value":[`+row+`]}`), nil
 		}
-		return reply(200, row), nil
+		return jsonResponse(200, row), nil
 	}}
-	tab, err := table.New(bare(w), "people", personSchema(), once())
+	tab, err := table.New(sdkClient(w), "people", personSchema(), singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tab, w
 }
 
-var seven = keys.At(keys.Raw("p"), keys.Raw("007"))
+var personKey = keys.At(keys.Raw("p"), keys.Raw("007"))
 
 // TestVersions: rows of every older version are read as the newest, and written as it.
 func TestVersions(t *testing.T) {
@@ -79,8 +79,8 @@ func TestVersions(t *testing.T) {
 		`"_type":"person","_v":2,"First":"James","Family":"Bond","Age":40,"Badge":"x","_life":"o"`:  false,
 		`"_v@odata.type":"Edm.Int64","_v":"2","First":"James","Family":"Bond","Age":40,"Badge":"x"`: false,
 	} {
-		tab, w := people(t, stored)
-		e, err := tab.Get(ctx, seven)
+		tab, w := personTable(t, stored)
+		e, err := tab.Get(ctx, personKey)
 		if err != nil || e.Value != (person{7, "James", "Bond", 40}) {
 			t.Errorf("%s: %+v, %v", stored, e, err)
 			continue
@@ -96,7 +96,7 @@ func TestVersions(t *testing.T) {
 		if err := tab.Merge(ctx, e, family.Set("Bourne")); errors.Is(err, table.ErrOldVersion) != old || !old && err != nil {
 			t.Errorf("%s: a merge: %v", stored, err)
 		}
-		e, err = tab.Get(ctx, seven)
+		e, err = tab.Get(ctx, personKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("a merge says %s", body)
 		}
 	}
-	tab, w := people(t, `"_type":"person","_v":2`)
+	tab, w := personTable(t, `"_type":"person","_v":2`)
 	if _, err := tab.Insert(ctx, &person{7, "James", "Bond", 40}); err != nil || !strings.Contains(w.last().body, `"_type":"person","_v":2`) {
 		t.Errorf("%v, %s", err, w.last().body)
 	}
@@ -130,13 +130,13 @@ func TestVersions(t *testing.T) {
 func TestVersionsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	newer, w := people(t, `"_type":"person","_v":3,"First":"James"`)
-	_, err := newer.Get(ctx, seven)
+	newer, w := personTable(t, `"_type":"person","_v":3,"First":"James"`)
+	_, err := newer.Get(ctx, personKey)
 	var ve *table.VersionError
 	if !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 2 || ve.Type != "person" {
 		t.Error(err)
 	}
-	_, err = newer.Update(ctx, seven, func(*person) error { t.Error("changed"); return nil })
+	_, err = newer.Update(ctx, personKey, func(*person) error { t.Error("changed"); return nil })
 	if !errors.As(err, &ve) {
 		t.Error(err)
 	}
@@ -149,8 +149,8 @@ func TestVersionsRefused(t *testing.T) {
 		t.Error(err)
 	}
 
-	old, _ := people(t, `"Name":"Madonna"`)
-	if _, err := old.Get(ctx, seven); err == nil || !strings.Contains(err.Error(), "upgrade from version 0: a name without a space") {
+	old, _ := personTable(t, `"Name":"Madonna"`)
+	if _, err := old.Get(ctx, personKey); err == nil || !strings.Contains(err.Error(), "upgrade from version 0: a name without a space") {
 		t.Error(err)
 	}
 	type age struct{ Age int32 }
@@ -158,11 +158,11 @@ func TestVersionsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ages.Get(ctx, seven); !errors.As(err, &ve) || ve.Got != 0 || ve.Want != 2 {
+	if _, err := ages.Get(ctx, personKey); !errors.As(err, &ve) || ve.Got != 0 || ve.Want != 2 {
 		t.Error(err)
 	}
 	var value *table.ValueError
-	if err := old.MergeAny(ctx, seven, table.FieldOf(func(p *person) *int32 { return &p.Age }).Set(1)); !errors.As(err, &value) {
+	if err := old.MergeAny(ctx, personKey, table.FieldOf(func(p *person) *int32 { return &p.Age }).Set(1)); !errors.As(err, &value) {
 		t.Error(err)
 	}
 	if _, err := old.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
@@ -170,38 +170,38 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	// What is not known to be of this version is not mixed with it.
 	family := table.FieldOf(func(p *person) *string { return &p.Family })
-	if err := old.Merge(ctx, &table.Entity[person]{Key: seven, ETag: etag}, family.Set("Bourne")); !errors.Is(err, table.ErrPartial) {
+	if err := old.Merge(ctx, &table.Entity[person]{Key: personKey, ETag: etag}, family.Set("Bourne")); !errors.Is(err, table.ErrPartial) {
 		t.Error(err)
 	}
 	schema := personSchema()
 	schema.Version, schema.Upgrade = 1, nil
-	added, err := table.New(bare(w), "people", schema, once())
+	added, err := table.New(sdkClient(w), "people", schema, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := added.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
 		t.Errorf("a merge past any version: %v", err)
 	}
-	if err := added.MergeAny(ctx, seven, family.Set("x")); !errors.As(err, &value) {
+	if err := added.MergeAny(ctx, personKey, family.Set("x")); !errors.As(err, &value) {
 		t.Error(err)
 	}
 	// The first release of a program, which knows no versions, meets a row of a later one.
 	schema.Type, schema.Version = "", 0
-	first, err := table.New(bare(w), "people", schema, once())
+	first, err := table.New(sdkClient(w), "people", schema, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.Update(ctx, seven, func(*person) error { t.Error("changed"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
+	if _, err := first.Update(ctx, personKey, func(*person) error { t.Error("changed"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
 		t.Errorf("the first release: %v", err)
 	}
-	for _, err := range newer.GetMany(ctx, seven) {
+	for _, err := range newer.GetMany(ctx, personKey) {
 		if !errors.As(err, &ve) {
 			t.Error(err)
 		}
 	}
 	for _, odd := range []string{`"_v":"two"`, `"_v":-1`, `"_type":5`} {
-		tab, _ := people(t, odd)
-		if _, err := tab.Get(ctx, seven); err == nil {
+		tab, _ := personTable(t, odd)
+		if _, err := tab.Get(ctx, personKey); err == nil {
 			t.Errorf("%s was read", odd)
 		}
 	}
@@ -214,7 +214,7 @@ func TestVersionsRefused(t *testing.T) {
 	} {
 		s := personSchema()
 		change(&s)
-		if _, err := table.New(bare(w), "people", s, once()); !errors.As(err, &value) {
+		if _, err := table.New(sdkClient(w), "people", s, singleAttempt()); !errors.As(err, &value) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -224,13 +224,13 @@ func TestVersionsRefused(t *testing.T) {
 func TestPinnedOldVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tab, w := people(t, `"Name":"James Bond"`)
-	e, err := tab.Get(ctx, seven)
+	tab, w := personTable(t, `"Name":"James Bond"`)
+	e, err := tab.Get(ctx, personKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.answer = func(*http.Request, string) (*http.Response, error) { return accepted(batch(part(1))) }
-	if _, err := table.Transact(ctx, tab.PinOp(e)); err != nil || string(e.ETag) != tagged(1) {
+	w.respond = func(*http.Request, string) (*http.Response, error) { return batchResponse(batchBody(donePart(1))) }
+	if _, err := table.Transact(ctx, tab.PinOp(e)); err != nil || string(e.ETag) != etagOf(1) {
 		t.Fatal(err)
 	}
 	if err := tab.Merge(ctx, e, table.FieldOf(func(p *person) *string { return &p.Family }).Set("Bourne")); !errors.Is(err, table.ErrOldVersion) {
@@ -245,8 +245,8 @@ func TestPinnedOldVersion(t *testing.T) {
 func TestOtherType(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tab, w := people(t, `"_type":"company","Name":"Contoso"`)
-	if _, err := tab.Get(ctx, seven); !errors.Is(err, table.ErrOtherType) {
+	tab, w := personTable(t, `"_type":"company","Name":"Contoso"`)
+	if _, err := tab.Get(ctx, personKey); !errors.Is(err, table.ErrOtherType) {
 		t.Error(err)
 	}
 	var stats table.Stats
@@ -270,7 +270,7 @@ func TestOtherType(t *testing.T) {
 	if n, err := tab.Count(ctx, table.Query[person]{}); n != 0 || err != nil {
 		t.Error(n, err)
 	}
-	if yes, err := tab.Exists(ctx, seven); !yes || err != nil {
+	if yes, err := tab.Exists(ctx, personKey); !yes || err != nil {
 		t.Error(yes, err)
 	}
 }
@@ -279,12 +279,12 @@ func TestOtherType(t *testing.T) {
 func TestRowsAreEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, w := people(t, `"_type":"person","_v":2,"First":"James","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_life":"o"`)
-	rows, err := table.New(bare(w), "people", table.Schema[table.Row]{}, once())
+	_, w := personTable(t, `"_type":"person","_v":2,"First":"James","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_life":"o"`)
+	rows, err := table.New(sdkClient(w), "people", table.Schema[table.Row]{}, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := rows.Update(ctx, seven, func(r *table.Row) error {
+	e, err := rows.Update(ctx, personKey, func(r *table.Row) error {
 		r.Delete("First")
 		r.Delete("_life") // not the user's to delete
 		return errors.Join(r.Set("Seen", time.Unix(0, 0)), r.Set("L", int64(6)), r.Set("Nothing", nil))
@@ -295,7 +295,7 @@ func TestRowsAreEntities(t *testing.T) {
 	if got := w.last().body; got != `{"D":3,"D@odata.type":"Edm.Double","L":"6","L@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"007","Seen":"1970-01-01T00:00:00Z","Seen@odata.type":"Edm.DateTime","_life":"o","_type":"person","_v":2}` {
 		t.Error(got)
 	}
-	if e.Value.Key != seven || e.Key != seven {
+	if e.Value.Key != personKey || e.Key != personKey {
 		t.Errorf("%+v", e)
 	}
 	// A copy does not share what is changed.
@@ -307,12 +307,12 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Errorf("a copy's change is seen: %v", d)
 	}
 	// Another bag in the place of the first keeps what is the library's, and brings none of its own.
-	_, other := people(t, `"_type":"company","_life":"theirs","_ix":"theirs","First":"Jim"`)
-	strangers, err := table.New(bare(other), "people", table.Schema[table.Row]{}, once())
+	_, other := personTable(t, `"_type":"company","_life":"theirs","_ix":"theirs","First":"Jim"`)
+	strangers, err := table.New(sdkClient(other), "people", table.Schema[table.Row]{}, singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := strangers.Get(ctx, seven)
+	stranger, err := strangers.Get(ctx, personKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestRowsAreEntities(t *testing.T) {
 	if _, err := rows.Insert(ctx, &fresh); err != nil || w.last().body != `{"Age":1,"PartitionKey":"p","RowKey":"009"}` {
 		t.Errorf("%v, %s", err, w.last().body)
 	}
-	if _, err := rows.InsertAt(ctx, seven, &fresh); err == nil {
+	if _, err := rows.InsertAt(ctx, personKey, &fresh); err == nil {
 		t.Error("inserted under another row's key")
 	}
 	if _, err := rows.Insert(ctx, &table.Row{}); err == nil {
@@ -355,10 +355,10 @@ func TestRowsAreEntities(t *testing.T) {
 	}
 	// Merges and conditions name properties.
 	age := table.PropertyOf[int32]("Age")
-	if err := rows.MergeAny(ctx, seven, age.Set(50)); err != nil || w.last().body != `{"Age":50,"PartitionKey":"p","RowKey":"007"}` {
+	if err := rows.MergeAny(ctx, personKey, age.Set(50)); err != nil || w.last().body != `{"Age":50,"PartitionKey":"p","RowKey":"007"}` {
 		t.Errorf("%v, %s", err, w.last().body)
 	}
-	e, err = rows.Get(ctx, seven)
+	e, err = rows.Get(ctx, personKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,11 +369,11 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for _, bad := range []table.Set[table.Row]{table.PropertyOf[string]("_op").Set("x"), table.PropertyOf[string]("a-b").Set("x"), table.PropertyOf[*int]("Age").Set(nil), table.PropertyOf[chan int]("Age").Set(nil)} {
-		if err := rows.MergeAny(ctx, seven, bad); !errors.As(err, &ve) {
+		if err := rows.MergeAny(ctx, personKey, bad); !errors.As(err, &ve) {
 			t.Error(err)
 		}
 	}
-	if err := rows.MergeAny(ctx, seven, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
+	if err := rows.MergeAny(ctx, personKey, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
 		t.Error(err)
 	}
 	ex, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.And(age.Ge(30), table.PropertyOf[string]("_type").Eq("person"))})
@@ -384,7 +384,7 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Error(err)
 	}
 	// A row becomes an entity, as Get would have read it.
-	people, err := table.New(bare(w), "people", personSchema(), once())
+	people, err := table.New(sdkClient(w), "people", personSchema(), singleAttempt())
 	if err != nil {
 		t.Fatal(err)
 	}

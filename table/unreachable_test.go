@@ -21,7 +21,7 @@ import (
 // verb; a refusal, a write that may have arrived, and a request that its caller ended are not.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	verbs := map[string]func(context.Context, *table.Table[table.Row]) error{
+	methods := map[string]func(context.Context, *table.Table[table.Row]) error{
 		"Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
 			_, err := rows.Get(ctx, keys.Stored("p", "r"))
 			return err
@@ -58,27 +58,27 @@ func TestUnreachable(t *testing.T) {
 	reads := map[string]bool{"Get": true, "List": true, "Partitions": true, "CommitRecords.Get": true}
 	type want struct{ read, write error }
 	gone := want{table.ErrUnreachable, table.ErrUnreachable}
-	doubtful := want{table.ErrUnreachable, table.ErrUnknownOutcome}
+	unknownWrite := want{table.ErrUnreachable, table.ErrUnknownOutcome}
 	for name, c := range map[string]struct {
 		fault storagetest.Fault
 		want
 	}{
-		"not sent": {storagetest.NotSent(), gone}, "lost": {storagetest.LostReply(), doubtful}, "no answer": {storagetest.Hang(), doubtful},
-		"401": {storagetest.Refuse(401, "InvalidAuthenticationInfo"), gone}, "403": {storagetest.Refuse(403, "AuthorizationFailure"), gone}, "a proxy's 404": {storagetest.Refuse(404, ""), doubtful},
-		"408": {storagetest.Refuse(408, "RequestTimeout"), doubtful}, "429": {storagetest.Refuse(429, "TooManyRequests"), doubtful},
-		"500": {storagetest.Refuse(500, "InternalError"), doubtful}, "503": {storagetest.Refuse(503, "ServerBusy"), doubtful},
+		"not sent": {storagetest.NotSent(), gone}, "lost": {storagetest.LostReply(), unknownWrite}, "no answer": {storagetest.Hang(), unknownWrite},
+		"401": {storagetest.Refuse(401, "InvalidAuthenticationInfo"), gone}, "403": {storagetest.Refuse(403, "AuthorizationFailure"), gone}, "a proxy's 404": {storagetest.Refuse(404, ""), unknownWrite},
+		"408": {storagetest.Refuse(408, "RequestTimeout"), unknownWrite}, "429": {storagetest.Refuse(429, "TooManyRequests"), unknownWrite},
+		"500": {storagetest.Refuse(500, "InternalError"), unknownWrite}, "503": {storagetest.Refuse(503, "ServerBusy"), unknownWrite},
 		"no table": {storagetest.Refuse(404, "TableNotFound"), want{table.ErrTableNotFound, table.ErrTableNotFound}},
 		"bad":      {storagetest.Refuse(400, "InvalidInput"), want{}},
 	} {
-		for verb, do := range verbs {
-			t.Run(name+"/"+verb, func(t *testing.T) {
+		for method, do := range methods {
+			t.Run(name+"/"+method, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					ctx := context.Background()
 					rows, s := unreachable(t)
 					s.SetFaults(func(storagetest.Request) storagetest.Fault { return c.fault })
 					want := c.write
-					if reads[verb] {
+					if reads[method] {
 						want = c.read
 					}
 					err := do(ctx, rows)
@@ -115,7 +115,7 @@ func unreachable(t *testing.T) (*table.Table[table.Row], *storagetest.Service) {
 }
 
 // TestUnreachableCaller: where the caller's own context ends, nothing is said of the service.
-func TestUnreachableCaller(t *testing.T) {
+func TestUnreachableOrCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rows, s := unreachable(t)

@@ -97,7 +97,7 @@ func TestEventual(t *testing.T) {
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "an intent is closed past its ETag", File: "table/intents.go",
-			Old: "match: i.etag, room: true", New: "match: `*`, room: true", Test: "TestSettlingRaces"},
+			Old: "match: i.etag, room: true", New: "match: `*`, room: true", Test: "TestCompletingRaces"},
 		{Name: "effects are cut inside a character", File: "table/intent.go",
 			Old: "		for !utf8.RuneStart(s[cut]) {\n", New: "		for !utf8.RuneStart(s[cut]) && false {\n", Test: "TestEffectsInAnyLanguage"},
 		{Name: "a service that is not reached is like any other error", File: "table/errors.go",
@@ -107,6 +107,6 @@ func TestEventual(t *testing.T) {
 		{Name: "the end of the caller's context is the service's", File: "internal/wire/unreached.go",
 			Old: "	return !stopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableCaller"},
 		{Name: "an effect is settled past the intent's ETag", File: "table/settle.go",
-			Old: "match: s.intent.etag", New: "match: `*`", Test: "TestSettlingRaces"},
+			Old: "match: s.intent.etag", New: "match: `*`", Test: "TestCompletingRaces"},
 	})
 }

@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 		{Name: "a success without an ETag counts", File: "internal/wire/foreign.go",
 			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},
 		{Name: "unconditional writes do not read first", File: "table/table.go",
-			Old: "guarded: !o.BlindWrites}", New: "guarded: o.BlindWrites}", Test: "TestGuarded"},
+			Old: "guarded: !o.BlindWrites}", New: "guarded: o.BlindWrites}", Test: "TestReadBeforeBlindWrite"},
 		{Name: "rows are read one after the other", File: "table/plan.go",
 			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestReadsGoTogether"},
 	})

@@ -1,0 +1,322 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestTriesRunOut: what is known when no try was answered, and what it has cost.
+func TestAttemptsRunOut(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		fault    storagetest.Fault
+		want     error // nil: done
+		requests string
+		took     time.Duration // at least
+	}{
+		"every reply lost":   {storagetest.LostReply(), nil, "1 get, 4 insert", 700 * time.Millisecond},
+		"every request lost": {storagetest.LostRequest(), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
+		"nobody there":       {storagetest.NotSent(), errors.ErrUnsupported, "4 insert", 700 * time.Millisecond},
+		"never answered":     {storagetest.Hang(), table.ErrUnknownOutcome, "3 insert", 30 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			staff, _, s := staffInMemory(t, nil)
+			s.SetFaults(storagetest.OfKind("insert", c.fault))
+			start := time.Now()
+			e, err := staff.Insert(context.Background(), &employee{"Sales", 2, "Smith", 30})
+			took := time.Since(start)
+			switch {
+			case c.want == nil:
+				if err != nil || string(e.ETag) != s.Rows("staff")[1].ETag {
+					t.Errorf("%s: %v", what, err)
+				}
+			case err == nil || errors.Is(err, table.ErrUnknownOutcome) != (c.want == table.ErrUnknownOutcome):
+				t.Errorf("%s: %v", what, err)
+			}
+			if got := s.Count(); got != c.requests || took < c.took || took > c.took+3*time.Second {
+				t.Errorf("%s: %s in %v", what, got, took)
+			}
+		})
+	}
+}
+
+// TestHungService: a call ends with its context.
+func TestHungService(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		staff, e, s := staffInMemory(t, nil)
+		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Hang() })
+		for what, call := range map[string]func(context.Context) error{
+			"insert": func(ctx context.Context) error {
+				_, err := staff.Insert(ctx, &employee{"Sales", 9, "x", 1})
+				return err
+			},
+			"update": func(ctx context.Context) error {
+				_, err := staff.Update(ctx, e.Key, func(*employee) error { return nil })
+				return err
+			},
+			"transact": func(ctx context.Context) error {
+				_, err := table.Transact(ctx, staff.UpsertOp(&e.Value, table.ReplaceExisting))
+				return err
+			},
+		} {
+			for _, after := range []time.Duration{time.Millisecond, 5 * time.Second, 12 * time.Second} {
+				ctx, cancel := context.WithTimeout(context.Background(), after)
+				start := time.Now()
+				err := call(ctx)
+				if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > after+100*time.Millisecond {
+					t.Errorf("%s, a context of %v: %v after %v", what, after, err, took)
+				}
+				cancel()
+			}
+		}
+	})
+}
+
+// TestNames: every row contains the operation ID of its write, one for a transaction; names sort by time; OmitOperationID leaves them out, and
+// what somebody else has put there.
+func TestOperationIDs(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	moment := time.Date(2026, 11, 21, 1, 2, 3, 0, time.UTC)
+	o := &table.Options{}
+	o.Now = func() time.Time { moment = moment.Add(time.Millisecond); return moment }
+	staff, e, s := staffInMemory(t, o)
+	name := func(i int) string { op, _ := s.Rows("staff")[i].Get("_op").(string); return op }
+	last := name(0)
+	for what, write := range map[string]func() error{
+		"replace": func() error { return staff.Replace(ctx, e) },
+		"merge":   func() error { return staff.Merge(ctx, e, age.Set(3)) },
+		"any":     func() error { return staff.MergeAny(ctx, e.Key, age.Set(4)) },
+		"upsert":  func() error { _, err := staff.Upsert(ctx, &e.Value, table.MergeExisting); return err },
+	} {
+		if what == "any" || what == "upsert" { // which e does not know of
+			e, _ = staff.Get(ctx, e.Key)
+		}
+		check(write())
+		if now := name(0); now <= last || len(now) != 26 {
+			t.Errorf("%s: %s after %s", what, now, last)
+		}
+		last = name(0)
+		var err error
+		if e, err = staff.Get(ctx, e.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := table.Transact(ctx, staff.ReplaceOp(e), staff.InsertOp(&employee{"Sales", 2, "x", 1}))
+	check(err)
+	if name(0) != name(1) || name(0) <= last {
+		t.Errorf("%s and %s", name(0), name(1))
+	}
+	last = name(0)
+	_, err = table.Transact(ctx, staff.PinOp(e))
+	check(err)
+	if name(0) != last {
+		t.Error("a pin has written something")
+	}
+	row, err := e.Row()
+	check(err)
+	if op, _ := row.Get("_op"); op != last {
+		t.Errorf("the entity thinks it is from %v, not %s", op, last)
+	}
+	o.OmitOperationID = true
+	plain, err := table.New(sdkClientOf(s), "staff", staffSchema, o)
+	check(err)
+	e, err = plain.Get(ctx, e.Key)
+	check(err)
+	check(plain.Replace(ctx, e))
+	if got := name(0); got != "" {
+		t.Errorf("still %s", got)
+	}
+}
+
+// T10: the SDK repeats every request whose response was lost, and reports what the second try meets.
+func TestTrapT10(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000002"}`)
+	for what, c := range map[string]struct {
+		bare func(*aztables.Client, *table.Entity[employee]) error
+		code string
+		ours func(*table.Table[employee], *table.Entity[employee]) error
+	}{
+		"insert": {func(c *aztables.Client, _ *table.Entity[employee]) error {
+			_, err := c.AddEntity(ctx, body, nil)
+			return err
+		}, "EntityAlreadyExists",
+			func(s *table.Table[employee], _ *table.Entity[employee]) error {
+				_, err := s.Insert(ctx, &employee{"Sales", 2, "x", 1})
+				return err
+			}},
+		"replace": {func(c *aztables.Client, e *table.Entity[employee]) error {
+			_, err := c.UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001"}`), &aztables.UpdateEntityOptions{IfMatch: &e.ETag, UpdateMode: aztables.UpdateModeReplace})
+			return err
+		}, "UpdateConditionNotSatisfied", func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Replace(ctx, e) }},
+		"transaction": {func(c *aztables.Client, _ *table.Entity[employee]) error {
+			_, err := c.SubmitTransaction(ctx, []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: body}}, nil)
+			return err
+		}, "EntityAlreadyExists", func(s *table.Table[employee], _ *table.Entity[employee]) error {
+			_, err := table.Transact(ctx, s.InsertOp(&employee{"Sales", 2, "x", 1}))
+			return err
+		}},
+		"delete": {func(c *aztables.Client, e *table.Entity[employee]) error {
+			_, err := c.DeleteEntity(ctx, "Sales", "empid_000001", &aztables.DeleteEntityOptions{IfMatch: &e.ETag})
+			return err
+		}, "ResourceNotFound", nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			lose := func(s *hookedService) {
+				lost := false
+				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
+					now := !lost && q.Kind != "get"
+					lost = lost || now
+					return now
+				}, storagetest.LostReply()))
+			}
+			_, e, s := staffInMemory(t, nil)
+			lose(s)
+			var re *azcore.ResponseError
+			if err := c.bare(sdkClientOf(s).NewClient("staff"), e); err == nil || !errors.As(err, &re) || !strings.Contains(err.Error(), c.code) {
+				t.Errorf("%s: the SDK says %v", what, err)
+			}
+			staff, e, s := staffInMemory(t, nil)
+			lose(s)
+			if c.ours == nil {
+				// Of a row that is gone nobody can say who has deleted it.
+				if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
+					t.Errorf("%s: ours says %v", what, err)
+				}
+			} else if err := c.ours(staff, e); err != nil {
+				t.Errorf("%s: ours says %v", what, err)
+			}
+		})
+	}
+}
+
+// T12: a write may land when its caller has given up and has looked for it in vain. Reading back says nothing; ours does not
+// conclude from it that the write was not done.
+func TestTrapT12(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		staff, _, s := staffInMemory(t, nil)
+		s.SetFaults(storagetest.OfKind("insert", storagetest.Late(0)))
+		bare := sdkClientOf(s).NewClient("staff")
+		_, err := bare.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000007"}`), nil)
+		_, rerr := bare.GetEntity(ctx, "Sales", "empid_000007", nil)
+		s.Deliver()
+		if err == nil || rerr == nil || len(s.Rows("staff")) != 2 {
+			t.Errorf("%v, %v, %d rows", err, rerr, len(s.Rows("staff")))
+		}
+		_, err = staff.Insert(ctx, &employee{"Sales", 8, "x", 1})
+		if !errors.Is(err, table.ErrUnknownOutcome) {
+			t.Errorf("before it lands: %v", err)
+		}
+		if s.Deliver(); len(s.Rows("staff")) != 3 {
+			t.Errorf("%d rows", len(s.Rows("staff")))
+		}
+	})
+}
+
+// TestFoundByReading: what an entity knows of a write whose outcome was found by reading.
+func TestReadBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		// Nobody else was there: the entity is what is stored.
+		staff, e, s := staffInMemory(t, nil)
+		pinned, err := staff.Insert(ctx, &employee{"Sales", 2, "Pinned", 1})
+		check(err)
+		faultOnFirstWrite(s, storagetest.LostReply(), nil)
+		r, err := table.Transact(ctx, staff.MergeOp(e, age.Set(50)), staff.PinOp(pinned), staff.InsertOp(&employee{"Sales", 3, "New", 1}))
+		check(err)
+		for i, row := range s.Rows("staff") {
+			if string(r.ETags[i]) != row.ETag {
+				t.Errorf("row %d has %s, not %s", i, row.ETag, r.ETags[i])
+			}
+		}
+		for _, x := range []*table.Entity[employee]{e, pinned, table.Stored[employee](r, 2)} {
+			if err := staff.Replace(ctx, x); err != nil {
+				t.Errorf("%v: %v", x.Key, err)
+			}
+		}
+		// A program that knows nothing of names has changed the row since: its change is not overwritten.
+		faultOnFirstWrite(s, storagetest.LostReply(), func() {
+			_, err := sdkClientOf(s).NewClient("staff").UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001","Bonus":true}`), nil)
+			check(err)
+		})
+		e.Value.Age = 60
+		if err := staff.Replace(ctx, e); err != nil {
+			t.Errorf("done, and told %v", err)
+		}
+		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
+			t.Errorf("over what somebody else has written: %v", err)
+		}
+		// Any row of a transaction proves it.
+		e, err = staff.Get(ctx, e.Key)
+		check(err)
+		faultOnFirstWrite(s, storagetest.LostReply(), func() {
+			_, err := staff.Update(ctx, e.Key, func(e *employee) error { e.Age = 70; return nil })
+			check(err)
+		})
+		if _, err := table.Transact(ctx, staff.MergeOp(e, age.Set(61)), staff.InsertOp(&employee{"Sales", 4, "New", 1})); err != nil {
+			t.Errorf("a transaction of which a row was overwritten: %v", err)
+		}
+		// What has no condition is not done once more over a concurrent writer's work.
+		faultOnFirstWrite(s, storagetest.LostReply(), func() { t.Error("sent again") })
+		check(staff.MergeAny(ctx, e.Key, age.Set(80)))
+	})
+}
+
+// TestBlind: who may not read is told of a refusal as ever.
+func TestReadBackForbidden(t *testing.T) {
+	t.Parallel()
+	staff, e, s := staffInMemory(t, nil)
+	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationPermissionMismatch")))
+	if _, err := staff.Insert(context.Background(), &e.Value); !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+}
+
+// TestNewID: what makes no names is refused before anything is sent, and what looks like the room for a name is a value like
+// any other.
+func TestNewID(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, id := range []string{"", "SHORT", strings.Repeat("X", 32), `"\\\\\\\\\\\\\\\`[:16], "ABCDEFGHIJKLMNO-"} {
+		o := &table.Options{}
+		o.NewID = func() string { return id }
+		var ve *table.ValueError
+		if _, err := table.New(sdkClient(noRequests(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for _, omit := range []bool{false, true} {
+		o := &table.Options{}
+		o.OmitOperationID = omit
+		staff, _, s := staffInMemory(t, o)
+		const odd = "??????????????????????????"
+		_, err := staff.Insert(ctx, &employee{"Sales", 2, odd, 1})
+		check(err)
+		rows, err := table.New(sdkClientOf(s), "staff", table.Schema[table.Row]{}, o)
+		check(err)
+		bag := table.Row{Key: employeeKey("Sales", 3)}
+		check(bag.Set("Text", odd))
+		_, err = rows.Insert(ctx, &bag)
+		check(err)
+		if a, b := s.Rows("staff")[1].Get("LastName"), s.Rows("staff")[2].Get("Text"); a != odd || b != odd {
+			t.Errorf("%v, %v", a, b)
+		}
+	}
+}

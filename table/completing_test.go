@@ -1,0 +1,131 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// announced is a resident whose letter is still to be sent, and the intent that says so.
+func pendingEffect(t *testing.T) (people *table.Table[resident], s *hookedService, d *memoryOutbox, e *table.Entity[resident], i *table.CommitRecord) {
+	t.Helper()
+	ctx := context.Background()
+	d = &memoryOutbox{}
+	people, s = townWithEffects(t, d)
+	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	check(err)
+	i, err = people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
+	check(err)
+	s.Count()
+	d.calls = nil
+	return people, s, d, e, i
+}
+
+// TestSettling: a write that carries out an effect takes it off the intent's list and adds its own, in one transaction and without
+// another announcement; where no effect is left, the intent is done.
+func TestCompleting(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, d, e, i := pendingEffect(t)
+	e.Value.Last = "Smith"
+	if err := people.Completing(i, 0).Replace(ctx, e); err != nil || i.State != table.CommitPending || len(i.Effects) != 1 {
+		t.Fatal(err, i)
+	}
+	if got := s.Count(); got != "1 transaction" || len(d.calls) > 0 {
+		t.Error(got, d.calls)
+	}
+	last := people.Completing(i, 0)
+	if err := last.Delete(ctx, e); err != nil || i.State != table.CommitDone {
+		t.Fatal(err, i)
+	}
+	if is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID); err != nil || is.State != table.CommitDone || len(is.Effects) > 0 {
+		t.Error(is, err)
+	}
+	if len(s.Rows("people")) != 1 {
+		t.Error(s.Rows("people"))
+	}
+}
+
+// TestSettlingRaces: what others have settled is not settled again, and what came in its place is not closed unseen.
+func TestCompletingRaces(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, _, _, e, mine := pendingEffect(t)
+	foreign, err := people.CommitRecords().Get(ctx, keys.Raw("S"), mine.OperationID)
+	check(err)
+	e.Value.Last = "Smith"
+	check(people.Completing(foreign, 0).Replace(ctx, e))
+	if err := people.Completing(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
+		t.Error(err)
+	}
+	if err := people.CommitRecords().MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.CommitPending {
+		t.Error(err)
+	}
+	check(people.CommitRecords().MarkDone(ctx, foreign))
+	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // for it is done
+		t.Error(err)
+	}
+}
+
+// TestSettlingFaults: whatever happens to its requests, the write and the effect are both done or neither is.
+func TestCompletingFaults(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, f := range []storagetest.Fault{
+		storagetest.LostReply(), storagetest.Twice(), storagetest.LostRequest(), storagetest.RefuseAfter(503, "ServerBusy"), storagetest.NotSent(), storagetest.Cut(0),
+		storagetest.RefuseInside(412, "UpdateConditionNotSatisfied"),
+	} {
+		people, s, _, e, i := pendingEffect(t)
+		once := true
+		s.SetFaults(func(storagetest.Request) (is storagetest.Fault) {
+			if once {
+				is, once = f, false
+			}
+			return is
+		})
+		err := people.Completing(i, 0).Delete(ctx, e)
+		done := len(s.Rows("people")) == 1
+		is, gerr := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
+		check(gerr)
+		if (err == nil) != done || done != (is.State == table.CommitDone) || is.State != i.State {
+			t.Error(f, err, done, is, i)
+		}
+	}
+}
+
+// TestSettlingRefusals: misuse is told before any request.
+func TestCompletingRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _, e, i := pendingEffect(t)
+	var ve *table.ValueError
+	for what, err := range map[string]error{
+		"no such effect": people.Completing(i, 1).Delete(ctx, e),
+		"below":          people.Completing(i, -1).Delete(ctx, e),
+		"nil":            people.Completing(nil, 0).Delete(ctx, e),
+		"not live":       people.Completing(&table.CommitRecord{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
+	} {
+		if !errors.As(err, &ve) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := table.Transact(ctx, people.Completing(i, 0).DeleteOp(e), people.Completing(i, 0).InsertOp(&resident{"S", 2, "Cao", "b"}))
+	if !errors.As(err, &ve) {
+		t.Error(err)
+	}
+	if _, err := people.Completing(i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
+		t.Error(err)
+	}
+	if got := s.Count(); got != "none" {
+		t.Error(got)
+	}
+	once := people.Completing(i, 0)
+	check(once.Delete(ctx, e))
+	if _, err := once.Insert(ctx, &resident{"S", 2, "Cao", "b"}); !errors.As(err, &ve) {
+		t.Error(err)
+	}
+}

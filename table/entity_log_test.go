@@ -1,0 +1,49 @@
+package table_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestEntitiesInLogs: an entity is printed by its key and value, without what the library keeps of the response.
+func TestEntityLogs(t *testing.T) {
+	t.Parallel()
+	w := &fakeTransport{}
+	staff := newStaff(t, sdkClient(w))
+	e := readEmployee(t, staff, w)
+	const want = "('Sales','empid_000223') {Department:Sales ID:223 Last:Jones Age:44}"
+	for _, format := range []string{"%v", "%+v", "%s"} {
+		if got := fmt.Sprintf(format, e); got != want {
+			t.Errorf("%s: %s, want %s", format, got, want)
+		}
+		if got := fmt.Sprintf(format, *e); got != want {
+			t.Errorf("%s: %s, want %s", format, got, want)
+		}
+	}
+	row, err := e.Row()
+	check(err)
+	if got := fmt.Sprint(row); got != "('Sales','empid_000223') {LastName:Jones Age:44}" {
+		t.Error(got)
+	}
+	var text strings.Builder
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", e, "row", row)
+	if got := text.String(); !strings.Contains(got, `"entity":{"key":"('Sales','empid_000223')","value":{"Department":"Sales","ID":223,"Last":"Jones","Age":44},"etag":`) ||
+		!strings.Contains(got, `"row":{"key":"('Sales','empid_000223')","LastName":"Jones","Age":44}`) {
+		t.Error(got)
+	}
+	// After an error there is none.
+	text.Reset()
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", (*table.Entity[employee])(nil), "row", (*table.Row)(nil))
+	if got := text.String(); !strings.Contains(got, `"entity":null,"row":null`) {
+		t.Error(got)
+	}
+	b, err := json.Marshal(e)
+	if err != nil || !strings.Contains(string(b), `"Key":{"PartitionKey":"Sales","RowKey":"empid_000223"}`) {
+		t.Errorf("%s, %v", b, err)
+	}
+}

@@ -1,0 +1,156 @@
+package table_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// wire is a Transporter that answers by a function and remembers what was sent.
+type fakeTransport struct {
+	respond func(r *http.Request, body string) (*http.Response, error)
+
+	mu   sync.Mutex
+	sent []sentRequest
+}
+
+type sentRequest struct {
+	method, path, query, body string
+	header                    http.Header
+}
+
+func (w *fakeTransport) Do(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
+	w.mu.Lock()
+	w.sent = append(w.sent, sentRequest{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Clone()})
+	w.mu.Unlock()
+	resp, err := w.respond(r, string(body))
+	if resp != nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+// requests lists what was sent, one word for each.
+func (w *fakeTransport) requests() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var s []string
+	for _, r := range w.sent {
+		s = append(s, r.method)
+	}
+	return strings.Join(s, " ")
+}
+
+func (w *fakeTransport) last() sentRequest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent[len(w.sent)-1]
+}
+
+// reply makes an answer as the service does: no x-ms-error-code on JSON.
+func jsonResponse(status int, body string, header ...string) *http.Response {
+	h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata;streaming=true;charset=utf-8"}, "X-Ms-Version": {"2019-02-02"}}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func errorResponse(status int, code string) *http.Response {
+	return jsonResponse(status, fmt.Sprintf(`{"odata.error":{"code":%q,"message":{"lang":"en-US","value":"text\nRequestId:x\nTime:2017-10-02T20:21:34.0618764Z"}}}`, code))
+}
+
+const etag = `W/"datetime'2026-11-21T01%3A02%3A03.1234567Z'"`
+
+func noContent() *http.Response { return jsonResponse(204, "", "ETag", etag) }
+
+// bare is a client of the SDK as a user makes it, but for the network and the waiting.
+func sdkClient(w policy.Transporter, o ...func(*azcore.ClientOptions)) *aztables.ServiceClient {
+	options := azcore.ClientOptions{Transport: w, Retry: policy.RetryOptions{RetryDelay: time.Millisecond}}
+	for _, f := range o {
+		f(&options)
+	}
+	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: options})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+type employee struct {
+	Department string
+	ID         int
+	Last       string `table:"LastName"`
+	Age        int32
+}
+
+var (
+	dept        = keys.Tuple1(keys.Text())
+	empid       = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	staffSchema = table.Schema[employee]{
+		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+	}
+	age  = table.FieldOf(func(e *employee) *int32 { return &e.Age })
+	last = table.FieldOf(func(e *employee) *string { return &e.Last })
+)
+
+func employeeKey(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
+
+func newStaff(t *testing.T, s table.Service) *table.Table[employee] {
+	t.Helper()
+	o := singleAttempt()
+	o.Retry.ConflictWait = -1
+	staff, err := table.New(s, "staff", staffSchema, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return staff
+}
+
+// row is employee 223 as the service sends it.
+const employeeJSON = `{"odata.metadata":"https://x/$metadata#staff/@Element","odata.etag":"W/\"datetime'2026-11-21T01%3A02%3A03.1234567Z'\"","PartitionKey":"Sales","RowKey":"empid_000223","Timestamp":"2026-11-21T01:02:03.1234567Z","LastName":"Jones","Age":44}`
+
+// stored is an entity that was read.
+func readEmployee(t *testing.T, staff *table.Table[employee], w *fakeTransport) *table.Entity[employee] {
+	t.Helper()
+	answer := w.respond
+	w.respond = func(*http.Request, string) (*http.Response, error) {
+		return jsonResponse(200, employeeJSON, "ETag", etag), nil
+	}
+	e, err := staff.Get(context.Background(), employeeKey("Sales", 223))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.respond, w.sent = answer, nil
+	return e
+}
+
+// bodyOf is the body of a request, which can be read again.
+func bodyOf(r *http.Request) string {
+	if r.Body == nil {
+		return ""
+	}
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(err)
+	}
+	r.Body = io.NopCloser(strings.NewReader(string(b)))
+	return string(b)
+}

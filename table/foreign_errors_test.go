@@ -1,0 +1,74 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestForeignErrors: what a maintainer and an outbox say of their own writes says nothing of ours.
+func TestForeignErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	unknown := &table.OpError{Op: "Insert", Err: table.ErrUnknownOutcome}
+	d := &memoryOutbox{}
+	people, s := townWithEffects(t, d)
+	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	d.notifyErr = unknown
+	e.Value.Last = "X"
+	if err := people.Replace(ctx, e); !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+	d.notifyErr = nil
+	var fails error = unknown
+	asking, err := people.With(nil, failsWith{&fails})
+	check(err)
+	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
+		t.Error(err)
+	}
+	fails = table.ErrChanged // not of the row, so Update does not begin again
+	s.Count()
+	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count() != "1 get" {
+		t.Error(err)
+	}
+	if err := people.Replace(ctx, e); err != nil {
+		t.Error("the entity cannot be used:", err)
+	}
+}
+
+// asks is a maintainer that fails as it is told.
+type failsWith struct{ err *error }
+
+func (failsWith) Name() string { return "failing" }
+func (failsWith) MaxRows() int { return 0 }
+func (a failsWith) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
+	return *a.err
+}
+
+// TestNestedForeignErrors: also where a maintainer's own table has maintainers.
+func TestNestedForeignErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s := newTown(t, nil)
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	e := insertAll(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
+	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
+	people, err := plain.With(nil, failsWith{&fails})
+	check(err)
+	var de *table.DerivedError
+	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {
+		t.Error(err)
+	}
+	if err := plain.Replace(ctx, e); err != nil {
+		t.Error("the entity cannot be used:", err)
+	}
+	// A request of theirs that fails is not ours.
+	_, fails = plain.Get(ctx, residentAt(7))
+	var oe *table.OpError
+	if err := people.Replace(ctx, e); !errors.As(err, &oe) || oe.Code != "" || !strings.Contains(err.Error(), "p_000007") {
+		t.Error(err)
+	}
+}

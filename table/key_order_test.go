@@ -1,0 +1,263 @@
+package table_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"pgregory.net/rapid"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// leaf is an entity under keys that follow no layout.
+type leaf struct {
+	Book, Page string
+	V          int32
+}
+
+var leafSchema = table.Schema[leaf]{
+	Partition: keys.BindRaw(func(n *leaf) *string { return &n.Book }),
+	Row:       keys.BindRaw(func(n *leaf) *string { return &n.Page }),
+}
+
+// edge are characters on both sides of the library's rows, and where the orders of UTF-8 and UTF-16 differ.
+var edgeRunes = []rune{' ', '0', 'a', '}', '~', '\u00a0', 'Ö', '\ud7ff', '\ue000', '\uffff', '\U00010000', '😀', '\U0010ffff'}
+
+// byUnits is the service's order, told in another way than package keys does.
+func compareUTF16(a, b string) int {
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+// pair is a row's keys, as the test thinks of them.
+type rowKeys struct{ pk, rk string }
+
+func (p rowKeys) isLibrarys() bool {
+	return strings.HasPrefix(p.pk, "~") || strings.HasPrefix(p.rk, "~")
+}
+
+// TestKeysAroundTheLibrary: rows with any keys, written by others. Whatever reads, counts, deletes or grants agrees with a model
+// that knows the rows, the service's order, and that keys which begin with ~ are the library's.
+func TestKeyOrder(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := storagetest.New(nil)
+		acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+		check(err)
+		notes, err := table.New(acc.Tables(), "notes", leafSchema, nil)
+		check(err)
+		check(notes.Ensure(ctx))
+		text := rapid.Custom(func(rt *rapid.T) string {
+			return string(rapid.SliceOfN(rapid.SampledFrom(edgeRunes), 1, 2).Draw(rt, "runes"))
+		})
+		raw := acc.Tables().NewClient("notes")
+		var rows []rowKeys
+		for range rapid.IntRange(0, 12).Draw(rt, "n") {
+			p := rowKeys{text.Draw(rt, "pk"), text.Draw(rt, "rk")}
+			if slices.Contains(rows, p) {
+				continue
+			}
+			rows = append(rows, p)
+			if !p.isLibrarys() && rapid.Bool().Draw(rt, "ours") {
+				_, err := notes.Insert(ctx, &leaf{p.pk, p.rk, 1})
+				check(err)
+				continue
+			}
+			_, err := raw.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":"%s","RowKey":"%s","V":1}`, p.pk, p.rk), nil)
+			check(err)
+		}
+		slices.SortFunc(rows, func(a, b rowKeys) int {
+			if n := compareUTF16(a.pk, b.pk); n != 0 {
+				return n
+			}
+			return compareUTF16(a.rk, b.rk)
+		})
+		m := keyOrderModel{rt, notes, rows}
+		m.checkReads(ctx, table.Query[leaf]{TableScan: true}, "", "")
+		m.checkPartitions(ctx, text.Draw(rt, "after"))
+		from, to := drawBound(rt, text, "from"), drawBound(rt, text, "to")
+		if to != "" && compareUTF16(from, to) > 0 {
+			from, to = to, from
+		}
+		if from == to || from == "~" && to == keys.Behind {
+			to = "" // a range without keys may be refused
+		}
+		r := keys.RawBetween(from, to)
+		check(r.Err())
+		for _, p := range rows {
+			if in := r.Contains(p.rk); in != inRange(p.rk, from, to) {
+				rt.Fatalf("%v holds %q: %v", r, p.rk, in)
+			}
+		}
+		m.checkReads(ctx, table.Query[leaf]{TableScan: true, Rows: r}, from, to)
+		for _, p := range rows {
+			if strings.HasPrefix(p.pk, "~") {
+				continue
+			}
+			m.checkReads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk)}, "", "")
+			m.checkReads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk), Rows: r}, from, to)
+			if there, err := notes.Exists(ctx, keys.Stored(p.pk, p.rk)); err != nil || !there {
+				rt.Fatalf("%q: %v, %v", p, there, err)
+			}
+			if _, err := notes.Get(ctx, keys.Stored(p.pk, p.rk)); (err == nil) == p.isLibrarys() {
+				rt.Fatalf("get of %q: %v", p, err)
+			}
+		}
+		m.checkGrant(ctx, acc, s, r, from, to)
+		m.checkDelete(ctx, r, from, to)
+	})
+}
+
+// bound is a text that may bound a range, or none.
+func drawBound(rt *rapid.T, text *rapid.Generator[string], what string) string {
+	s := text.Draw(rt, what)
+	if strings.HasPrefix(s, "~") {
+		s = rapid.SampledFrom([]string{"", "~"}).Draw(rt, what+" of ~")
+	}
+	return s
+}
+
+// between reports whether a range without a layout holds a key.
+func inRange(s, from, to string) bool {
+	return !strings.HasPrefix(s, "~") && compareUTF16(s, from) >= 0 && (to == "" || compareUTF16(s, to) < 0)
+}
+
+// around compares a table with what it should hold.
+type keyOrderModel struct {
+	*rapid.T
+	notes *table.Table[leaf]
+	rows  []rowKeys // in order
+}
+
+// want are the rows of a query.
+func (m keyOrderModel) wantKeys(q table.Query[leaf], from, to string) (want []rowKeys) {
+	for _, p := range m.rows {
+		if (!q.Partition.IsSet() || q.Partition.String() == p.pk) && !p.isLibrarys() && inRange(p.rk, from, to) {
+			want = append(want, p)
+		}
+	}
+	return want
+}
+
+// reads asks every function that lists or counts.
+func (m keyOrderModel) checkReads(ctx context.Context, q table.Query[leaf], from, to string) {
+	want := m.wantKeys(q, from, to)
+	var listed, seen, paged, resumed []rowKeys
+	for e, err := range m.notes.List(ctx, q) {
+		check(err)
+		listed = append(listed, rowKeys{e.Value.Book, e.Value.Page})
+	}
+	for r, err := range m.notes.Rows(ctx, q) {
+		check(err)
+		seen = append(seen, rowKeys{r.Key.PartitionKey(), r.Key.RowKey()})
+	}
+	some := q
+	some.Limit = 2
+	for token := ""; ; {
+		page, err := m.notes.Page(ctx, some, token)
+		check(err)
+		for _, e := range page.Entities {
+			paged = append(paged, rowKeys{e.Value.Book, e.Value.Page})
+		}
+		if token = page.Token; token == "" {
+			break
+		}
+	}
+	q.Cursor = table.NewCursor("")
+	for !q.Cursor.Done() { // left after each row, and taken up by another process
+		q.Cursor = table.NewCursor(q.Cursor.Token())
+		for e, err := range m.notes.List(ctx, q) {
+			check(err)
+			resumed = append(resumed, rowKeys{e.Value.Book, e.Value.Page})
+			break
+		}
+	}
+	q.Cursor = nil
+	n, err := m.notes.Count(ctx, q)
+	check(err)
+	for what, got := range map[string][]rowKeys{"List": listed, "Rows": seen, "Page": paged, "Cursor": resumed} {
+		if !slices.Equal(got, want) {
+			m.Fatalf("%s of %v: %q, want %q", what, q.Rows, got, want)
+		}
+	}
+	if n != len(want) {
+		m.Fatalf("Count of %v: %d, want %d", q.Rows, n, len(want))
+	}
+	ex, err := m.notes.Explain(q)
+	if got := strings.Count(ex.Filter, "RowKey ") + strings.Count(ex.Filter, "PartitionKey "); err != nil || got != ex.Comparisons {
+		m.Fatalf("%+v has %d comparisons, %v", ex, got, err)
+	}
+}
+
+// partitions asks for them from the beginning and from behind a key.
+func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
+	var want, behind, got, rest, each []string
+	for _, p := range m.rows {
+		if !strings.HasPrefix(p.pk, "~") && !slices.Contains(want, p.pk) {
+			want = append(want, p.pk)
+			if compareUTF16(p.pk, after) > 0 {
+				behind = append(behind, p.pk)
+			}
+		}
+	}
+	for pk, err := range m.notes.Partitions(ctx) {
+		check(err)
+		got = append(got, pk.String())
+	}
+	for pk, err := range m.notes.PartitionsAfter(ctx, keys.Stored(after, "").Partition()) {
+		check(err)
+		rest = append(rest, pk.String())
+	}
+	check(m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.Enc) error { each = append(each, pk.String()); return nil }))
+	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
+		m.Fatalf("%q, %q, want %q; behind %q %q, want %q", got, each, want, after, rest, behind)
+	}
+}
+
+// granted asks by a signature for a range of partitions, which is refused or is for that very range.
+func (m keyOrderModel) checkGrant(ctx context.Context, acc *account.Account, s *storagetest.Service, r keys.Range, from, to string) {
+	first, last, err := r.Inclusive()
+	if err != nil {
+		if !r.Split() && slices.ContainsFunc(m.rows, func(p rowKeys) bool { return inRange(p.pk, from, to) }) {
+			m.Fatalf("%v: %v", r, err)
+		}
+		return
+	}
+	for _, p := range m.rows {
+		in := compareUTF16(p.pk, first) >= 0 && (last == "" || compareUTF16(p.pk, last) <= 0)
+		// Keys that begin with the last one may be missing: no last key is above them all.
+		if want := inRange(p.pk, from, to); in != want && !(want && strings.HasPrefix(p.pk, last)) {
+			m.Fatalf("%v from %q to %q holds %q: %v", r, first, last, p.pk, in)
+		}
+	}
+	cred, err := aztables.NewSharedKeyCredential(s.Account(), s.Key())
+	check(err)
+	_, err = table.Grant{Table: "notes", Read: true, Partitions: r, Expiry: s.Now().Add(1e12)}.Sign(cred)
+	check(err)
+}
+
+// deleted deletes by the query, which leaves all other rows.
+func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to string) {
+	q := table.Query[leaf]{TableScan: true, Rows: r}
+	want := m.wantKeys(q, from, to)
+	result, err := m.notes.DeleteQuery(ctx, q, nil)
+	check(err)
+	if result.Done != len(want) {
+		m.Fatalf("%d deleted, want %d", result.Done, len(want))
+	}
+	for _, p := range m.rows {
+		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))
+		if check(err); there == slices.Contains(want, p) {
+			m.Fatalf("%q is there: %v", p, there)
+		}
+	}
+}

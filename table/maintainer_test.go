@@ -1,0 +1,340 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestMaintainedRequests: what each verb costs where derived rows follow from it.
+func TestMaintainedRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		do   func(*table.Table[resident], *table.Entity[resident]) error
+		want string
+	}{
+		"Insert": {func(p *table.Table[resident], _ *table.Entity[resident]) error {
+			_, err := p.Insert(ctx, &resident{"S", 9, "Smith", "s"})
+			return err
+		}, "1 transaction"},
+		"Replace": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			e.Value.Email = "new"
+			return p.Replace(ctx, e)
+		}, "1 transaction"},
+		"Merge": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			return p.Merge(ctx, e, eMail.Set("new"))
+		}, "1 transaction"},
+		"Delete": {func(p *table.Table[resident], e *table.Entity[resident]) error { return p.Delete(ctx, e) }, "1 transaction"},
+		"Update": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			_, err := p.Update(ctx, e.Key, func(v *resident) error { v.Email = "new"; return nil })
+			return err
+		}, "1 get, 1 transaction"},
+		"Upsert of a new one": {func(p *table.Table[resident], _ *table.Entity[resident]) error {
+			_, err := p.Upsert(ctx, &resident{"S", 9, "Smith", "s"}, table.ReplaceExisting)
+			return err
+		}, "1 get, 1 transaction"},
+		"Upsert": {func(p *table.Table[resident], _ *table.Entity[resident]) error {
+			_, err := p.Upsert(ctx, &resident{"S", 1, "Jones", "s"}, table.ReplaceExisting)
+			return err
+		}, "1 get, 1 transaction"},
+		"Upsert that merges": {func(p *table.Table[resident], _ *table.Entity[resident]) error {
+			_, err := p.Upsert(ctx, &resident{"S", 1, "Jones", "s"}, table.MergeExisting)
+			return err
+		}, "1 get, 1 transaction"},
+		"MergeAny": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			return p.MergeAny(ctx, e.Key, eMail.Set("new"))
+		}, "1 get, 1 transaction"},
+		"ReplaceAny": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			e.Value.Email = "new"
+			return p.ReplaceAny(ctx, e)
+		}, "1 get, 1 transaction"},
+		"DeleteAny": {func(p *table.Table[resident], e *table.Entity[resident]) error { return p.DeleteAny(ctx, e.Key) }, "1 get, 1 transaction"},
+		"Delete by hand": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			return p.Delete(ctx, &table.Entity[resident]{Key: e.Key, ETag: e.ETag})
+		}, "1 get, 1 transaction"},
+		"Rekey": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			e.Value.ID = 7
+			return p.Rekey(ctx, e)
+		}, "1 transaction"},
+		"Transact": {func(p *table.Table[resident], e *table.Entity[resident]) error {
+			e.Value.Email = "new"
+			_, err := table.Transact(ctx, p.ReplaceOp(e), p.InsertOp(&resident{"S", 9, "Smith", "j"}))
+			return err
+		}, "1 transaction"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			_, s := newTown(t, nil)
+			people, err := table.New(serviceOf(s), "people", peopleSchema, blindOptions())
+			check(err)
+			people, err = people.With(nil, byEmail{}) // no list, which would be loaded
+			check(err)
+			e := insertAll(t, people, s, resident{"S", 1, "Jones", "j"})[0]
+			if err := c.do(people, e); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Count(); got != c.want {
+				t.Errorf("%s, not %s", got, c.want)
+			}
+			var strange []storagetest.Row
+			for _, r := range s.Rows("people") {
+				if !strings.HasPrefix(r.RowKey, "p_") && !strings.HasPrefix(r.RowKey, "email_") {
+					strange = append(strange, r)
+				}
+			}
+			if strange != nil {
+				t.Error(strange)
+			}
+		})
+	}
+}
+
+// TestSharedRow: two entities of one transaction that belong to one list make one operation of it, and a list that a concurrent writer
+// changes in between is replanned.
+func TestSharedRow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := newTown(t, nil)
+	if _, err := table.Transact(ctx, people.InsertOp(&resident{"S", 1, "Jones", "a"}), people.InsertOp(&resident{"S", 2, "Jones", "b"}), people.InsertOp(&resident{"S", 3, "Smith", ""})); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Count(); got != "2 get, 1 transaction" { // two lists
+		t.Error(got)
+	}
+	if err := checkDerivedRows(s.Service); err != nil {
+		t.Error(err)
+	}
+	// A concurrent writer adds to the list between our reading it and our writing.
+	first := true
+	s.beforeRequest = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "$batch") && first {
+			first = false
+			if _, err := people.Insert(ctx, &resident{"S", 5, "Jones", "e"}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := people.Insert(ctx, &resident{"S", 4, "Jones", "d"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkDerivedRows(s.Service); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUniqueValueChangesHands: in one transaction, whichever comes first.
+func TestUniqueValueSwapped(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, giverFirst := range []bool{true, false} {
+		people, s := newTown(t, nil)
+		es := insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
+		es[0].Value.Email, es[1].Value.Email = "new", "a"
+		ops := []table.Op{people.ReplaceOp(es[0]), people.ReplaceOp(es[1])}
+		if !giverFirst {
+			ops[0], ops[1] = ops[1], ops[0]
+		}
+		if _, err := table.Transact(ctx, ops...); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Count(); got != "1 transaction" {
+			t.Error(got)
+		}
+		if err := checkDerivedRows(s.Service); err != nil {
+			t.Error(err)
+		}
+		// And back, by what the entities have been renewed to.
+		es[0].Value.Email, es[1].Value.Email = "a", "new"
+		if _, err := table.Transact(ctx, people.ReplaceOp(es[0]), people.ReplaceOp(es[1])); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkDerivedRows(s.Service); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTaken: a value that is somebody else's, stored or in the same transaction, is refused with the maintainer's error, the
+// caller's operation, the maintainer and the row.
+func TestUniqueValueTaken(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := newTown(t, nil)
+	es := insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
+	before := storedPeople(s)
+	refused := func(err error, index int) {
+		t.Helper()
+		var de *table.DerivedError
+		if !errors.Is(err, errTaken) || !errors.As(err, &de) || de.Maintainer != "email" || de.Key.RowKey() != "email_a" {
+			t.Error(err)
+		}
+		var be *table.BatchError
+		if errors.As(err, &be) != (index >= 0) || be != nil && be.Index != index {
+			t.Error(err)
+		}
+		if after := storedPeople(s); after != before {
+			t.Error(after)
+		}
+	}
+	_, err := people.Insert(ctx, &resident{"S", 3, "New", "a"})
+	refused(err, -1)
+	es[1].Value.Email = "a"
+	refused(people.Replace(ctx, es[1]), -1)
+	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 4, "New", "x"}), people.ReplaceOp(es[1]))
+	refused(err, 1)
+	s.Count()
+	check(people.Delete(ctx, es[0]))
+	before = storedPeople(s)
+	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 4, "New", "a"}), people.ReplaceOp(es[1]))
+	refused(err, 1)
+}
+
+// TestDamagedRows: derived rows that somebody has deleted or put in the way do not make their entity unwritable.
+func TestRepairedRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := newTown(t, nil)
+	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	rows, err := table.New(serviceOf(s), "people", table.Schema[table.Row]{}, nil)
+	check(err)
+	check(rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	s.Count()
+	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil { // it should be there, and is not
+		t.Fatal(err)
+	}
+	if got := s.Count(); got != "1 get, 2 transaction" {
+		t.Error(got)
+	}
+	if err := checkDerivedRows(s.Service); err != nil || people.Repaired() != 1 {
+		t.Error(err, people.Repaired())
+	}
+	check(rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	if err := people.Delete(ctx, e); err != nil || people.Repaired() != 2 {
+		t.Error(err, people.Repaired())
+	}
+	if got := s.Rows("people"); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
+// wide touches as many rows as it says.
+type manyRows struct {
+	name             string
+	declared, writes int
+}
+
+func (w manyRows) Name() string { return w.name }
+func (w manyRows) MaxRows() int { return w.declared }
+func (w manyRows) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+	for i := range w.writes {
+		r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(fmt.Sprint(w.name, "_", c.New.ID, "_", i)))}
+		if err := p.Insert(r, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestAttachLimits: what With refuses, and what a plan refuses.
+func TestAttachLimits(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := newTown(t, nil)
+	var le *table.LimitError
+	if _, err := people.With(nil, manyRows{"w", 94, 94}); !errors.As(err, &le) || le.Got != 98 || le.Max != 97 {
+		t.Error(err)
+	}
+	full, err := people.With(nil, manyRows{"w", 93, 93})
+	check(err)
+	if _, err := full.Exact().Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
+		t.Error(err)
+	}
+	if got := s.Count(); got != "1 get, 1 transaction" {
+		t.Error(got)
+	}
+	for what, m := range map[string]table.Maintainer[resident]{"nil": nil, "taken": byEmail{}, "nil pointer": (*pointerMaintainer)(nil)} {
+		var ve *table.ValueError
+		if _, err := people.With(nil, m); !errors.As(err, &ve) {
+			t.Error(what, err)
+		}
+	}
+	liar, err := people.With(nil, manyRows{"w", 1, 2})
+	check(err)
+	if _, err := liar.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Got != 2 {
+		t.Error(err)
+	}
+	many, err := people.With(nil, manyRows{"w", 60, 60})
+	check(err)
+	s.Count()
+	_, err = table.Transact(ctx, many.InsertOp(&resident{"S", 3, "Smith", "c"}), many.InsertOp(&resident{"S", 4, "Smith", "d"}))
+	if !errors.As(err, &le) || le.Got != 125 || s.Count() != "1 get" {
+		t.Error(err)
+	}
+}
+
+type pointerMaintainer struct{ manyRows }
+
+// strays puts a row where it is told.
+type writesRow struct{ at keys.Key }
+
+func (writesRow) Name() string { return "strays" }
+func (writesRow) MaxRows() int { return 1 }
+func (s writesRow) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+	return p.Insert(&table.Row{Key: s.at}, nil)
+}
+
+// TestPlanRefuses: rows that are not a maintainer's to write, before anything is sent.
+func TestPlanRefuses(t *testing.T) {
+	t.Parallel()
+	_, s := newTown(t, nil)
+	plain := peopleOf(s.ConnectionString(), s, nil)
+	for _, c := range []struct {
+		at   keys.Key
+		want error
+	}{
+		{keys.Stored("S", "~i|01KAJ5ZVW0ABCDEFGHJKMNPQRS"), nil},
+		{keys.Stored("S", "a/b"), nil},
+		{keys.At(keys.Raw("T"), keys.Raw("x")), table.ErrOtherPartition},
+		{residentAt(1), table.ErrDuplicateRow},
+	} {
+		people, err := plain.With(nil, writesRow{c.at})
+		check(err)
+		_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
+		var de *table.DerivedError
+		if !errors.As(err, &de) || de.Maintainer != "strays" || c.want != nil && !errors.Is(err, c.want) || s.Count() != "none" {
+			t.Error(c.at, err)
+		}
+	}
+}
+
+// TestPlainHandle: a handle that does not know the maintainers of a row does not change it.
+func TestPlainHandle(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := newTown(t, nil)
+	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
+	plain, err := table.New(serviceOf(s), "people", peopleSchema, blindOptions())
+	check(err)
+	e, err := plain.Get(ctx, residentAt(1))
+	check(err)
+	s.Count()
+	_, terr := table.Transact(ctx, plain.DeleteOp(e))
+	for _, err := range []error{plain.Replace(ctx, e), plain.Merge(ctx, e, eMail.Set("b")), plain.Delete(ctx, e), terr} {
+		if !errors.Is(err, table.ErrUnknownMaintainer) {
+			t.Error(err)
+		}
+	}
+	half, err := plain.With(nil, byLast{})
+	check(err)
+	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrUnknownMaintainer) || s.Count() != "1 get" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,97 @@
+package table_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestInsertRow: a row becomes a new entity elsewhere, with columns that its type does not know, a life of its own, and what
+// maintainers derive.
+func TestInsertRow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _, e, _ := pendingEffect(t)
+	row, err := e.Row()
+	check(err)
+	check(row.Set("Hobby", "chess"))
+	was, _ := row.Get("_life")
+	check(people.Delete(ctx, e))
+	s.Count()
+	again, err := people.InsertRow(ctx, e.Key, row)
+	if err != nil || again.Value != e.Value {
+		t.Fatal(again, err)
+	}
+	if got := s.Count(); got != "1 transaction" {
+		t.Error(got)
+	}
+	is, err := people.GetRow(ctx, e.Key)
+	check(err)
+	hobby, _ := is.Get("Hobby")
+	if life, _ := is.Get("_life"); hobby != "chess" || life == was || life == nil {
+		t.Error(hobby, life)
+	}
+	copied, err := people.GetRow(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
+	check(err)
+	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
+		t.Error(hobby)
+	}
+	if _, err := people.InsertRow(ctx, e.Key, row); !errors.Is(err, table.ErrExists) {
+		t.Error(err)
+	}
+	var ke *keys.KeyError
+	if _, err := people.InsertRow(ctx, keys.At(keys.Raw("S"), keys.Raw("q_1")), row); !errors.As(err, &ke) {
+		t.Error(err)
+	}
+	if _, err := people.InsertRow(ctx, e.Key, nil); err == nil {
+		t.Error("a nil row is stored")
+	}
+}
+
+// TestRowJSON: a row is written and read back whole, with every type and what the library keeps in it.
+func TestRowJSON(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, _, _, e, _ := pendingEffect(t)
+	row, err := e.Row()
+	check(err)
+	for name, v := range map[string]any{
+		"Int64": int64(math.MaxInt64), "Int32": int32(-1), "Whole": 3.0, "NaN": math.NaN(), "Inf": math.Inf(1), "Bool": true, "Text": "", "Quote": `"'<é😀`,
+		"Time": time.Date(2026, 11, 21, 1, 2, 3, 456789100, time.UTC), "Guid": [16]byte{1, 2}, "Bytes": []byte{}, "More": []byte{0, 255},
+	} {
+		check(row.Set(name, v))
+	}
+	b, err := json.Marshal(row)
+	check(err)
+	if value, err := json.Marshal(*row); err != nil || string(value) != string(b) {
+		t.Errorf("%s", value)
+	}
+	var again table.Row
+	check(json.Unmarshal(b, &again))
+	if again.Key != row.Key || again.Len() != row.Len() || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len(again.MaintainerState("email")) != 1 {
+		t.Errorf("%s", b)
+	}
+	for name := range row.All() {
+		is, _ := again.Get(name)
+		want, _ := row.Get(name)
+		if again.Type(name) != row.Type(name) || fmt.Sprint(is) != fmt.Sprint(want) {
+			t.Errorf("%s is %v %s, not %v %s", name, is, again.Type(name), want, row.Type(name))
+		}
+	}
+	check(people.Delete(ctx, e))
+	if _, err := people.InsertRow(ctx, again.Key, &again); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "null", "17", `{"PartitionKey":1}`, `{"PartitionKey":"a","RowKey":"b","X":{}}`, string(b[:len(b)/2])} {
+		if err := new(table.Row).UnmarshalJSON([]byte(bad)); err == nil {
+			t.Errorf("%q is read as a row", bad)
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// T14: Update and Delete write into the caller's options, Upsert ignores its ETag, nil options mean merge, and zero options
+// are an error.
+func TestTrapT14(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
+	sdk := sdkClient(w).NewClient("staff")
+	body := []byte(`{"PartitionKey":"p","RowKey":"r"}`)
+	o := &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}
+	if _, err := sdk.UpdateEntity(ctx, body, o); err != nil || o.IfMatch == nil {
+		t.Errorf("the SDK leaves options alone now: %v", err)
+	}
+	if _, err := sdk.UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{ETag: "x", UpdateMode: aztables.UpdateModeReplace}); err != nil || w.last().header["If-Match"] != nil {
+		t.Errorf("the SDK heeds the ETag of an upsert now: %v", err)
+	}
+	if _, err := sdk.UpdateEntity(ctx, body, nil); err != nil || w.last().method != "PATCH" {
+		t.Errorf("nil options no longer mean merge: %v, %s", err, w.last().method)
+	}
+	if _, err := sdk.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{}); err == nil {
+		t.Error("zero options are no error now")
+	}
+
+	w.sent = nil
+	staff := newStaff(t, sdkClient(w))
+	e := readEmployee(t, staff, w)
+	match := func() string { return strings.Join(w.last().header["If-Match"], "") }
+	if err := staff.Replace(ctx, e); err != nil || match() != etag || w.last().method != "PUT" {
+		t.Errorf("replace: %v, %s", err, match())
+	}
+	if err := staff.Merge(ctx, e, age.Set(1)); err != nil || match() != etag || w.last().method != "PATCH" {
+		t.Errorf("merge: %v, %s", err, match())
+	}
+	if _, err := staff.Upsert(ctx, &e.Value, table.ReplaceExisting); err != nil || match() != "" || w.last().method != "PUT" {
+		t.Errorf("upsert: %v, %s", err, match())
+	}
+	if err := staff.Delete(ctx, e); err != nil || match() != etag || w.last().method != "DELETE" {
+		t.Errorf("delete: %v, %s", err, match())
+	}
+	if err := staff.DeleteAny(ctx, e.Key); err != nil || match() != "*" {
+		t.Errorf("delete any: %v, %s", err, match())
+	}
+}
+
+// T15: Top is the size of a page and bounds nothing, and Get knows no projection.
+func TestTrapT15(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	// The service has five employees and gives one a page.
+	page := func(r *http.Request, _ string) (*http.Response, error) {
+		id := "1"
+		if n := r.URL.Query().Get("NextRowKey"); n != "" {
+			id = n
+		}
+		h := []string{}
+		if id < "5" {
+			h = []string{"x-ms-continuation-NextPartitionKey", "Sales", "x-ms-continuation-NextRowKey", string(id[0] + 1)}
+		}
+		return jsonResponse(200, `{"value":[{"odata.etag":"e","PartitionKey":"Sales","RowKey":"empid_00000`+id+`","LastName":"L`+id+`"}]}`, h...), nil
+	}
+	w := &fakeTransport{respond: page}
+	top := int32(2)
+	n := 0
+	for p := sdkClient(w).NewClient("staff").NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: &top}); p.More(); {
+		r, err := p.NextPage(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(r.Entities)
+	}
+	if n != 5 {
+		t.Errorf("the SDK's Top ends a list after %d now", n)
+	}
+	w.sent = nil
+	staff := newStaff(t, sdkClient(w))
+	n = 0
+	for _, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 || w.requests() != "GET GET" {
+		t.Errorf("%d entities by %s", n, w.requests())
+	}
+	type name struct {
+		Last string `table:"LastName"`
+	}
+	names, err := table.As[name](staff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sent = nil
+	got, err := names.Get(ctx, employeeKey("Sales", 1))
+	if err != nil || got.Value.Last != "L1" || w.requests() != "GET" {
+		t.Errorf("%+v, %v, %s", got, err, w.requests())
+	}
+	q, _ := url.ParseQuery(w.last().query)
+	if q.Get("$select") != "PartitionKey,RowKey,LastName" || q.Get("$top") != "1" || q.Get("$filter") != "PartitionKey eq 'Sales' and RowKey eq 'empid_000001'" {
+		t.Errorf("%v", q)
+	}
+}
+
+// T16: the SDK waits for ever for a service that does not answer.
+func TestTrapT16(t *testing.T) {
+	t.Parallel()
+	hang := func(r *http.Request, _ string) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 24 * time.Hour
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		start := time.Now()
+		if _, err := sdkClient(&fakeTransport{respond: hang}).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); err == nil || time.Since(start) < patience {
+			t.Errorf("the SDK gives up after %v now: %v", time.Since(start), err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := &fakeTransport{respond: hang}
+		staff := newStaff(t, sdkClient(w))
+		start := time.Now()
+		_, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
+		if !errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != table.DefaultAttemptTimeout || w.requests() != "POST" {
+			t.Errorf("%v after %v, %s", err, time.Since(start), w.requests())
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // reads, on any client
+		staff := newStaff(t, sdkClient(&fakeTransport{respond: hang}))
+		for what, read := range map[string]func() error{
+			"get": func() error { _, err := staff.Get(context.Background(), employeeKey("Sales", 1)); return err },
+			"list": func() (err error) {
+				for _, err = range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+				}
+				return err
+			},
+		} {
+			start := time.Now()
+			if err := read(); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != time.Minute {
+				t.Errorf("%s: %v after %v", what, err, time.Since(start))
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // reads, with the options that account gives its clients
+		w := &fakeTransport{respond: hang}
+		options := table.ClientOptions(azcore.ClientOptions{Transport: w}, nil)
+		s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := newStaff(t, s).Get(context.Background(), employeeKey("Sales", 1)); err == nil || time.Since(start) > 2*time.Minute {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// eachError visits an error and all that it wraps.
+func eachError(err error, f func(error)) {
+	if err == nil {
+		return
+	}
+	f(err)
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		eachError(e.Unwrap(), f)
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			eachError(inner, f)
+		}
+	}
+}
+
+// scanning reads all rows of the partition and makes nothing of them.
+type scansPartition struct{}
+
+func (scansPartition) Name() string { return "scanning" }
+func (scansPartition) MaxRows() int { return 0 }
+func (scansPartition) Maintain(ctx context.Context, p *table.Plan, _ *table.Change[employee]) error {
+	for _, err := range p.Scan(ctx, keys.RawBetween("", "")) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// T17: transport errors print the URL with its signature, and the service's error prints keys and body.
+func TestTrapT17(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const secret = "sig=c2VjcmV0"
+	broken := func(r *http.Request, _ string) (*http.Response, error) {
+		return nil, &url.Error{Op: "Put", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
+	}
+	w := &fakeTransport{respond: broken}
+	sas := func(o azcore.ClientOptions) *aztables.ServiceClient {
+		s, err := aztables.NewServiceClientWithNoCredential("https://account.table.invalid/?sv=2019-02-02&"+secret, &aztables.ClientOptions{ClientOptions: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	plain := azcore.ClientOptions{Transport: w}
+	plain.Retry.MaxRetries = -1
+	if _, err := sas(plain).NewClient("staff").GetEntity(ctx, "p", "r", nil); err == nil || !strings.Contains(err.Error(), secret) {
+		t.Errorf("the SDK keeps the secret now: %v", err)
+	}
+	if _, err := sas(table.ClientOptions(plain, nil)).NewClient("staff").GetEntity(ctx, "p", "r", nil); err == nil || strings.Contains(err.Error(), "sig") || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the SDK's client with our options: %v", err)
+	}
+	staff := newStaff(t, sas(plain))
+	e := readEmployee(t, staff, w)
+	e.Value.Last = "confidential"
+	_, errGet := staff.Get(ctx, employeeKey("Sales", 1))
+	_, errInsert := staff.Insert(ctx, &e.Value)
+	var errList error
+	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	}
+	_, errRow := staff.GetRow(ctx, employeeKey("Sales", 1))
+	var errIntents error
+	for _, errIntents = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
+	}
+	scanned, err := staff.With(nil, scansPartition{})
+	check(err)
+	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
+	for what, err := range map[string]error{"get": errGet, "row": errRow, "intents": errIntents, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
+		eachError(err, func(deep error) {
+			if strings.Contains(deep.Error(), "sig") || strings.Contains(deep.Error(), "c2Vj") {
+				t.Errorf("%s tells the signature: %v", what, deep)
+			}
+		})
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s hides its cause: %v", what, err)
+		}
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			t.Errorf("%s: the error with the URL is in reach", what)
+		}
+	}
+
+	w.respond = func(*http.Request, string) (*http.Response, error) {
+		return jsonResponse(400, `{"odata.error":{"code":"InvalidInput","message":{"lang":"en-US","value":"confidential is wrong"}}}`), nil
+	}
+	if _, err := sas(plain).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); !strings.Contains(err.Error(), "confidential") {
+		t.Errorf("the SDK prints no bodies now: %v", err)
+	}
+	_, err = staff.Insert(ctx, &employee{"Sales", 5, "confidential", 1})
+	if err == nil || strings.Contains(err.Error(), "confidential") || !strings.Contains(err.Error(), "InvalidInput") || !strings.Contains(err.Error(), "400") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,111 @@
+package table_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// sdkTypes is an entity as programs declare it that use the SDK alone.
+type sdkTypes struct {
+	ID     string `table:"-"`
+	N      aztables.EDMInt64
+	At     aztables.EDMDateTime
+	G      aztables.EDMGUID
+	B      aztables.EDMBinary
+	PN     *aztables.EDMInt64
+	PG     *aztables.EDMGUID
+	PAt    *aztables.EDMDateTime
+	Series []aztables.EDMInt64 `table:",each=3"`
+}
+
+// TestTypesOfTheSDK: fields of the SDK's types are stored as what they stand for, both ways, and found by conditions.
+func TestSDKTypes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	check(err)
+	tab, err := table.New(acc.Tables(), "types", table.Schema[sdkTypes]{Partition: keys.Const[sdkTypes]("p"), Row: keys.BindRaw(func(v *sdkTypes) *string { return &v.ID })}, nil)
+	check(err)
+	check(tab.Ensure(ctx))
+	raw := acc.Tables().NewClient("types")
+	at := time.Date(2026, 11, 22, 1, 2, 3, 400, time.UTC)
+	const guid = "c9da6455-213d-42c9-9a79-3e9149a57833"
+
+	// What the SDK wrote is read.
+	body, err := json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: "theirs"}, Properties: map[string]any{
+		"N": aztables.EDMInt64(1<<53 + 1), "At": aztables.EDMDateTime(at), "G": aztables.EDMGUID(guid), "B": aztables.EDMBinary("abc"), "PN": aztables.EDMInt64(7), "Series1": aztables.EDMInt64(2),
+	}})
+	check(err)
+	_, err = raw.AddEntity(ctx, body, nil)
+	check(err)
+	foreign, err := tab.Get(ctx, keys.Stored("p", "theirs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := foreign.Value
+	if v.N != 1<<53+1 || !time.Time(v.At).Equal(at) || v.G != guid || string(v.B) != "abc" || v.PN == nil || *v.PN != 7 || v.PG != nil || v.PAt != nil || fmt.Sprint(v.Series) != "[0 2]" {
+		t.Errorf("%+v", v)
+	}
+
+	// What is written here the SDK reads.
+	check(tab.Replace(ctx, foreign))
+	v.ID, v.N, v.G = "ours", -5, aztables.EDMGUID(strings.ToUpper(guid))
+	_, err = tab.Insert(ctx, &v)
+	check(err)
+	for id, n := range map[string]aztables.EDMInt64{"theirs": 1<<53 + 1, "ours": -5} {
+		got, err := raw.GetEntity(ctx, "p", id, nil)
+		check(err)
+		var e aztables.EDMEntity
+		check(json.Unmarshal(got.Value, &e))
+		if p := e.Properties; p["N"] != n || !time.Time(p["At"].(aztables.EDMDateTime)).Equal(at) || p["G"] != aztables.EDMGUID(guid) || string(p["B"].(aztables.EDMBinary)) != "abc" || p["PN"] != aztables.EDMInt64(7) || p["PG"] != nil {
+			t.Errorf("%s: %+v", id, p)
+		}
+	}
+
+	n, g := table.FieldOf(func(v *sdkTypes) *aztables.EDMInt64 { return &v.N }), table.FieldOf(func(v *sdkTypes) *aztables.EDMGUID { return &v.G })
+	when, b := table.FieldOf(func(v *sdkTypes) *aztables.EDMDateTime { return &v.At }), table.FieldOf(func(v *sdkTypes) *aztables.EDMBinary { return &v.B })
+	pn := table.FieldOf(func(v *sdkTypes) **aztables.EDMInt64 { return &v.PN })
+	seven := aztables.EDMInt64(7)
+	for what, c := range map[string]struct {
+		cond table.Cond[sdkTypes]
+		want int
+	}{
+		"Int64": {n.Lt(0), 1}, "large": {n.Eq(1<<53 + 1), 1}, "Guid": {g.Eq(guid), 2}, "DateTime": {when.Ge(aztables.EDMDateTime(at)), 2}, "Binary": {b.Eq(aztables.EDMBinary("abc")), 2},
+		"pointer": {pn.Eq(&seven), 2}, "none": {when.Gt(aztables.EDMDateTime(at)), 0},
+	} {
+		if got, err := tab.Count(ctx, table.Query[sdkTypes]{Where: c.cond}); got != c.want || err != nil {
+			t.Errorf("%s: %d, %v, want %d", what, got, err, c.want)
+		}
+	}
+
+	// What is empty is absent, and what is no GUID is refused.
+	_, err = tab.Insert(ctx, &sdkTypes{ID: "empty"})
+	check(err)
+	row, err := tab.GetRow(ctx, keys.Stored("p", "empty"))
+	check(err)
+	if row.Type("N") != "Edm.Int64" || row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") != "" {
+		t.Errorf("%v", row)
+	}
+	var ve *table.ValueError
+	if _, err := tab.Insert(ctx, &sdkTypes{ID: "bad", G: "not a guid"}); !errors.As(err, &ve) || ve.Field != "G" {
+		t.Error(err)
+	}
+	check(row.Set("X", aztables.EDMInt64(5)))
+	if got := row.Type("X"); got != "Edm.Int64" {
+		t.Error(got)
+	}
+}

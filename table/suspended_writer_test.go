@@ -1,0 +1,386 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// wall is a clock that can be set.
+type settableClock struct {
+	mu  sync.Mutex
+	off time.Duration
+}
+
+func (w *settableClock) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.off)
+}
+
+func (w *settableClock) advance(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.off += d
+}
+
+// sleeper is a program that writes residents with letters and can be suspended, and the others beside it: a worker and a sweeper, whose
+// clocks are right.
+type suspendableWriter struct {
+	s           *hookedService
+	clock       *settableClock
+	people      *table.Table[resident] // the sleeper's
+	others      *table.Table[resident]
+	out         *tableOutbox
+	sent        *table.Table[table.Row]
+	othersClock *settableClock // everybody else's clock
+}
+
+func newSuspendableWriter(t *testing.T) *suspendableWriter {
+	t.Helper()
+	ctx := context.Background()
+	x := &suspendableWriter{s: &hookedService{Service: storagetest.New(nil)}, clock: &settableClock{}, othersClock: &settableClock{}}
+	mine, others := noWaitOptions(), noWaitOptions()
+	mine.Now, others.Now = x.clock.Now, x.othersClock.Now
+	people := peopleOf(x.s.ConnectionString(), x.s, mine)
+	acc, err := account.FromConnectionString(x.s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: x.s.Service}})
+	check(err)
+	x.out = newTableOutbox(acc.Tables(), noWaitOptions())
+	x.sent, err = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, noWaitOptions())
+	check(err)
+	x.people, err = people.With(x.out, letters{})
+	check(err)
+	x.others, err = peopleOf(x.s.ConnectionString(), x.s.Service, others).With(x.out, letters{})
+	check(err)
+	check(errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
+	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
+	check(err)
+	check(x.out.drain(ctx, x.others, x.sent))
+	return x
+}
+
+// sleep is a suspension of the sleeper: everybody else does what is to be done, and what is old is swept. It returns what they say of
+// the operations that were announced.
+func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]table.CommitState) {
+	ctx := context.Background()
+	resolved = map[string]table.CommitState{}
+	for e, err := range x.out.rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
+		check(err)
+		i, err := x.others.CommitRecords().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		check(err)
+		resolved[i.OperationID] = i.State
+	}
+	check(x.out.drain(ctx, x.others, x.sent))
+	x.othersClock.advance(d)
+	x.s.Advance(d)
+	_, err := x.others.SweepCommitRecords(ctx)
+	check(err)
+	return resolved
+}
+
+// last is the resident's last name, and the operation ID that the row carries.
+func (x *suspendableWriter) last() (name string, op string) {
+	for _, r := range x.s.Rows("people") {
+		if r.RowKey == "p_000001" {
+			return fmt.Sprint(r.Get("Last")), fmt.Sprint(r.Get("_op"))
+		}
+	}
+	return "", ""
+}
+
+// atTransaction calls f before the n-th transaction of the sleeper, once.
+func (x *suspendableWriter) atTransaction(n int, f func()) {
+	x.s.beforeRequest = func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/$batch") {
+			if n--; n == 0 {
+				f()
+			}
+		}
+	}
+}
+
+// right reports what is wrong in the end: a write of which somebody was told that it was never applied, and is; one that its writer was
+// told wrongly about; and letters that are lost.
+func (x *suspendableWriter) checkEnd(returned error, resolved map[string]table.CommitState) error {
+	check(x.out.drain(context.Background(), x.others, x.sent))
+	name, op := x.last()
+	switch applied := name == "Smith"; {
+	case applied && resolved[op] == table.CommitAborted:
+		return fmt.Errorf("%s is applied, and was resolved as aborted", op)
+	case applied && returned != nil && !errors.Is(returned, table.ErrUnknownOutcome), !applied && returned == nil:
+		return fmt.Errorf("applied: %v; told %v", applied, returned)
+	case applied:
+		for _, r := range x.s.Rows("sent") {
+			if r.RowKey == op {
+				return nil
+			}
+		}
+		return fmt.Errorf("the letter of %s is lost", op)
+	}
+	return nil
+}
+
+// outboxSleeps suspends the program after its write is announced, and before it is sent.
+type suspendingOutbox struct {
+	*tableOutbox
+	suspend func()
+}
+
+func (o *suspendingOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+	h, err := o.tableOutbox.Notify(ctx, a)
+	if f := o.suspend; f != nil {
+		o.suspend = nil
+		f()
+	}
+	return h, err
+}
+
+// TestSuspendedWriter: a writer is suspended between the announcement of a write and its request. Meanwhile a worker finds nothing, and
+// says that the write is never applied; what says so is swept. The clock of the writer is right when it wakes up, or wrong.
+func TestSuspendedWriter(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, slept := range []time.Duration{time.Minute, 2 * time.Hour, 23 * time.Hour, 26 * time.Hour, 30 * 24 * time.Hour} {
+		for _, wrong := range []time.Duration{0, 10 * time.Second, -time.Minute, time.Hour, -time.Hour, 12 * time.Hour} {
+			for _, before := range []time.Duration{0, 20 * time.Hour, -20 * time.Hour} { // how wrong it is when the write begins
+				t.Run(fmt.Sprint(slept, wrong, before), func(t *testing.T) {
+					t.Parallel()
+					x := newSuspendableWriter(t)
+					x.clock.advance(before)
+					var resolved map[string]table.CommitState
+					out := &suspendingOutbox{tableOutbox: x.out}
+					mine := noWaitOptions()
+					mine.Now = x.clock.Now
+					people, err := peopleOf(x.s.ConnectionString(), x.s, mine).With(out, letters{})
+					check(err)
+					e, err := people.Get(ctx, residentAt(1))
+					check(err)
+					out.suspend = func() {
+						resolved = x.suspend(slept)
+						x.clock.advance(slept + wrong - before)
+					}
+					returned := people.Merge(ctx, e, lastName.Set("Smith"))
+					if len(resolved) != 1 {
+						t.Fatalf("got %v; want one operation resolved", resolved)
+					}
+					if err := x.checkEnd(returned, resolved); err != nil {
+						t.Error(err)
+					}
+					if returned != nil {
+						t.Errorf("got %v; want the write done under another ID", returned)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestSuspendedBetweenAttempts: a writer is suspended after its first attempt, of which the request or the response is lost.
+func TestSuspendedBetweenAttempts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		fault storagetest.Fault
+		slept time.Duration
+		done  bool
+		want  error
+	}{
+		{"request lost, an hour", storagetest.LostRequest(), time.Hour, false, table.ErrGivenUp},
+		{"request lost, beyond the retention", storagetest.LostRequest(), 30 * time.Hour, false, table.ErrUnknownOutcome},
+		{"response lost, an hour", storagetest.LostReply(), time.Hour, true, nil},
+		{"response lost, beyond the retention", storagetest.LostReply(), 30 * time.Hour, true, table.ErrUnknownOutcome},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := newSuspendableWriter(t)
+			e, err := x.people.Get(ctx, residentAt(1))
+			check(err)
+			var resolved map[string]table.CommitState
+			first := true
+			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+				if q.Kind != "transaction" || !first {
+					return storagetest.Fault{}
+				}
+				first = false
+				return c.fault
+			})
+			slept := false
+			x.people = withClockHook(x, func() {
+				if !first && !slept {
+					slept = true
+					resolved = x.suspend(c.slept)
+					x.clock.advance(c.slept)
+				}
+			})
+			returned := x.people.Merge(ctx, e, lastName.Set("Smith"))
+			if !slept {
+				t.Fatal("the writer was not suspended")
+			}
+			if name, _ := x.last(); (name == "Smith") != c.done || !errors.Is(returned, c.want) || c.want == nil && returned != nil {
+				t.Errorf("got %s, %v; want it done: %v, %v", name, returned, c.done, c.want)
+			}
+			if err := x.checkEnd(returned, resolved); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// suspended is the sleeper's table with a clock that calls f whenever it is looked at, which is before each attempt.
+func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
+	o := noWaitOptions()
+	o.Now = func() time.Time {
+		f()
+		return x.clock.Now()
+	}
+	people, err := peopleOf(x.s.ConnectionString(), x.s, o).With(x.out, letters{})
+	check(err)
+	return people
+}
+
+// TestHeldRequest: the request of a write is held on its way for longer than the retention, and arrives. The writer announces it again,
+// so that its letter is sent.
+func TestHeldRequest(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	x := newSuspendableWriter(t)
+	e, err := x.people.Get(ctx, residentAt(1))
+	check(err)
+	x.atTransaction(1, func() {
+		x.suspend(30 * time.Hour)
+		x.clock.advance(30 * time.Hour)
+	})
+	returned := x.people.Merge(ctx, e, lastName.Set("Smith"))
+	if name, _ := x.last(); returned != nil || name != "Smith" {
+		t.Fatalf("got %s, %v; want it done", name, returned)
+	}
+	if err := x.checkEnd(returned, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSuspendedExact: an exact write without effects, and its resolution by others.
+func TestSuspendedExact(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, back := range []time.Duration{30 * time.Hour, -30 * time.Hour, -time.Hour} {
+		staff, e, s := staffInMemory(t, noWaitOptions())
+		clock := &settableClock{}
+		o := noWaitOptions()
+		o.Now = clock.Now
+		jumped := false
+		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			if q.Kind == "transaction" && !jumped {
+				jumped = true
+				clock.advance(back)
+				return storagetest.LostRequest()
+			}
+			return storagetest.Fault{}
+		})
+		mine, err := table.New(serviceOf(s), staff.Name(), staffSchema, o)
+		check(err)
+		err = mine.Exact().Merge(ctx, e, age.Set(50))
+		done := s.Rows("staff")[0].Get("Age") == int32(50)
+		want := table.ErrUnknownOutcome
+		if back == -time.Hour {
+			want = table.ErrGivenUp // it can be fenced
+		}
+		if done || !errors.Is(err, want) {
+			t.Errorf("%v: got %v, done %v; want %v", back, err, done, want)
+		}
+	}
+}
+
+// TestSuspendedResolver: a worker is suspended when its abort record is on its way. Meanwhile the write is committed, its effects are
+// completed, and the commit record is swept: the abort record is stored, and says nothing.
+func TestSuspendedResolver(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, lost := range []bool{false, true} { // the first abort record on its way is lost, so that another one follows
+		x := newSuspendableWriter(t)
+		out := &suspendingOutbox{tableOutbox: x.out}
+		people, err := peopleOf(x.s.ConnectionString(), x.s, noWaitOptions()).With(out, letters{})
+		check(err)
+		e, err := people.Get(ctx, residentAt(1))
+		check(err)
+		named, goesOn, ended := make(chan bool), make(chan bool), make(chan error)
+		out.suspend = func() { close(named); <-goesOn }
+		go func() { ended <- people.Merge(ctx, e, lastName.Set("Smith")) }()
+		<-named
+
+		clock := &settableClock{}
+		o := noWaitOptions()
+		o.Now = clock.Now
+		s := &hookedService{Service: x.s.Service}
+		s.beforeRequest = func(r *http.Request) {
+			if r.Method != http.MethodPost {
+				return
+			}
+			s.beforeRequest = nil
+			close(goesOn)
+			check(<-ended)
+			x.suspend(30 * time.Hour)
+			clock.advance(30 * time.Hour)
+			if lost {
+				n := len(x.s.Requests()) + 1
+				x.s.SetFaults(storagetest.AtRequest(n, storagetest.LostRequest()))
+			}
+		}
+		op := x.s.Rows("hints")[0].RowKey
+		i, err := peopleOf(x.s.ConnectionString(), s, o).CommitRecords().Resolve(ctx, dept.Of("S"), op)
+		if name, is := x.last(); name != "Smith" || is != op {
+			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
+		}
+		if !errors.Is(err, table.ErrExpired) {
+			t.Errorf("lost %v: got %+v, %v; want ErrExpired, for the write was done", lost, i, err)
+		}
+	}
+}
+
+// TestClocksAhead: operation IDs of clocks that are ahead are resolved as any other; those of a day to come are refused.
+func TestClocksAhead(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		ahead time.Duration
+		want  error // nil: it is resolved
+	}{{0, nil}, {time.Second, nil}, {time.Minute, nil}, {time.Hour, nil}, {23 * time.Hour, nil}, {-time.Hour, nil}, {-23 * time.Hour, nil}, {25 * time.Hour, errors.ErrUnsupported}, {-25 * time.Hour, table.ErrExpired}} {
+		staff, e, s := staffInMemory(t, noWaitOptions())
+		clock := &settableClock{}
+		o := noWaitOptions()
+		o.Now, o.WriteTimeout = clock.Now, 50*time.Millisecond
+		clock.advance(c.ahead)
+		mine, err := table.New(serviceOf(s), staff.Name(), staffSchema, o)
+		check(err)
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" || q.Kind == "insert" }, storagetest.Refuse(503, "ServerBusy")))
+		var ue *table.UnknownError
+		if err := mine.Exact().Merge(ctx, e, age.Set(50)); !errors.As(err, &ue) {
+			t.Fatalf("%v: got %v; want an *UnknownError", c.ahead, err)
+		}
+		s.SetFaults(nil)
+		clock.advance(-c.ahead) // it is right again
+		i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.Op)
+		var ve *table.ValueError
+		switch {
+		case c.want == nil && (err != nil || i.State != table.CommitAborted),
+			c.want == table.ErrExpired && !errors.Is(err, c.want),
+			c.want == errors.ErrUnsupported && !errors.As(err, &ve):
+			t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)
+		}
+		if done, err := ue.Resolve(ctx); c.want == nil && (done || err != nil) || c.want != nil && err == nil {
+			t.Errorf("%v: got %v, %v", c.ahead, done, err)
+		}
+	}
+}

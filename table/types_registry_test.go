@@ -1,0 +1,93 @@
+package table_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestUnregistered: a row that names a type that nobody has registered is a Row, and so is one that two types might be,
+// whatever the one or the other makes of it.
+func TestUnregisteredType(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type badge struct {
+		ID   int
+		Name string
+	}
+	row := keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(b *badge) *int { return &b.ID })
+	for what, c := range map[string]struct {
+		properties, typ string
+		want            string
+	}{
+		"named, no such type":          {`"_type":"contractor","Name":"x"`, "", "*table.Entity[github.com/aztablekit/aztablekit/table.Row]"},
+		"unnamed, two might be it":     {`"Name":"Madonna"`, "badge", "*table.Entity[github.com/aztablekit/aztablekit/table.Row]"},
+		"named":                        {`"_type":"badge","Name":"x"`, "badge", "*table.Entity[github.com/aztablekit/aztablekit/table_test.badge"},
+		"named, and the other untyped": {`"_type":"person","_v":2`, "", "*table.Entity[github.com/aztablekit/aztablekit/table_test.person]"},
+	} {
+		_, w := personTable(t, c.properties)
+		s := sdkClient(w)
+		persons, err := table.New(s, "people", personSchema(), singleAttempt())
+		if err != nil {
+			t.Fatal(err)
+		}
+		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.Const[badge]("p"), Row: row, Type: c.typ}, singleAttempt())
+		if err != nil {
+			t.Fatal(err)
+		}
+		types, err := table.NewTypes(persons, badges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := types.Get(ctx, personKey)
+		if got := fmt.Sprintf("%T", x); err != nil || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, %v", what, got, err)
+		}
+		cursor, n := new(table.Cursor), 0
+		for x, err := range types.List(ctx, table.Query[table.Row]{Partition: keys.Raw("p"), Cursor: cursor, Limit: 5}) {
+			if got := fmt.Sprintf("%T", x); err != nil || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s, listed: %s, %v", what, got, err)
+			}
+			n++
+		}
+		if n != 1 || !cursor.Done() {
+			t.Errorf("%s: %d, done %v", what, n, cursor.Done())
+		}
+	}
+}
+
+// TestTypesApart: types that could be taken for each other are refused when they are registered.
+func TestAmbiguousTypes(t *testing.T) {
+	t.Parallel()
+	s := sdkClient(noRequests(t))
+	open := func(name, typ string, l keys.Layout1[int]) *table.Table[person] {
+		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Bind1(l, func(p *person) *int { return &p.ID }), Type: typ}, singleAttempt())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tab
+	}
+	digits, named := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Digits[int](3)).Named("emp")
+	for what, c := range map[string]struct {
+		tables []table.AnyTable
+		ok     bool
+	}{
+		"none":                      {nil, false},
+		"one":                       {[]table.AnyTable{open("ttt", "", digits)}, true},
+		"two ranges":                {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", named)}, true},
+		"ranges that meet":          {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
+		"one range":                 {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", digits)}, false},
+		"one range, two types":      {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
+		"one range, the same type":  {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", digits)}, false},
+		"two ranges, the same type": {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", named)}, true},
+		"two tables":                {[]table.AnyTable{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
+	} {
+		if _, err := table.NewTypes(c.tables...); (err == nil) != c.ok {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
