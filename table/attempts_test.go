@@ -16,7 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestTriesRunOut: what is known when no try was answered, and what it has cost.
+// TestAttemptsRunOut: after the last attempt without a response, the error says whether the outcome is known. The number of
+// requests and the time are bounded.
 func TestAttemptsRunOut(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -51,7 +52,7 @@ func TestAttemptsRunOut(t *testing.T) {
 	}
 }
 
-// TestHungService: a call ends with its context.
+// TestHungService: a call to a service that does not respond ends with its context.
 func TestHungService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,8 +85,8 @@ func TestHungService(t *testing.T) {
 	})
 }
 
-// TestNames: every row contains the operation ID of its write, one for a transaction; names sort by time; OmitOperationID leaves them out, and
-// what somebody else has put there.
+// TestOperationIDs: every row contains the operation ID of its last write. All rows of a transaction have the same one.
+// Operation IDs sort by time. OmitOperationID writes none, and removes an existing one.
 func TestOperationIDs(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -104,7 +105,7 @@ func TestOperationIDs(t *testing.T) {
 		if what == "any" || what == "upsert" { // which e does not know of
 			e, _ = staff.Get(ctx, e.Key)
 		}
-		check(write())
+		noError(t, write())
 		if now := name(0); now <= last || len(now) != 26 {
 			t.Errorf("%s: %s after %s", what, now, last)
 		}
@@ -115,33 +116,33 @@ func TestOperationIDs(t *testing.T) {
 		}
 	}
 	_, err := table.Transact(ctx, staff.ReplaceOp(e), staff.InsertOp(&employee{"Sales", 2, "x", 1}))
-	check(err)
+	noError(t, err)
 	if name(0) != name(1) || name(0) <= last {
 		t.Errorf("%s and %s", name(0), name(1))
 	}
 	last = name(0)
 	_, err = table.Transact(ctx, staff.PinOp(e))
-	check(err)
+	noError(t, err)
 	if name(0) != last {
 		t.Error("a pin has written something")
 	}
 	row, err := e.Row()
-	check(err)
+	noError(t, err)
 	if op, _ := row.Get("_op"); op != last {
 		t.Errorf("the entity thinks it is from %v, not %s", op, last)
 	}
 	o.OmitOperationID = true
-	plain, err := table.New(sdkClientOf(s), "staff", staffSchema, o)
-	check(err)
+	plain, err := table.New(sdkClientOf(t, s), "staff", staffSchema, o)
+	noError(t, err)
 	e, err = plain.Get(ctx, e.Key)
-	check(err)
-	check(plain.Replace(ctx, e))
+	noError(t, err)
+	noError(t, plain.Replace(ctx, e))
 	if got := name(0); got != "" {
 		t.Errorf("still %s", got)
 	}
 }
 
-// T10: the SDK repeats every request whose response was lost, and reports what the second try meets.
+// T10: the SDK repeats each request whose response was lost, and reports the result of the second request.
 func TestTrapT10(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -187,7 +188,7 @@ func TestTrapT10(t *testing.T) {
 			_, e, s := staffInMemory(t, nil)
 			lose(s)
 			var re *azcore.ResponseError
-			if err := c.bare(sdkClientOf(s).NewClient("staff"), e); err == nil || !errors.As(err, &re) || !strings.Contains(err.Error(), c.code) {
+			if err := c.bare(sdkClientOf(t, s).NewClient("staff"), e); err == nil || !errors.As(err, &re) || !strings.Contains(err.Error(), c.code) {
 				t.Errorf("%s: the SDK says %v", what, err)
 			}
 			staff, e, s := staffInMemory(t, nil)
@@ -204,15 +205,15 @@ func TestTrapT10(t *testing.T) {
 	}
 }
 
-// T12: a write may land when its caller has given up and has looked for it in vain. Reading back says nothing; ours does not
-// conclude from it that the write was not done.
+// T12: a write can be applied after its caller has given up and has read the row. The library does not conclude from a
+// read-back that the write was not applied.
 func TestTrapT12(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		staff, _, s := staffInMemory(t, nil)
 		s.SetFaults(storagetest.OfKind("insert", storagetest.Late(0)))
-		bare := sdkClientOf(s).NewClient("staff")
+		bare := sdkClientOf(t, s).NewClient("staff")
 		_, err := bare.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000007"}`), nil)
 		_, rerr := bare.GetEntity(ctx, "Sales", "empid_000007", nil)
 		s.Deliver()
@@ -229,7 +230,7 @@ func TestTrapT12(t *testing.T) {
 	})
 }
 
-// TestFoundByReading: what an entity knows of a write whose outcome was found by reading.
+// TestReadBack: after a read-back, an entity has the ETag and the properties of the write.
 func TestReadBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -237,10 +238,10 @@ func TestReadBack(t *testing.T) {
 		// Nobody else was there: the entity is what is stored.
 		staff, e, s := staffInMemory(t, nil)
 		pinned, err := staff.Insert(ctx, &employee{"Sales", 2, "Pinned", 1})
-		check(err)
+		noError(t, err)
 		faultOnFirstWrite(s, storagetest.LostReply(), nil)
 		r, err := table.Transact(ctx, staff.MergeOp(e, age.Set(50)), staff.PinOp(pinned), staff.InsertOp(&employee{"Sales", 3, "New", 1}))
-		check(err)
+		noError(t, err)
 		for i, row := range s.Rows("staff") {
 			if string(r.ETags[i]) != row.ETag {
 				t.Errorf("row %d has %s, not %s", i, row.ETag, r.ETags[i])
@@ -253,8 +254,8 @@ func TestReadBack(t *testing.T) {
 		}
 		// A program that knows nothing of names has changed the row since: its change is not overwritten.
 		faultOnFirstWrite(s, storagetest.LostReply(), func() {
-			_, err := sdkClientOf(s).NewClient("staff").UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001","Bonus":true}`), nil)
-			check(err)
+			_, err := sdkClientOf(t, s).NewClient("staff").UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001","Bonus":true}`), nil)
+			noError(t, err)
 		})
 		e.Value.Age = 60
 		if err := staff.Replace(ctx, e); err != nil {
@@ -265,21 +266,21 @@ func TestReadBack(t *testing.T) {
 		}
 		// Any row of a transaction proves it.
 		e, err = staff.Get(ctx, e.Key)
-		check(err)
+		noError(t, err)
 		faultOnFirstWrite(s, storagetest.LostReply(), func() {
 			_, err := staff.Update(ctx, e.Key, func(e *employee) error { e.Age = 70; return nil })
-			check(err)
+			noError(t, err)
 		})
 		if _, err := table.Transact(ctx, staff.MergeOp(e, age.Set(61)), staff.InsertOp(&employee{"Sales", 4, "New", 1})); err != nil {
 			t.Errorf("a transaction of which a row was overwritten: %v", err)
 		}
 		// What has no condition is not done once more over a concurrent writer's work.
 		faultOnFirstWrite(s, storagetest.LostReply(), func() { t.Error("sent again") })
-		check(staff.MergeAny(ctx, e.Key, age.Set(80)))
+		noError(t, staff.MergeAny(ctx, e.Key, age.Set(80)))
 	})
 }
 
-// TestBlind: who may not read is told of a refusal as ever.
+// TestReadBackForbidden: a client without read permission gets the error of a refused write.
 func TestReadBackForbidden(t *testing.T) {
 	t.Parallel()
 	staff, e, s := staffInMemory(t, nil)
@@ -289,8 +290,8 @@ func TestReadBackForbidden(t *testing.T) {
 	}
 }
 
-// TestNewID: what makes no names is refused before anything is sent, and what looks like the room for a name is a value like
-// any other.
+// TestNewID: New refuses a NewID that does not return 16 random characters. A value that looks like the placeholder of an
+// operation ID is stored unchanged.
 func TestNewID(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -298,7 +299,7 @@ func TestNewID(t *testing.T) {
 		o := &table.Options{}
 		o.NewID = func() string { return id }
 		var ve *table.ValueError
-		if _, err := table.New(sdkClient(noRequests(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
+		if _, err := table.New(sdkClient(t, noRequests(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
@@ -308,13 +309,13 @@ func TestNewID(t *testing.T) {
 		staff, _, s := staffInMemory(t, o)
 		const odd = "??????????????????????????"
 		_, err := staff.Insert(ctx, &employee{"Sales", 2, odd, 1})
-		check(err)
-		rows, err := table.New(sdkClientOf(s), "staff", table.Schema[table.Row]{}, o)
-		check(err)
+		noError(t, err)
+		rows, err := table.New(sdkClientOf(t, s), "staff", table.Schema[table.Row]{}, o)
+		noError(t, err)
 		bag := table.Row{Key: employeeKey("Sales", 3)}
-		check(bag.Set("Text", odd))
+		noError(t, bag.Set("Text", odd))
 		_, err = rows.Insert(ctx, &bag)
-		check(err)
+		noError(t, err)
 		if a, b := s.Rows("staff")[1].Get("LastName"), s.Rows("staff")[2].Get("Text"); a != odd || b != odd {
 			t.Errorf("%v, %v", a, b)
 		}

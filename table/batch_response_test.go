@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// batch is a response to a transaction, in the service's words.
+// batchBody returns the body of a response to a transaction, as the service writes it.
 func batchBody(parts ...string) string {
 	s := "--batchresponse_b\r\nContent-Type: multipart/mixed; boundary=changesetresponse_c\r\n\r\n"
 	for _, p := range parts {
@@ -19,7 +19,7 @@ func batchBody(parts ...string) string {
 	return s + "--changesetresponse_c--\r\n--batchresponse_b--\r\n"
 }
 
-// part is an operation that was done; the n-th ETag of a response.
+// donePart is the part of an applied operation, with the n-th ETag, or none if n is 0.
 func donePart(n int) string {
 	s := "HTTP/1.1 204 No Content\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\nDataServiceVersion: 1.0;\r\n"
 	if n > 0 {
@@ -28,38 +28,41 @@ func donePart(n int) string {
 	return s + "\r\n\r\n"
 }
 
+// etagOf returns the n-th ETag.
 func etagOf(n int) string {
 	return fmt.Sprintf(`W/"datetime'2026-11-21T01%%3A02%%3A03.%07dZ'"`, n)
 }
 
-// broken is the one operation that was not done.
+// failedPart is the part of the one operation that failed.
 func failedPart(status int, code, message string) string {
 	return fmt.Sprintf("HTTP/1.1 %d %s\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\nDataServiceVersion: 3.0;\r\n"+
 		"Content-Type: application/json;odata=minimalmetadata;streaming=true;charset=utf-8\r\n\r\n"+
 		`{"odata.error":{"code":"%s","message":{"lang":"en-US","value":"%s\nRequestId:6493f9d0\nTime:2017-10-02T20:21:34.0618764Z"}}}`+"\r\n", status, http.StatusText(status), code, message)
 }
 
+// batchResponse is a response to a transaction, with the status 202.
 func batchResponse(body string) (*http.Response, error) {
 	r := jsonResponse(202, body, "x-ms-request-id", "6493f9d0")
 	r.Header.Set("Content-Type", "multipart/mixed; boundary=batchresponse_b")
 	return r, nil
 }
 
-// answering is a service that gives one answer to every transaction.
+// batchService gives each transaction the same response.
 func batchService(body string) *fakeTransport {
 	return &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return batchResponse(body) }}
 }
 
-// severed is a response whose connection breaks after n bytes.
+// cutResponse is a response whose connection breaks after n bytes.
 func cutResponse(body string, n int) *http.Response {
 	r, _ := batchResponse("")
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader(body[:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	return r
 }
 
-// sentPart is one operation as the last transaction has sent it.
+// sentPart is one operation of a transaction as it was sent.
 type sentPart struct{ line, match, prefer, body string }
 
+// sentParts returns the operations of the last transaction.
 func sentParts(w *fakeTransport) (parts []sentPart) {
 	for _, text := range strings.Split(w.last().body, "Content-Type: application/http\r\n\r\n")[1:] {
 		text, _, _ = strings.Cut(text, "\r\n--changeset_")

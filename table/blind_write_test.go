@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestGuarded: a program that is older than what others derive from its entities cannot break that, whichever verb it uses: each
-// looks at the row, and refuses.
+// TestReadBeforeBlindWrite: a program without the maintainers of a row cannot write the row, whichever method it calls. Each
+// method reads the row first and refuses.
 func TestReadBeforeBlindWrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -28,7 +28,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 		return o
 	}
-	old := peopleOf(s.ConnectionString(), s, readsFirst())
+	old := peopleOf(t, s, readsFirst())
 	anew := &resident{"S", 1, "Smith", "b"}
 	bulk := func(ctx context.Context, op table.Op) error {
 		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op, nil) }, nil)
@@ -60,7 +60,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		"exact":           func() error { return old.Exact().DeleteAny(ctx, residentAt(1)) },
 		"what was read": func() error {
 			e, err := old.Get(ctx, residentAt(1))
-			check(err)
+			noError(t, err)
 			return old.ReplaceAny(ctx, e)
 		},
 	} {
@@ -72,37 +72,38 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		t.Error("something was written:", after)
 	}
 	// What nobody derives anything from costs one request more, and only where the verb did not look before.
-	plain := peopleOf(s.ConnectionString(), s, readsFirst())
+	plain := peopleOf(t, s, readsFirst())
 	s.Count()
 	e, err := plain.Insert(ctx, &resident{"T", 1, "Jones", ""})
-	check(err)
-	check(plain.Merge(ctx, e, lastName.Set("Smith")))
+	noError(t, err)
+	noError(t, plain.Merge(ctx, e, lastName.Set("Smith")))
 	if got := s.Count(); got != "1 insert, 1 merge" {
 		t.Error(got)
 	}
-	check(plain.MergeAny(ctx, e.Key, lastName.Set("Cao")))
-	check(plain.DeleteAny(ctx, e.Key))
+	noError(t, plain.MergeAny(ctx, e.Key, lastName.Set("Cao")))
+	noError(t, plain.DeleteAny(ctx, e.Key))
 	if got := s.Count(); got != "1 delete, 2 get, 1 merge" {
 		t.Error(got)
 	}
 }
 
-// TestGuardedLooksAtNothingElse: what a guarded handle has read to look at it does not make an entity whole, and is not decoded.
+// TestReadBeforeBlindWriteDecodesNothing: the read before a blind write does not decode the row, and does not make a partial
+// entity whole.
 func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, blind := range []bool{false, true} {
 		_, s := newTown(t, nil)
 		o := &table.Options{BlindWrites: blind}
-		p := peopleOf(s.ConnectionString(), s, o)
+		p := peopleOf(t, s, o)
 		w, err := p.Upsert(ctx, &resident{"S", 1, "Jones", "a"}, table.ReplaceExisting)
-		check(err)
+		noError(t, err)
 		e := &table.Entity[resident]{Key: residentAt(1), Value: resident{Dept: "S", ID: 1}, ETag: w.ETag}
-		check(p.Merge(ctx, e, lastName.Set("Cao")))
+		noError(t, p.Merge(ctx, e, lastName.Set("Cao")))
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
 			t.Error(blind, err)
 		}
-		check(p.Touch(ctx, e))
+		noError(t, p.Touch(ctx, e))
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
 			t.Error(blind, err)
 		}
@@ -116,21 +117,21 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 			}
 			return nil
 		}}
-		one, err := table.New(serviceOf(s), "people", v1, o)
-		check(err)
-		two, err := table.New(serviceOf(s), "people", v2, o)
-		check(err)
+		one, err := table.New(serviceOf(t, s), "people", v1, o)
+		noError(t, err)
+		two, err := table.New(serviceOf(t, s), "people", v2, o)
+		noError(t, err)
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
-		check(err)
+		noError(t, err)
 		if _, err := two.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
 			t.Error(blind, err)
 		}
 		other := peopleSchema
 		other.Type = "robot"
-		robots, err := table.New(serviceOf(s), "people", other, o)
-		check(err)
+		robots, err := table.New(serviceOf(t, s), "people", other, o)
+		noError(t, err)
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
-		check(err)
+		noError(t, err)
 		if _, err := robots.Upsert(ctx, &resident{"T", 1, "R2", ""}, table.ReplaceExisting); err != nil {
 			t.Error(blind, err)
 		}
@@ -138,20 +139,20 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	partial := &table.Entity[resident]{Key: e.Key, Value: resident{Dept: "S", ID: 1}, ETag: e.ETag}
-	check(people.Merge(ctx, partial, lastName.Set("Cao")))
+	noError(t, people.Merge(ctx, partial, lastName.Set("Cao")))
 	if err := people.Replace(ctx, partial); !errors.Is(err, table.ErrPartial) {
 		t.Error("with maintainers:", err)
 	}
 }
 
-// TestReadsGoTogether: a transaction reads the rows that its operations must see at once, and not one after the other.
+// TestConcurrentReads: a transaction reads the rows of its operations concurrently.
 func TestConcurrentReads(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := context.Background()
 			_, s := newTown(t, nil)
-			people := peopleOf(s.ConnectionString(), s, &table.Options{})
+			people := peopleOf(t, s, &table.Options{})
 			if exact {
 				people = people.Exact()
 			}
@@ -168,23 +169,23 @@ func TestConcurrentReads(t *testing.T) {
 	}
 }
 
-// TestMayNotRead: a client that may write and not read is told which option is for it, and can write with that.
+// TestReadForbidden: the error of a client without read permission names BlindWrites. With that option the client can write.
 func TestReadForbidden(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	query, err := table.Grant{Table: "staff", Update: true, Delete: true, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
-	check(err)
+	noError(t, err)
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account/?"+query, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &signatureService{now: year2030}}})
-	check(err)
+	noError(t, err)
 	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, nil)
-	check(err)
+	noError(t, err)
 	key := keys.Stored("bob", "empid_100")
 	var re *azcore.ResponseError
 	if err := tab.DeleteAny(ctx, key); !errors.As(err, &re) || re.StatusCode != 403 || !strings.Contains(err.Error(), "BlindWrites") {
 		t.Errorf("got %v, want a 403 that names BlindWrites", err)
 	}
 	tab, err = table.New(s, "staff", table.Schema[struct{}]{}, blindOptions())
-	check(err)
+	noError(t, err)
 	if err := tab.DeleteAny(ctx, key); err != nil {
 		t.Errorf("got %v, want none", err)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestBudgets: each bound ends a list with what it has yielded, at a place from which it goes on.
+// TestBudgets: each bound of a budget ends a list. The entities before the bound are yielded, and the cursor resumes behind
+// them.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	ids := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
@@ -31,7 +32,7 @@ func TestBudgets(t *testing.T) {
 		"time, enough":     {table.Budget{Time: time.Hour}, "[1 2 3 4 5 6 7 8 9]", 5, false},
 	} {
 		w := shortPages(&ids, func(most int) int { return min(most, 2) })
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		q := inSales
 		q.Budget, q.Cursor, q.Stats = c.budget, new(table.Cursor), new(table.Stats)
 		list := func() (got []int, err error) {
@@ -56,7 +57,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s, taken up again: %v, %v", what, all, err)
 		}
 	}
-	staff := newStaff(t, sdkClient(noRequests(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	for _, b := range []table.Budget{{Requests: -1}, {Rows: -1}, {Time: -1}} {
 		q := inSales
 		q.Budget = b
@@ -69,7 +70,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestBudgetTakenUpAgain: a place in mid-page costs one request, and only rows that are new count.
+// TestBudgetResumed: resuming in the middle of a page costs one request, and only new rows count against the budget.
 func TestBudgetResumed(t *testing.T) {
 	t.Parallel()
 	var ids []int
@@ -77,7 +78,7 @@ func TestBudgetResumed(t *testing.T) {
 		ids = append(ids, id+1)
 	}
 	w := shortPages(&ids, func(most int) int { return most })
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	q := inSales
 	q.Cursor, q.Stats = new(table.Cursor), new(table.Stats)
 	list := func(stop int) (n int, err error) {
@@ -107,7 +108,7 @@ func TestBudgetResumed(t *testing.T) {
 	}
 }
 
-// TestBudgetOfForeignRows: a list that finds only rows of others still comes to its end, a budget at a time.
+// TestBudgetOfForeignRows: a list that reads only foreign rows reaches its end after several budgets.
 func TestBudgetOfForeignRows(t *testing.T) {
 	t.Parallel()
 	const last = 100
@@ -127,7 +128,7 @@ func TestBudgetOfForeignRows(t *testing.T) {
 		}
 		return jsonResponse(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
 	}}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	q := inSales
 	q.Cursor = new(table.Cursor)
 	for range staff.List(context.Background(), q) { // empid_000000, in mid-page
@@ -149,13 +150,13 @@ func TestBudgetOfForeignRows(t *testing.T) {
 	}
 }
 
-// TestPageBudget: a page that a budget cuts short is given, with its token.
+// TestPageBudget: a page that a budget cuts short is returned with its token.
 func TestPageBudget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	ids := []int{1, 2, 3, 4, 5, 6}
 	w := shortPages(&ids, func(most int) int { return min(most, 2) })
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	q := inSales
 	q.Limit, q.Budget.Requests = 5, 2
 	p, err := staff.Page(ctx, q, "")
@@ -173,14 +174,15 @@ func TestPageBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetOfAHungService: the time is up also while a request is under way, and that is told from the caller's own end.
+// TestBudgetOfAHungService: budget.Time also ends a request under way. The error differs from that of the caller's own
+// deadline.
 func TestBudgetOfAHungService(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	q := inSales
 	q.Budget.Time = time.Millisecond
 	for _, err := range staff.List(context.Background(), q) {

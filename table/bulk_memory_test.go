@@ -15,7 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// discarding is a service that does everything and keeps nothing: each transaction is answered as done.
+// discardingService answers each transaction with success and stores nothing.
 type discardingService struct{}
 
 func (discardingService) Do(r *http.Request) (*http.Response, error) {
@@ -39,13 +39,13 @@ func (discardingService) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// TestBulkMemory: a million operations take no more memory than a hundred thousand.
+// TestBulkMemory: a million operations use no more memory than a hundred thousand.
 func TestBulkMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes half a minute of all processors")
 	}
-	staff, err := table.New(sdkClient(discardingService{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blindOptions())
-	check(err)
+	staff, err := table.New(sdkClient(t, discardingService{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blindOptions())
+	noError(t, err)
 	const early, late = 100_000, 999_999               // employees have six digits
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // so little in use would be collected all the time
 	inUse := map[int]int64{}
@@ -66,8 +66,8 @@ func TestBulkMemory(t *testing.T) {
 	}
 }
 
-// heap is what is in use after garbage collection, when the transactions that are under way have been answered: nobody takes
-// their reports while this runs.
+// heapInUse returns the size of the heap after garbage collection, once the transactions under way have ended. Their results
+// wait while heapInUse runs.
 func heapInUse() int64 {
 	least := int64(math.MaxInt64)
 	for same := 0; same < 30; same++ { // on a busy machine it takes a while

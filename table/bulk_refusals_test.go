@@ -15,12 +15,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// newcomers are inserts of residents.
+// residentInserts returns n inserts of residents for stream.
 func residentInserts(people *table.Table[resident], n int) (int, func(int) table.Op) {
 	return n, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
 }
 
-// TestBulkBlames: Skip is asked about what is refused for its own sake, and about nothing else.
+// TestBulkSkip: Skip is called for an operation that is refused for its own sake, and for no other error.
 func TestBulkSkip(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -47,35 +47,35 @@ func TestBulkSkip(t *testing.T) {
 	}
 	// An exact write that is refused for now, and whose marker cannot be stored.
 	people, s = newTown(t, nil)
-	exact := peopleOf(s.ConnectionString(), s, nil).Exact()
+	exact := peopleOf(t, s, nil).Exact()
 	insertAll(t, exact, s, resident{"S", 2, "L", ""})
 	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
 	ends("unknown", exact, table.ErrUnknownOutcome)
 	_ = people
 }
 
-// TestBulkDeleteRefused: a delete that a maintainer is against is not one that finds nothing.
+// TestBulkDeleteRefused: a delete that a maintainer refuses is not counted as missing.
 func TestBulkDeleteRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, nil)
+	plain := peopleOf(t, s, nil)
 	insertAll(t, plain, s, resident{"S", 1, "A", ""})
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
 	people, err := plain.With(nil, failsWith{&fails})
-	check(err)
+	noError(t, err)
 	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
 	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
 		t.Errorf("%+v %v", r, err)
 	}
 }
 
-// TestBulkPanics: what panics in a maintainer panics where Bulk was called.
+// TestBulkPanics: a panic in a maintainer reaches the caller of Bulk.
 func TestBulkPanics(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, failsWith{})
-	check(err)
+	people, err := peopleOf(t, s, nil).With(nil, failsWith{})
+	noError(t, err)
 	defer func() {
 		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "failsWith") {
 			t.Error(v)
@@ -85,7 +85,7 @@ func TestBulkPanics(t *testing.T) {
 	t.Error("no panic:", err)
 }
 
-// TestBulkCancelled: nothing more is read where the context is over.
+// TestBulkCancelled: Bulk reads nothing more from the stream when its context has ended.
 func TestBulkCancelled(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
@@ -102,7 +102,7 @@ func TestBulkCancelled(t *testing.T) {
 	}
 }
 
-// TestBulkMixed: deletes that find nothing among other operations cost little too.
+// TestBulkMixed: deletes that find no row cost few requests among other operations too.
 func TestBulkMixed(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
@@ -123,18 +123,19 @@ func TestBulkMixed(t *testing.T) {
 	}
 }
 
-// TestDeleteQueryBounds: a limit, a budget, a cursor, and keys that do not tell whose the rows are.
+// TestDeleteQueryBounds: DeleteQuery keeps a limit and a budget, refuses a cursor, and deletes only rows of its type if several
+// types share a range of keys.
 func TestDeleteQueryBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _, s := staffInMemory(t, nil)
 	_, err := table.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
-	check(err)
+	noError(t, err)
 	e, err := staff.Get(ctx, employeeKey("D0", 3))
-	check(err)
+	noError(t, err)
 	s.beforeBatch(func(n int) {
 		if n == 1 {
-			check(staff.Merge(ctx, e, last.Set("Smith")))
+			noError(t, staff.Merge(ctx, e, last.Set("Smith")))
 		}
 	})
 	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
@@ -155,25 +156,25 @@ func TestDeleteQueryBounds(t *testing.T) {
 
 	type user struct{ Team, Mail string }
 	mail := keys.Tuple1(keys.Text())
-	users, err := table.New(serviceOf(s), "staff", table.Schema[user]{
+	users, err := table.New(serviceOf(t, s), "staff", table.Schema[user]{
 		Partition: keys.Bind1(dept, func(u *user) *string { return &u.Team }),
 		Row:       keys.BindFunc(mail.All(), func(u *user) keys.Enc { return mail.Of(strings.ToLower(u.Mail)) }),
 	}, nil)
-	check(err)
+	noError(t, err)
 	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
-	check(err)
+	noError(t, err)
 	if r, err := users.DeleteQuery(ctx, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
 		t.Error(r, err, "the employee has gone too")
 	}
 }
 
-// TestHandlesOfOneTable: With and Exact make handles of the same table, whatever its service is.
+// TestHandlesOfOneTable: With and Exact return handles of the same table, even if its service cannot be compared.
 func TestHandlesOfOneTable(t *testing.T) {
 	t.Parallel()
 	s := &hookedService{Service: storagetest.New(nil)}
-	staff, err := table.New(serviceSlice{serviceOf(s)}, "staff", staffSchema, noWaitOptions())
-	check(err)
-	check(staff.Ensure(context.Background()))
+	staff, err := table.New(serviceSlice{serviceOf(t, s)}, "staff", staffSchema, noWaitOptions())
+	noError(t, err)
+	noError(t, staff.Ensure(context.Background()))
 	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {
 		t.Error(err)
 	}
@@ -186,18 +187,18 @@ func TestHandlesOfOneTable(t *testing.T) {
 	}
 }
 
-// several is a service that cannot be compared.
+// serviceSlice is a service that cannot be compared.
 type serviceSlice []table.Service
 
 func (s serviceSlice) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
 
-// TestBulkLostDelete: what a lost response has left gone was deleted, be it one row or two.
+// TestBulkLostDelete: a row that is gone after a lost response counts as deleted, for one row and for several.
 func TestBulkLostDelete(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 3; n++ {
 		staff, _, s := staffInMemory(t, noWaitOptions())
 		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
-		check(err)
+		noError(t, err)
 		s.SetFaults(batchFault(1, storagetest.LostReply()))
 		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
 		if err != nil || r != (table.BulkResult{Done: n, ResumeAt: n}) {
@@ -206,7 +207,7 @@ func TestBulkLostDelete(t *testing.T) {
 	}
 }
 
-// exits ends the goroutine that it is called in.
+// exitsGoroutine ends the goroutine that calls it.
 type exitsGoroutine struct{ manyRows }
 
 func (exitsGoroutine) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
@@ -214,32 +215,33 @@ func (exitsGoroutine) Maintain(context.Context, *table.Plan, *table.Change[resid
 	return nil
 }
 
-// TestBulkExits: work whose goroutine somebody has ended is not taken for done.
+// TestBulkGoroutineExits: operations whose goroutine has exited are not counted as done.
 func TestBulkGoroutineExits(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, exitsGoroutine{manyRows{name: "exits"}})
-	check(err)
+	people, err := peopleOf(t, s, nil).With(nil, exitsGoroutine{manyRows{name: "exits"}})
+	noError(t, err)
 	if r, err := table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
 		t.Error(r, err)
 	}
 }
 
-// TestBulkAgain: a stream of inserts that was done before costs no request for each of them, and Skip is told of every one.
+// TestBulkRepeated: a stream of inserts that was applied before does not cost a request for each insert, and Skip is called for
+// each.
 func TestBulkRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *hookedService){
 		"bare": func(t *testing.T) (*table.Table[resident], *hookedService) {
 			_, s := newTown(t, nil)
-			return peopleOf(s.ConnectionString(), s, nil), s
+			return peopleOf(t, s, nil), s
 		},
 		"maintained": func(t *testing.T) (*table.Table[resident], *hookedService) { return newTown(t, nil) },
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
 		_, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
-		check(err)
+		noError(t, err)
 		s.Count()
 		var skipped []int
 		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {

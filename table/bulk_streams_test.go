@@ -12,7 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestBulkSettlingCut: an effect is settled with its operation, and with no other, however the stream is cut into transactions.
+// TestBulkCompleting: an effect is completed in the same transaction as its operation, wherever the stream is cut into
+// transactions.
 func TestBulkCompleting(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -28,7 +29,7 @@ func TestBulkCompleting(t *testing.T) {
 			t.Error(at, r, err)
 		}
 		is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
-		check(err)
+		noError(t, err)
 		for _, r := range s.Rows("people") {
 			if r.RowKey == e.Key.RowKey() {
 				t.Error(at, "the effect was settled without its write", is.State)
@@ -37,13 +38,13 @@ func TestBulkCompleting(t *testing.T) {
 	}
 }
 
-// TestBulkMissingRequests: deletes by key that find nothing take no transaction each, and no row is read twice for others.
+// TestBulkMissingRequests: deletes by key that find no row do not take a transaction each, and no row is read twice.
 func TestBulkMissingRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	_, err := table.Bulk(ctx, stream(50, func(i int) table.Op { return people.InsertOp(&resident{"S", 2 * i, "L", ""}) }), nil)
-	check(err)
+	noError(t, err)
 	s.Count()
 	r, err := table.Bulk(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
 	if err != nil || r.Done != 50 || r.Missing != 50 {
@@ -54,7 +55,7 @@ func TestBulkMissingRequests(t *testing.T) {
 	}
 }
 
-// asksOne is a maintainer that refuses one resident, and keeps a row for another.
+// refusesFirst is a maintainer that refuses one resident and inserts a row for another.
 type refusesFirst struct{}
 
 func (refusesFirst) Name() string { return "one" }
@@ -71,13 +72,13 @@ func (refusesFirst) Maintain(_ context.Context, p *table.Plan, c *table.Change[r
 	return nil
 }
 
-// TestBulkSlowStream: however long a stream takes, and whoever is asked about refusals: no write waits for it.
+// TestBulkSlowStream: a write does not wait for the next operation of a slow stream, even after a refusal.
 func TestBulkSlowStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, s := newTown(t, nil)
-		people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, refusesFirst{})
-		check(err)
+		people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
+		noError(t, err)
 		r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 			for i := 1; i <= 6; i++ {
 				if i == 3 || i == 5 {
@@ -94,12 +95,12 @@ func TestBulkSlowStream(t *testing.T) {
 	})
 }
 
-// TestBulkPassedOver: an operation that found nothing is in nobody's way.
+// TestBulkMissingBeforeInsert: a delete that finds no row does not conflict with a later insert of the row.
 func TestBulkMissingBeforeInsert(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, refusesFirst{})
-	check(err)
+	people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
+	noError(t, err)
 	ops := []table.Op{people.DeleteAnyOp(residentAt(9)), people.InsertOp(&resident{"S", 2, "L", ""})}
 	r, err := table.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
 	if err != nil || r.Done != 1 || r.Missing != 1 {

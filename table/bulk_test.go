@@ -20,7 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// stream is a stream of n operations.
+// stream returns a stream of n operations.
 func stream(n int, op func(int) table.Op) iter.Seq2[table.Op, error] {
 	return func(yield func(table.Op, error) bool) {
 		for i := range n {
@@ -31,14 +31,14 @@ func stream(n int, op func(int) table.Op) iter.Seq2[table.Op, error] {
 	}
 }
 
-// upserts of employees over so many departments.
+// upserts returns upserts of employees in a number of departments.
 func upserts(staff *table.Table[employee], departments int) func(int) table.Op {
 	return func(i int) table.Op {
 		return staff.UpsertOp(&employee{fmt.Sprint("D", i%departments), i, "Jones", 30}, table.ReplaceExisting)
 	}
 }
 
-// TestBulkRequests: as few transactions as can be.
+// TestBulkRequests: Bulk makes as few transactions as possible.
 func TestBulkRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -77,7 +77,7 @@ func TestBulkRequests(t *testing.T) {
 	}
 }
 
-// TestBulkWindow: what waits is bounded, and where partitions are many, that makes transactions smaller.
+// TestBulkWindow: the number of waiting operations is bounded, which makes transactions smaller if there are many partitions.
 func TestBulkWindow(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
@@ -92,7 +92,7 @@ func TestBulkWindow(t *testing.T) {
 	}
 }
 
-// TestBulkWindowBytes: what waits is bounded in bytes, too, and a delete counts for the row that its entity holds.
+// TestBulkWindowBytes: the size of the waiting operations is bounded too. A delete counts with the row of its entity.
 func TestBulkWindowBytes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -101,10 +101,10 @@ func TestBulkWindowBytes(t *testing.T) {
 	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, strings.Repeat("x", size), 30})
 	}), nil)
-	check(err)
+	noError(t, err)
 	var es []*table.Entity[employee]
 	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("D")}) {
-		check(err)
+		noError(t, err)
 		es = append(es, e)
 	}
 	settled, most := 0, 0
@@ -117,7 +117,7 @@ func TestBulkWindowBytes(t *testing.T) {
 	}
 }
 
-// TestBulkOrder: operations on one row are done in their order, also where that takes several transactions.
+// TestBulkOrder: operations on one row are applied in their order, even over several transactions.
 func TestBulkOrder(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
@@ -134,8 +134,8 @@ func TestBulkOrder(t *testing.T) {
 	}
 }
 
-// TestBulkBytes: large entities make smaller transactions, none above 4 MiB. With the library's policies, none that the next
-// entity would fit into; without them, none that the service refuses.
+// TestBulkBytes: large entities make smaller transactions, none above 4 MiB. With the library's policies, each transaction is
+// full. Without them, none is too large.
 func TestBulkBytes(t *testing.T) {
 	t.Parallel()
 	for _, policies := range []bool{true, false} {
@@ -145,19 +145,19 @@ func TestBulkBytes(t *testing.T) {
 			client = table.ClientOptions(client, nil)
 		}
 		service, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: client})
-		check(err)
+		noError(t, err)
 		rows, err := table.New(service, "rows", table.Schema[table.Row]{}, nil)
-		check(err)
-		check(rows.Ensure(context.Background()))
+		noError(t, err)
+		noError(t, rows.Ensure(context.Background()))
 		s.Count()
 		var sizes, counts []int
 		s.beforeRequest = func(r *http.Request) {
-			body := bodyOf(r)
+			body := bodyOf(t, r)
 			sizes, counts = append(sizes, len(body)), append(counts, strings.Count(body, "Content-Transfer-Encoding"))
 		}
 		r, err := table.Bulk(context.Background(), stream(400, func(i int) table.Op {
 			row := &table.Row{Key: keys.At(keys.Raw("P"), keys.Raw(fmt.Sprintf("%03d", i)))}
-			check(errors.Join(row.Set("F0", strings.Repeat("x<", 5994)), row.Set("F1", "x"))) // the SDK sends < as \u003c
+			noError(t, errors.Join(row.Set("F0", strings.Repeat("x<", 5994)), row.Set("F1", "x"))) // the SDK sends < as \u003c
 			return rows.InsertOp(row)
 		}), &table.BulkOptions{Width: 1})
 		if err != nil || r.Done != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
@@ -172,7 +172,8 @@ func TestBulkBytes(t *testing.T) {
 	}
 }
 
-// TestBulkRefused: where it ends, what is done, and what Skip drops.
+// TestBulkRefusedOperation: a refused operation ends Bulk, unless Skip returns true. The result says how many operations were
+// applied.
 func TestBulkRefusedOperation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -223,7 +224,7 @@ func TestBulkRefusedOperation(t *testing.T) {
 	}
 }
 
-// TestBulkMissing: deletes of rows that are not there are no failure, and cost little.
+// TestBulkMissing: deletes that find no row are not errors, and cost few requests.
 func TestBulkMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -250,7 +251,7 @@ func TestBulkMissing(t *testing.T) {
 				}
 			}
 		}, nil)
-		check(err)
+		noError(t, err)
 		s.Count()
 		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
 		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
@@ -262,7 +263,7 @@ func TestBulkMissing(t *testing.T) {
 	}
 }
 
-// TestDeleteQuery: rows of other types stay, keys alone are read, rows that change are looked at again.
+// TestDeleteQuery: DeleteQuery keeps rows of other types, reads keys alone, and checks rows again that have changed.
 func TestDeleteQuery(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -270,11 +271,11 @@ func TestDeleteQuery(t *testing.T) {
 	_, err := table.Bulk(ctx, stream(1500, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
 	}), nil)
-	check(err)
-	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, nil)
-	check(err)
+	noError(t, err)
+	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
+	noError(t, err)
 	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw("D"), keys.Raw("empid_review"))})
-	check(err)
+	noError(t, err)
 	s.Count()
 	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
 	r, err := staff.DeleteQuery(ctx, q, nil)
@@ -286,15 +287,15 @@ func TestDeleteQuery(t *testing.T) {
 	}
 	// Of those that are left, one is changed so that it stays, and one so that it goes all the same.
 	e7, err := staff.Get(ctx, employeeKey("D", 8))
-	check(err)
+	noError(t, err)
 	e9, err := staff.Get(ctx, employeeKey("D", 10))
-	check(err)
+	noError(t, err)
 	once := true
 	s.beforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") && once {
 			once = false
-			check(staff.Merge(ctx, e7, age.Set(5)))
-			check(staff.Merge(ctx, e9, last.Set("Smith")))
+			noError(t, staff.Merge(ctx, e7, age.Set(5)))
+			noError(t, staff.Merge(ctx, e9, last.Set("Smith")))
 		}
 	}
 	q.Where = age.Eq(0)
@@ -307,7 +308,7 @@ func TestDeleteQuery(t *testing.T) {
 	}
 }
 
-// TestBulkMaintained: derived rows go with their entities, never apart from them.
+// TestBulkMaintained: derived rows change in the transactions of their entities.
 func TestBulkMaintained(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -316,7 +317,7 @@ func TestBulkMaintained(t *testing.T) {
 	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
 		return people.InsertOp(&resident{"S", i + 1, fmt.Sprint("L", i%5), fmt.Sprint("m", i)})
 	}), nil)
-	check(err)
+	noError(t, err)
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
@@ -332,14 +333,15 @@ func TestBulkMaintained(t *testing.T) {
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
-	plain, err := table.New(serviceOf(s), "people", peopleSchema, nil)
-	check(err)
+	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
+	noError(t, err)
 	if _, err := plain.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Error(err)
 	}
 }
 
-// TestBulkHangs: on a service that does not answer, bulk work ends with its context, and says what is settled.
+// TestBulkHungService: on a service that does not respond, Bulk ends with its context and returns the operations that were
+// applied.
 func TestBulkHungService(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []bool{false, true} {

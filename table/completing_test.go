@@ -10,23 +10,23 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// announced is a resident whose letter is still to be sent, and the intent that says so.
-func pendingEffect(t *testing.T) (people *table.Table[resident], s *hookedService, d *memoryOutbox, e *table.Entity[resident], i *table.CommitRecord) {
+// pendingEffect returns a table, a resident whose letter is still to be sent, and the commit record with that effect.
+func pendingEffect(t testing.TB) (people *table.Table[resident], s *hookedService, d *memoryOutbox, e *table.Entity[resident], i *table.CommitRecord) {
 	t.Helper()
 	ctx := context.Background()
 	d = &memoryOutbox{}
 	people, s = townWithEffects(t, d)
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
-	check(err)
+	noError(t, err)
 	i, err = people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
-	check(err)
+	noError(t, err)
 	s.Count()
 	d.calls = nil
 	return people, s, d, e, i
 }
 
-// TestSettling: a write that carries out an effect takes it off the intent's list and adds its own, in one transaction and without
-// another announcement; where no effect is left, the intent is done.
+// TestCompleting: a write that completes an effect removes it from the commit record and adds its own effects, in one
+// transaction and without a notification. Without effects left, the record is done.
 func TestCompleting(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -50,28 +50,29 @@ func TestCompleting(t *testing.T) {
 	}
 }
 
-// TestSettlingRaces: what others have settled is not settled again, and what came in its place is not closed unseen.
+// TestCompletingRaces: an effect that a concurrent worker has completed is not completed again. An effect that replaced it is
+// not marked done unseen.
 func TestCompletingRaces(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, _, _, e, mine := pendingEffect(t)
 	foreign, err := people.CommitRecords().Get(ctx, keys.Raw("S"), mine.OperationID)
-	check(err)
+	noError(t, err)
 	e.Value.Last = "Smith"
-	check(people.Completing(foreign, 0).Replace(ctx, e))
+	noError(t, people.Completing(foreign, 0).Replace(ctx, e))
 	if err := people.Completing(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Error(err)
 	}
 	if err := people.CommitRecords().MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.CommitPending {
 		t.Error(err)
 	}
-	check(people.CommitRecords().MarkDone(ctx, foreign))
+	noError(t, people.CommitRecords().MarkDone(ctx, foreign))
 	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // for it is done
 		t.Error(err)
 	}
 }
 
-// TestSettlingFaults: whatever happens to its requests, the write and the effect are both done or neither is.
+// TestCompletingFaults: the write and the completion of the effect are both applied or neither, under each fault.
 func TestCompletingFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -90,14 +91,14 @@ func TestCompletingFaults(t *testing.T) {
 		err := people.Completing(i, 0).Delete(ctx, e)
 		done := len(s.Rows("people")) == 1
 		is, gerr := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
-		check(gerr)
+		noError(t, gerr)
 		if (err == nil) != done || done != (is.State == table.CommitDone) || is.State != i.State {
 			t.Error(f, err, done, is, i)
 		}
 	}
 }
 
-// TestSettlingRefusals: misuse is told before any request.
+// TestCompletingRefused: misuse of Completing is refused before any request.
 func TestCompletingRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -124,7 +125,7 @@ func TestCompletingRefused(t *testing.T) {
 		t.Error(got)
 	}
 	once := people.Completing(i, 0)
-	check(once.Delete(ctx, e))
+	noError(t, once.Delete(ctx, e))
 	if _, err := once.Insert(ctx, &resident{"S", 2, "Cao", "b"}); !errors.As(err, &ve) {
 		t.Error(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// endings are calls of all kinds, on a table with maintainers and an outbox.
+// everyCall contains calls of all kinds, on a table with maintainers and an outbox.
 var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 	"Get": func(ctx context.Context, people *table.Table[resident]) error {
 		_, err := people.Get(ctx, residentAt(1))
@@ -76,8 +76,8 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 	},
 }
 
-// TestNothingWaitsForLonger: when its context has ended, no call waits for anything any more, whatever has gone wrong at whichever of
-// its requests, and also with those to the outbox. Time is the bubble's, so one that did would be seen.
+// TestCallsEndWithContext: no call outlasts its context, under each fault from each of its requests on, including those of the
+// outbox. Time is simulated, so a longer wait is seen.
 func TestCallsEndWithContext(t *testing.T) {
 	t.Parallel()
 	faults := []storagetest.Fault{
@@ -93,10 +93,11 @@ func TestCallsEndWithContext(t *testing.T) {
 					for first, more := 1, true; more && first < 30; first++ {
 						synctest.Test(t, func(t *testing.T) {
 							people, s := newTown(t, &table.Options{})
-							out := newTableOutbox(serviceOf(s), blindOptions())
-							check(out.rows.Ensure(context.Background()))
-							people, err := people.With(out, letters{})
-							check(err)
+							out, err := newTableOutbox(serviceOf(t, s), blindOptions())
+							noError(t, err)
+							noError(t, out.rows.Ensure(context.Background()))
+							people, err = people.With(out, letters{})
+							noError(t, err)
 							insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Cao", "b"})
 							if exact {
 								people = people.Exact()

@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestCounter counts every try, by kind.
+// TestCounter: a Counter counts each attempt by kind.
 func TestCounter(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -31,14 +31,10 @@ func TestCounter(t *testing.T) {
 	o := azcore.ClientOptions{Transport: w}
 	o.Retry.RetryDelay = 1
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(o, &c)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	staff := newStaff(t, s)
 	e, err := staff.Get(ctx, employeeKey("Sales", 223))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if got := c.Take(); got[table.KindGet] != 3 || got.Total() != 3 || got.String() != "3 get" {
 		t.Errorf("%v", got)
 	}
@@ -66,7 +62,7 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestSpans: a verb is one span, its requests are children, and the SDK's own method spans are left out.
+// TestSpans: a method makes one span, with its requests as children. The SDK's method spans are left out.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -84,10 +80,8 @@ func TestSpans(t *testing.T) {
 	}}
 	o := singleAttempt()
 	o.Tracing = provider
-	staff, err := table.New(sdkClient(w, func(c *azcore.ClientOptions) { c.TracingProvider = provider }), "staff", staffSchema, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	staff, err := table.New(sdkClient(t, w, func(c *azcore.ClientOptions) { c.TracingProvider = provider }), "staff", staffSchema, o)
+	noError(t, err)
 	if _, err := staff.Update(context.Background(), employeeKey("Sales", 223), func(*employee) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

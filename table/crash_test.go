@@ -10,53 +10,56 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// staffOf is the table of a process, with the default options but for what is left to chance.
-func processStaff(p *crashtest.Process) *table.Table[employee] { return openStaff(p, &table.Options{}) }
+// processStaff opens the employees for a process, with the default options.
+func processStaff(p *crashtest.Process) (*table.Table[employee], error) {
+	return openStaff(p, &table.Options{})
+}
 
-// blindStaffOf is the same for writes that do not read first.
-func blindProcessStaff(p *crashtest.Process) *table.Table[employee] {
+// blindProcessStaff opens the employees for a process, with BlindWrites.
+func blindProcessStaff(p *crashtest.Process) (*table.Table[employee], error) {
 	return openStaff(p, blindOptions())
 }
 
-func openStaff(p *crashtest.Process, o *table.Options) *table.Table[employee] {
-	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
-	check(err)
+func openStaff(p *crashtest.Process, o *table.Options) (*table.Table[employee], error) {
+	service, err := openService(p)
+	if err != nil {
+		return nil, err
+	}
 	o.Retry.Wait = -1
-	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
-	check(err)
-	return staff
+	return table.New(service, "staff", staffSchema, o)
 }
 
-// attempt is a write that is tried under every fault.
+// staffOpener opens the employees for a process.
+type staffOpener func(*crashtest.Process) (*table.Table[employee], error)
+
+// faultedWrite is a write that is tested under each fault.
 type faultedWrite struct {
 	write func(context.Context, *table.Table[employee]) error
-	// applied tells whether the write was done, from what it has left.
+	// applied reports whether the write was applied, from the stored rows.
 	applied func(map[string]any) bool
-	// unknown are the faults after which nobody can know, and gone those after which the row is found gone.
+	// After the faults in unknown, the outcome is unknown. After those in notFound, an applied delete finds no row.
 	unknown, notFound []storagetest.Fault
 }
 
-// did are the faults in which a request is carried out and its response lost.
+// appliedFaults returns the faults that apply a request and lose its response.
 func appliedFaults() []storagetest.Fault {
 	return []storagetest.Fault{
-		storagetest.LostReply(), storagetest.HangAfter(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
+		storagetest.LostReply(), storagetest.HangAfter(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than an attempt
 		storagetest.RefuseAfter(503, "ServerBusy"), storagetest.RefuseAfter(500, "OperationTimedOut"), storagetest.RefuseAfter(408, "RequestTimeout"),
 	}
 }
 
-// aged tells whether employee 1 has an age.
+// ageIs returns a function that reports whether employee 1 has an age.
 func ageIs(n int32) func(map[string]any) bool {
 	return func(rows map[string]any) bool { return rows["empid_000001"] == n }
 }
 
+// faultedWrites returns writes by name.
 func faultedWrites() map[string]faultedWrite {
 	one := employeeKey("Sales", 1)
 	get := func(ctx context.Context, staff *table.Table[employee], f func(*table.Entity[employee]) error) error {
@@ -107,7 +110,7 @@ func faultedWrites() map[string]faultedWrite {
 	}
 }
 
-// brief are the options of a crash test, with fewer runs where time is short.
+// crashOptions returns the options of a crash test, with fewer runs in short mode.
 func crashOptions(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs, o.Pairs, o.Late = 100, -1, 3
@@ -115,19 +118,23 @@ func crashOptions(o crashtest.Options) *crashtest.Options {
 	return &o
 }
 
-// workload is one program that makes the attempt, and a check of what it was told, unless it has died.
+// workload returns a workload of one process that makes the write. check gets the returned error, unless the process has crashed.
 func (a faultedWrite) workload(check func(s *storagetest.Service, returned error) error) func() crashtest.Workload {
 	return a.workloadOn(processStaff, check)
 }
 
-func (a faultedWrite) workloadOn(open func(*crashtest.Process) *table.Table[employee], check func(s *storagetest.Service, returned error) error) func() crashtest.Workload {
+func (a faultedWrite) workloadOn(open staffOpener, check func(s *storagetest.Service, returned error) error) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		var returned error
 		ended := false
 		return crashtest.Workload{
 			Setup: setupEmployee,
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-				returned = a.write(ctx, open(p))
+				staff, err := open(p)
+				if err != nil {
+					return err
+				}
+				returned = a.write(ctx, staff)
 				ended = ctx.Err() == nil
 				return returned
 			}},
@@ -141,21 +148,21 @@ func (a faultedWrite) workloadOn(open func(*crashtest.Process) *table.Table[empl
 	}
 }
 
-// TestEveryFault: each write, with each fault at each of its requests: what its caller is told is what has happened. It is
-// told that nobody knows only where the table says so.
+// TestEveryFault: each write returns the outcome that happened, under each fault at each of its requests. The outcome is
+// unknown only after the faults that faultedWrites lists.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	testEveryFault(t, processStaff, func(a faultedWrite) faultedWrite { return a })
 }
 
-// TestEveryFaultBlind: the same for the writes that need not read first.
+// TestEveryFaultBlind: testEveryFault for writes with BlindWrites.
 func TestEveryFaultBlind(t *testing.T) {
 	t.Parallel()
 	testEveryFault(t, blindProcessStaff, func(a faultedWrite) faultedWrite { return a }, "Upsert", "MergeAny", "DeleteAny", "Transact")
 }
 
-// everyFault makes attempts on a table, all of them if none is named, and judges them by what is expected of that.
-func testEveryFault(t *testing.T, open func(*crashtest.Process) *table.Table[employee], expect func(faultedWrite) faultedWrite, names ...string) {
+// testEveryFault tests the named writes, or all. expect adapts the expectations to the table that open returns.
+func testEveryFault(t *testing.T, open staffOpener, expect func(faultedWrite) faultedWrite, names ...string) {
 	for name, a := range faultedWrites() {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
@@ -178,13 +185,13 @@ func testEveryFault(t *testing.T, open func(*crashtest.Process) *table.Table[emp
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
-				t.Error("it was never done")
+				t.Errorf("got outcomes %v; want the write applied at least once", outcomes)
 			}
 		})
 	}
 }
 
-// TestEveryPair: with two mishaps nobody may know more often, but nobody is told what is not so.
+// TestEveryPair: With two faults the outcome may be unknown more often, but a returned outcome is still right.
 func TestEveryPair(t *testing.T) {
 	t.Parallel()
 	for name, a := range faultedWrites() {
@@ -195,9 +202,9 @@ func TestEveryPair(t *testing.T) {
 				switch {
 				case errors.Is(returned, table.ErrUnknownOutcome):
 				case returned == nil && !applied:
-					return errors.New("told that it is done, and it is not")
+					return errors.New("the write returned no error, but was not applied")
 				case returned != nil && applied && !(a.notFound != nil && errors.Is(returned, table.ErrNotFound)):
-					return fmt.Errorf("told that it was refused, and it is done: %w", returned)
+					return fmt.Errorf("the write was applied, but returned: %w", returned)
 				}
 				return nil
 			})
@@ -208,9 +215,9 @@ func TestEveryPair(t *testing.T) {
 	}
 }
 
-// TestRivals: three programs that count in one row, with mishaps: each count that was confirmed is there, and none twice. But
-// for one mishap: where a request arrives twice by itself, and a concurrent writer overwrites its work before it is looked for, it is taken
-// for refused.
+// TestConcurrentWriters: three programs increment one row under faults. Each confirmed increment is stored exactly once. The
+// schedules omit duplicated requests: if a concurrent writer overwrites the first copy, the second one makes the write fail
+// although it was applied.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	const each = 3
@@ -220,12 +227,15 @@ func TestConcurrentWriters(t *testing.T) {
 		w := crashtest.Workload{Setup: setupEmployee}
 		for range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				staff := processStaff(p)
+				staff, err := processStaff(p)
+				if err != nil {
+					return err
+				}
 				for range each {
 					mu.Lock()
-					open++ // until it is told
+					open++ // until the outcome is known
 					mu.Unlock()
-					_, err := staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error { e.Age++; return nil })
+					_, err = staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error { e.Age++; return nil })
 					mu.Lock()
 					switch {
 					case err == nil:
@@ -241,7 +251,7 @@ func TestConcurrentWriters(t *testing.T) {
 		}
 		w.Check = func(s *storagetest.Service) error {
 			if n := int(agesByRowKey(s)["empid_000001"].(int32)) - 44; n < done || n > done+open {
-				return fmt.Errorf("counted %d, of which %d were confirmed and %d are open", n, done, open)
+				return fmt.Errorf("got %d increments; want at least the %d confirmed ones, and at most %d unknown ones more", n, done, open)
 			}
 			return nil
 		}
@@ -255,17 +265,20 @@ func TestConcurrentWriters(t *testing.T) {
 	t.Log(r)
 }
 
-// hired is an account with employee 1.
+// setupEmployee creates the table and inserts employee 1.
 func setupEmployee(ctx context.Context, p *crashtest.Process) error {
-	staff := processStaff(p)
+	staff, err := processStaff(p)
+	if err != nil {
+		return err
+	}
 	if err := staff.Ensure(ctx); err != nil {
 		return err
 	}
-	_, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	return err
 }
 
-// ages are those of all employees.
+// agesByRowKey returns the ages of all employees.
 func agesByRowKey(s *storagetest.Service) map[string]any {
 	rows := map[string]any{}
 	for _, r := range s.Rows("staff") {
@@ -274,7 +287,7 @@ func agesByRowKey(s *storagetest.Service) map[string]any {
 	return rows
 }
 
-// judge compares what the caller was told with what has happened.
+// checkOutcome compares the returned error with the stored rows.
 func (a faultedWrite) checkOutcome(s *storagetest.Service, returned error) (outcome string, err error) {
 	return a.checkOutcomeIn(s, agesByRowKey(s), returned)
 }
@@ -292,28 +305,34 @@ func (a faultedWrite) checkOutcomeIn(s *storagetest.Service, rows map[string]any
 	case returned == nil && applied:
 		return "done", nil
 	case returned == nil:
-		return "", fmt.Errorf("told that it is done, and it is not: %v", rows)
+		return "", fmt.Errorf("the write returned no error, but was not applied: %v", rows)
 	case errors.Is(returned, table.ErrUnknownOutcome):
 		if slices.Contains(a.unknown, fault) && !reading {
 			return "unknown", nil
 		}
-		return "", fmt.Errorf("told that nobody knows: %w", returned)
+		return "", fmt.Errorf("the outcome could be known: %w", returned)
 	case !applied:
 		if reading || strings.HasPrefix(fault.String(), "refused inside") {
-			return "refused", nil // it could not read, or the service says that it will not
+			return "refused", nil // a read failed, or the service refused the write
 		}
-		return "", fmt.Errorf("gave up: %w", returned)
+		return "", fmt.Errorf("the write gave up: %w", returned)
 	case errors.Is(returned, table.ErrNotFound) && slices.Contains(a.notFound, fault):
 		return "gone", nil
 	}
-	return "", fmt.Errorf("told that it was refused, and it is done: %w", returned)
+	return "", fmt.Errorf("the write was applied, but returned: %w", returned)
 }
 
-// exactly is a table whose outcomes are exact.
-func exactProcessStaff(p *crashtest.Process) *table.Table[employee] { return processStaff(p).Exact() }
+// exactProcessStaff opens the employees for a process, with exact outcomes.
+func exactProcessStaff(p *crashtest.Process) (*table.Table[employee], error) {
+	staff, err := processStaff(p)
+	if err != nil {
+		return nil, err
+	}
+	return staff.Exact(), nil
+}
 
-// TestEveryFaultExact: an exact write, with each fault at each of its requests, and requests that arrive late: what its caller is
-// told is what has happened, for good, and it is told always.
+// TestEveryFaultExact: an exact write always returns its outcome, under each fault at each of its requests, and under requests
+// that arrive late.
 func TestEveryFaultExact(t *testing.T) {
 	t.Parallel()
 	testEveryFault(t, exactProcessStaff, func(a faultedWrite) faultedWrite {
@@ -322,7 +341,7 @@ func TestEveryFaultExact(t *testing.T) {
 	})
 }
 
-// TestEveryPairExact: with two mishaps too, it is told always, and rightly.
+// TestEveryPairExact: an exact write returns its outcome under two faults too.
 func TestEveryPairExact(t *testing.T) {
 	t.Parallel()
 	all := faultedWrites()
@@ -332,7 +351,7 @@ func TestEveryPairExact(t *testing.T) {
 			t.Parallel()
 			build := a.workloadOn(exactProcessStaff, func(s *storagetest.Service, returned error) error {
 				if applied := a.applied(agesByRowKey(s)); (returned == nil) != applied || errors.Is(returned, table.ErrUnknownOutcome) {
-					return fmt.Errorf("applied %v, and told %w", applied, returned)
+					return fmt.Errorf("applied: %v, but the write returned: %w", applied, returned)
 				}
 				return nil
 			})

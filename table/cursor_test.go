@@ -18,8 +18,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// adverse is a service with the employees of Sales by id, whose pages are as short as draw says, empty ones included. Its
-// tokens are the ids at which the next page begins.
+// shortPages is a service with employees of Sales, whose pages have as many rows as draw returns, possibly none. Its tokens are
+// the IDs at which the next page begins.
 func shortPages(ids *[]int, draw func(most int) int) *fakeTransport {
 	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		q := r.URL.Query()
@@ -47,8 +47,8 @@ func shortPages(ids *[]int, draw func(most int) int) *fakeTransport {
 
 var inSales = table.Query[employee]{Partition: dept.Of("Sales")}
 
-// TestCursorAnywhere: a list that is left at any point and taken up by another process, over short and empty pages, yields
-// every row once and in order; rows that come and go behind its place are seen or not seen, never twice.
+// TestCursorAnywhere: a list that stops anywhere and resumes in another process, over short and empty pages, yields every row
+// once and in order. A row that a concurrent writer inserts or deletes is yielded at most once.
 func TestCursorAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -66,7 +66,7 @@ func TestCursorAnywhere(t *testing.T) {
 		var got []int
 		token, ended := "", false
 		for !ended {
-			staff := newStaff(t, sdkClient(w)) // as another process would
+			staff := newStaff(t, sdkClient(t, w)) // as another process would
 			q := inSales
 			q.Cursor = table.NewCursor(token)
 			q.Limit = rapid.IntRange(0, 4).Draw(rt, "limit")
@@ -74,9 +74,7 @@ func TestCursorAnywhere(t *testing.T) {
 			stop := rapid.IntRange(1, 12).Draw(rt, "stop")
 			n := 0
 			for e, err := range staff.List(context.Background(), q) {
-				if err != nil {
-					rt.Fatal(err)
-				}
+				noError(rt, err)
 				got = append(got, e.Value.ID)
 				if n++; n == stop {
 					break
@@ -112,22 +110,19 @@ func TestCursorAnywhere(t *testing.T) {
 	})
 }
 
-// TestCursorRequests: going on costs nothing where a page was used up, and one request for the page in whose middle the
-// list was left.
+// TestCursorRequests: resuming costs no request at the end of a page, and one request in the middle of a page.
 func TestCursorRequests(t *testing.T) {
 	t.Parallel()
 	ids := []int{1, 2, 3, 4, 5, 6, 7}
 	w := shortPages(&ids, func(most int) int { return most })
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	cursor := new(table.Cursor)
 	q := inSales
 	q.Cursor, q.Limit = cursor, 3
 	list := func(stop int) (got []int) {
 		w.sent = nil
 		for e, err := range staff.List(context.Background(), q) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if got = append(got, e.Value.ID); len(got) == stop {
 				break
 			}
@@ -163,7 +158,7 @@ func TestCursorRequests(t *testing.T) {
 	}
 }
 
-// TestPage: what a program that shows pages gets.
+// TestPage: Page returns pages for a program that shows them.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -175,13 +170,11 @@ func TestPage(t *testing.T) {
 		}
 		return min(most, 2)
 	})
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	page := func(q table.Query[employee], token string) (string, string) {
 		w.sent = nil
 		p, err := staff.Page(ctx, q, token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var got []int
 		for _, e := range p.Entities {
 			got = append(got, e.Value.ID)
@@ -212,22 +205,18 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthers: a token of another table, query or version, or one that is damaged, is refused before any request.
+// TestForeignTokens: a token of another table, query or version, and a damaged token, are refused before any request.
 func TestForeignTokens(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	ids := []int{1, 2, 3, 4, 5}
 	w := shortPages(&ids, func(most int) int { return min(most, 2) })
-	s := sdkClient(w)
+	s := sdkClient(t, w)
 	staff := newStaff(t, s)
 	other, err := table.New(s, "others", staffSchema, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	upper, err := table.New(s, "STAFF", staffSchema, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := staff.Page(ctx, inSales, "")
 	if err != nil || p.Token == "" {
 		t.Fatalf("%+v, %v", p, err)
@@ -249,9 +238,7 @@ func TestForeignTokens(t *testing.T) {
 	refused("another range", staff, q, p.Token)
 	q.Rows = keys.Family(empid.Of(1))
 	family, err := staff.Page(ctx, q, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	from, to, _ := q.Rows.Bounds()
 	q.Rows = keys.RawBetween(from, to)
 	refused("the family's range", staff, q, family.Token)
@@ -260,9 +247,7 @@ func TestForeignTokens(t *testing.T) {
 	refused("nonsense", staff, inSales, "nonsense")
 	refused("not base64", staff, inSales, "!"+p.Token)
 	raw, err := base64.RawURLEncoding.DecodeString(p.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i := 1; i < len(raw); i++ {
 		for _, bit := range []byte{1, 0x80} {
 			b := append([]byte(nil), raw...)
@@ -285,24 +270,18 @@ func TestForeignTokens(t *testing.T) {
 		s2 := staffSchema
 		s2.Type = typ
 		in, err := table.New(s, "staff", s2, singleAttempt())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return in
 	}
 	of, err := typed("employee").Page(ctx, inSales, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	refused("another type", typed("manager"), inSales, of.Token)
 	// A projection may go on where entities were read, but not rows of every type.
 	type name struct {
 		Last string `table:"LastName"`
 	}
 	names, err := table.As[name](staff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	q = inSales
 	q.Cursor = table.NewCursor(p.Token)
 	for n, err := range names.List(ctx, q) {
@@ -324,24 +303,20 @@ func TestForeignTokens(t *testing.T) {
 	}
 }
 
-// TestCursorOrder: the place is kept in the service's order, in which what lies beyond U+FFFF sorts below U+FFFD.
+// TestCursorOrder: the cursor keeps the service's order, in which characters above U+FFFF sort before U+FFFD.
 func TestCursorOrder(t *testing.T) {
 	t.Parallel()
 	rows := `{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ud83d\ude00"},{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ufffd"},{"odata.etag":"e","PartitionKey":"p","RowKey":"b"}`
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) {
 		return jsonResponse(200, `{"value":[`+rows+`]}`), nil
 	}}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[table.Row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
+	noError(t, err)
 	cursor := new(table.Cursor)
 	var got []string
 	for range 5 {
 		for e, err := range tab.List(context.Background(), table.Query[table.Row]{Partition: keys.Raw("p"), Cursor: cursor}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got = append(got, e.Key.RowKey())
 			break
 		}

@@ -7,33 +7,39 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// townOf is the table of residents of a process, with both indexes, letters and the outbox that announces them.
-func processTown(p *crashtest.Process) (people *table.Table[resident], out *tableOutbox, sent *table.Table[table.Row]) {
+// processTown opens the residents for a process, with all maintainers, their outbox and the table of sent letters.
+func processTown(p *crashtest.Process) (people *table.Table[resident], out *tableOutbox, sent *table.Table[table.Row], err error) {
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	people = peopleOf(p.ConnectionString(), p, o)
-	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
-	check(err)
-	out = newTableOutbox(acc.Tables(), o)
-	sent, err = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, o)
-	check(err)
+	service, err := openService(p)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if out, err = newTableOutbox(service, o); err != nil {
+		return nil, nil, nil, err
+	}
+	if sent, err = table.New(service, "sent", table.Schema[table.Row]{}, o); err != nil {
+		return nil, nil, nil, err
+	}
+	if people, err = openPeople(p, o); err != nil {
+		return nil, nil, nil, err
+	}
 	people, err = people.With(out, byLast{}, byEmail{}, letters{})
-	check(err)
-	return people, out, sent
+	return people, out, sent, err
 }
 
-// inhabited is an account with two residents and nothing left to be done.
+// setupTown creates the tables and two residents, and completes their effects.
 func setupTown(ctx context.Context, p *crashtest.Process) error {
-	people, out, sent := processTown(p)
+	people, out, sent, err := processTown(p)
+	if err != nil {
+		return err
+	}
 	if err := errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx), sent.Ensure(ctx)); err != nil {
 		return err
 	}
@@ -45,12 +51,16 @@ func setupTown(ctx context.Context, p *crashtest.Process) error {
 	return out.drain(ctx, people, sent)
 }
 
+// drainTown completes the effects of all notifications.
 func drainTown(ctx context.Context, p *crashtest.Process) error {
-	people, out, sent := processTown(p)
+	people, out, sent, err := processTown(p)
+	if err != nil {
+		return err
+	}
 	return out.drain(ctx, people, sent)
 }
 
-// settled tells whether every write that was committed has had its effects, once, and no other has.
+// effectsComplete returns an error unless each committed write has had its effects, and no other write has.
 func effectsComplete(s *storagetest.Service) error {
 	if err := checkDerivedRows(s); err != nil {
 		return err
@@ -60,30 +70,30 @@ func effectsComplete(s *storagetest.Service) error {
 		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is {
 			states[name] = r.Get("State")
 			if _, effects[name] = r.Get("Effects").(string); states[name] == "pending" || effects[name] && states[name] != "done" {
-				return fmt.Errorf("intent %s is %v", name, states[name])
+				return fmt.Errorf("the commit record %s is %v", name, states[name])
 			}
 		}
 	}
-	if left := s.Rows("hints"); len(left) > 0 {
-		return fmt.Errorf("%d hints are left", len(left))
+	if left := s.Rows("notifications"); len(left) > 0 {
+		return fmt.Errorf("got %d notifications; want none", len(left))
 	}
 	sent := map[string]bool{}
 	for _, r := range s.Rows("sent") {
 		sent[r.RowKey] = true
 		if states[r.RowKey] != "done" {
-			return fmt.Errorf("a letter was sent for %s, which is %v", r.RowKey, states[r.RowKey])
+			return fmt.Errorf("got a letter for %s, whose commit record is %v; want it done", r.RowKey, states[r.RowKey])
 		}
 	}
 	for name := range effects {
 		if effects[name] && !sent[name] {
-			return fmt.Errorf("no letter was sent for %s", name)
+			return fmt.Errorf("got no letter for %s", name)
 		}
 	}
 	return nil
 }
 
-// TestEffectsOfEveryFault: a write with derived rows and effects, with each fault at each request of the writer and of the
-// worker: the derived rows are right at every instant, and in the end each committed write has had its effects and no other.
+// TestEffectsEveryFault: derived rows are right at every moment, and in the end each committed write has had its effects and no
+// other has, under each fault at each request of the writer and the worker.
 func TestEffectsEveryFault(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(context.Context, *table.Table[resident]) error{
@@ -113,7 +123,10 @@ func TestEffectsEveryFault(t *testing.T) {
 					Setup: setupTown,
 					Processes: []func(context.Context, *crashtest.Process) error{
 						func(ctx context.Context, p *crashtest.Process) error {
-							people, _, _ := processTown(p)
+							people, _, _, err := processTown(p)
+							if err != nil {
+								return err
+							}
 							returned = write(ctx, people)
 							ended = ctx.Err() == nil
 							return returned
@@ -128,7 +141,7 @@ func TestEffectsEveryFault(t *testing.T) {
 							moved = moved || r.RowKey == "last_Smith"
 						}
 						if ended && (moved != (returned == nil) || errors.Is(returned, table.ErrUnknownOutcome)) {
-							return fmt.Errorf("done %v, and told %w", moved, returned)
+							return fmt.Errorf("applied: %v, but the write returned: %w", moved, returned)
 						}
 						return effectsComplete(s)
 					},
@@ -141,15 +154,18 @@ func TestEffectsEveryFault(t *testing.T) {
 	}
 }
 
-// TestEffectsOfRivals: three writers who change three residents, take addresses from each other and delete and insert again, a
-// worker who comes too early and fences those who are merely slow, mishaps and deaths.
+// TestEffectsConcurrentWriters: three writers change three residents, swap addresses, delete and insert, while a worker aborts
+// slow writes, under faults and crashes.
 func TestEffectsConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
 		w := crashtest.Workload{Setup: setupTown, Drain: drainTown, Always: checkDerivedRows, Check: effectsComplete}
 		for i := range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				people, _, _ := processTown(p)
+				people, _, _, err := processTown(p)
+				if err != nil {
+					return err
+				}
 				if i == 2 {
 					people = people.Exact()
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// named has an effect of a kind.
+// namedEffect is a maintainer that adds an effect of a kind.
 type namedEffect string
 
 func (namedEffect) Name() string { return "named" }
@@ -20,8 +20,7 @@ func (n namedEffect) Maintain(_ context.Context, p *table.Plan, c *table.Change[
 	return nil
 }
 
-// TestEffectsInAnyLanguage: a long list of effects is stored in parts that are texts by themselves, wherever its characters of
-// several bytes stand, for what is cut inside a character is another one when it comes back.
+// TestEffectsInAnyLanguage: a long list of effects is stored in parts. No part ends inside a character of several bytes.
 func TestEffectsInAnyLanguage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -31,14 +30,12 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			people, s := townWithEffects(t, d)
 			kind := strings.Repeat("x", lead) + strings.Repeat(c, 70_000/len(c))
 			long, err := people.With(nil, namedEffect(kind))
-			check(err)
+			noError(t, err)
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
 			}
 			i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if got := i.Effects[len(i.Effects)-1]; got.Kind != kind || string(got.Payload) != kind {
 				t.Errorf("%d bytes before %s: %d bytes of kind come back, want %d", lead, c, len(got.Kind), len(kind))
 			}
@@ -53,7 +50,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 	}
 }
 
-// heavy has effects of a size.
+// largeEffects is a maintainer that adds effects of a size.
 type largeEffects struct{ n, size int }
 
 func (largeEffects) Name() string { return "heavy" }
@@ -67,14 +64,14 @@ func (h largeEffects) Maintain(_ context.Context, p *table.Plan, c *table.Change
 	return nil
 }
 
-// TestManyEffects: a list of effects comes back as it was, up to its limit.
+// TestLargeEffects: a list of effects up to the limit is stored and read unchanged.
 func TestLargeEffects(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	d := &memoryOutbox{}
 	people, _ := townWithEffects(t, d)
 	many, err := people.With(nil, largeEffects{3, 50_000})
-	check(err)
+	noError(t, err)
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +80,7 @@ func TestLargeEffects(t *testing.T) {
 		t.Error(err)
 	}
 	more, err := people.With(nil, largeEffects{1, 200_000})
-	check(err)
+	noError(t, err)
 	var le *table.LimitError
 	d.calls = nil
 	if _, err := more.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Max != 256<<10 || d.calls != nil {

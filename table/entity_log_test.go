@@ -10,11 +10,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestEntitiesInLogs: an entity is printed by its key and value, without what the library keeps of the response.
+// TestEntityLogs: an entity is printed with its key and value, without internal fields.
 func TestEntityLogs(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	e := readEmployee(t, staff, w)
 	const want = "('Sales','empid_000223') {Department:Sales ID:223 Last:Jones Age:44}"
 	for _, format := range []string{"%v", "%+v", "%s"} {
@@ -26,7 +26,7 @@ func TestEntityLogs(t *testing.T) {
 		}
 	}
 	row, err := e.Row()
-	check(err)
+	noError(t, err)
 	if got := fmt.Sprint(row); got != "('Sales','empid_000223') {LastName:Jones Age:44}" {
 		t.Error(got)
 	}

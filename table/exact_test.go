@@ -14,7 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestExactRequests: what exactness costs.
+// TestExactRequests: the number of requests of an exact write.
 func TestExactRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -70,7 +70,7 @@ func TestExactRequests(t *testing.T) {
 	}
 }
 
-// TestExactLate (T12): a write that its caller has given up arrives, and finds the marker. Without an intent it is done.
+// TestExactLate: a late write that its caller has given up is refused by the abort record. Without Exact it is applied. (T12.)
 func TestExactLate(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []bool{true, false} {
@@ -103,7 +103,8 @@ func TestExactLate(t *testing.T) {
 	}
 }
 
-// TestExactHangs: on a service that does not answer, a call ends with its context, and can be resolved later, here or elsewhere.
+// TestExactHungService: an exact write to a service that does not respond ends with its context. Its outcome can be resolved
+// later, by the error or by the operation ID.
 func TestExactHungService(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -142,8 +143,8 @@ func TestExactHungService(t *testing.T) {
 				t.Error(again, err)
 			}
 			// Elsewhere, by its names alone.
-			in, err := table.NewCommitRecords(serviceOf(s), "staff", nil)
-			check(err)
+			in, err := table.NewCommitRecords(serviceOf(t, s), "staff", nil)
+			noError(t, err)
 			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
 			if want := map[bool]table.CommitState{true: table.CommitDone, false: table.CommitAborted}[c.done]; err != nil || i.State != want {
 				t.Error(i, err)
@@ -155,7 +156,8 @@ func TestExactHungService(t *testing.T) {
 	}
 }
 
-// TestFenced: who finds that somebody has aborted its write begins anew under another name; not for ever.
+// TestAbortedByResolver: a write that a resolver has aborted is repeated under a new operation ID, at most ConflictAttempts
+// times.
 func TestAbortedByResolver(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, 100} {
@@ -166,7 +168,7 @@ func TestAbortedByResolver(t *testing.T) {
 		in := staff.CommitRecords()
 		n := 0
 		s.beforeRequest = func(r *http.Request) {
-			if body := bodyOf(r); strings.Contains(r.URL.Path, "$batch") && n < times {
+			if body := bodyOf(t, r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
 				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
@@ -185,7 +187,7 @@ func TestAbortedByResolver(t *testing.T) {
 	}
 }
 
-// TestIntents: what is read of intents, what is refused, and what is swept.
+// TestCommitRecords: CommitRecords reads, resolves and sweeps commit records, and refuses invalid operation IDs.
 func TestCommitRecords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -196,12 +198,12 @@ func TestCommitRecords(t *testing.T) {
 	staff = staff.Exact()
 	in := staff.CommitRecords()
 	pk := keys.Raw("Sales")
-	check(staff.Merge(ctx, e, age.Set(50)))
+	noError(t, staff.Merge(ctx, e, age.Set(50)))
 	var all []*table.CommitRecord
 	list := func() int {
 		all = nil
 		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
-			check(err)
+			noError(t, err)
 			all = append(all, i)
 		}
 		return len(all)
@@ -245,7 +247,7 @@ func TestCommitRecords(t *testing.T) {
 	if n, err := staff.SweepCommitRecords(ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
-	check(staff.Merge(ctx, e, age.Set(51)))
+	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
 	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
@@ -258,8 +260,8 @@ func TestCommitRecords(t *testing.T) {
 	}
 }
 
-// doubtful is a merge of e of which nobody knows, because its context is over.
-func unknownMerge(t *testing.T, staff *table.Table[employee], e *table.Entity[employee], s *hookedService, f storagetest.Fault) *table.UnknownError {
+// unknownMerge merges e with a context that ends during the request, and returns the unknown outcome.
+func unknownMerge(t testing.TB, staff *table.Table[employee], e *table.Entity[employee], s *hookedService, f storagetest.Fault) *table.UnknownError {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == "transaction" }, f))
@@ -272,7 +274,7 @@ func unknownMerge(t *testing.T, staff *table.Table[employee], e *table.Entity[em
 	return unknown
 }
 
-// TestResolvedOnce: what was resolved stays so, whatever the entity has been through since.
+// TestResolvedTwice: a resolved outcome does not change, whatever happened to the entity since.
 func TestResolvedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -283,12 +285,12 @@ func TestResolvedTwice(t *testing.T) {
 		t.Fatal(done, err)
 	}
 	e.Value.Age = 60
-	check(staff.Replace(ctx, e))
+	noError(t, staff.Replace(ctx, e))
 	s.Count()
 	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count() != "none" {
 		t.Error(done, err, e.Value)
 	}
-	check(staff.Replace(ctx, e))
+	noError(t, staff.Replace(ctx, e))
 
 	second := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	if done, err := second.Resolve(ctx); done || err != nil {
@@ -307,7 +309,7 @@ func TestResolvedTwice(t *testing.T) {
 	}
 }
 
-// TestResolvedTooLate: a day later, a write that has left nothing is not said to be undone.
+// TestResolvedTooLate: a day later, a write without a commit record is not reported as not applied.
 func TestResolvedTooLate(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -322,14 +324,14 @@ func TestResolvedTooLate(t *testing.T) {
 	}
 }
 
-// TestIntentVanishes: where the intent was there and is gone, nothing is claimed.
+// TestCommitRecordVanishes: if the commit record was deleted, the outcome is unknown.
 func TestCommitRecordVanishes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, e, s := staffInMemory(t, noWaitOptions())
 	staff = staff.Exact()
-	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, noWaitOptions())
-	check(err)
+	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, noWaitOptions())
+	noError(t, err)
 	s.SetFaults(batchFault(1, storagetest.LostReply()))
 	once := true
 	s.beforeRequest = func(r *http.Request) {
@@ -337,7 +339,7 @@ func TestCommitRecordVanishes(t *testing.T) {
 			once = false
 			for _, x := range s.Rows("staff") {
 				if strings.HasPrefix(x.RowKey, "~i|") {
-					check(rows.DeleteAny(ctx, keys.Stored("Sales", x.RowKey)))
+					noError(t, rows.DeleteAny(ctx, keys.Stored("Sales", x.RowKey)))
 				}
 			}
 		}
@@ -347,7 +349,8 @@ func TestCommitRecordVanishes(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNotRefused: a refusal that could pass, where the marker cannot be stored, is unknown and nothing else.
+// TestUnknownIsNotRefused: if a write is refused for a reason that may pass, and the abort record cannot be stored, the error
+// is ErrUnknownOutcome and no other.
 func TestUnknownIsNotRefused(t *testing.T) {
 	t.Parallel()
 	staff, e, s := staffInMemory(t, noWaitOptions())
@@ -359,7 +362,7 @@ func TestUnknownIsNotRefused(t *testing.T) {
 	}
 }
 
-// TestExactEnds: also where nothing bounds the write.
+// TestExactWithoutWriteTimeout: an exact write ends even without a WriteTimeout.
 func TestExactWithoutWriteTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -375,7 +378,8 @@ func TestExactWithoutWriteTimeout(t *testing.T) {
 	})
 }
 
-// TestResolvedWhileSwept: a write that was done a day ago stays so, whoever sweeps its intent meanwhile.
+// TestResolvedWhileSwept: a write that was applied a day ago is resolved as applied, even if its commit record is swept
+// meanwhile.
 func TestResolvedWhileSwept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -390,7 +394,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 		if r.Method == http.MethodPost {
 			s.beforeRequest = nil
 			_, err := staff.SweepCommitRecords(ctx)
-			check(err)
+			noError(t, err)
 		}
 	}
 	if done, err := lost.Resolve(ctx); err != nil || !done {
@@ -398,14 +402,14 @@ func TestResolvedWhileSwept(t *testing.T) {
 	}
 }
 
-// TestExactWithoutTable: a missing table is told as such.
+// TestExactWithoutTable: a missing table is reported as ErrTableNotFound.
 func TestExactWithoutTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &hookedService{Service: storagetest.New(nil)}
-	plain := peopleOf(s.ConnectionString(), s, nil)
+	plain := peopleOf(t, s, nil)
 	lettered, err := plain.With(&memoryOutbox{}, letters{})
-	check(err)
+	noError(t, err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
 			t.Error(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// A stream of operations on mixed partitions becomes as few transactions as it can be.
+// A stream of operations in mixed partitions becomes as few transactions as possible.
 func ExampleBulk() {
 	ctx := context.Background()
 	var counter table.Counter
@@ -48,7 +48,7 @@ func ExampleBulk() {
 	// {Done:2 Missing:0 Skipped:4 ResumeAt:6} <nil>
 }
 
-// All rows that a query asks for are deleted, a hundred with each request.
+// DeleteQuery deletes all entities of a query, a hundred with each request.
 func ExampleTable_DeleteQuery() {
 	ctx := context.Background()
 	staff := sales(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Requests are counted by kind, in production as in tests.
+// A Counter counts requests by kind, in production and in tests.
 func ExampleCounter() {
 	ctx := context.Background()
 	var counter table.Counter
@@ -21,7 +21,7 @@ func ExampleCounter() {
 	// Output: 1 get, 1 replace
 }
 
-// A client that you make yourself gets what account's clients have.
+// ClientOptions adds to a client of your own what account's clients have.
 func ExampleClientOptions() {
 	var counter table.Counter
 	options := &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{Transport: memory}, &counter)}
@@ -35,7 +35,7 @@ func ExampleClientOptions() {
 	// Output: 1 get
 }
 
-// What a piece of code costs, in production or in a test.
+// Counts say what a piece of code costs, in production and in a test.
 func ExampleCounts() {
 	requests := new(table.Counter)
 	staff := sales(requests)

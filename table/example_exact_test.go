@@ -11,8 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The service carries out a delete, and no response comes back. The row is gone: did we delete it, or somebody else? The intent
-// tells.
+// The service applies a delete, and the response is lost. The commit record proves that this write has deleted the row.
 func ExampleTable_Exact() {
 	ctx := context.Background()
 	account := storagetest.New(nil)
@@ -36,7 +35,7 @@ func ExampleTable_Exact() {
 	// 0 <nil>
 }
 
-// The network is gone for longer than the caller can wait. What has become of the write is found out later.
+// The service does not respond before the context ends. The outcome is resolved later.
 func ExampleUnknownError() {
 	account := storagetest.New(nil)
 	staff := employeesOf(account).Exact()
@@ -63,7 +62,7 @@ func ExampleUnknownError() {
 	// done <nil>
 }
 
-// CommitRecords are found by the time of their writes, and swept when they can serve no more.
+// Commit records are listed by the time of their writes, and swept 25 hours later.
 func ExampleCommitRecords_Sweep() {
 	ctx := context.Background()
 	staff := sales(nil).Exact()

@@ -14,7 +14,8 @@ var (
 	seats   = keys.Tuple1(keys.Text()).Named("seat")
 )
 
-// bySeat keeps a row for each seat, with a copy of the employee who has it: here the age says which. No two have the same.
+// bySeat keeps a row for each seat, with a copy of the employee. An employee's age is the seat here. No two employees have the
+// same.
 type bySeat struct{}
 
 func (bySeat) Name() string { return "seat" }
@@ -51,7 +52,7 @@ func (bySeat) Maintain(_ context.Context, p *table.Plan, c *table.Change[employe
 	return p.Insert(row, errSeat)
 }
 
-// A unique index: its rows change in the same transaction as the employees, whatever verb changes them.
+// A unique index: its rows change in the same transaction as the employees, whichever method changes them.
 func ExampleTable_With() {
 	ctx := context.Background()
 	staff, err := newTable(staffSchema).With(nil, bySeat{})
@@ -114,7 +115,7 @@ func (headcount) Maintain(ctx context.Context, p *table.Plan, c *table.Change[em
 	return p.Put(row)
 }
 
-// A row that several entities share is loaded, and written by its ETag: two writers never lose each other's change.
+// A row that several entities share is loaded, and written by its ETag, so that no concurrent change is lost.
 func ExamplePlan_Load() {
 	ctx := context.Background()
 	staff, err := newTable(staffSchema).With(nil, headcount{})
@@ -131,7 +132,7 @@ func ExamplePlan_Load() {
 	// Output: 3
 }
 
-// roll notes once for each transaction that employees have changed, in a row that belongs to it alone.
+// roll counts the transactions that change employees, in a row that it owns.
 type roll struct{ scope string }
 
 func (roll) Name() string { return "roll" }
@@ -160,7 +161,7 @@ func (r roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emplo
 	return p.Put(row)
 }
 
-// A row that several entities share says whose it is, so that it is not taken for a row of another type or program.
+// A shared row names its owner, so that it is not taken for a row of another type or program.
 func ExampleRow_Own() {
 	ctx := context.Background()
 	plain := newTable(staffSchema)

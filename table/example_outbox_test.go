@@ -10,8 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// board is an outbox in memory: what is announced hangs there until a worker takes it. One that survives its process is a
-// queue.
+// exampleOutbox is an outbox in memory. An outbox that survives its process is a queue.
 type exampleOutbox struct{ notes []*exampleNotification }
 
 type exampleNotification struct {
@@ -28,8 +27,8 @@ func (b *exampleOutbox) Notify(_ context.Context, a table.Notification) (table.S
 func (n *exampleNotification) Show(context.Context) error     { n.visible = true; return nil }
 func (n *exampleNotification) Withdraw(context.Context) error { *n = exampleNotification{}; return nil }
 
-// welcomes are effects: a letter to everybody who is new. Its number is that of the employee's life, so that a letter that is
-// sent again can be told from one to somebody who has come back.
+// welcomes adds an effect for each new employee: a letter. The letter contains the incarnation, so that a worker can tell a
+// repeated letter from the letter to an employee who was inserted again.
 type welcomes struct{}
 
 func (welcomes) Name() string { return "welcomes" }
@@ -42,8 +41,8 @@ func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[emplo
 	return nil
 }
 
-// Effects outside the partition: announced before the write, read by a worker from the write's intent, carried out once the
-// write is known to be done, and then closed.
+// Effects are work outside the partition. The notification is sent before the write. A worker reads the effects from the commit
+// record, executes them once the write is committed, and marks the record done.
 func ExampleOutbox() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
@@ -76,7 +75,7 @@ func ExampleOutbox() {
 	// done
 }
 
-// An effect that is a write in the same partition is carried out and settled in one transaction: here everybody who is new also
+// An effect that is a write in the same partition is executed and completed in one transaction. Here each new employee also
 // gets a row under another key.
 func ExampleTable_Completing() {
 	ctx := context.Background()
@@ -98,7 +97,7 @@ func ExampleTable_Completing() {
 	// Output: done 0
 }
 
-// farewells are effects of any write: a maintainer of a handle of its own, for what is asked for and follows from no change.
+// farewells adds an effect to any write. It belongs to a handle of its own, for work that follows from no change.
 type farewells struct{}
 
 func (farewells) Name() string { return "farewells" }
@@ -109,7 +108,7 @@ func (farewells) Maintain(_ context.Context, p *table.Plan, c *table.Change[empl
 	return nil
 }
 
-// To ask for something that is to happen to an entity, if it is still as it was read: the touch changes nothing of it.
+// Touch adds effects to an entity that has not changed since it was read. It changes nothing else.
 func ExampleTable_Touch() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
@@ -140,7 +139,7 @@ func rowOf(e *table.Entity[employee]) *table.Row {
 	return row
 }
 
-// What workers of package eventual do: they note in a partition which hours they have planned to sweep.
+// Workers of package eventual note in a partition which hours they have planned to sweep.
 func ExampleCommitRecords_PlanSweep() {
 	ctx := context.Background()
 	staff := newTable(staffSchema)
@@ -154,7 +153,7 @@ func ExampleCommitRecords_PlanSweep() {
 	// Output: true 0
 }
 
-// Packages that share the options share what they mean.
+// Repeat repeats a function by the retry policy. Other packages use the same policy.
 func ExampleRetry_Repeat() {
 	var o table.Common
 	o.Retry.Wait = -1 // no pause
@@ -167,7 +166,7 @@ func ExampleRetry_Repeat() {
 	// Output: 4 no answer
 }
 
-// A write of which nobody knows yet is resolved: it was not done, and never will be.
+// Resolve finds out whether a write was committed. A year later, a missing commit record proves nothing.
 func ExampleCommitRecords_Resolve() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -177,7 +176,7 @@ func ExampleCommitRecords_Resolve() {
 	// Output: true
 }
 
-// The writes of a table whose effects are still to be done, whatever has become of their notifications.
+// Pending yields the writes whose effects are still to be done, even if their notifications are lost.
 func ExampleCommitRecords_Pending() {
 	ctx := context.Background()
 	b := &exampleOutbox{}

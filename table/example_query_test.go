@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// A Field is kept in a variable and names a field for conditions and merges. The compiler checks types.
+// A Field is kept in a variable, and names a field in conditions and merges. The compiler checks the types.
 func ExampleFieldOf() {
 	last := table.FieldOf(func(e *employee) *string { return &e.Last })
 	age := table.FieldOf(func(e *employee) *int32 { return &e.Age })
@@ -36,7 +36,7 @@ func ExampleView_Get() {
 	// Output: Smith
 }
 
-// What a list has cost: pages asked for, rows read, rows of other types among them.
+// Stats count the pages and rows that a list has read, and the foreign rows among them.
 func ExampleStats() {
 	staff := sales(nil)
 	stats := new(table.Stats)
@@ -47,7 +47,7 @@ func ExampleStats() {
 	// Output: {Requests:2 Rows:4 Foreign:0 Skipped:0}
 }
 
-// All six comparisons. A row that lacks the property meets none of them.
+// A field has six comparisons. A row without the property matches none of them.
 func ExampleField_Lt() {
 	staff := sales(nil)
 	for _, c := range []table.Cond[employee]{age.Eq(40), age.Ne(40), age.Lt(40), age.Le(40), age.Gt(40), age.Ge(40)} {
@@ -70,7 +70,7 @@ func ExampleField_Lt() {
 	// (Age ge 40) 2
 }
 
-// A row as a bag of properties.
+// A row is a set of properties with names and types.
 func ExampleRow() {
 	staff := sales(nil)
 	e, err := staff.Get(context.Background(), employeeKey("Sales", 1))
@@ -82,7 +82,7 @@ func ExampleRow() {
 	// Output: 2 Jones true Edm.Int32
 }
 
-// An entity is printed and logged by its key, its value and its ETag.
+// An entity is printed and logged with its key, its value and its ETag.
 func ExampleEntity_LogValue() {
 	staff := sales(nil)
 	e, err := staff.Get(context.Background(), employeeKey("Sales", 3))
@@ -116,7 +116,7 @@ func ExampleTable_List() {
 	// 4 Müller
 }
 
-// A query that would read the whole table is refused, unless that is asked for by name.
+// A query that would read the whole table is refused, unless TableScan is set.
 func ExampleTable_Explain() {
 	staff := sales(nil)
 	_, err := staff.Explain(table.Query[employee]{Where: age.Ge(40)})
@@ -131,7 +131,7 @@ func ExampleTable_Explain() {
 	// PartitionKey eq 'Sales' and RowKey ge 'empid_000002' and RowKey lt 'empid`' and (LastName eq 'O''Brien')
 }
 
-// A narrower type is a projection: only its properties travel, with the keys.
+// A narrower type is a projection: only its properties and the keys are read.
 func ExampleAs() {
 	ctx := context.Background()
 	type name struct {
@@ -148,7 +148,7 @@ func ExampleAs() {
 	// empid_000002 Smith
 }
 
-// Rows shows what is stored, for code that does not know the type.
+// Rows yields rows as they are stored, for code that does not know the type.
 func ExampleTable_Rows() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -163,7 +163,7 @@ func ExampleTable_Rows() {
 	// empid_000001 LastName Edm.String Jones
 }
 
-// The zero condition is met by everything.
+// The zero condition is true for every row.
 func ExampleCond_IsZero() {
 	var q table.Query[employee]
 	fmt.Println(q.Where.IsZero(), age.Ge(40).IsZero())

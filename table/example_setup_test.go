@@ -13,13 +13,13 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// memory is the account of all examples, which open tables twice.
+// memory is the account of all examples. Each example has tables of its own.
 var memory = storagetest.New(nil)
 
 // service is its Table service.
 var service = openAccount(nil).Tables()
 
-// open opens the account, with its requests counted.
+// openAccount opens the account with a counter of requests.
 func openAccount(counter *table.Counter) *account.Account {
 	acc, err := account.FromConnectionString(memory.ConnectionString(), &account.Options{
 		Client: azcore.ClientOptions{Transport: memory}, Counter: counter,
@@ -30,7 +30,7 @@ func openAccount(counter *table.Counter) *account.Account {
 
 var examples atomic.Int64
 
-// newTable makes a table that no other example uses.
+// newTable creates a table of its own for an example.
 func newTable[T any](schema table.Schema[T]) *table.Table[T] {
 	o := &table.Options{}
 	o.OmitOperationID = true // so that what examples show of rows is the same each time
@@ -50,7 +50,7 @@ func check(err error) {
 	}
 }
 
-// sales is a table of a few employees, under the keys Sales and empid_000001 to empid_000004.
+// sales returns a table of four employees, with the keys Sales and empid_000001 to empid_000004.
 func sales(counter *table.Counter) *table.Table[employee] {
 	staff := newTable(staffSchema)
 	for i, name := range []string{"Jones", "Smith", "O'Brien", "Müller"} {
@@ -65,7 +65,7 @@ func sales(counter *table.Counter) *table.Table[employee] {
 	return counted
 }
 
-// employeesOf is a table of employees in an account of an example's own.
+// employeesOf opens a table of employees in an account of an example's own.
 func employeesOf(s *storagetest.Service) *table.Table[employee] {
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
 	check(err)

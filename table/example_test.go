@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The life of an entity. The schema binds the keys to fields; the entity carries its ETag from one write to the next.
+// An entity is inserted, replaced, merged, read and deleted. It carries its ETag from one write to the next.
 func Example() {
 	ctx := context.Background()
 	staff := newTable(table.Schema[employee]{
@@ -32,7 +32,7 @@ func Example() {
 	// Output: ('Sales','empid_000223') Smith 45 true
 }
 
-// Somebody else was faster: nothing is overwritten.
+// A concurrent writer has changed the row. Replace fails and overwrites nothing.
 func ExampleTable_Replace() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -53,7 +53,7 @@ func ExampleTable_Replace() {
 	// true 412
 }
 
-// Update starts again from a fresh read where it lost a race, so nothing that others write is lost.
+// Update reads the row again after a conflict, so that no concurrent change is lost.
 func ExampleTable_Update() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -66,7 +66,7 @@ func ExampleTable_Update() {
 	// Output: 31
 }
 
-// Merge sends the named properties and leaves all others alone.
+// Merge changes the named properties and no others.
 func ExampleTable_Merge() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -77,7 +77,7 @@ func ExampleTable_Merge() {
 	// Output: Johnson 31
 }
 
-// MergeAny sets properties without reading the row, past any ETag.
+// MergeAny changes properties of any version of the row.
 func ExampleTable_MergeAny() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -87,7 +87,7 @@ func ExampleTable_MergeAny() {
 	// Output: true
 }
 
-// Upsert writes whether the row exists or not. The mode says what becomes of properties that the value lacks.
+// Upsert inserts or overwrites. The mode says what happens to properties that the value lacks.
 func ExampleTable_Upsert() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -126,7 +126,7 @@ func (m *money) SetPropertyValues(v []any) (err error) {
 	return nil
 }
 
-// A field over several properties, a list over numbered ones, and a map for the rest.
+// A field stored in several properties, a list in numbered properties, and a map of all other properties.
 func ExampleComposite() {
 	ctx := context.Background()
 	type contract struct {
@@ -164,7 +164,7 @@ func ExampleTable_Get() {
 	// true
 }
 
-// Delete is by ETag, DeleteAny past it.
+// Delete deletes the version that was read. DeleteAny deletes any version.
 func ExampleTable_Delete() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -183,7 +183,7 @@ func ExampleTable_DeleteAny() {
 	// Output: true
 }
 
-// ReplaceAny is for the writer who knows that what others wrote may go.
+// ReplaceAny overwrites the changes of concurrent writers.
 func ExampleTable_ReplaceAny() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -198,7 +198,7 @@ func ExampleTable_ReplaceAny() {
 	// Output: Johnson 30
 }
 
-// A schema without bindings serves tables whose keys have nothing to do with the type.
+// A schema without bindings is for tables whose keys do not depend on the type.
 func ExampleTable_InsertAt() {
 	ctx := context.Background()
 	type exampleNotification struct{ Text string }
@@ -214,7 +214,7 @@ func ExampleTable_InsertAt() {
 	// Output: ('2026','first') hello again
 }
 
-// Ensure creates the table, and does nothing where it exists.
+// Ensure creates the table, and does nothing if the table exists.
 func ExampleTable_Ensure() {
 	ctx := context.Background()
 	staff := newTable(staffSchema)
@@ -222,7 +222,7 @@ func ExampleTable_Ensure() {
 	// Output: <nil>
 }
 
-// The error says what was to be done, on which row, and why it was not; errors.Is and errors.As find the rest.
+// The error says which operation failed, on which row, and why.
 func ExampleOpError() {
 	staff := sales(nil)
 	_, err := staff.Get(context.Background(), employeeKey("Sales", 99))
@@ -231,7 +231,7 @@ func ExampleOpError() {
 	// Output: true Get ('Sales','empid_000099') ResourceNotFound true
 }
 
-// Limits are checked before anything is sent.
+// The service's limits are checked before anything is sent.
 func ExampleLimitError() {
 	staff := sales(nil)
 	_, err := staff.Insert(context.Background(), &employee{Department: "Sales", ID: 5, Last: string(make([]byte, 40_000))})

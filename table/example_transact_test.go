@@ -23,7 +23,7 @@ var (
 	}
 )
 
-// beside opens a second type in a table.
+// sameTable opens a table for a second type.
 func sameTable[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Table[T] {
 	t, err := table.New(service, other.Name(), schema, nil)
 	check(err)
@@ -59,7 +59,7 @@ func ExampleTransact() {
 	// true 1 ('Sales','empid_000002') true
 }
 
-// Each write has a form for transactions: by ETag, past it, and those that ask for nothing.
+// Each write has a form for transactions.
 func ExampleTable_InsertOp() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -90,7 +90,7 @@ func ExampleTable_InsertOp() {
 	// 12 Rossi 33
 }
 
-// A pinned row is not written, but nothing is written unless it is as it was read.
+// A pinned row is not written, but the transaction fails if the row has changed since it was read.
 func ExampleTable_PinOp() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -102,7 +102,7 @@ func ExampleTable_PinOp() {
 	// Output: true
 }
 
-// Two rows are read, and both are written if neither has changed; else it begins again.
+// InPartition reads two rows, and writes both if neither has changed. After a conflict it calls the function again.
 func ExampleInPartition() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -135,7 +135,7 @@ func ExampleInPartition() {
 	// Smith 30
 }
 
-// A row cannot change its key in place: it moves, in one transaction.
+// Rekey moves a row to another key in one transaction. A key cannot change in place.
 func ExampleTable_Rekey() {
 	ctx := context.Background()
 	staff := sales(nil)

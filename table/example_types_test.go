@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// An employee with all reviews, each as its own type, in one query.
+// One query returns an employee and all reviews, each as its own type.
 func ExampleTypes() {
 	ctx := context.Background()
 	byID := keys.Tuple1(keys.Digits[int](6))
@@ -46,7 +46,7 @@ func ExampleTypes() {
 	// *table.Entity[github.com/aztablekit/aztablekit/table_test.employee]
 }
 
-// A change to any row, whatever it is: other columns keep their values and types.
+// Rows changes rows of any type. Other columns keep their values and types.
 func ExampleTypes_Rows() {
 	ctx := context.Background()
 	types, err := table.NewTypes(sales(nil))
@@ -68,7 +68,7 @@ func ExampleTypes_Rows() {
 	// LastName Jones
 }
 
-// A row as an entity of a type, as Get would have read it.
+// Entity returns a row as an entity, as Get would read it.
 func ExampleTable_Entity() {
 	staff := sales(nil)
 	for row, err := range staff.Rows(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Limit: 1}) {
@@ -80,7 +80,7 @@ func ExampleTable_Entity() {
 	// Output: Jones true
 }
 
-// Rows of an older version are read as the newest, and become it when they are written.
+// A row of an older version is read as the newest version, and stored as it by the next write.
 func ExampleVersionError() {
 	ctx := context.Background()
 	old := sales(nil)

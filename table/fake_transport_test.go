@@ -18,7 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// wire is a Transporter that answers by a function and remembers what was sent.
+// fakeTransport answers requests by a function and records them.
 type fakeTransport struct {
 	respond func(r *http.Request, body string) (*http.Response, error)
 
@@ -63,7 +63,7 @@ func (w *fakeTransport) last() sentRequest {
 	return w.sent[len(w.sent)-1]
 }
 
-// reply makes an answer as the service does: no x-ms-error-code on JSON.
+// jsonResponse returns a response as the service sends it, without x-ms-error-code.
 func jsonResponse(status int, body string, header ...string) *http.Response {
 	h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata;streaming=true;charset=utf-8"}, "X-Ms-Version": {"2019-02-02"}}
 	for i := 0; i < len(header); i += 2 {
@@ -72,24 +72,25 @@ func jsonResponse(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
+// errorResponse is a response with an error of the service.
 func errorResponse(status int, code string) *http.Response {
 	return jsonResponse(status, fmt.Sprintf(`{"odata.error":{"code":%q,"message":{"lang":"en-US","value":"text\nRequestId:x\nTime:2017-10-02T20:21:34.0618764Z"}}}`, code))
 }
 
 const etag = `W/"datetime'2026-11-21T01%3A02%3A03.1234567Z'"`
 
+// noContent is the response to a write that was applied.
 func noContent() *http.Response { return jsonResponse(204, "", "ETag", etag) }
 
-// bare is a client of the SDK as a user makes it, but for the network and the waiting.
-func sdkClient(w policy.Transporter, o ...func(*azcore.ClientOptions)) *aztables.ServiceClient {
+// sdkClient returns a client of the SDK as a user makes it, with another transport and short pauses.
+func sdkClient(t testing.TB, w policy.Transporter, o ...func(*azcore.ClientOptions)) *aztables.ServiceClient {
+	t.Helper()
 	options := azcore.ClientOptions{Transport: w, Retry: policy.RetryOptions{RetryDelay: time.Millisecond}}
 	for _, f := range o {
 		f(&options)
 	}
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: options})
-	if err != nil {
-		panic(err)
-	}
+	noError(t, err)
 	return s
 }
 
@@ -113,44 +114,39 @@ var (
 
 func employeeKey(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
 
-func newStaff(t *testing.T, s table.Service) *table.Table[employee] {
+func newStaff(t testing.TB, s table.Service) *table.Table[employee] {
 	t.Helper()
 	o := singleAttempt()
 	o.Retry.ConflictWait = -1
 	staff, err := table.New(s, "staff", staffSchema, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return staff
 }
 
-// row is employee 223 as the service sends it.
+// employeeJSON is employee 223 as the service sends it.
 const employeeJSON = `{"odata.metadata":"https://x/$metadata#staff/@Element","odata.etag":"W/\"datetime'2026-11-21T01%3A02%3A03.1234567Z'\"","PartitionKey":"Sales","RowKey":"empid_000223","Timestamp":"2026-11-21T01:02:03.1234567Z","LastName":"Jones","Age":44}`
 
-// stored is an entity that was read.
-func readEmployee(t *testing.T, staff *table.Table[employee], w *fakeTransport) *table.Entity[employee] {
+// readEmployee returns employee 223 as Get reads it.
+func readEmployee(t testing.TB, staff *table.Table[employee], w *fakeTransport) *table.Entity[employee] {
 	t.Helper()
 	answer := w.respond
 	w.respond = func(*http.Request, string) (*http.Response, error) {
 		return jsonResponse(200, employeeJSON, "ETag", etag), nil
 	}
 	e, err := staff.Get(context.Background(), employeeKey("Sales", 223))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	w.respond, w.sent = answer, nil
 	return e
 }
 
-// bodyOf is the body of a request, which can be read again.
-func bodyOf(r *http.Request) string {
+// bodyOf returns the body of a request, and leaves it to be read again.
+func bodyOf(t testing.TB, r *http.Request) string {
+	t.Helper()
 	if r.Body == nil {
 		return ""
 	}
 	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		panic(err)
-	}
+	noError(t, err)
 	r.Body = io.NopCloser(strings.NewReader(string(b)))
 	return string(b)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestForeignErrors: what a maintainer and an outbox say of their own writes says nothing of ours.
+// TestForeignErrors: an error that a maintainer or an outbox returns from its own writes says nothing about the outcome of the
+// write.
 func TestForeignErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -25,7 +26,7 @@ func TestForeignErrors(t *testing.T) {
 	d.notifyErr = nil
 	var fails error = unknown
 	asking, err := people.With(nil, failsWith{&fails})
-	check(err)
+	noError(t, err)
 	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
 		t.Error(err)
 	}
@@ -39,7 +40,7 @@ func TestForeignErrors(t *testing.T) {
 	}
 }
 
-// asks is a maintainer that fails as it is told.
+// failsWith is a maintainer that returns an error.
 type failsWith struct{ err *error }
 
 func (failsWith) Name() string { return "failing" }
@@ -48,16 +49,16 @@ func (a failsWith) Maintain(context.Context, *table.Plan, *table.Change[resident
 	return *a.err
 }
 
-// TestNestedForeignErrors: also where a maintainer's own table has maintainers.
+// TestNestedForeignErrors: testForeignErrors for a maintainer whose own table has maintainers.
 func TestNestedForeignErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, nil)
+	plain := peopleOf(t, s, nil)
 	e := insertAll(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
 	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
 	people, err := plain.With(nil, failsWith{&fails})
-	check(err)
+	noError(t, err)
 	var de *table.DerivedError
 	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {
 		t.Error(err)

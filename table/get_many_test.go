@@ -28,7 +28,7 @@ func entityJSON(path string) string {
 	return fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"Sales","RowKey":"%s","LastName":"x"}`, strings.TrimSuffix(id, "')"))
 }
 
-// TestGetManyIsParallel: a hundred reads of 5 ms each, ten at a time, take 50 ms, and come in order.
+// TestGetManyConcurrent: a hundred reads of 5 ms, ten at a time, take 50 ms, and are yielded in order.
 func TestGetManyConcurrent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestGetManyConcurrent(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			return jsonResponse(200, entityJSON(r.URL.Path)), nil
 		}}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		start, i := time.Now(), 0
 		for e, err := range staff.GetMany(context.Background(), hundredKeys()...) {
 			if err != nil || e.Value.ID != i {
@@ -55,8 +55,8 @@ func TestGetManyConcurrent(t *testing.T) {
 	})
 }
 
-// TestGetManyEnds: leaving the loop, a failed request, or the context's end leave nothing running. The bubble would not end
-// with a goroutine in it.
+// TestGetManyEnds: leaving the loop, a failed request and the end of the context leave no goroutine running. The synctest
+// bubble would not end with one.
 func TestGetManyEnds(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestGetManyEnds(t *testing.T) {
 				time.Sleep(time.Millisecond)
 				return jsonResponse(200, entityJSON(r.URL.Path)), nil
 			}}
-			staff := newStaff(t, sdkClient(w))
+			staff := newStaff(t, sdkClient(t, w))
 			n := 0
 			var last error
 			for _, err := range staff.GetMany(context.Background(), hundredKeys()...) {
@@ -97,19 +97,17 @@ func TestGetManyEnds(t *testing.T) {
 	}
 }
 
-// TestGetManyReadsAhead no more than it says, however slow the loop is.
+// TestGetManyReadsAhead: GetMany reads a bounded number of rows ahead of the loop.
 func TestGetManyReadsAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 			return jsonResponse(200, entityJSON(r.URL.Path)), nil
 		}}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		i := 0
 		for _, err := range staff.GetMany(context.Background(), hundredKeys()...) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			synctest.Wait()
 			if i++; len(w.sent) > i+40 {
 				t.Fatalf("%d requests when %d were handed out", len(w.sent), i)
@@ -121,7 +119,7 @@ func TestGetManyReadsAhead(t *testing.T) {
 	})
 }
 
-// TestGetManyCancelled: the caller's end is an error of the list, and ends it.
+// TestGetManyCancelled: the end of the context is an error of the list, and ends it.
 func TestGetManyCancelled(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
@@ -130,7 +128,7 @@ func TestGetManyCancelled(t *testing.T) {
 		}
 		return jsonResponse(200, entityJSON(r.URL.Path)), nil
 	}}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	n, failed := 0, 0
@@ -150,7 +148,7 @@ func TestGetManyCancelled(t *testing.T) {
 	}
 }
 
-// TestGetOrInsertRounds: a row that comes and goes does not keep it busy for ever.
+// TestGetOrInsertAttempts: GetOrInsert ends after ConflictAttempts if a row appears and disappears.
 func TestGetOrInsertAttempts(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
@@ -161,10 +159,8 @@ func TestGetOrInsertAttempts(t *testing.T) {
 	}}
 	o := singleAttempt()
 	o.Retry.ConflictAttempts = 3
-	staff, err := table.New(sdkClient(w), "staff", staffSchema, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+	noError(t, err)
 	if _, _, err := staff.GetOrInsert(context.Background(), &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrExists) || w.requests() != "GET POST GET POST GET POST" {
 		t.Errorf("%v, %s", err, w.requests())
 	}

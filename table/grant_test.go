@@ -23,17 +23,15 @@ import (
 
 const accountKey = "c2VjcmV0LWtleQ=="
 
-func credential(t *testing.T) *aztables.SharedKeyCredential {
+func credential(t testing.TB) *aztables.SharedKeyCredential {
 	t.Helper()
 	cred, err := aztables.NewSharedKeyCredential("account", accountKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return cred
 }
 
-// gate is a service that reads signatures as the live one does: it computes them anew from what the URL says, cuts queries to
-// the range, finds nothing and takes nothing outside it. Its rows are keys of the form partition/row.
+// signatureService checks signatures as the service does: it computes the signature of the URL's parameters, limits queries to
+// the range, and refuses requests outside of the range. Its keys have the form partition/row.
 type signatureService struct {
 	now  time.Time
 	keys []string
@@ -102,23 +100,19 @@ func (g *signatureService) answer(r *http.Request) *http.Response {
 	return noContent()
 }
 
-// holder is a table in the hands of somebody who has nothing but a signature.
-func tableBySignature(t *testing.T, g *signatureService, query string) *table.Table[struct{}] {
+// tableBySignature opens a table for a caller that has nothing but a signature.
+func tableBySignature(t testing.TB, g *signatureService, query string) *table.Table[struct{}] {
 	t.Helper()
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account/?"+query, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: g}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return tab
 }
 
 var year2030 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestGrants: what each grant lets its holder see and write, inside its range and outside.
+// TestGrants: a holder of a grant can read and write exactly the rows in the grant's range.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -179,7 +173,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestGrantsToChange: updates and deletes end where the range ends.
+// TestGrantsToWrite: updates and deletes are allowed in the range only.
 func TestGrantsToWrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -187,9 +181,7 @@ func TestGrantsToWrite(t *testing.T) {
 		Table: "staff", Update: true, Delete: true, Expiry: year2030.Add(time.Hour),
 		Partitions: keys.Point(keys.Raw("bob")), Rows: keys.Tuple1(keys.Digits[int](3)).Named("empid").Between(100, 199),
 	}.Sign(credential(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	tab := tableBySignature(t, &signatureService{now: year2030}, query)
 	for key, in := range map[keys.Key]bool{
 		keys.Stored("bob", "empid_100"): true, keys.Stored("bob", "empid_199"): true,
@@ -206,7 +198,7 @@ func TestGrantsToWrite(t *testing.T) {
 	}
 }
 
-// TestGrantsInTime: in any time zone, and from the first second to the last.
+// TestGrantsInTime: a grant is valid from its first second to its last, in any time zone.
 func TestGrantsInTime(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 5*3600)
@@ -224,9 +216,7 @@ func TestGrantsInTime(t *testing.T) {
 	} {
 		c.grant.Table, c.grant.Read = "staff", true
 		query, err := c.grant.Sign(credential(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		_, err = tableBySignature(t, &signatureService{now: year2030, keys: []string{"p/r"}}, query).Get(context.Background(), keys.Stored("p", "r"))
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", what, err)
@@ -234,7 +224,7 @@ func TestGrantsInTime(t *testing.T) {
 	}
 }
 
-// TestGrantsRefused: what could not work, or would allow more than it says.
+// TestGrantsRefused: Sign refuses a grant that could not be used, or that would allow more than its fields say.
 func TestGrantsRefused(t *testing.T) {
 	t.Parallel()
 	later := year2030
@@ -281,7 +271,7 @@ func TestGrantsRefused(t *testing.T) {
 	}
 }
 
-// T13: the SDK signs a range but leaves it out of the URL, so that the signature is nowhere valid.
+// T13: the SDK signs a range but leaves it out of the URL, so that the signature is not valid.
 func TestTrapT13(t *testing.T) {
 	t.Parallel()
 	g := &signatureService{now: year2030, keys: []string{"p/r"}}
@@ -293,17 +283,13 @@ func TestTrapT13(t *testing.T) {
 		t.Error("the SDK's signature is valid now")
 	}
 	query, err = table.Grant{Table: "staff", Read: true, Expiry: year2030.Add(time.Hour), Partitions: keys.Point(keys.Raw("p"))}.Sign(credential(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err != nil {
 		t.Error(err)
 	}
 	// The SDK also forgets the slash behind an address without one, and writes local times as if they were UTC (T8).
 	service, err := aztables.NewServiceClientWithSharedKey("https://account.table.invalid", credential(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	u, err := service.NewClient("staff").GetTableSASURL(aztables.SASPermissions{Read: true}, time.Time{}, year2030.In(time.FixedZone("", 5*3600)))
 	if err != nil || !strings.HasPrefix(u, "https://account.table.invalidstaff?") || !strings.Contains(u, "se=2030-01-01T05%3A00%3A00Z") {
 		t.Errorf("the SDK has mended its URLs: %s, %v", u, err)

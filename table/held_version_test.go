@@ -14,12 +14,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// shallow is an entity of which only the key and the ETag are known, as a program makes it of what it has stored itself.
+// keyAndETag returns an entity with the key and the ETag alone, as a program makes it that has stored them.
 func keyAndETag(e *table.Entity[employee]) *table.Entity[employee] {
 	return &table.Entity[employee]{Key: e.Key, ETag: e.ETag}
 }
 
-// lossyWrites are writes of employee 1, and of others beside it, that renew an entity.
+// renewingWrites are writes of employee 1, some of them beside others, that renew the ETag of an entity.
 var renewingWrites = map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) (*table.Entity[employee], error){
 	"Upsert, merging": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) (*table.Entity[employee], error) {
 		return staff.Upsert(ctx, &employee{"Sales", 1, "Smith", 50}, table.MergeExisting)
@@ -68,9 +68,8 @@ var renewingWrites = map[string]func(context.Context, *table.Table[employee], *t
 	},
 }
 
-// TestHeldVersion: after a lost response, and whatever a concurrent writer does meanwhile, an entity carries the ETag of the
-// version that it was written with, or one that fits no row: a write by it never destroys content that nobody has shown to its
-// caller.
+// TestHeldVersion: after a lost response and a concurrent write, an entity has the ETag of the version that it wrote, or one
+// that no row has. So a write with that ETag cannot overwrite content that its caller has not seen.
 func TestHeldVersion(t *testing.T) {
 	t.Parallel()
 	type writer func(context.Context, *table.Table[employee], *aztables.Client, *table.Entity[employee])
@@ -78,13 +77,13 @@ func TestHeldVersion(t *testing.T) {
 		always := azcore.ETagAny
 		body := fmt.Appendf(nil, `{"PartitionKey":"Sales","RowKey":%q,"Age":99,"LastName":"Secret"}`, e.Key.RowKey())
 		_, err := raw.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{IfMatch: &always, UpdateMode: mode})
-		check(err)
+		noError(t, err)
 	}
 	writers := map[string]writer{
 		"nobody": func(context.Context, *table.Table[employee], *aztables.Client, *table.Entity[employee]) {},
 		"a writer": func(ctx context.Context, staff *table.Table[employee], _ *aztables.Client, e *table.Entity[employee]) {
 			_, err := staff.Update(ctx, e.Key, func(v *employee) error { v.Last = "Secret"; return nil })
-			check(err)
+			noError(t, err)
 		},
 		"a raw writer that replaces": func(ctx context.Context, _ *table.Table[employee], raw *aztables.Client, e *table.Entity[employee]) {
 			update(ctx, raw, e, aztables.UpdateModeReplace)
@@ -93,9 +92,9 @@ func TestHeldVersion(t *testing.T) {
 			update(ctx, raw, e, aztables.UpdateModeMerge)
 		},
 		"one that deletes and inserts": func(ctx context.Context, staff *table.Table[employee], _ *aztables.Client, e *table.Entity[employee]) {
-			check(staff.DeleteAny(ctx, e.Key))
+			noError(t, staff.DeleteAny(ctx, e.Key))
 			_, err := staff.Insert(ctx, &employee{"Sales", e.Value.ID, "Secret", 1})
-			check(err)
+			noError(t, err)
 		},
 	}
 	for name, write := range renewingWrites {
@@ -114,7 +113,7 @@ func TestHeldVersion(t *testing.T) {
 						if name == "Insert" {
 							written.Key, written.Value.ID = employeeKey("Sales", 7), 7
 						}
-						loseFirstResponse(s, c.read, func() { interfere(ctx, staff, sdkClientOf(s).NewClient("staff"), &written) })
+						loseFirstResponse(s, c.read, func() { interfere(ctx, staff, sdkClientOf(t, s).NewClient("staff"), &written) })
 						h := staff
 						if c.exact {
 							h = staff.Exact()
@@ -136,8 +135,9 @@ func TestHeldVersion(t *testing.T) {
 	}
 }
 
-// requireHeld looks at the version whose ETag is held, if the row is still that version: it must be the caller's own.
-func requireOwnVersion(t *testing.T, s *hookedService, held *table.Entity[employee], alone bool) {
+// requireOwnVersion fails if the entity has the ETag of a concurrent writer's version. If alone is true, the entity must have
+// the ETag of the row.
+func requireOwnVersion(t testing.TB, s *hookedService, held *table.Entity[employee], alone bool) {
 	t.Helper()
 	for _, row := range s.Rows("staff") {
 		if row.RowKey != held.Key.RowKey() {
@@ -152,7 +152,7 @@ func requireOwnVersion(t *testing.T, s *hookedService, held *table.Entity[employ
 	}
 }
 
-// TestHeldVersionResolved: the same where the outcome was found out later.
+// TestHeldVersionResolved: testHeldVersion for an outcome that was resolved later.
 func TestHeldVersionResolved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -160,7 +160,7 @@ func TestHeldVersionResolved(t *testing.T) {
 	held := keyAndETag(e)
 	unknown := unknownMerge(t, staff.Exact(), held, s, storagetest.LostReply())
 	_, err := staff.Update(ctx, e.Key, func(v *employee) error { v.Last = "Secret"; return nil })
-	check(err)
+	noError(t, err)
 	if done, err := unknown.Resolve(ctx); !done || err != nil {
 		t.Fatalf("resolved: got %v, %v, want true, none", done, err)
 	}

@@ -14,25 +14,23 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// inMemory is a table of employee 1 on a service of its own.
-func staffInMemory(t *testing.T, o *table.Options) (*table.Table[employee], *table.Entity[employee], *hookedService) {
+// staffInMemory returns a table of employees in a service of its own, which contains employee 1.
+func staffInMemory(t testing.TB, o *table.Options) (*table.Table[employee], *table.Entity[employee], *hookedService) {
 	t.Helper()
 	if o == nil {
 		o = blindOptions()
 	}
 	s := &hookedService{Service: storagetest.New(nil)}
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
-	check(err)
-	check(staff.Ensure(context.Background()))
+	staff, err := table.New(serviceOf(t, s), "staff", staffSchema, o)
+	noError(t, err)
+	noError(t, staff.Ensure(context.Background()))
 	e, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
-	check(err)
+	noError(t, err)
 	s.Count()
 	return staff, e, s
 }
 
-// interposed is a service to which something can happen before a request.
+// hookedService is a service in memory that calls a function before each request.
 type hookedService struct {
 	*storagetest.Service
 	beforeRequest func(*http.Request)
@@ -56,13 +54,15 @@ func (i *hookedService) beforeBatch(f func(n int)) {
 	}
 }
 
-func sdkClientOf(s *hookedService) *aztables.ServiceClient {
+// sdkClientOf returns a client of the SDK, with the SDK's own retries, for a service in memory.
+func sdkClientOf(t testing.TB, s *hookedService) *aztables.ServiceClient {
+	t.Helper()
 	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
-	check(err)
+	noError(t, err)
 	return c
 }
 
-// lostOnce lets a fault happen to the first request that writes, and calls meanwhile when it is sent again.
+// faultOnFirstWrite applies a fault to the first request that writes. It calls meanwhile before the second one.
 func faultOnFirstWrite(s *hookedService, fault storagetest.Fault, meanwhile func()) {
 	n := 0
 	s.beforeRequest = func(r *http.Request) {
@@ -81,8 +81,8 @@ func faultOnFirstWrite(s *hookedService, fault storagetest.Fault, meanwhile func
 	}
 }
 
-// lostThen loses the response to the first write, and calls meanwhile before the next one, or, if read is true, before the next
-// request of any kind.
+// loseFirstResponse loses the response to the first write. It calls meanwhile before the next write, or, if read is true,
+// before the next request.
 func loseFirstResponse(s *hookedService, read bool, meanwhile func()) {
 	lost := false
 	s.beforeRequest = func(r *http.Request) {
@@ -108,4 +108,26 @@ func batchFault(n int, f storagetest.Fault) storagetest.Plan {
 	}, f)
 }
 
+// isBatch reports whether a request is a transaction.
 func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
+
+// testAccount is an account in memory: a service, a hooked service, or what a process of a crash test sees of a service.
+type testAccount interface {
+	ConnectionString() string
+	Do(*http.Request) (*http.Response, error)
+}
+
+func openService(a testAccount) (table.Service, error) {
+	acc, err := account.FromConnectionString(a.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
+	if err != nil {
+		return nil, err
+	}
+	return acc.Tables(), nil
+}
+
+func serviceOf(t testing.TB, a testAccount) table.Service {
+	t.Helper()
+	service, err := openService(a)
+	noError(t, err)
+	return service
+}

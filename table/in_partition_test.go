@@ -14,7 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// contested is a service where every transaction ends in the same way, and every row can be read.
+// conflictingService gives each transaction the same response. Every row can be read.
 func conflictingService(outcome string) *fakeTransport {
 	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		switch {
@@ -28,7 +28,7 @@ func conflictingService(outcome string) *fakeTransport {
 	}}
 }
 
-// TestInPartitionRepeats only what a concurrent writer can have caused.
+// TestInPartitionRepeats: InPartition repeats its function only after an error that a concurrent writer can have caused.
 func TestInPartitionRepeats(t *testing.T) {
 	t.Parallel()
 	const rounds = 3
@@ -56,10 +56,8 @@ func TestInPartitionRepeats(t *testing.T) {
 		w := conflictingService(c.outcome)
 		o := singleAttempt()
 		o.Retry.ConflictAttempts, o.Retry.ConflictWait = rounds, -1
-		staff, err := table.New(sdkClient(w), "staff", staffSchema, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+		noError(t, err)
 		e := readEmployee(t, staff, w)
 		attempts := 0
 		_, err = table.InPartition(context.Background(), dept.Of("Sales"), func(tx *table.Tx) error {
@@ -97,17 +95,15 @@ func readList(tx *table.Tx, staff *table.Table[employee]) error {
 	return nil
 }
 
-// TestInPartitionEnds with its context, also between two rounds.
+// TestInPartitionEnds: InPartition ends with its context, also during the pause between two attempts.
 func TestInPartitionEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := conflictingService(batchBody(failedPart(412, "UpdateConditionNotSatisfied", "0:x")))
 		o := singleAttempt()
 		o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Hour, time.Hour
-		staff, err := table.New(sdkClient(w), "staff", staffSchema, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+		noError(t, err)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		attempts := 0
@@ -125,10 +121,10 @@ func TestInPartitionEnds(t *testing.T) {
 	})
 }
 
-// TestListInOtherPartition is refused as a write there is.
+// TestListInOtherPartition: ListIn refuses another partition, as a write does.
 func TestListInOtherPartition(t *testing.T) {
 	t.Parallel()
-	staff := newStaff(t, sdkClient(noRequests(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	_, err := table.InPartition(context.Background(), dept.Of("Sales"), func(tx *table.Tx) error {
 		for _, err := range table.ListIn(tx, staff, table.Query[employee]{Partition: dept.Of("Marketing")}) {
 			return err
@@ -140,11 +136,12 @@ func TestListInOtherPartition(t *testing.T) {
 	}
 }
 
-// TestInPartitionBounds: nothing to write is nothing sent, its function's error is its own, and other partitions are refused.
+// TestInPartitionBounds: InPartition without operations sends nothing, returns its function's error unchanged, and refuses
+// other partitions.
 func TestInPartitionBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, sdkClient(noRequests(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	r, err := table.InPartition(ctx, dept.Of("Sales"), func(*table.Tx) error { return nil })
 	if err != nil || len(r.ETags) != 0 {
 		t.Errorf("%+v, %v", r, err)
@@ -174,7 +171,7 @@ func TestInPartitionBounds(t *testing.T) {
 	}
 }
 
-// TestListInOfAnyName: a partition is the same whether a layout has made its key or a row.
+// TestListInSamePartition: a partition key made by a layout equals that of a loaded row.
 func TestListInSamePartition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -182,11 +179,11 @@ func TestListInSamePartition(t *testing.T) {
 	named := peopleSchema
 	named.Partition = keys.Bind1(ordered, func(p *resident) *string { return &p.Dept })
 	s := storagetest.New(nil)
-	people, err := table.New(serviceOf(&hookedService{Service: s}), "people", named, nil)
-	check(err)
-	check(people.Ensure(ctx))
+	people, err := table.New(serviceOf(t, &hookedService{Service: s}), "people", named, nil)
+	noError(t, err)
+	noError(t, people.Ensure(ctx))
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""})
-	check(err)
+	noError(t, err)
 	for partition, other := range map[keys.Enc]keys.Enc{e.Key.Partition(): ordered.Of("S"), ordered.Of("S"): e.Key.Partition()} {
 		n := 0
 		_, err = table.InPartition(ctx, partition, func(tx *table.Tx) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// living is a maintainer that asks for incarnations, and derives nothing.
+// readsIncarnation is a maintainer that reads the incarnation and derives nothing.
 type readsIncarnation struct{}
 
 func (readsIncarnation) Name() string { return "living" }
@@ -22,7 +22,7 @@ func (readsIncarnation) Maintain(_ context.Context, _ *table.Plan, c *table.Chan
 	return nil
 }
 
-// columns is the first resident's row as it is stored.
+// firstResident returns some columns of the first resident's row.
 func firstResident(s *hookedService) map[string]any {
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000001" {
@@ -32,19 +32,20 @@ func firstResident(s *hookedService) map[string]any {
 	return nil
 }
 
-// overwrite stores the first resident's row as another program would.
-func overwriteFirstResident(ctx context.Context, s *hookedService, columns string) {
-	_, err := serviceOf(s).NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"p_000001","Email":"",`+columns+`}`),
+// overwriteFirstResident stores the first resident's row as another program would.
+func overwriteFirstResident(t testing.TB, ctx context.Context, s *hookedService, columns string) {
+	t.Helper()
+	_, err := serviceOf(t, s).NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"p_000001","Email":"",`+columns+`}`),
 		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
-	check(err)
+	noError(t, err)
 }
 
 const (
 	olderIncarnation, newerIncarnation = "0123456789ABCDEF", "FEDCBA9876543210"
 )
 
-// TestUnconditionalKeepsNoIncarnation: an unconditional write brings nothing of the library's from an old read. With maintainers, the
-// row keeps what it has.
+// TestUnconditionalKeepsNoIncarnation: an unconditional write stores no system property of an earlier read. With maintainers,
+// the row keeps its own.
 func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -66,24 +67,22 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
 			with, err := people.With(nil, readsIncarnation{})
-			check(err)
+			noError(t, err)
 			return with.ReplaceAny(ctx, e)
 		}, "1 get, 1 replace", newerIncarnation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, s := newTown(t, nil)
-			people, rows := peopleOf(s.ConnectionString(), s, nil), residentRows(s)
-			overwriteFirstResident(ctx, s, old)
+			people, rows := peopleOf(t, s, nil), residentRows(t, s)
+			overwriteFirstResident(t, ctx, s, old)
 			e, err := people.Get(ctx, residentAt(1))
-			check(err)
+			noError(t, err)
 			r, err := rows.Get(ctx, residentAt(1))
-			check(err)
-			overwriteFirstResident(ctx, s, `"_life":"`+newerIncarnation+`","Last":"New"`)
+			noError(t, err)
+			overwriteFirstResident(t, ctx, s, `"_life":"`+newerIncarnation+`","Last":"New"`)
 			s.Count()
-			if err := c.write(people, rows, e, r); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.write(people, rows, e, r))
 			if got := s.Count(); got != c.requests {
 				t.Errorf("got %s; want %s", got, c.requests)
 			}
@@ -94,49 +93,49 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 	}
 }
 
-// TestMaintainedRowWithoutIncarnation: where the row has none, none comes from an old read.
+// TestMaintainedRowWithoutIncarnation: a row without an incarnation gets none from an earlier read.
 func TestMaintainedRowWithoutIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	o := noWaitOptions()
 	o.BlindWrites = false
-	readsFirst := peopleOf(s.ConnectionString(), s, o)
-	overwriteFirstResident(ctx, s, `"_life":"`+olderIncarnation+`","Last":"Old"`)
+	readsFirst := peopleOf(t, s, o)
+	overwriteFirstResident(t, ctx, s, `"_life":"`+olderIncarnation+`","Last":"Old"`)
 	e, err := readsFirst.Get(ctx, residentAt(1))
-	check(err)
-	overwriteFirstResident(ctx, s, `"Last":"New"`)
-	check(readsFirst.ReplaceAny(ctx, e))
+	noError(t, err)
+	overwriteFirstResident(t, ctx, s, `"Last":"New"`)
+	noError(t, readsFirst.ReplaceAny(ctx, e))
 	if got := firstResident(s); got["_life"] != nil || got["Last"] != "Old" {
 		t.Errorf("got %v; want no incarnation", got)
 	}
 }
 
-// TestForgedIncarnation: a text of another form is no incarnation. The next write that needs one replaces it.
+// TestForgedIncarnation: a text of another form is not an incarnation. The next write that needs an incarnation replaces it.
 func TestForgedIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, forged := range []string{"../../../etc/cron.d", "x~" + olderIncarnation, olderIncarnation + "~", olderIncarnation[1:], olderIncarnation + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
 		_, s := newTown(t, nil)
-		people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, readsIncarnation{})
-		check(err)
+		people, err := peopleOf(t, s, nil).With(nil, readsIncarnation{})
+		noError(t, err)
 		text, err := json.Marshal(forged)
-		check(err)
-		overwriteFirstResident(ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
+		noError(t, err)
+		overwriteFirstResident(t, ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
 		read, err := people.GetRow(ctx, residentAt(1))
 		if err != nil || read.Incarnation() != "" {
 			t.Errorf("%q: got %q, %v; want none", forged, read.Incarnation(), err)
 		}
 		e, err := people.Get(ctx, residentAt(1))
-		check(err)
-		check(people.Touch(ctx, e))
+		noError(t, err)
+		noError(t, people.Touch(ctx, e))
 		if read, err = people.GetRow(ctx, residentAt(1)); err != nil || len(read.Incarnation()) != 16 {
 			t.Errorf("%q: got %q, %v; want a new one", forged, read.Incarnation(), err)
 		}
 	}
 }
 
-// TestNewIDLater: a NewID that comes to make something else than it should gives no incarnations.
+// TestNewIDLater: a NewID that returns an invalid ID after New makes the write fail.
 func TestNewIDLater(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -148,8 +147,8 @@ func TestNewIDLater(t *testing.T) {
 		}
 		return olderIncarnation
 	}
-	people, err := peopleOf(s.ConnectionString(), s, o).With(nil, readsIncarnation{})
-	check(err)
+	people, err := peopleOf(t, s, o).With(nil, readsIncarnation{})
+	noError(t, err)
 	var ve *table.ValueError
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Common.NewID" {
 		t.Errorf("got %v; want a *ValueError of Common.NewID", err)
@@ -159,7 +158,8 @@ func TestNewIDLater(t *testing.T) {
 	}
 }
 
-// TestLife: an entity's life stays with it through all verbs, is its own, and ends with it.
+// TestIncarnationKept: every method keeps an entity's incarnation. Its copies have none, and a new entity under the same key
+// has another one.
 func TestIncarnationKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -176,7 +176,7 @@ func TestIncarnationKept(t *testing.T) {
 		return primary, copied
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
-	check(err)
+	noError(t, err)
 	first, copied := life()
 	if s, is := first.(string); !is || len(s) != 16 || copied != nil {
 		t.Error(first, copied)
@@ -193,7 +193,7 @@ func TestIncarnationKept(t *testing.T) {
 	if is, _ := life(); err != nil || is != first {
 		t.Error(err, is)
 	}
-	check(people.DeleteAny(ctx, e.Key))
+	noError(t, people.DeleteAny(ctx, e.Key))
 	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	if is, _ := life(); err != nil || is == first || is == nil {
 		t.Error(err, is)

@@ -15,23 +15,21 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// deaf is a service that must not be asked anything.
-func noRequests(t *testing.T) *fakeTransport {
+// noRequests is a service that must not receive a request.
+func noRequests(t testing.TB) *fakeTransport {
 	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		t.Errorf("sent: %s %s", r.Method, r.URL)
 		return errorResponse(500, "InternalError"), nil
 	}}
 }
 
-// TestBadKeys: what the service refuses in keys (R1) is a *keys.KeyError of every verb, for both keys.
+// TestInvalidKeys: every method refuses the keys that the service refuses (R1) with a *keys.KeyError, for both keys.
 func TestInvalidKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type row struct{ V int32 }
-	tab, err := table.New(sdkClient(noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
+	noError(t, err)
 	v := table.FieldOf(func(r *row) *int32 { return &r.V })
 	bad := []string{"", "~i|x", "a\xed\xa0\x80", "a\xff", strings.Repeat("x", 513), strings.Repeat("é", 513), strings.Repeat("😀", 257)}
 	for _, c := range `/\#?` {
@@ -69,7 +67,7 @@ func TestInvalidKeys(t *testing.T) {
 	}
 }
 
-// TestBadValues: what no property can hold is refused with the property's name, whichever verb brings it.
+// TestInvalidValues: every method refuses a value that no property can contain. The error names the property.
 func TestInvalidValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -80,10 +78,8 @@ func TestInvalidValues(t *testing.T) {
 		B     []byte
 		Extra map[string]any `table:",extra"`
 	}
-	tab, err := table.New(sdkClient(noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
+	noError(t, err)
 	var (
 		u = table.FieldOf(func(r *row) *uint64 { return &r.U })
 		m = table.FieldOf(func(r *row) *time.Time { return &r.T })
@@ -142,11 +138,11 @@ func TestInvalidValues(t *testing.T) {
 	}
 }
 
-// TestNil: nil is refused, not dereferenced.
+// TestNilArguments: a nil argument is an error.
 func TestNilArguments(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, sdkClient(noRequests(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	_, insert := staff.Insert(ctx, nil)
 	_, insertAt := staff.InsertAt(ctx, employeeKey("Sales", 1), nil)
 	_, upsert := staff.Upsert(ctx, nil, table.ReplaceExisting)
@@ -162,22 +158,18 @@ func TestNilArguments(t *testing.T) {
 	}
 }
 
-// TestHandMadeEntity: an ETag that went to a browser and came back serves a merge and a delete. A replace would lose the
-// columns that T does not know.
+// TestHandMadeEntity: an entity made of a key, a value and an ETag can be merged and deleted. A replace would delete the
+// columns that T does not know, so Replace refuses such an entity.
 func TestHandMadeEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	read := readEmployee(t, staff, w)
 	text, err := json.Marshal(read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	sent := &table.Entity[employee]{}
-	if err := json.Unmarshal(text, sent); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, sent))
 	sent.Key = read.Key
 	for _, e := range []*table.Entity[employee]{sent, {Value: read.Value, Key: read.Key, ETag: read.ETag}} {
 		w.sent = nil
@@ -196,11 +188,11 @@ func TestHandMadeEntity(t *testing.T) {
 	}
 }
 
-// TestCancelledBeforehand: nothing is sent, so nothing is unknown.
+// TestCancelledBeforehand: a cancelled context sends no request, so the outcome is not unknown.
 func TestCancelledBeforehand(t *testing.T) {
 	t.Parallel()
 	w := noRequests(t)
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for method := range writeMethods(staff, &table.Entity[employee]{}) {
@@ -219,7 +211,7 @@ func TestCancelledBeforehand(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepData: what is stored does not stand in the text of an error, whatever the field's own type says.
+// TestErrorsHideData: the text of an error contains no stored value, even if the error of the field's type does.
 func TestErrorsHideData(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -229,10 +221,8 @@ func TestErrorsHideData(t *testing.T) {
 		G    [16]byte
 	}
 	w := &fakeTransport{}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
+	noError(t, err)
 	for _, property := range []string{`"Addr":"secret"`, `"Doc":"{\"secret\":1}"`, `"N":1234567`, `"G@odata.type":"Edm.Guid","G":"secret"`, `"Addr@odata.type":"Edm.Int64","Addr":"secret"`} {
 		w.respond = func(*http.Request, string) (*http.Response, error) {
 			return jsonResponse(200, `{"odata.etag":"e","PartitionKey":"p","RowKey":"r",`+property+`}`), nil

@@ -8,17 +8,15 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"pgregory.net/rapid"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// leaf is an entity under keys that follow no layout.
+// leaf is an entity whose keys have no layout.
 type leaf struct {
 	Book, Page string
 	V          int32
@@ -29,37 +27,37 @@ var leafSchema = table.Schema[leaf]{
 	Row:       keys.BindRaw(func(n *leaf) *string { return &n.Page }),
 }
 
-// edge are characters on both sides of the library's rows, and where the orders of UTF-8 and UTF-16 differ.
+// edgeRunes are characters on both sides of ~, the prefix of the library's rows, and characters that UTF-8 and UTF-16 order
+// differently.
 var edgeRunes = []rune{' ', '0', 'a', '}', '~', '\u00a0', 'Ö', '\ud7ff', '\ue000', '\uffff', '\U00010000', '😀', '\U0010ffff'}
 
-// byUnits is the service's order, told in another way than package keys does.
+// compareUTF16 compares in the service's order, independently of package keys.
 func compareUTF16(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-// pair is a row's keys, as the test thinks of them.
+// rowKeys are the keys of a row.
 type rowKeys struct{ pk, rk string }
 
 func (p rowKeys) isLibrarys() bool {
 	return strings.HasPrefix(p.pk, "~") || strings.HasPrefix(p.rk, "~")
 }
 
-// TestKeysAroundTheLibrary: rows with any keys, written by others. Whatever reads, counts, deletes or grants agrees with a model
-// that knows the rows, the service's order, and that keys which begin with ~ are the library's.
+// TestKeyOrder: all methods that read, count, delete or grant agree with a model that knows the rows, the service's order, and
+// that keys with the prefix ~ belong to the library. Other programs have written rows with any keys.
 func TestKeyOrder(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := storagetest.New(nil)
-		acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-		check(err)
-		notes, err := table.New(acc.Tables(), "notes", leafSchema, nil)
-		check(err)
-		check(notes.Ensure(ctx))
+		service := serviceOf(t, s)
+		notes, err := table.New(service, "notes", leafSchema, nil)
+		noError(rt, err)
+		noError(rt, notes.Ensure(ctx))
 		text := rapid.Custom(func(rt *rapid.T) string {
 			return string(rapid.SliceOfN(rapid.SampledFrom(edgeRunes), 1, 2).Draw(rt, "runes"))
 		})
-		raw := acc.Tables().NewClient("notes")
+		raw := service.NewClient("notes")
 		var rows []rowKeys
 		for range rapid.IntRange(0, 12).Draw(rt, "n") {
 			p := rowKeys{text.Draw(rt, "pk"), text.Draw(rt, "rk")}
@@ -69,11 +67,11 @@ func TestKeyOrder(t *testing.T) {
 			rows = append(rows, p)
 			if !p.isLibrarys() && rapid.Bool().Draw(rt, "ours") {
 				_, err := notes.Insert(ctx, &leaf{p.pk, p.rk, 1})
-				check(err)
+				noError(rt, err)
 				continue
 			}
 			_, err := raw.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":"%s","RowKey":"%s","V":1}`, p.pk, p.rk), nil)
-			check(err)
+			noError(rt, err)
 		}
 		slices.SortFunc(rows, func(a, b rowKeys) int {
 			if n := compareUTF16(a.pk, b.pk); n != 0 {
@@ -92,7 +90,7 @@ func TestKeyOrder(t *testing.T) {
 			to = "" // a range without keys may be refused
 		}
 		r := keys.RawBetween(from, to)
-		check(r.Err())
+		noError(rt, r.Err())
 		for _, p := range rows {
 			if in := r.Contains(p.rk); in != inRange(p.rk, from, to) {
 				rt.Fatalf("%v holds %q: %v", r, p.rk, in)
@@ -112,12 +110,12 @@ func TestKeyOrder(t *testing.T) {
 				rt.Fatalf("get of %q: %v", p, err)
 			}
 		}
-		m.checkGrant(ctx, acc, s, r, from, to)
+		m.checkGrant(s, r, from, to)
 		m.checkDelete(ctx, r, from, to)
 	})
 }
 
-// bound is a text that may bound a range, or none.
+// drawBound draws a bound of a range, possibly empty.
 func drawBound(rt *rapid.T, text *rapid.Generator[string], what string) string {
 	s := text.Draw(rt, what)
 	if strings.HasPrefix(s, "~") {
@@ -126,12 +124,12 @@ func drawBound(rt *rapid.T, text *rapid.Generator[string], what string) string {
 	return s
 }
 
-// between reports whether a range without a layout holds a key.
+// inRange reports whether a range without a layout contains a key.
 func inRange(s, from, to string) bool {
 	return !strings.HasPrefix(s, "~") && compareUTF16(s, from) >= 0 && (to == "" || compareUTF16(s, to) < 0)
 }
 
-// around compares a table with what it should hold.
+// keyOrderModel compares a table with the rows that it should contain.
 type keyOrderModel struct {
 	*rapid.T
 	notes *table.Table[leaf]
@@ -153,18 +151,18 @@ func (m keyOrderModel) checkReads(ctx context.Context, q table.Query[leaf], from
 	want := m.wantKeys(q, from, to)
 	var listed, seen, paged, resumed []rowKeys
 	for e, err := range m.notes.List(ctx, q) {
-		check(err)
+		noError(m, err)
 		listed = append(listed, rowKeys{e.Value.Book, e.Value.Page})
 	}
 	for r, err := range m.notes.Rows(ctx, q) {
-		check(err)
+		noError(m, err)
 		seen = append(seen, rowKeys{r.Key.PartitionKey(), r.Key.RowKey()})
 	}
 	some := q
 	some.Limit = 2
 	for token := ""; ; {
 		page, err := m.notes.Page(ctx, some, token)
-		check(err)
+		noError(m, err)
 		for _, e := range page.Entities {
 			paged = append(paged, rowKeys{e.Value.Book, e.Value.Page})
 		}
@@ -176,14 +174,14 @@ func (m keyOrderModel) checkReads(ctx context.Context, q table.Query[leaf], from
 	for !q.Cursor.Done() { // left after each row, and taken up by another process
 		q.Cursor = table.NewCursor(q.Cursor.Token())
 		for e, err := range m.notes.List(ctx, q) {
-			check(err)
+			noError(m, err)
 			resumed = append(resumed, rowKeys{e.Value.Book, e.Value.Page})
 			break
 		}
 	}
 	q.Cursor = nil
 	n, err := m.notes.Count(ctx, q)
-	check(err)
+	noError(m, err)
 	for what, got := range map[string][]rowKeys{"List": listed, "Rows": seen, "Page": paged, "Cursor": resumed} {
 		if !slices.Equal(got, want) {
 			m.Fatalf("%s of %v: %q, want %q", what, q.Rows, got, want)
@@ -210,21 +208,21 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 		}
 	}
 	for pk, err := range m.notes.Partitions(ctx) {
-		check(err)
+		noError(m, err)
 		got = append(got, pk.String())
 	}
 	for pk, err := range m.notes.PartitionsAfter(ctx, keys.Stored(after, "").Partition()) {
-		check(err)
+		noError(m, err)
 		rest = append(rest, pk.String())
 	}
-	check(m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.Enc) error { each = append(each, pk.String()); return nil }))
+	noError(m, m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.Enc) error { each = append(each, pk.String()); return nil }))
 	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
 		m.Fatalf("%q, %q, want %q; behind %q %q, want %q", got, each, want, after, rest, behind)
 	}
 }
 
 // granted asks by a signature for a range of partitions, which is refused or is for that very range.
-func (m keyOrderModel) checkGrant(ctx context.Context, acc *account.Account, s *storagetest.Service, r keys.Range, from, to string) {
+func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to string) {
 	first, last, err := r.Inclusive()
 	if err != nil {
 		if !r.Split() && slices.ContainsFunc(m.rows, func(p rowKeys) bool { return inRange(p.pk, from, to) }) {
@@ -240,9 +238,9 @@ func (m keyOrderModel) checkGrant(ctx context.Context, acc *account.Account, s *
 		}
 	}
 	cred, err := aztables.NewSharedKeyCredential(s.Account(), s.Key())
-	check(err)
+	noError(m, err)
 	_, err = table.Grant{Table: "notes", Read: true, Partitions: r, Expiry: s.Now().Add(1e12)}.Sign(cred)
-	check(err)
+	noError(m, err)
 }
 
 // deleted deletes by the query, which leaves all other rows.
@@ -250,13 +248,13 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to s
 	q := table.Query[leaf]{TableScan: true, Rows: r}
 	want := m.wantKeys(q, from, to)
 	result, err := m.notes.DeleteQuery(ctx, q, nil)
-	check(err)
+	noError(m, err)
 	if result.Done != len(want) {
 		m.Fatalf("%d deleted, want %d", result.Done, len(want))
 	}
 	for _, p := range m.rows {
 		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))
-		if check(err); there == slices.Contains(want, p) {
+		if noError(m, err); there == slices.Contains(want, p) {
 			m.Fatalf("%q is there: %v", p, there)
 		}
 	}

@@ -17,22 +17,22 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// gone is the state of a row that is not there.
+// absentRow is the state of a missing row.
 const absentRow = int32(-1)
 
-// act is what a program does with one row, and seen what it was told.
+// rowCall is a call on a row, and rowResult its result.
 type (
 	rowCall struct {
 		method string // get, insert, update, delete
-		value  int32  // that it writes
+		value  int32  // written
 	}
 	rowResult struct {
 		outcome string // done, exists, missing, given up, unknown
-		was     int32  // that it has read, or has written over
+		was     int32  // the value that was read or overwritten
 	}
 )
 
-// oneRow says what may become of a row.
+// rowModel returns the states that a row may have after a call.
 var rowModel = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{absentRow} },
 	Step: func(state, in, out any) []any {
@@ -54,7 +54,7 @@ var rowModel = porcupine.NondeterministicModel{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
 }
 
-// history is what several programs did with one row and what they were told, in the order of a clock that they share.
+// history records the calls of several programs on one row, with their results, by a shared clock.
 type history struct {
 	mu    sync.Mutex
 	clock int64
@@ -68,7 +68,7 @@ func (h *history) tick() int64 {
 	return h.clock
 }
 
-// do does something and writes down what came of it. What nobody knows may still happen at any time.
+// do calls a method and records its result. A write with an unknown outcome may still be applied at any later time.
 func (h *history) do(ctx context.Context, staff *table.Table[employee], a rowCall) {
 	start := h.tick()
 	s := rowResult{outcome: "done", was: absentRow}
@@ -97,16 +97,15 @@ func (h *history) do(ctx context.Context, staff *table.Table[employee], a rowCal
 	case errors.Is(err, table.ErrGivenUp):
 		s.outcome, end = "given up", h.tick()
 	default:
-		s.outcome = "unknown" // or not done, which an outcome that is open covers
+		s.outcome = "unknown" // or not applied, which "unknown" includes
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ops = append(h.ops, porcupine.Operation{Input: a, Output: s, Call: start, Return: end})
 }
 
-// TestLinearizable: three programs work on one row, and responses are lost. What they were told fits an order in which each did
-// what it did at one moment between its call and its return. None deletes the row: an insert that is sent again after that
-// would be done twice, which no property of a row that is gone can prevent.
+// TestLinearizable: three programs work on one row, and responses are lost. Their results are linearizable. None deletes the
+// row: an insert that is sent again after a delete is applied twice, and a deleted row has no property that could prevent it.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	lost := func(q storagetest.Request) []storagetest.Fault {
@@ -117,24 +116,33 @@ func TestLinearizable(t *testing.T) {
 	testLinearizable(t, processStaff, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, Late: -1, Mishaps: 0.2})
 }
 
-// TestExactLinearizable: exact writes fit such an order also where rows are deleted, and where requests arrive twice, late, or
-// later than anybody waits for them.
+// TestExactLinearizable: exact writes are linearizable with deletes too, and with duplicated and late requests.
 func TestExactLinearizable(t *testing.T) {
 	t.Parallel()
-	faults := func(q storagetest.Request) []storagetest.Fault { // no refusal without its reason
+	faults := func(q storagetest.Request) []storagetest.Fault { // a refusal needs a reason in the row
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused inside 4") })
 	}
 	testLinearizable(t, exactProcessStaff, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faults, Mishaps: 0.2})
 }
 
-func testLinearizable(t *testing.T, open func(*crashtest.Process) *table.Table[employee], methods []string, o crashtest.Options) {
+// testLinearizable runs three processes that call random methods on one row, and checks their history.
+func testLinearizable(t *testing.T, open staffOpener, methods []string, o crashtest.Options) {
 	model := rowModel.ToModel()
 	build := func() crashtest.Workload {
 		h := &history{}
-		w := crashtest.Workload{Setup: func(ctx context.Context, p *crashtest.Process) error { return processStaff(p).Ensure(ctx) }}
+		w := crashtest.Workload{Setup: func(ctx context.Context, p *crashtest.Process) error {
+			staff, err := processStaff(p)
+			if err != nil {
+				return err
+			}
+			return staff.Ensure(ctx)
+		}}
 		for i := range int32(3) {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				staff := open(p)
+				staff, err := open(p)
+				if err != nil {
+					return err
+				}
 				for j := range int32(4) {
 					method := methods[p.Rand().IntN(len(methods))]
 					h.do(ctx, staff, rowCall{method, 10*i + j})
@@ -143,7 +151,11 @@ func testLinearizable(t *testing.T, open func(*crashtest.Process) *table.Table[e
 			})
 		}
 		w.Drain = func(ctx context.Context, p *crashtest.Process) error {
-			h.do(ctx, processStaff(p), rowCall{method: "get"})
+			staff, err := processStaff(p)
+			if err != nil {
+				return err
+			}
+			h.do(ctx, staff, rowCall{method: "get"})
 			return nil
 		}
 		w.Check = func(*storagetest.Service) error {
@@ -154,7 +166,7 @@ func testLinearizable(t *testing.T, open func(*crashtest.Process) *table.Table[e
 				for _, o := range h.ops {
 					text += fmt.Sprintf("\n  %d to %d: %s", o.Call, o.Return, rowModel.DescribeOperation(o.Input, o.Output))
 				}
-				return errors.New("no order explains what they were told" + text)
+				return errors.New("the results are not linearizable:" + text)
 			}
 			return nil
 		}

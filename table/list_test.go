@@ -14,7 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// paged answers queries out of rows, $top at a time, whatever the filter.
+// pagesOf serves queries from rows, $top at a time, whatever the filter.
 func pagesOf(rows []string) *fakeTransport {
 	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		q := r.URL.Query()
@@ -29,7 +29,7 @@ func pagesOf(rows []string) *fakeTransport {
 	}}
 }
 
-// TestLimitAmongForeignRows: rows of other types do not cost a request each.
+// TestLimitAmongForeignRows: foreign rows do not cost a request each.
 func TestLimitAmongForeignRows(t *testing.T) {
 	t.Parallel()
 	type user struct{ Name string }
@@ -39,16 +39,12 @@ func TestLimitAmongForeignRows(t *testing.T) {
 	}
 	rows = append(rows, `{"odata.etag":"e","PartitionKey":"p","RowKey":"zoe"}`)
 	w := pagesOf(rows)
-	users, err := table.New(sdkClient(w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, singleAttempt())
+	noError(t, err)
 	var found []string
 	var stats table.Stats
 	for e, err := range users.List(context.Background(), table.Query[user]{Partition: keys.Raw("p"), Limit: 1, Stats: &stats}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		found = append(found, e.Value.Name)
 	}
 	if fmt.Sprint(found) != "[zoe]" || w.requests() != "GET GET" || stats != (table.Stats{Requests: 2, Rows: 101, Foreign: 100}) {
@@ -56,14 +52,14 @@ func TestLimitAmongForeignRows(t *testing.T) {
 	}
 }
 
-// TestRepeatedToken: a service that sends the same token again would keep a list busy for ever.
+// TestRepeatedToken: a list ends with an error if the service repeats a token.
 func TestRepeatedToken(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) {
 		return jsonResponse(200, `{"value":[]}`, "x-ms-continuation-NextPartitionKey", "p"), nil
 	}}
 	var err error
-	for _, err = range newStaff(t, sdkClient(w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for _, err = range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
 	}
 	var de *table.DecodeError
 	if !errors.As(err, &de) || w.requests() != "GET GET" {
@@ -71,11 +67,11 @@ func TestRepeatedToken(t *testing.T) {
 	}
 }
 
-// TestScansLeaveOutTheLibrary: in both keys.
+// TestScansOmitLibraryRows: the filter of a scan leaves out the library's rows by both keys.
 func TestScansOmitLibraryRows(t *testing.T) {
 	t.Parallel()
 	w := pagesOf(nil)
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	for range staff.Rows(context.Background(), table.Query[employee]{TableScan: true}) {
 	}
 	for range staff.List(context.Background(), table.Query[employee]{TableScan: true}) {
@@ -90,15 +86,13 @@ func TestScansOmitLibraryRows(t *testing.T) {
 	}
 }
 
-// TestForeignPartition: a partition that no key of the layout has would be read in vain.
+// TestForeignPartition: a list of a partition that the layout cannot have is refused before any request.
 func TestForeignPartition(t *testing.T) {
 	t.Parallel()
 	type row struct{ ID int }
 	w := pagesOf(nil)
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, singleAttempt())
+	noError(t, err)
 	q := table.Query[row]{Partition: keys.Raw("other")}
 	for _, err = range tab.List(context.Background(), q) {
 	}
@@ -114,24 +108,20 @@ func TestForeignPartition(t *testing.T) {
 	}
 }
 
-// TestOneWayBesideOthers: where only the computed key tells whose row it is, rows of others are skipped, and Get says why it
-// cannot read one.
+// TestOneWayKeys: if only the computed key tells whether a row belongs to the type, List skips foreign rows, and Get returns an
+// error that says why.
 func TestOneWayKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type user struct{ Email string }
 	folded := keys.Tuple1(keys.Fold(keys.Text()))
 	w := pagesOf([]string{`{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
-	users, err := table.New(sdkClient(w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, singleAttempt())
+	noError(t, err)
 	var stats table.Stats
 	var found []string
 	for e, err := range users.List(ctx, table.Query[user]{Partition: keys.Raw("p"), Stats: &stats}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		found = append(found, e.Value.Email)
 	}
 	if fmt.Sprint(found) != "[Jones@x]" || stats.Foreign != 1 {
@@ -147,9 +137,7 @@ func TestOneWayKeys(t *testing.T) {
 		return noContent(), nil
 	}
 	e, err := users.Get(ctx, keys.At(keys.Raw("p"), folded.Of("JONES@x")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := users.Merge(ctx, e, email.Set("other@x")); !errors.Is(err, table.ErrKeyChanged) || e.Value.Email != "Jones@x" {
 		t.Errorf("%v, %+v", err, e.Value)
 	}
@@ -162,7 +150,7 @@ func TestOneWayKeys(t *testing.T) {
 	}
 }
 
-// TestForeignKeys: a row whose key others have written, which Raw refuses, can be read and replaced.
+// TestForeignKeys: a row with a foreign key that keys.Raw refuses can be read and replaced.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -173,17 +161,13 @@ func TestForeignKeys(t *testing.T) {
 		}
 		return noContent(), nil
 	}}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[row]{
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	e, err := tab.Get(ctx, keys.Stored("p", "Ärger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	e.Value.Name = "b"
 	if err := tab.Replace(ctx, e); err != nil {
 		t.Error(err)
@@ -197,7 +181,7 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// TestEmptyPages: pages that are empty or short, and tokens without a RowKey, are followed to the end.
+// TestEmptyPages: a list follows empty and short pages, and tokens without a RowKey, to the end.
 func TestEmptyPages(t *testing.T) {
 	t.Parallel()
 	one := func(id int) string {
@@ -220,10 +204,8 @@ func TestEmptyPages(t *testing.T) {
 		return jsonResponse(200, p.body, "x-ms-continuation-NextPartitionKey", p.nextPK, "x-ms-continuation-NextRowKey", p.nextRK), nil
 	}}
 	var got []int
-	for e, err := range newStaff(t, sdkClient(w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e, err := range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+		noError(t, err)
 		got = append(got, e.Value.ID)
 	}
 	if fmt.Sprint(got) != "[1 2 3]" || n != 4 {

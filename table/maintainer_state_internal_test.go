@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
-// TestRememberedText: the example of the documentation is what is stored, and nothing else is taken for it.
+// TestMaintainerStateText: the example of the documentation is stored as documented, and any other text is refused.
 func TestMaintainerStateText(t *testing.T) {
 	t.Parallel()
 	all := map[string][]string{
@@ -62,7 +62,7 @@ func TestMaintainerStateText(t *testing.T) {
 	}
 }
 
-// FuzzRemembered: what is remembered is read as it was, whatever it holds, in as much room as it needs.
+// FuzzMaintainerState: maintainer state is read as it was written, whatever it contains, and its size is bounded.
 func FuzzMaintainerState(f *testing.F) {
 	f.Add("last", "last_Jones!_w_1", "/", "team", "~x|team_x", "w_1")
 	f.Add("a", "a_", "_r", "b", "", "r")
@@ -85,7 +85,7 @@ func FuzzMaintainerState(f *testing.F) {
 	})
 }
 
-// TestRememberedRoom: what an entity with three indexes and a list remembers takes a fraction of what it took as JSON.
+// TestMaintainerStateSize: the state of an entity with three indexes and a list takes a fraction of its size as JSON.
 func TestMaintainerStateSize(t *testing.T) {
 	t.Parallel()
 	const city = "city_0005128581"

@@ -12,31 +12,29 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestEmptiedState: a merge that leaves nothing to be remembered leaves a row that other handles and programs may move to another key,
-// where every handle can still write it.
+// TestEmptiedStateMoved: a merge that removes the last derived row leaves empty maintainer state. Other handles can then rekey
+// the row, and every handle can write it.
 func TestEmptiedStateMoved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	check(people.Merge(ctx, e, eMail.Set("")))
-	plain := peopleOf(s.ConnectionString(), s, &table.Options{})
+	noError(t, people.Merge(ctx, e, eMail.Set("")))
+	plain := peopleOf(t, s, &table.Options{})
 	e, err := plain.Get(ctx, residentAt(1))
-	check(err)
+	noError(t, err)
 	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || row.StateCorrupt() {
 		t.Fatalf("%v %v", row, err)
 	}
 	e.Value.ID = 2
-	if err := plain.Rekey(ctx, e); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, plain.Rekey(ctx, e))
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000002" && (r.Get("_ix") != nil || r.Get("_life") != nil) {
 			t.Errorf("what belongs to the old key was moved: %v", r)
 		}
 	}
 	e, err = plain.Get(ctx, residentAt(2))
-	check(err)
+	noError(t, err)
 	if err := plain.Replace(ctx, e); err != nil {
 		t.Errorf("without maintainers: %v", err)
 	}
@@ -44,7 +42,7 @@ func TestEmptiedStateMoved(t *testing.T) {
 		t.Errorf("with maintainers: %v", err)
 	}
 	e, err = people.Get(ctx, e.Key)
-	check(err)
+	noError(t, err)
 	if row, err := e.Row(); err != nil || !slices.Equal(row.MaintainerState("email"), []string{"email_b"}) {
 		t.Errorf("%v %v", row, err)
 	}
@@ -53,15 +51,16 @@ func TestEmptiedStateMoved(t *testing.T) {
 	}
 }
 
-// TestEmptiedCopied: what a merge has emptied says nothing about the key, so another program's copy of the row is sound.
+// TestEmptiedStateCopied: empty maintainer state is valid under any key, so a copy of the row by another program is not
+// corrupt.
 func TestEmptiedStateCopied(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	check(people.Merge(ctx, e, eMail.Set("")))
+	noError(t, people.Merge(ctx, e, eMail.Set("")))
 	row, err := e.Row()
-	check(err)
+	noError(t, err)
 	if v, _ := row.Get("_ix"); v == nil || len(v.([]byte)) > 0 {
 		t.Errorf("%v", v)
 	}
@@ -70,13 +69,13 @@ func TestEmptiedStateCopied(t *testing.T) {
 	}
 }
 
-// TestEmptyState: a row of which maintainers remember nothing has an empty _ix, unless its maintainer state was lost before: then
-// derived rows may exist, and the row stays without.
+// TestEmptyState: a row without derived rows has an empty _ix. A row that lost its maintainer state stays without _ix, since
+// derived rows may exist.
 func TestEmptyState(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, &table.Options{})
+	plain := peopleOf(t, s, &table.Options{})
 	has := func(what string, want any) {
 		t.Helper()
 		for _, r := range s.Rows("people") {
@@ -88,28 +87,28 @@ func TestEmptyState(t *testing.T) {
 	empty := []byte{}
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", ""})[0]
 	has("insert", empty)
-	check(people.Replace(ctx, e))
+	noError(t, people.Replace(ctx, e))
 	has("replace", empty)
-	check(people.MergeAny(ctx, residentAt(1), eMail.Set("a")))
+	noError(t, people.MergeAny(ctx, residentAt(1), eMail.Set("a")))
 	e, err := people.Get(ctx, residentAt(1))
-	check(err)
+	noError(t, err)
 	e.Value.Email = ""
-	check(people.Replace(ctx, e))
+	noError(t, people.Replace(ctx, e))
 	has("replace by nothing", empty)
 	e, err = plain.Get(ctx, residentAt(1))
-	check(err)
-	check(plain.Replace(ctx, e))
+	noError(t, err)
+	noError(t, plain.Replace(ctx, e))
 	has("Replace of a loaded entity, without maintainers", empty)
-	check(plain.ReplaceAny(ctx, e))
+	noError(t, plain.ReplaceAny(ctx, e))
 	has("without maintainers", nil)
-	check(people.ReplaceAny(ctx, e))
+	noError(t, people.ReplaceAny(ctx, e))
 	has("after a write without maintainers", nil)
 	_, err = people.Update(ctx, residentAt(1), func(r *resident) error { r.Last = "Cao"; return nil })
-	check(err)
+	noError(t, err)
 	has("Update after that", nil)
-	check(people.DeleteAny(ctx, residentAt(1)))
+	noError(t, people.DeleteAny(ctx, residentAt(1)))
 	_, err = people.Upsert(ctx, &resident{"S", 1, "Jones", ""}, table.ReplaceExisting)
-	check(err)
+	noError(t, err)
 	has("upsert", empty)
 	for _, r := range s.Rows("people") {
 		if strings.HasPrefix(r.RowKey, "p_") == (r.Get("_ix") == nil) {
@@ -118,7 +117,7 @@ func TestEmptyState(t *testing.T) {
 	}
 }
 
-// reminds remembers texts.
+// keepsState is a maintainer that stores texts as its state.
 type keepsState struct {
 	texts     []string
 	unchecked bool // was remembered
@@ -136,39 +135,40 @@ func (r keepsState) Maintain(_ context.Context, p *table.Plan, c *table.Change[r
 	return nil
 }
 
-// TestRemember: what maintainers remember comes back, whatever verb it went by, up to its limit; and is empty where they forget.
+// TestMaintainerState: maintainer state up to its limit is read unchanged, whichever method wrote it. A maintainer that sets no
+// state clears it.
 func TestMaintainerState(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	plain, err := table.New(serviceOf(s), "people", peopleSchema, noWaitOptions())
-	check(err)
+	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
+	noError(t, err)
 	long := strings.Repeat("é\n", 12_000) // 4 bytes each, as JSON
 	for _, texts := range [][]string{{"a"}, {"", "é", "a\x01\"\\\u2028"}, {long}, {"x" + strings.Repeat("é", 30_711) + "y"}, slices.Repeat([]string{"key"}, 5000)} {
 		keeps, err := plain.With(nil, keepsState{texts: texts})
-		check(err)
+		noError(t, err)
 		e, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""})
-		check(err)
+		noError(t, err)
 		for what, err := range map[string]error{"Replace": keeps.Replace(ctx, e), "Merge": keeps.Merge(ctx, e, eMail.Set("x")), "MergeAny": keeps.MergeAny(ctx, e.Key, eMail.Set("y"))} {
 			if err != nil {
 				t.Error(what, err)
 			}
 		}
 		shorter, err := plain.With(nil, keepsState{[]string{"b"}, true})
-		check(err)
-		check(shorter.MergeAny(ctx, e.Key, lastName.Set("other")))
+		noError(t, err)
+		noError(t, shorter.MergeAny(ctx, e.Key, lastName.Set("other")))
 		strict, err := plain.With(nil, keepsState{texts: []string{"b"}})
-		check(err)
-		check(strict.MergeAny(ctx, e.Key, lastName.Set("another")))
+		noError(t, err)
+		noError(t, strict.MergeAny(ctx, e.Key, lastName.Set("another")))
 		forgets, err := plain.With(nil, keepsState{nil, true})
-		check(err)
-		check(forgets.MergeAny(ctx, e.Key, lastName.Set("third")))
+		noError(t, err)
+		noError(t, forgets.MergeAny(ctx, e.Key, lastName.Set("third")))
 		if err := plain.DeleteAny(ctx, e.Key); err != nil { // no request sees what it remembers
 			t.Error(err)
 		}
 	}
 	keeps, err := plain.With(nil, keepsState{texts: []string{long, long}})
-	check(err)
+	noError(t, err)
 	s.Count()
 	var le *table.LimitError
 	if _, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""}); !errors.As(err, &le) || le.Field != "_ix" || le.Max != 60<<10 || s.Count() != "none" {
@@ -176,20 +176,20 @@ func TestMaintainerState(t *testing.T) {
 	}
 }
 
-// TestPrimarysOwn: what is kept with one entity does not wander to other rows.
+// TestStateStaysWithEntity: the maintainer state of an entity is not copied to other rows.
 func TestStateStaysWithEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
-	rows := residentRows(s)
+	rows := residentRows(t, s)
 	r, err := rows.Get(ctx, residentAt(1))
-	check(err)
+	noError(t, err)
 	twin := r.Value.At(residentAt(2))
-	check(twin.Set("Email", "b"))
+	noError(t, twin.Set("Email", "b"))
 	_, err = rows.Insert(ctx, twin)
-	check(err)
-	check(people.DeleteAny(ctx, residentAt(2)))
+	noError(t, err)
+	noError(t, people.DeleteAny(ctx, residentAt(2)))
 	there := false
 	for _, row := range s.Rows("people") {
 		there = there || row.RowKey == "email_a"
@@ -197,20 +197,20 @@ func TestStateStaysWithEntity(t *testing.T) {
 	if !there {
 		t.Error("the index row of another entity was deleted")
 	}
-	plain := peopleOf(s.ConnectionString(), s, nil)
+	plain := peopleOf(t, s, nil)
 	e, err := plain.Get(ctx, residentAt(1))
-	check(err)
+	noError(t, err)
 	if err := plain.ReplaceAny(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Error(err)
 	}
 
 	// Full copies of rows of any type.
 	all, err := rows.With(nil, rowCopies{})
-	check(err)
-	one, err := all.Insert(ctx, residentRow("any", map[string]any{"X": 1}))
-	check(err)
-	check(one.Value.Set("X", 2))
-	check(all.Replace(ctx, one))
+	noError(t, err)
+	one, err := all.Insert(ctx, residentRow(t, "any", map[string]any{"X": 1}))
+	noError(t, err)
+	noError(t, one.Value.Set("X", 2))
+	noError(t, all.Replace(ctx, one))
 	for _, row := range s.Rows("people") {
 		switch row.RowKey {
 		case "copy_any":
@@ -223,10 +223,10 @@ func TestStateStaysWithEntity(t *testing.T) {
 			}
 		}
 	}
-	check(all.Delete(ctx, one))
+	noError(t, all.Delete(ctx, one))
 }
 
-// copies is a maintainer of rows of any type.
+// rowCopies is a maintainer that copies rows of any type.
 type rowCopies struct{}
 
 func (rowCopies) Name() string { return "copies" }

@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestMaintainedRequests: what each verb costs where derived rows follow from it.
+// TestMaintainedRequests: the number of requests of each method on a table with derived rows.
 func TestMaintainedRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -73,14 +73,12 @@ func TestMaintainedRequests(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			_, s := newTown(t, nil)
-			people, err := table.New(serviceOf(s), "people", peopleSchema, blindOptions())
-			check(err)
+			people, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
+			noError(t, err)
 			people, err = people.With(nil, byEmail{}) // no list, which would be loaded
-			check(err)
+			noError(t, err)
 			e := insertAll(t, people, s, resident{"S", 1, "Jones", "j"})[0]
-			if err := c.do(people, e); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.do(people, e))
 			if got := s.Count(); got != c.want {
 				t.Errorf("%s, not %s", got, c.want)
 			}
@@ -97,8 +95,8 @@ func TestMaintainedRequests(t *testing.T) {
 	}
 }
 
-// TestSharedRow: two entities of one transaction that belong to one list make one operation of it, and a list that a concurrent writer
-// changes in between is replanned.
+// TestSharedRow: two entities in one transaction that share a derived row write it once. A transaction is replanned if a
+// concurrent writer changes the shared row.
 func TestSharedRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -130,7 +128,7 @@ func TestSharedRow(t *testing.T) {
 	}
 }
 
-// TestUniqueValueChangesHands: in one transaction, whichever comes first.
+// TestUniqueValueSwapped: a unique value can move from one entity to another in one transaction, in either order.
 func TestUniqueValueSwapped(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -162,8 +160,8 @@ func TestUniqueValueSwapped(t *testing.T) {
 	}
 }
 
-// TestTaken: a value that is somebody else's, stored or in the same transaction, is refused with the maintainer's error, the
-// caller's operation, the maintainer and the row.
+// TestUniqueValueTaken: a unique value that another entity has, stored or in the same transaction, is refused. The error
+// contains the maintainer's error, the operation, the maintainer and the row.
 func TestUniqueValueTaken(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -191,21 +189,21 @@ func TestUniqueValueTaken(t *testing.T) {
 	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 4, "New", "x"}), people.ReplaceOp(es[1]))
 	refused(err, 1)
 	s.Count()
-	check(people.Delete(ctx, es[0]))
+	noError(t, people.Delete(ctx, es[0]))
 	before = storedPeople(s)
 	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 4, "New", "a"}), people.ReplaceOp(es[1]))
 	refused(err, 1)
 }
 
-// TestDamagedRows: derived rows that somebody has deleted or put in the way do not make their entity unwritable.
+// TestRepairedRows: an entity stays writable if its derived rows were deleted or overwritten.
 func TestRepairedRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	rows, err := table.New(serviceOf(s), "people", table.Schema[table.Row]{}, nil)
-	check(err)
-	check(rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, nil)
+	noError(t, err)
+	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 	s.Count()
 	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil { // it should be there, and is not
 		t.Fatal(err)
@@ -216,7 +214,7 @@ func TestRepairedRows(t *testing.T) {
 	if err := checkDerivedRows(s.Service); err != nil || people.Repaired() != 1 {
 		t.Error(err, people.Repaired())
 	}
-	check(rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 	if err := people.Delete(ctx, e); err != nil || people.Repaired() != 2 {
 		t.Error(err, people.Repaired())
 	}
@@ -225,7 +223,7 @@ func TestRepairedRows(t *testing.T) {
 	}
 }
 
-// wide touches as many rows as it says.
+// manyRows is a maintainer that declares and writes numbers of rows.
 type manyRows struct {
 	name             string
 	declared, writes int
@@ -243,7 +241,7 @@ func (w manyRows) Maintain(_ context.Context, p *table.Plan, c *table.Change[res
 	return nil
 }
 
-// TestAttachLimits: what With refuses, and what a plan refuses.
+// TestAttachLimits: With refuses maintainers beyond the limits, and a plan refuses rows beyond them.
 func TestAttachLimits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -253,7 +251,7 @@ func TestAttachLimits(t *testing.T) {
 		t.Error(err)
 	}
 	full, err := people.With(nil, manyRows{"w", 93, 93})
-	check(err)
+	noError(t, err)
 	if _, err := full.Exact().Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Error(err)
 	}
@@ -267,12 +265,12 @@ func TestAttachLimits(t *testing.T) {
 		}
 	}
 	liar, err := people.With(nil, manyRows{"w", 1, 2})
-	check(err)
+	noError(t, err)
 	if _, err := liar.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Got != 2 {
 		t.Error(err)
 	}
 	many, err := people.With(nil, manyRows{"w", 60, 60})
-	check(err)
+	noError(t, err)
 	s.Count()
 	_, err = table.Transact(ctx, many.InsertOp(&resident{"S", 3, "Smith", "c"}), many.InsertOp(&resident{"S", 4, "Smith", "d"}))
 	if !errors.As(err, &le) || le.Got != 125 || s.Count() != "1 get" {
@@ -282,7 +280,7 @@ func TestAttachLimits(t *testing.T) {
 
 type pointerMaintainer struct{ manyRows }
 
-// strays puts a row where it is told.
+// writesRow is a maintainer that inserts one row.
 type writesRow struct{ at keys.Key }
 
 func (writesRow) Name() string { return "strays" }
@@ -291,11 +289,11 @@ func (s writesRow) Maintain(_ context.Context, p *table.Plan, c *table.Change[re
 	return p.Insert(&table.Row{Key: s.at}, nil)
 }
 
-// TestPlanRefuses: rows that are not a maintainer's to write, before anything is sent.
+// TestPlanRefuses: a plan refuses rows that a maintainer must not write, before any request.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, nil)
+	plain := peopleOf(t, s, nil)
 	for _, c := range []struct {
 		at   keys.Key
 		want error
@@ -306,7 +304,7 @@ func TestPlanRefuses(t *testing.T) {
 		{residentAt(1), table.ErrDuplicateRow},
 	} {
 		people, err := plain.With(nil, writesRow{c.at})
-		check(err)
+		noError(t, err)
 		_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 		var de *table.DerivedError
 		if !errors.As(err, &de) || de.Maintainer != "strays" || c.want != nil && !errors.Is(err, c.want) || s.Count() != "none" {
@@ -315,16 +313,16 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// TestPlainHandle: a handle that does not know the maintainers of a row does not change it.
+// TestPlainHandle: a handle without the maintainers of a row does not write it.
 func TestPlainHandle(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
-	plain, err := table.New(serviceOf(s), "people", peopleSchema, blindOptions())
-	check(err)
+	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
+	noError(t, err)
 	e, err := plain.Get(ctx, residentAt(1))
-	check(err)
+	noError(t, err)
 	s.Count()
 	_, terr := table.Transact(ctx, plain.DeleteOp(e))
 	for _, err := range []error{plain.Replace(ctx, e), plain.Merge(ctx, e, eMail.Set("b")), plain.Delete(ctx, e), terr} {
@@ -333,7 +331,7 @@ func TestPlainHandle(t *testing.T) {
 		}
 	}
 	half, err := plain.With(nil, byLast{})
-	check(err)
+	noError(t, err)
 	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrUnknownMaintainer) || s.Count() != "1 get" {
 		t.Error(err)
 	}

@@ -19,10 +19,10 @@ type manager struct {
 	Report *embedded `table:"-"`
 }
 
-// TestNewRefuses: what cannot work is an error of New, not of the first use.
+// TestNewRefuses: New refuses a schema that cannot work.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	s := sdkClient(&fakeTransport{})
+	s := sdkClient(t, &fakeTransport{})
 	var other embedded
 	for what, schema := range map[string]table.Schema[manager]{
 		"an accessor to elsewhere": {Partition: keys.Bind1(dept, func(*manager) *string { return &other.Department })},
@@ -57,7 +57,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestBadFields: a mistake in a field's accessor is an error of its first use, and never names another field.
+// TestInvalidFields: an invalid accessor of a field is an error at its first use.
 func TestInvalidFields(t *testing.T) {
 	t.Parallel()
 	type a struct{ Name string }
@@ -67,10 +67,8 @@ func TestInvalidFields(t *testing.T) {
 		Name   string
 		Hidden string `table:"-"`
 	}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[fixed]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[fixed]{}, singleAttempt())
+	noError(t, err)
 	var elsewhere string
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	for what, f := range map[string]table.Field[fixed, string]{
@@ -95,10 +93,8 @@ func TestInvalidFields(t *testing.T) {
 		a
 		Name string `table:"Outer"`
 	}
-	tn, err := table.New(sdkClient(w), "ttt", table.Schema[namedEffect]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tn, err := table.New(sdkClient(t, w), "ttt", table.Schema[namedEffect]{}, singleAttempt())
+	noError(t, err)
 	for f, want := range map[string]table.Field[namedEffect, string]{
 		"PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and (Outer eq 'x')": table.FieldOf(func(x *namedEffect) *string { return &x.Name }),
 		"PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and (Name eq 'x')":  table.FieldOf(func(x *namedEffect) *string { return &x.a.Name }),
@@ -109,19 +105,17 @@ func TestInvalidFields(t *testing.T) {
 	}
 }
 
-// TestSameFieldInBothKeys: the two must agree, and a row where they do not is an error.
+// TestSameFieldInBothKeys: a field bound to both keys must have one value. A row with two values is an error.
 func TestSameFieldInBothKeys(t *testing.T) {
 	t.Parallel()
 	type row struct{ ID int }
 	id := keys.Tuple1(keys.Digits[int](3))
 	w := &fakeTransport{}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[row]{
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.Bind1(id, func(r *row) *int { return &r.ID }),
 		Row:       keys.Bind1(id, func(r *row) *int { return &r.ID }),
 	}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for body, ok := range map[string]bool{
 		`{"odata.etag":"e","PartitionKey":"001","RowKey":"001"}`: true,
 		`{"odata.etag":"e","PartitionKey":"001","RowKey":"002"}`: false,

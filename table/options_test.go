@@ -4,18 +4,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// once are options for tests of what is sent and of what a single response means: writes are sent once, and rows carry no names of
-// writes.
+// singleAttempt returns options for tests of a single request and its response: one attempt, and no operation IDs.
 func singleAttempt() *table.Options {
 	o := blindOptions()
 	o.OmitOperationID, o.Retry.Attempts = true, -1
 	return o
 }
 
-// blind are options of tables whose rows have no derived rows.
+// blindOptions are options for tables whose rows have no derived rows.
 func blindOptions() *table.Options { return &table.Options{BlindWrites: true} }
 
-// quick are options without pauses.
+// noWaitOptions are blindOptions without pauses between attempts.
 func noWaitOptions() *table.Options {
 	o := blindOptions()
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1

@@ -14,7 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// drawer is an outbox in memory that remembers what it was told.
+// memoryOutbox is an outbox in memory that records its calls.
 type memoryOutbox struct {
 	calls     []string
 	notifyErr error
@@ -46,20 +46,20 @@ func (s memoryNotification) Withdraw(context.Context) error {
 	return errors.New("it stays")
 }
 
-// effects is a table of residents with letters and unique addresses.
-func townWithEffects(t *testing.T, out table.Outbox) (*table.Table[resident], *hookedService) {
+// townWithEffects returns a table of residents with letters and unique addresses, in a service of its own.
+func townWithEffects(t testing.TB, out table.Outbox) (*table.Table[resident], *hookedService) {
 	t.Helper()
 	s := &hookedService{Service: storagetest.New(nil)}
-	people, err := table.New(serviceOf(s), "people", peopleSchema, noWaitOptions())
-	check(err)
-	check(people.Ensure(context.Background()))
+	people, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
+	noError(t, err)
+	noError(t, people.Ensure(context.Background()))
 	people, err = people.With(out, byEmail{}, letters{})
-	check(err)
+	noError(t, err)
 	s.Count()
 	return people, s
 }
 
-// TestOutboxRequests: what a write with effects tells the outbox, and when.
+// TestOutboxRequests: a write with effects calls the outbox at the right moments.
 func TestOutboxRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -120,7 +120,8 @@ func TestOutboxRequests(t *testing.T) {
 	}
 }
 
-// TestOutboxHangs: an outbox that does not answer holds up no call beyond its context, and no write that is done beyond a try.
+// TestHangingOutbox: an outbox that does not respond delays no call beyond its context, and no committed write beyond one
+// attempt's time.
 func TestHangingOutbox(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestHangingOutbox(t *testing.T) {
 	})
 }
 
-// slow is an outbox that takes announcements and then does not answer.
+// hangingOutbox accepts notifications and then does not respond.
 type hangingOutbox struct{ memoryOutbox }
 
 func (d *hangingOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
@@ -154,7 +155,7 @@ func (d *hangingOutbox) Notify(ctx context.Context, a table.Notification) (table
 	return h, err
 }
 
-// TestOutboxes: which tables may have which.
+// TestOutboxAttachment: With accepts one outbox per table, and Transact one per transaction.
 func TestOutboxAttachment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -163,14 +164,14 @@ func TestOutboxAttachment(t *testing.T) {
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count() != "none" {
 		t.Error(err)
 	}
-	service := serviceOf(s)
+	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
-	check(err)
+	noError(t, err)
 	people, err = people.With(nil, letters{})
-	check(err)
+	noError(t, err)
 	a, b := &memoryOutbox{}, &memoryOutbox{}
 	one, err := people.With(a)
-	check(err)
+	noError(t, err)
 	if _, err := one.With(a); err != nil {
 		t.Error(err)
 	}
@@ -179,7 +180,7 @@ func TestOutboxAttachment(t *testing.T) {
 		t.Error(err)
 	}
 	two, err := people.With(b)
-	check(err)
+	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
 	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count() != "none" {
@@ -187,7 +188,7 @@ func TestOutboxAttachment(t *testing.T) {
 	}
 	// A table without one goes with any.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
-	check(err)
+	noError(t, err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.calls) != 2 {
 		t.Error(err, a.calls)
 	}
@@ -195,7 +196,7 @@ func TestOutboxAttachment(t *testing.T) {
 	unbounded := noWaitOptions()
 	unbounded.WriteTimeout = -1
 	rows, err = table.New(service, "people", table.Schema[table.Row]{}, unbounded)
-	check(err)
+	noError(t, err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Error(err, a.last)
 	}
@@ -209,8 +210,8 @@ func TestOutboxAttachment(t *testing.T) {
 	}
 	endless := noWaitOptions()
 	endless.WriteTimeout = -1
-	forever, err := table.New(serviceOf(s), "people", peopleSchema, endless)
-	check(err)
+	forever, err := table.New(serviceOf(t, s), "people", peopleSchema, endless)
+	noError(t, err)
 	if _, err := forever.With(a); !errors.As(err, &ve) {
 		t.Error(err)
 	}
@@ -230,19 +231,20 @@ func (uncomparable) Notify(context.Context, table.Notification) (table.SentNotif
 	return nil, nil
 }
 
-// TestEffectsRequests: what a write with effects costs with an outbox that is a service: 3 requests from a loaded version, else
-// 4, and as many for one that is refused.
+// TestEffectsRequests: a write with effects to an outbox that is a table makes 3 requests if the version is loaded, and 4 if
+// not. A refused write makes as many.
 func TestEffectsRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &hookedService{Service: storagetest.New(nil)}
-	service := serviceOf(s)
+	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
-	check(err)
-	out := newTableOutbox(service, noWaitOptions())
-	check(errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
+	noError(t, err)
+	out, err := newTableOutbox(service, noWaitOptions())
+	noError(t, err)
+	noError(t, errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
 	people, err = people.With(out, byEmail{}, letters{})
-	check(err)
+	noError(t, err)
 	s.Count()
 	cost := func(what string, err, want error, requests string) {
 		t.Helper()
@@ -266,7 +268,7 @@ func TestEffectsRequests(t *testing.T) {
 	cost("taken", err, errTaken, "1 delete, 2 insert, 1 transaction") // and the marker
 	i := 0
 	for record, err := range people.CommitRecords().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
-		check(err)
+		noError(t, err)
 		if i++; record.State != table.CommitPending && record.State != table.CommitAborted {
 			t.Error(record)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// verbs are all single-entity writes.
+// writeMethods returns all writes of one entity.
 func writeMethods(staff *table.Table[employee], e *table.Entity[employee]) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Insert": func(ctx context.Context) error { _, err := staff.Insert(ctx, &e.Value); return err },
@@ -38,8 +38,8 @@ func writeMethods(staff *table.Table[employee], e *table.Entity[employee]) map[s
 	}
 }
 
-// TestOutcomes: every verb, every way in which its one request can end. Nothing is repeated, and what is not certain is
-// unknown.
+// TestOutcomes: each method returns the right outcome for each response to its one request. An uncertain outcome is
+// ErrUnknownOutcome.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused, for another reason")
@@ -71,7 +71,7 @@ func TestOutcomes(t *testing.T) {
 		"redirect to nobody": {func(*http.Request, string) (*http.Response, error) { return jsonResponse(307, ""), nil }, table.ErrUnknownOutcome},
 	} {
 		w := &fakeTransport{respond: c.answer}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		for method := range writeMethods(staff, &table.Entity[employee]{}) {
 			e := readEmployee(t, staff, w)
 			before, value := e.ETag, e.Value
@@ -97,12 +97,12 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestInDoubt: after an unknown outcome the entity cannot be used until it is read again, and nothing is sent for it.
+// TestInDoubt: an entity with an unknown outcome is refused before any request until it is read again.
 func TestInDoubt(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	e := readEmployee(t, staff, w)
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestInDoubt(t *testing.T) {
 	}
 }
 
-// TestCancelledOnTheWay: a call that ends while its request is on the way is in doubt, and says why it ended.
+// TestCancelledOnTheWay: the outcome of a call that ends during its request is unknown. The error also contains the reason.
 func TestCancelledOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -132,13 +132,13 @@ func TestCancelledOnTheWay(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
-	_, err := newStaff(t, sdkClient(w)).Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	_, err := newStaff(t, sdkClient(t, w)).Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	if !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
-// noToken is a credential that has none to give.
+// noToken is a credential without a token.
 type noToken struct{}
 
 var errNoToken = errors.New("log in first")
@@ -147,8 +147,8 @@ func (noToken) GetToken(context.Context, policy.TokenRequestOptions) (azcore.Acc
 	return azcore.AccessToken{}, errNoToken
 }
 
-// TestNeverSent: a client with our options knows that a request which failed for want of a token was never sent; any other
-// client leaves it in doubt.
+// TestNeverSent: With table.ClientOptions, a request that fails for lack of a token is known not to be sent. With any other
+// client the outcome is unknown.
 func TestNeverSent(t *testing.T) {
 	t.Parallel()
 	for _, ours := range []bool{true, false} {
@@ -158,9 +158,7 @@ func TestNeverSent(t *testing.T) {
 			o = table.ClientOptions(o, nil)
 		}
 		s, err := aztables.NewServiceClient("https://account.table.invalid", noToken{}, &aztables.ClientOptions{ClientOptions: o})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		_, err = newStaff(t, s).Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
 		if !errors.Is(err, errNoToken) || errors.Is(err, table.ErrUnknownOutcome) == ours || w.requests() != "" {
 			t.Errorf("ours %v: %v", ours, err)
@@ -168,7 +166,7 @@ func TestNeverSent(t *testing.T) {
 	}
 }
 
-// counterService is a service with one row and one number in it, which loses the response of its first write.
+// counterService is a service with one row and one number in it. It loses the response to its first write.
 type counterService struct {
 	value, version int
 	lose           bool
@@ -197,40 +195,36 @@ func (s *counterService) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// TestLostReplyIsNotRepeated: with the SDK's retries, 'read, add one, replace by ETag, again on 412' adds two when one response
-// is lost. Update adds one and says that it does not know.
+// TestLostResponseIsNotRepeated: With the SDK's retries, the loop 'read, add one, replace by ETag, repeat after 412' adds two
+// if one response is lost. Update adds one, and returns ErrUnknownOutcome.
 func TestLostResponseIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &counterService{value: 10, lose: true}
-	sdk := sdkClient(s).NewClient("staff")
+	sdk := sdkClient(t, s).NewClient("staff")
 	for {
 		got, err := sdk.GetEntity(ctx, "Sales", "empid_000223", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		body := fmt.Appendf(nil, `{"PartitionKey":"Sales","RowKey":"empid_000223","Age":%d}`, s.value+1)
 		_, err = sdk.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{IfMatch: &got.ETag, UpdateMode: aztables.UpdateModeReplace})
 		var re *azcore.ResponseError
 		if errors.As(err, &re) && re.StatusCode == http.StatusPreconditionFailed {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		break
 	}
 	if s.value != 12 {
 		t.Errorf("the SDK adds once now: %d", s.value)
 	}
 	s = &counterService{value: 10, lose: true}
-	_, err := newStaff(t, sdkClient(s)).Update(ctx, employeeKey("Sales", 223), func(e *employee) error { e.Age++; return nil })
+	_, err := newStaff(t, sdkClient(t, s)).Update(ctx, employeeKey("Sales", 223), func(e *employee) error { e.Age++; return nil })
 	if s.value != 11 || !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("%d, %v", s.value, err)
 	}
 }
 
-// TestWithoutLimits: negative options switch bounds off.
+// TestWithoutLimits: negative timeouts set no deadline.
 func TestWithoutLimits(t *testing.T) {
 	t.Parallel()
 	o := singleAttempt()
@@ -244,10 +238,8 @@ func TestWithoutLimits(t *testing.T) {
 		}
 		return noContent(), nil
 	}}
-	staff, err := table.New(sdkClient(w), "staff", staffSchema, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+	noError(t, err)
 	if _, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44}); err != nil {
 		t.Error(err)
 	}

@@ -15,23 +15,23 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestPartitionsAfterOutside: what is before a table's partitions begins with the first of them.
+// TestPartitionsAfterOutside: PartitionsAfter accepts a key before or behind all partitions of the table.
 func TestPartitionsAfterOutside(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	named := peopleSchema
 	named.Partition = keys.Bind1(keys.Tuple1(keys.Text()).Named("m"), func(p *resident) *string { return &p.Dept })
-	people, err := table.New(serviceOf(s), "people", named, nil)
-	check(err)
+	people, err := table.New(serviceOf(t, s), "people", named, nil)
+	noError(t, err)
 	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
-	check(err)
-	_, err = peopleOf(s.ConnectionString(), s, nil).Insert(ctx, &resident{"b", 1, "Jones", "a"})
-	check(err)
+	noError(t, err)
+	_, err = peopleOf(t, s, nil).Insert(ctx, &resident{"b", 1, "Jones", "a"})
+	noError(t, err)
 	for after, want := range map[string]int{"a": 1, "m_R": 1, "m_S": 0, "z": 0} {
 		n := 0
 		for pk, err := range people.PartitionsAfter(ctx, keys.Raw(after)) {
-			check(err)
+			noError(t, err)
 			if n++; !people.PartitionRange().Contains(pk.String()) {
 				t.Error(after, pk)
 			}
@@ -42,7 +42,7 @@ func TestPartitionsAfterOutside(t *testing.T) {
 	}
 }
 
-// TestEachPartitionWidth: as many calls at a time as it says, and none after the first error.
+// TestEachPartitionWidth: EachPartition makes width calls at a time, and none after the first error.
 func TestEachPartitionWidth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestEachPartitionWidth(t *testing.T) {
 			}
 			return jsonResponse(200, fmt.Sprintf(`{"value":[{"PartitionKey":"p%02d","RowKey":"r"}]}`, n%21)), nil
 		}}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		for width, want := range map[int]int64{0: 10, 1: 1, 3: 3} {
 			var now, most, all atomic.Int64
 			err := staff.EachPartition(context.Background(), width, func(context.Context, keys.Enc) error {
@@ -78,7 +78,7 @@ func TestEachPartitionWidth(t *testing.T) {
 	})
 }
 
-// TestPartitionsWithEmptyKey: the empty PartitionKey is a partition like any other.
+// TestPartitionsWithEmptyKey: Partitions yields the empty PartitionKey.
 func TestPartitionsWithEmptyKey(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
@@ -90,15 +90,11 @@ func TestPartitionsWithEmptyKey(t *testing.T) {
 		}
 		return jsonResponse(200, `{"value":[{"PartitionKey":"","RowKey":"r"}]}`), nil
 	}}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[table.Row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
+	noError(t, err)
 	var got []string
 	for pk, err := range tab.Partitions(context.Background()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got = append(got, pk.String())
 	}
 	if fmt.Sprintf("%q", got) != `["" "a"]` || w.requests() != "GET GET GET" {
@@ -106,7 +102,7 @@ func TestPartitionsWithEmptyKey(t *testing.T) {
 	}
 }
 
-// TestPartitionsFollowEmptyPages, which the service may send at any time.
+// TestPartitionsFollowEmptyPages: Partitions follows empty pages, which the service may send at any time.
 func TestPartitionsFollowEmptyPages(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -126,10 +122,8 @@ func TestPartitionsFollowEmptyPages(t *testing.T) {
 		return jsonResponse(200, `{"value":[{"PartitionKey":"a","RowKey":"r"}]}`), nil
 	}}
 	var got []string
-	for pk, err := range newStaff(t, sdkClient(w)).Partitions(context.Background()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for pk, err := range newStaff(t, sdkClient(t, w)).Partitions(context.Background()) {
+		noError(t, err)
 		got = append(got, pk.String())
 	}
 	if fmt.Sprint(got) != "[a b]" || n != 6 {

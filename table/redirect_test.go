@@ -17,8 +17,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// redirecting is a proxy that answers requests of a method by a redirect, to where something answers that is not the service.
-func redirectServer(t *testing.T, status int, there http.HandlerFunc) (url string, followed *atomic.Int64) {
+// redirectServer redirects every request to a handler that is not the service.
+func redirectServer(t testing.TB, status int, there http.HandlerFunc) (url string, followed *atomic.Int64) {
 	t.Helper()
 	followed = new(atomic.Int64)
 	mux := http.NewServeMux()
@@ -35,7 +35,7 @@ func redirectServer(t *testing.T, status int, there http.HandlerFunc) (url strin
 	return s.URL, followed
 }
 
-// TestRedirects: whatever a redirect leads to, it is not the outcome of a write, and no row that was read.
+// TestRedirects: the response to a redirected request is neither the outcome of a write nor a row.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -61,13 +61,13 @@ func TestRedirects(t *testing.T) {
 				t.Parallel()
 				url, followed := redirectServer(t, status, there)
 				acc, err := account.FromSAS(account.Endpoints{Table: url}, nil)
-				check(err)
+				noError(t, err)
 				bare, err := aztables.NewServiceClientWithNoCredential(url+"/", nil)
-				check(err)
+				noError(t, err)
 				for client, service := range map[string]table.Service{"account": acc.Tables(), "the SDK's": bare} {
 					o := singleAttempt()
 					staff, err := table.New(service, "staff", staffSchema, o)
-					check(err)
+					noError(t, err)
 					e := &table.Entity[employee]{Value: employee{"Sales", 223, "Jones", 44}, Key: employeeKey("Sales", 223), ETag: etag}
 					for method := range writeMethods(staff, e) {
 						e := *e
@@ -97,7 +97,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestForeignResponses: a response to a write that is not of the service's form is no outcome.
+// TestForeignResponses: a response to a write that does not have the service's form is no outcome.
 func TestForeignResponses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -113,7 +113,7 @@ func TestForeignResponses(t *testing.T) {
 		"200": html(200), "201": html(201), "202": html(202), "204 without an ETag": html(204),
 	} {
 		w := &fakeTransport{respond: answer}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		for method := range writeMethods(staff, &table.Entity[employee]{}) {
 			e := readEmployee(t, staff, w)
 			w.respond = answer
@@ -124,7 +124,7 @@ func TestForeignResponses(t *testing.T) {
 	}
 	var re *azcore.ResponseError
 	w := &fakeTransport{respond: html(403)}
-	if err := newStaff(t, sdkClient(w)).DeleteAny(ctx, employeeKey("Sales", 1)); !errors.As(err, &re) || re.StatusCode != 403 {
+	if err := newStaff(t, sdkClient(t, w)).DeleteAny(ctx, employeeKey("Sales", 1)); !errors.As(err, &re) || re.StatusCode != 403 {
 		t.Errorf("got %v, want the 403 within reach", err)
 	}
 }

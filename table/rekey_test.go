@@ -12,34 +12,34 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestRekeyRows: a row of any type moves with all that it holds, and is then the row under its new key.
+// TestRekeyRow: a row of any type moves with all of its properties, and then has its new key.
 func TestRekeyRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	rows := residentRows(&hookedService{Service: storagetest.New(nil)})
-	check(rows.Ensure(ctx))
-	e, err := rows.Insert(ctx, residentRow("a", map[string]any{"X": 1}))
-	check(err)
+	rows := residentRows(t, &hookedService{Service: storagetest.New(nil)})
+	noError(t, rows.Ensure(ctx))
+	e, err := rows.Insert(ctx, residentRow(t, "a", map[string]any{"X": 1}))
+	noError(t, err)
 	to := keys.Stored(e.Key.PartitionKey(), "b")
-	check(rows.RekeyAt(ctx, e, to))
+	noError(t, rows.RekeyAt(ctx, e, to))
 	if e.Key != to || e.Value.Key != to {
 		t.Error(e)
 	}
-	check(e.Value.Set("X", 2))
-	check(rows.Replace(ctx, e))
+	noError(t, e.Value.Set("X", 2))
+	noError(t, rows.Replace(ctx, e))
 	got, err := rows.Get(ctx, to)
-	check(err)
+	noError(t, err)
 	if x, _ := got.Value.Get("X"); x != int64(2) {
 		t.Error(got)
 	}
 }
 
-// TestRekeyRefuses: what cannot be moved stays, and so does the entity.
+// TestRekeyRefuses: a refused Rekey changes neither the row nor the entity.
 func TestRekeyRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := noRequests(t)
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	move := func(change func(*table.Entity[employee])) error {
 		e := readEmployee(t, staff, w)
 		change(e)
@@ -70,7 +70,7 @@ func TestRekeyRefuses(t *testing.T) {
 		batchBody(failedPart(500, "InternalError", "0:x")):               table.ErrUnknownOutcome,
 	} {
 		w := batchService(reply)
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		e := readEmployee(t, staff, w)
 		e.Value.ID = 7
 		err := staff.Rekey(ctx, e)

@@ -13,25 +13,25 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestEarlierRefusals: an exact write that was refused for something that may pass, and then for good, stores the abort record all
-// the same: its first request may still arrive once more, when nothing is in its way.
+// TestEarlierRefusals: an exact write that is refused for a reason that may pass, and then for good, stores an abort record.
+// Its first request may still arrive.
 func TestEarlierRefusals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o := noWaitOptions()
 	o.Retry.ConflictAttempts = 2
 	people, s := newTown(t, o)
-	rows := residentRows(s)
-	list := residentRow("last_Jones", map[string]any{"IDs": "7"})
+	rows := residentRows(t, s)
+	list := residentRow(t, "last_Jones", map[string]any{"IDs": "7"})
 	s.SetFaults(batchFault(1, storagetest.Again(0)))
 	s.beforeBatch(func(n int) {
 		switch n {
 		case 1: // the list is not there when it is planned, and is when it is written
 			_, err := rows.InsertAt(ctx, list.Key, list)
-			check(err)
+			noError(t, err)
 		case 2: // it is there when it is planned, and has another ETag when it is written
-			_, err := rows.UpsertAt(ctx, list.Key, residentRow("last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
-			check(err)
+			_, err := rows.UpsertAt(ctx, list.Key, residentRow(t, "last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
+			noError(t, err)
 		}
 	})
 	_, err := people.Exact().Insert(ctx, &resident{"S", 1, "Jones", ""})
@@ -40,7 +40,7 @@ func TestEarlierRefusals(t *testing.T) {
 	}
 	s.beforeRequest = nil
 	s.SetFaults(nil)
-	check(rows.DeleteAny(ctx, list.Key))
+	noError(t, rows.DeleteAny(ctx, list.Key))
 	s.Deliver()
 	for _, r := range s.Rows("people") {
 		if r.RowKey == residentAt(1).RowKey() {
@@ -49,7 +49,7 @@ func TestEarlierRefusals(t *testing.T) {
 	}
 }
 
-// TestShortReadBack: rows behind the page that a bulk delete reads to see what is there are not taken for gone.
+// TestShortReadBack: Rows behind the page that a bulk delete reads back are not taken for deleted.
 func TestShortReadBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -62,7 +62,7 @@ func TestShortReadBack(t *testing.T) {
 			}
 		}
 	}, nil)
-	check(err)
+	noError(t, err)
 	s.SetFaults(storagetest.OfKind("query", storagetest.Short(10)))
 	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
 	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
@@ -73,7 +73,7 @@ func TestShortReadBack(t *testing.T) {
 	}
 }
 
-// TestRepeatedDelete: a delete that finds nothing says that it may have been its own request, repeated by the network.
+// TestRepeatedDelete: if a delete finds no row, the error says that the network may have repeated the delete.
 func TestRepeatedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,7 +83,7 @@ func TestRepeatedDelete(t *testing.T) {
 		err := staff.Delete(ctx, e)
 		if together {
 			e, err = staff.Insert(ctx, &employee{"Sales", 2, "New", 1})
-			check(err)
+			noError(t, err)
 			_, err = table.Transact(ctx, staff.DeleteOp(e))
 		}
 		var re *azcore.ResponseError
@@ -93,7 +93,8 @@ func TestRepeatedDelete(t *testing.T) {
 	}
 }
 
-// TestTwiceInPartition: a transaction that arrives twice is not begun again, even where nobody may look.
+// TestRepeatedTransactionInPartition: InPartition does not repeat its function if the network duplicates the transaction, even
+// if the read-back fails.
 func TestRepeatedTransactionInPartition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -125,7 +126,7 @@ func TestRepeatedTransactionInPartition(t *testing.T) {
 	})
 }
 
-// TestUpdateTwice: also in the last round its own work is not taken for a concurrent writer's.
+// TestRepeatedUpdate: Update does not take its own duplicated write for a conflict, even in the last attempt.
 func TestRepeatedUpdate(t *testing.T) {
 	t.Parallel()
 	o := &table.Options{}

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestPlannedAgainExactly: an exact write that has to be replanned, and cannot be, is still told for certain.
+// TestExactReplanned: an exact write that must be replanned, and cannot be, still has a known outcome.
 func TestExactReplanned(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -24,7 +24,7 @@ func TestExactReplanned(t *testing.T) {
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
 	s.beforeBatch(func(n int) {
 		if n == 2 {
-			check(residentRows(s).DeleteAny(ctx, residentAt(1)))
+			noError(t, residentRows(t, s).DeleteAny(ctx, residentAt(1)))
 		}
 	})
 	if err := people.MergeAny(ctx, e.Key, eMail.Set("b")); !errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
@@ -36,28 +36,28 @@ func TestExactReplanned(t *testing.T) {
 	people, s = newTown(t, nil)
 	people = people.Exact()
 	e = insertAll(t, people, s, resident{"S", 1, "Smith", "a"})[0]
-	rows := residentRows(s)
+	rows := residentRows(t, s)
 	s.SetFaults(storagetest.First(batchFault(1, storagetest.Again(1000)), storagetest.When(func(q storagetest.Request) bool {
 		return q.Kind == "get" && len(s.Underway()) > 0
 	}, storagetest.Refuse(403, "AuthorizationFailure"))))
 	s.beforeBatch(func(n int) {
 		if n == 1 {
-			_, err := rows.Insert(ctx, residentRow("last_New", map[string]any{"IDs": "7"}))
-			check(err)
+			_, err := rows.Insert(ctx, residentRow(t, "last_New", map[string]any{"IDs": "7"}))
+			noError(t, err)
 		}
 	})
 	e.Value.Last = "New"
 	err := people.Replace(ctx, e)
 	s.SetFaults(nil)
-	check(rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("last_New"))))
+	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("last_New"))))
 	s.Deliver()
 	if now, gerr := people.Get(ctx, residentAt(1)); gerr != nil || err == nil || errors.Is(err, table.ErrUnknownOutcome) || now.Value.Last != "Smith" {
 		t.Error(now, gerr, err)
 	}
 }
 
-// TestEffectsOfAnEarlierPlan: where the first plan of a write had effects and a later one has none, the write stays announced:
-// it may be the first that was done.
+// TestEffectsOfEarlierPlan: if the first plan of a write has effects and a later plan has none, the notification stays, since
+// the first request may have been applied.
 func TestEffectsOfEarlierPlan(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -67,10 +67,10 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	s.beforeBatch(func(n int) {
 		switch n {
 		case 2:
-			_, err := residentRows(s).Insert(ctx, residentRow("p_000001", map[string]any{"Last": "Smith", "Email": ""}))
-			check(err)
+			_, err := residentRows(t, s).Insert(ctx, residentRow(t, "p_000001", map[string]any{"Last": "Smith", "Email": ""}))
+			noError(t, err)
 		case 3:
-			check(residentRows(s).DeleteAny(ctx, residentAt(1)))
+			noError(t, residentRows(t, s).DeleteAny(ctx, residentAt(1)))
 			s.Deliver()
 		}
 	})
@@ -85,13 +85,13 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
 	s.beforeBatch(func(n int) {
 		if n == 2 {
-			_, err := residentRows(s).Insert(ctx, residentRow("p_000001", map[string]any{"Last": "Smith", "Email": ""}))
-			check(err)
+			_, err := residentRows(t, s).Insert(ctx, residentRow(t, "p_000001", map[string]any{"Last": "Smith", "Email": ""}))
+			noError(t, err)
 		}
 	})
 	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
-	check(err)
-	check(people.DeleteAny(ctx, residentAt(1)))
+	noError(t, err)
+	noError(t, people.DeleteAny(ctx, residentAt(1)))
 	s.Deliver()
 	for _, row := range s.Rows("people") {
 		if !strings.HasPrefix(row.RowKey, "~") {
@@ -100,7 +100,7 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	}
 }
 
-// TestIntentComesTooLate: where an earlier request without an intent is in doubt, one with an intent is not sent in its place.
+// TestCommitRecordTooLate: a plan with a commit record is not sent while an earlier request without one is in doubt.
 func TestCommitRecordTooLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -112,9 +112,9 @@ func TestCommitRecordTooLate(t *testing.T) {
 	s.beforeRequest = func(r *http.Request) {
 		switch {
 		case isBatch(r):
-			_ = residentRows(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
+			_ = residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
 		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // which is repaired; and the write is one that changes the name now
-			check(residentRows(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
+			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
 		}
 	}
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
@@ -123,13 +123,13 @@ func TestCommitRecordTooLate(t *testing.T) {
 	}
 }
 
-// TestDamagedInDoubt: a derived row that is missing is repaired also where an earlier request is in doubt.
+// TestRepairInDoubt: a missing derived row is repaired even if an earlier request is in doubt.
 func TestRepairInDoubt(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	check(residentRows(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
 	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || people.Repaired() != 1 {
 		t.Error(err, people.Repaired())
@@ -139,7 +139,8 @@ func TestRepairInDoubt(t *testing.T) {
 	}
 }
 
-// TestTakerIsToBlame: where one operation takes what another one keeps, it is refused, whichever comes first.
+// TestTakerIsRefused: if one operation takes a unique value that another operation keeps, the first is refused, in either
+// order.
 func TestTakerIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -163,7 +164,8 @@ func TestTakerIsRefused(t *testing.T) {
 	}
 }
 
-// TestRoundsDoNotMultiply: what the write path has tried again is not tried again around it; and what is taken stays taken.
+// TestAttemptsDoNotMultiply: the attempts of the write path are not repeated by its callers. A refusal by a maintainer is not
+// repeated.
 func TestAttemptsDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -185,12 +187,12 @@ func TestAttemptsDoNotMultiply(t *testing.T) {
 	if calls != 1 || !errors.Is(err, errTaken) {
 		t.Error(calls, err)
 	}
-	rows := residentRows(s)
+	rows := residentRows(t, s)
 	transactions := 0
 	s.beforeBatch(func(n int) {
 		transactions = n
-		_, err := rows.Upsert(ctx, residentRow("last_Smith", map[string]any{"IDs": "2"}), table.ReplaceExisting)
-		check(err)
+		_, err := rows.Upsert(ctx, residentRow(t, "last_Smith", map[string]any{"IDs": "2"}), table.ReplaceExisting)
+		noError(t, err)
 	})
 	_, err = people.Update(ctx, residentAt(1), func(v *resident) error { return changeResident(v, "Smith", "a") })
 	if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrNotFound) || transactions != 8 {
@@ -198,7 +200,7 @@ func TestAttemptsDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestByKeyRivals: a verb that reads the row first begins again where a concurrent writer was faster in between, whatever it did.
+// TestConflictsByKey: a method that reads the row first is repeated if a concurrent writer has changed or deleted the row.
 func TestConflictsByKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -218,7 +220,7 @@ func TestConflictsByKey(t *testing.T) {
 			insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 			s.beforeBatch(func(n int) {
 				if n == 1 {
-					check(concurrent(people))
+					noError(t, concurrent(people))
 				}
 			})
 			err := method(people)
@@ -244,13 +246,13 @@ func TestConflictsByKey(t *testing.T) {
 	}
 }
 
-// changes its mind: a row of its own at first, and one that is shared where the entity exists.
+// insertsThenShares inserts its row for a new entity, and loads and puts the row for an existing one.
 type insertsThenShares struct{}
 
 func (insertsThenShares) Name() string { return "mixed" }
 func (insertsThenShares) MaxRows() int { return 1 }
 func (insertsThenShares) Maintain(ctx context.Context, p *table.Plan, c *table.Change[resident]) error {
-	r := residentRow("mixed", nil)
+	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("mixed"))}
 	if c.Old == nil {
 		return p.Insert(r, nil)
 	}
@@ -260,23 +262,23 @@ func (insertsThenShares) Maintain(ctx context.Context, p *table.Plan, c *table.C
 	return p.Put(r)
 }
 
-// TestFoundThenShared: a row that was found out of order once is read again where a later plan shares it.
+// TestReadRowThenShared: a derived row that was read for repair is read again if a later plan loads it.
 func TestReadRowThenShared(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, nil)
+	plain := peopleOf(t, s, nil)
 	people, err := plain.With(nil, insertsThenShares{})
-	check(err)
-	rows := residentRows(s)
-	_, err = rows.Insert(ctx, residentRow("mixed", nil))
-	check(err)
+	noError(t, err)
+	rows := residentRows(t, s)
+	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
+	noError(t, err)
 	s.beforeBatch(func(n int) {
 		if n == 2 {
-			_, err := rows.Upsert(ctx, residentRow("mixed", nil), table.ReplaceExisting)
-			check(err)
+			_, err := rows.Upsert(ctx, residentRow(t, "mixed", nil), table.ReplaceExisting)
+			noError(t, err)
 			_, err = plain.Insert(ctx, &resident{"S", 1, "A", "a"})
-			check(err)
+			noError(t, err)
 		}
 	})
 	if _, err := people.Upsert(ctx, &resident{"S", 1, "Jones", "a"}, table.ReplaceExisting); err != nil {
@@ -284,8 +286,8 @@ func TestReadRowThenShared(t *testing.T) {
 	}
 }
 
-// TestFoundIsOfAVersion: what was found of derived rows holds for the version of their primary that was read then. A concurrent writer who
-// repairs a row in between does not leave it behind.
+// TestReadRowsOfVersion: derived rows that were read for repair are valid for one version of their entity. A row that a
+// concurrent writer repairs meanwhile is not left behind.
 func TestReadRowsOfVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -295,12 +297,12 @@ func TestReadRowsOfVersion(t *testing.T) {
 	} {
 		people, s := newTown(t, nil)
 		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
-		check(residentRows(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 		concurrent, err := people.With(nil)
-		check(err)
+		noError(t, err)
 		s.beforeBatch(func(n int) {
 			if n == 2 {
-				check(concurrent.MergeAny(ctx, residentAt(1), lastName.Set("Rival")))
+				noError(t, concurrent.MergeAny(ctx, residentAt(1), lastName.Set("Rival")))
 			}
 		})
 		if err := method(people); err != nil {
@@ -312,7 +314,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 	}
 }
 
-// TestIntentInTime: a plan without an intent that was refused cleanly leaves no doubt to one with an intent.
+// TestCommitRecordInTime: a plan with a commit record may follow a refused plan without one.
 func TestCommitRecordInTime(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -324,9 +326,9 @@ func TestCommitRecordInTime(t *testing.T) {
 	s.beforeBatch(func(n int) {
 		switch n {
 		case 1:
-			check(residentRows(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
+			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
 		case 3:
-			check(residentRows(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Third")))
+			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Third")))
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)

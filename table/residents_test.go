@@ -5,20 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// resident is an entity with two indexes: by e-mail, unique in the partition, and by last name, as a list.
+// resident is an entity with two kinds of derived rows: by e-mail address, which is unique in the partition, and by last name,
+// as a list.
 type resident struct {
 	Dept  string
 	ID    int
@@ -40,7 +37,7 @@ func residentAt(id int) keys.Key { return keys.At(dept.Of("S"), residentID.Of(id
 
 var errTaken = errors.New("the e-mail address is taken")
 
-// byEmail keeps a full copy of each resident under its e-mail address, which is unique: rows of one entity.
+// byEmail keeps a full copy of each resident under the resident's unique e-mail address. One entity owns each row.
 type byEmail struct{}
 
 func (byEmail) Name() string { return "email" }
@@ -73,7 +70,7 @@ func (byEmail) Maintain(_ context.Context, p *table.Plan, c *table.Change[reside
 	return p.Insert(row, errTaken)
 }
 
-// byLast keeps the ids of all persons of a last name in one row: a row of many entities.
+// byLast keeps the IDs of all residents with a last name in one row. Several entities share each row.
 type byLast struct{}
 
 func (byLast) Name() string { return "last" }
@@ -116,12 +113,12 @@ func (byLast) Maintain(ctx context.Context, p *table.Plan, c *table.Change[resid
 	return nil
 }
 
-// letters are effects: a letter to every new last name, written into another table by a worker.
+// letters adds an effect for each new last name: a letter that a worker writes into another table.
 type letters struct{}
 
 type letter struct {
-	ID         int
-	Last, Life string
+	ID                int
+	Last, Incarnation string
 }
 
 func (letters) Name() string { return "letters" }
@@ -135,7 +132,7 @@ func (letters) Maintain(_ context.Context, p *table.Plan, c *table.Change[reside
 	return err
 }
 
-// hints is an outbox in a table, where eventual's is a queue: a row for each announcement.
+// tableOutbox is an outbox in a table, with a row for each notification. That of package eventual is a queue.
 type tableOutbox struct{ rows *table.Table[table.Row] }
 
 type tableNotification struct {
@@ -143,15 +140,16 @@ type tableNotification struct {
 	e    *table.Entity[table.Row]
 }
 
-func newTableOutbox(s table.Service, o *table.Options) *tableOutbox {
-	rows, err := table.New(s, "hints", table.Schema[table.Row]{}, o)
-	check(err)
-	return &tableOutbox{rows}
+func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
+	rows, err := table.New(s, "notifications", table.Schema[table.Row]{}, o)
+	return &tableOutbox{rows}, err
 }
 
 func (h *tableOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
 	r := &table.Row{Key: keys.At(keys.Raw(a.Partition), keys.Raw(a.OperationID))}
-	check(r.Set("Visible", false))
+	if err := r.Set("Visible", false); err != nil {
+		return nil, err
+	}
 	e, err := h.rows.Insert(ctx, r)
 	if err != nil {
 		return nil, err
@@ -167,7 +165,7 @@ func (h *tableNotification) Withdraw(ctx context.Context) error {
 	return h.rows.DeleteAny(ctx, h.e.Key)
 }
 
-// drain is a worker that carries out all that was announced, whether it is visible by now or not: the time of the write is over.
+// drain executes the effects of all notifications, visible or not, as a worker does once the time of the write is over.
 func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], sent *table.Table[table.Row]) error {
 	for e, err := range h.rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		if err != nil {
@@ -184,7 +182,9 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 					return err
 				}
 				r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(i.OperationID))}
-				check(errors.Join(r.Set("Last", l.Last), r.Set("Life", l.Life)))
+				if err := errors.Join(r.Set("Last", l.Last), r.Set("Incarnation", l.Incarnation)); err != nil {
+					return err
+				}
 				if _, err := sent.Upsert(ctx, r, table.ReplaceExisting); err != nil {
 					return err
 				}
@@ -200,8 +200,8 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 	return nil
 }
 
-// derivedRight tells whether the derived rows are what they should be, by a full scan: a copy under each address that is as its
-// primary, a list for each last name, and nothing else.
+// checkDerivedRows reads all rows and returns an error unless the derived rows are those of the residents: a copy under each
+// address, and a list for each last name.
 func checkDerivedRows(s *storagetest.Service) error {
 	want, got := map[string]string{}, map[string]string{}
 	ids := map[string][]string{}
@@ -212,7 +212,7 @@ func checkDerivedRows(s *storagetest.Service) error {
 			if mail, _ := r.Get("Email").(string); mail != "" {
 				k := "email_" + mail
 				if want[k] != "" {
-					return fmt.Errorf("two have the address %s", mail)
+					return fmt.Errorf("two residents have the address %s", mail)
 				}
 				want[k] = fmt.Sprint(last, " ", r.Get("Email"), " ", r.Get("_op"))
 			}
@@ -230,81 +230,83 @@ func checkDerivedRows(s *storagetest.Service) error {
 	}
 	for k, v := range want {
 		if got[k] != v {
-			return fmt.Errorf("%s is %q, not %q", k, got[k], v)
+			return fmt.Errorf("row %s: got %q; want %q", k, got[k], v)
 		}
 	}
 	for k, v := range got {
 		if want[k] != v {
-			return fmt.Errorf("%s is left: %q", k, v)
+			return fmt.Errorf("row %s: got %q; want no row", k, v)
 		}
 	}
 	return nil
 }
 
-// town is a table of people with both indexes, on a service of its own.
-func newTown(t *testing.T, o *table.Options) (people *table.Table[resident], s *hookedService) {
+// newTown returns a table of residents with both maintainers of derived rows, in a service of its own.
+func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *hookedService) {
 	t.Helper()
 	s = &hookedService{Service: storagetest.New(nil)}
-	people = peopleOf(s.ConnectionString(), s, o)
-	check(people.Ensure(context.Background()))
+	people = peopleOf(t, s, o)
+	noError(t, people.Ensure(context.Background()))
 	people, err := people.With(nil, byLast{}, byEmail{})
-	check(err)
+	noError(t, err)
 	s.Count()
 	return people, s
 }
 
-func peopleOf(connection string, transport interface {
-	Do(*http.Request) (*http.Response, error)
-}, o *table.Options) *table.Table[resident] {
-	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: transport}})
-	check(err)
+// openPeople opens the table of residents of an account. It has no maintainers.
+func openPeople(a testAccount, o *table.Options) (*table.Table[resident], error) {
+	service, err := openService(a)
+	if err != nil {
+		return nil, err
+	}
 	if o == nil {
 		o = noWaitOptions()
 	}
-	people, err := table.New(acc.Tables(), "people", peopleSchema, o)
-	check(err)
+	return table.New(service, "people", peopleSchema, o)
+}
+
+// peopleOf opens the table of residents of an account. It has no maintainers.
+func peopleOf(t testing.TB, a testAccount, o *table.Options) *table.Table[resident] {
+	t.Helper()
+	people, err := openPeople(a, o)
+	noError(t, err)
 	return people
 }
 
-// put inserts people and forgets the requests.
-func insertAll(t *testing.T, people *table.Table[resident], s *hookedService, all ...resident) (es []*table.Entity[resident]) {
+// insertAll inserts residents and resets the request count.
+func insertAll(t testing.TB, people *table.Table[resident], s *hookedService, all ...resident) (es []*table.Entity[resident]) {
 	t.Helper()
 	for _, p := range all {
 		e, err := people.Insert(context.Background(), &p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		es = append(es, e)
 	}
 	s.Count()
 	return es
 }
 
-// residents is all that a table of residents holds.
+// storedPeople returns the stored rows as text.
 func storedPeople(s *hookedService) string { return fmt.Sprintf("%+v", s.Rows("people")) }
 
-func serviceOf(s *hookedService) table.Service {
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	return acc.Tables()
-}
-
-// byHand is the table of residents to somebody who writes rows by hand.
-func residentRows(s *hookedService) *table.Table[table.Row] {
-	rows, err := table.New(serviceOf(s), "people", table.Schema[table.Row]{}, noWaitOptions())
-	check(err)
+// residentRows opens the table of residents as rows, without maintainers.
+func residentRows(t testing.TB, s *hookedService) *table.Table[table.Row] {
+	t.Helper()
+	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
+	noError(t, err)
 	return rows
 }
 
-func residentRow(row string, columns map[string]any) *table.Row {
+// residentRow returns a row in the residents' partition.
+func residentRow(t testing.TB, row string, columns map[string]any) *table.Row {
+	t.Helper()
 	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(row))}
 	for name, v := range columns {
-		check(r.Set(name, v))
+		noError(t, r.Set(name, v))
 	}
 	return r
 }
 
-// renamed is how a resident changes so that both indexes move and a letter is due.
+// changeResident changes a resident so that both derived rows move and a letter is due.
 func changeResident(v *resident, to, mail string) error {
 	v.Last, v.Email = to, mail
 	return nil

@@ -13,17 +13,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestInsertRow: a row becomes a new entity elsewhere, with columns that its type does not know, a life of its own, and what
-// maintainers derive.
+// TestInsertRow: a row becomes a new entity, with columns that its type does not know, an incarnation of its own and derived
+// rows.
 func TestInsertRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s, _, e, _ := pendingEffect(t)
 	row, err := e.Row()
-	check(err)
-	check(row.Set("Hobby", "chess"))
+	noError(t, err)
+	noError(t, row.Set("Hobby", "chess"))
 	was, _ := row.Get("_life")
-	check(people.Delete(ctx, e))
+	noError(t, people.Delete(ctx, e))
 	s.Count()
 	again, err := people.InsertRow(ctx, e.Key, row)
 	if err != nil || again.Value != e.Value {
@@ -33,13 +33,13 @@ func TestInsertRow(t *testing.T) {
 		t.Error(got)
 	}
 	is, err := people.GetRow(ctx, e.Key)
-	check(err)
+	noError(t, err)
 	hobby, _ := is.Get("Hobby")
 	if life, _ := is.Get("_life"); hobby != "chess" || life == was || life == nil {
 		t.Error(hobby, life)
 	}
 	copied, err := people.GetRow(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
-	check(err)
+	noError(t, err)
 	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
 		t.Error(hobby)
 	}
@@ -55,26 +55,26 @@ func TestInsertRow(t *testing.T) {
 	}
 }
 
-// TestRowJSON: a row is written and read back whole, with every type and what the library keeps in it.
+// TestRowJSON: a row is encoded and decoded unchanged, with all types and system properties.
 func TestRowJSON(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, _, _, e, _ := pendingEffect(t)
 	row, err := e.Row()
-	check(err)
+	noError(t, err)
 	for name, v := range map[string]any{
 		"Int64": int64(math.MaxInt64), "Int32": int32(-1), "Whole": 3.0, "NaN": math.NaN(), "Inf": math.Inf(1), "Bool": true, "Text": "", "Quote": `"'<é😀`,
 		"Time": time.Date(2026, 11, 21, 1, 2, 3, 456789100, time.UTC), "Guid": [16]byte{1, 2}, "Bytes": []byte{}, "More": []byte{0, 255},
 	} {
-		check(row.Set(name, v))
+		noError(t, row.Set(name, v))
 	}
 	b, err := json.Marshal(row)
-	check(err)
+	noError(t, err)
 	if value, err := json.Marshal(*row); err != nil || string(value) != string(b) {
 		t.Errorf("%s", value)
 	}
 	var again table.Row
-	check(json.Unmarshal(b, &again))
+	noError(t, json.Unmarshal(b, &again))
 	if again.Key != row.Key || again.Len() != row.Len() || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len(again.MaintainerState("email")) != 1 {
 		t.Errorf("%s", b)
 	}
@@ -85,7 +85,7 @@ func TestRowJSON(t *testing.T) {
 			t.Errorf("%s is %v %s, not %v %s", name, is, again.Type(name), want, row.Type(name))
 		}
 	}
-	check(people.Delete(ctx, e))
+	noError(t, people.Delete(ctx, e))
 	if _, err := people.InsertRow(ctx, again.Key, &again); err != nil {
 		t.Error(err)
 	}

@@ -18,13 +18,13 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// T14: Update and Delete write into the caller's options, Upsert ignores its ETag, nil options mean merge, and zero options
-// are an error.
+// T14: Update and Delete write into the caller's options, Upsert ignores its ETag, nil options mean merge, and zero options are
+// an error.
 func TestTrapT14(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
-	sdk := sdkClient(w).NewClient("staff")
+	sdk := sdkClient(t, w).NewClient("staff")
 	body := []byte(`{"PartitionKey":"p","RowKey":"r"}`)
 	o := &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}
 	if _, err := sdk.UpdateEntity(ctx, body, o); err != nil || o.IfMatch == nil {
@@ -41,7 +41,7 @@ func TestTrapT14(t *testing.T) {
 	}
 
 	w.sent = nil
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	e := readEmployee(t, staff, w)
 	match := func() string { return strings.Join(w.last().header["If-Match"], "") }
 	if err := staff.Replace(ctx, e); err != nil || match() != etag || w.last().method != "PUT" {
@@ -61,7 +61,7 @@ func TestTrapT14(t *testing.T) {
 	}
 }
 
-// T15: Top is the size of a page and bounds nothing, and Get knows no projection.
+// T15: Top is the size of a page and bounds nothing, and Get has no projection.
 func TestTrapT15(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -80,23 +80,19 @@ func TestTrapT15(t *testing.T) {
 	w := &fakeTransport{respond: page}
 	top := int32(2)
 	n := 0
-	for p := sdkClient(w).NewClient("staff").NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: &top}); p.More(); {
+	for p := sdkClient(t, w).NewClient("staff").NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: &top}); p.More(); {
 		r, err := p.NextPage(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		n += len(r.Entities)
 	}
 	if n != 5 {
 		t.Errorf("the SDK's Top ends a list after %d now", n)
 	}
 	w.sent = nil
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	n = 0
 	for _, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 2}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		n++
 	}
 	if n != 2 || w.requests() != "GET GET" {
@@ -106,9 +102,7 @@ func TestTrapT15(t *testing.T) {
 		Last string `table:"LastName"`
 	}
 	names, err := table.As[name](staff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	w.sent = nil
 	got, err := names.Get(ctx, employeeKey("Sales", 1))
 	if err != nil || got.Value.Last != "L1" || w.requests() != "GET" {
@@ -120,7 +114,7 @@ func TestTrapT15(t *testing.T) {
 	}
 }
 
-// T16: the SDK waits for ever for a service that does not answer.
+// T16: the SDK waits without end for a service that does not respond.
 func TestTrapT16(t *testing.T) {
 	t.Parallel()
 	hang := func(r *http.Request, _ string) (*http.Response, error) {
@@ -132,13 +126,13 @@ func TestTrapT16(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		start := time.Now()
-		if _, err := sdkClient(&fakeTransport{respond: hang}).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); err == nil || time.Since(start) < patience {
+		if _, err := sdkClient(t, &fakeTransport{respond: hang}).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); err == nil || time.Since(start) < patience {
 			t.Errorf("the SDK gives up after %v now: %v", time.Since(start), err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := &fakeTransport{respond: hang}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		start := time.Now()
 		_, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
 		if !errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != table.DefaultAttemptTimeout || w.requests() != "POST" {
@@ -146,7 +140,7 @@ func TestTrapT16(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // reads, on any client
-		staff := newStaff(t, sdkClient(&fakeTransport{respond: hang}))
+		staff := newStaff(t, sdkClient(t, &fakeTransport{respond: hang}))
 		for what, read := range map[string]func() error{
 			"get": func() error { _, err := staff.Get(context.Background(), employeeKey("Sales", 1)); return err },
 			"list": func() (err error) {
@@ -165,9 +159,7 @@ func TestTrapT16(t *testing.T) {
 		w := &fakeTransport{respond: hang}
 		options := table.ClientOptions(azcore.ClientOptions{Transport: w}, nil)
 		s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: options})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		start := time.Now()
 		if _, err := newStaff(t, s).Get(context.Background(), employeeKey("Sales", 1)); err == nil || time.Since(start) > 2*time.Minute {
 			t.Errorf("%v after %v", err, time.Since(start))
@@ -175,7 +167,7 @@ func TestTrapT16(t *testing.T) {
 	})
 }
 
-// eachError visits an error and all that it wraps.
+// eachError calls f for an error and all errors that it wraps.
 func eachError(err error, f func(error)) {
 	if err == nil {
 		return
@@ -191,7 +183,7 @@ func eachError(err error, f func(error)) {
 	}
 }
 
-// scanning reads all rows of the partition and makes nothing of them.
+// scansPartition is a maintainer that reads all rows of the partition.
 type scansPartition struct{}
 
 func (scansPartition) Name() string { return "scanning" }
@@ -205,7 +197,7 @@ func (scansPartition) Maintain(ctx context.Context, p *table.Plan, _ *table.Chan
 	return nil
 }
 
-// T17: transport errors print the URL with its signature, and the service's error prints keys and body.
+// T17: transport errors contain the URL with its signature, and the service's error contains keys and body.
 func TestTrapT17(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -216,9 +208,7 @@ func TestTrapT17(t *testing.T) {
 	w := &fakeTransport{respond: broken}
 	sas := func(o azcore.ClientOptions) *aztables.ServiceClient {
 		s, err := aztables.NewServiceClientWithNoCredential("https://account.table.invalid/?sv=2019-02-02&"+secret, &aztables.ClientOptions{ClientOptions: o})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return s
 	}
 	plain := azcore.ClientOptions{Transport: w}
@@ -242,7 +232,7 @@ func TestTrapT17(t *testing.T) {
 	for _, errIntents = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
 	}
 	scanned, err := staff.With(nil, scansPartition{})
-	check(err)
+	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
 	for what, err := range map[string]error{"get": errGet, "row": errRow, "intents": errIntents, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
 		eachError(err, func(deep error) {

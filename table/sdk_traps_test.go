@@ -22,11 +22,11 @@ import (
 // Each trap of the SDK has a test of two halves: the bare SDK falls into it, the library does not. A first half that fails
 // means that the SDK has mended the trap.
 
-// T1: Upsert and Update panic where a key is missing from the body or is no string.
+// T1: Upsert and Update panic if a key is missing from the body or is no string.
 func TestTrapT01(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
-	sdk := sdkClient(w).NewClient("staff")
+	sdk := sdkClient(t, w).NewClient("staff")
 	for _, body := range []string{`{"RowKey":"r"}`, `{"PartitionKey":"p","RowKey":5}`} {
 		for _, call := range []func() error{
 			func() error { _, err := sdk.UpsertEntity(context.Background(), []byte(body), nil); return err },
@@ -38,10 +38,8 @@ func TestTrapT01(t *testing.T) {
 		}
 	}
 	type loose struct{ Name string }
-	tab, err := table.New(sdkClient(w), "staff", table.Schema[loose]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "staff", table.Schema[loose]{}, singleAttempt())
+	noError(t, err)
 	name := table.FieldOf(func(l *loose) *string { return &l.Name })
 	for _, k := range []keys.Key{{}, keys.Stored("", "r"), keys.Stored("p", ""), keys.At(keys.Raw("p"), keys.Enc{})} {
 		_, err1 := tab.UpsertAt(context.Background(), k, &loose{}, table.ReplaceExisting)
@@ -60,24 +58,25 @@ func TestTrapT01(t *testing.T) {
 	}
 }
 
+// panics reports whether f panics.
 func panics(f func()) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	f()
 	return false
 }
 
-// T2: a failed transaction is a ResponseError with status 202 and no code; which operation failed stands in the body alone.
+// T2: a failed transaction is a ResponseError with status 202 and no code. Only the body names the failed operation.
 func TestTrapT02(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := batchService(batchBody(failedPart(409, "EntityAlreadyExists", "1:The specified entity already exists.")))
 	add := aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}
-	_, err := sdkClient(w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add, add}, nil)
+	_, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add, add}, nil)
 	var re *azcore.ResponseError
 	if !errors.As(err, &re) || re.StatusCode != 202 || re.ErrorCode != "" {
 		t.Errorf("the SDK tells what has failed now: %v", err)
 	}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "a", 1}), staff.InsertOp(&employee{"Sales", 2, "b", 1}))
 	var be *table.BatchError
 	if !errors.As(err, &be) || be.Index != 1 || be.Key != employeeKey("Sales", 2) || !errors.Is(err, table.ErrExists) || !errors.As(err, &re) || re.StatusCode != 409 {
@@ -85,7 +84,7 @@ func TestTrapT02(t *testing.T) {
 	}
 }
 
-// T3: a response to a failed transaction that is cut short is reported as success, or makes the SDK panic.
+// T3: a truncated response to a failed transaction is reported as success, or makes the SDK panic.
 func TestTrapT03(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -93,7 +92,7 @@ func TestTrapT03(t *testing.T) {
 	complete := strings.Index(refusal, "}}}") + len("}}}")
 	add := aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}
 	w := &fakeTransport{}
-	sdk, staff := sdkClient(w).NewClient("staff"), newStaff(t, sdkClient(w))
+	sdk, staff := sdkClient(t, w).NewClient("staff"), newStaff(t, sdkClient(t, w))
 	successes, panicked := 0, 0
 	for cut := range complete {
 		w.respond = func(*http.Request, string) (*http.Response, error) { return batchResponse(refusal[:cut]) }
@@ -114,7 +113,7 @@ func TestTrapT03(t *testing.T) {
 	}
 }
 
-// T5: an update in a transaction without IfMatch carries no If-Match, and so inserts a row that is missing.
+// T5: an update in a transaction without IfMatch has no If-Match header, and so inserts a missing row.
 func TestTrapT05(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -123,7 +122,7 @@ func TestTrapT05(t *testing.T) {
 	for i, kind := range []aztables.TransactionType{aztables.TransactionTypeUpdateMerge, aztables.TransactionTypeUpdateReplace, aztables.TransactionTypeUpdateMerge} {
 		actions = append(actions, aztables.TransactionAction{ActionType: kind, Entity: fmt.Appendf(nil, `{"PartitionKey":"p","RowKey":"r%d"}`, i)})
 	}
-	if _, err := sdkClient(w).NewClient("staff").SubmitTransaction(ctx, actions, nil); err != nil {
+	if _, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, actions, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range sentParts(w) {
@@ -131,7 +130,7 @@ func TestTrapT05(t *testing.T) {
 			t.Errorf("the SDK asks for a row that exists now: %+v", p)
 		}
 	}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	e, f := readEmployee(t, staff, w), readEmployee(t, staff, w)
 	f.Key, f.Value.ID = employeeKey("Sales", 1), 1
 	if _, err := table.Transact(ctx, staff.ReplaceAnyOp(e), staff.MergeAnyOp(employeeKey("Sales", 2), age.Set(1)), staff.ReplaceOp(f)); err != nil {
@@ -146,7 +145,7 @@ func TestTrapT05(t *testing.T) {
 	}
 }
 
-// T6: bodies go through map[string]any: an int64 written as a number is rounded, and a whole double becomes an Int32.
+// T6: bodies go through map[string]any. An int64 written as a number is rounded, and a whole double becomes an Int32.
 func TestTrapT06(t *testing.T) {
 	t.Parallel()
 	type numbers struct {
@@ -157,22 +156,18 @@ func TestTrapT06(t *testing.T) {
 	const big = 1<<53 + 1
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
 	body, err := json.Marshal(map[string]any{"PartitionKey": "p", "RowKey": "r", "Big": int64(big), "Whole": json.RawMessage("5.0")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sdkClient(w).NewClient("t").UpsertEntity(context.Background(), body, nil); err != nil {
+	noError(t, err)
+	if _, err := sdkClient(t, w).NewClient("t").UpsertEntity(context.Background(), body, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.last().body; !strings.Contains(got, `"Big":9007199254740992`) || !strings.Contains(got, `"Whole":5}`) {
 		t.Errorf("the SDK keeps numbers now: %s", got)
 	}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[numbers]{
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[numbers]{
 		Partition: keys.BindRaw(func(n *numbers) *string { return &n.P }),
 		Row:       keys.BindRaw(func(n *numbers) *string { return &n.R }),
 	}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := tab.Upsert(context.Background(), &numbers{"p", "r", big, 5}, table.ReplaceExisting); err != nil {
 		t.Fatal(err)
 	}
@@ -183,8 +178,8 @@ func TestTrapT06(t *testing.T) {
 	}
 }
 
-// T7: EDMEntity doubles ' in keys in the body, reads whole doubles as int32, drops annotated strings and lets a property
-// named PartitionKey win over the key.
+// T7: EDMEntity doubles ' in keys in the body, reads whole doubles as int32, drops annotated strings, and lets a property named
+// PartitionKey replace the key.
 func TestTrapT07(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "O'Brien", RowKey: "r"}})
@@ -198,10 +193,8 @@ func TestTrapT07(t *testing.T) {
 		}
 		return noContent(), nil
 	}}
-	got, err := sdkClient(w).NewClient("t").GetEntity(context.Background(), "O'Brien", "r", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, err := sdkClient(t, w).NewClient("t").GetEntity(context.Background(), "O'Brien", "r", nil)
+	noError(t, err)
 	var e aztables.EDMEntity
 	if err := json.Unmarshal(got.Value, &e); err != nil || e.Properties["Ratio"] != int32(3) || e.Properties["Text"] != nil {
 		t.Errorf("the SDK keeps types now: %#v, %v", e.Properties, err)
@@ -215,13 +208,11 @@ func TestTrapT07(t *testing.T) {
 		P, R  string
 		Extra map[string]any `table:",extra"`
 	}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[row]{
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := tab.Insert(context.Background(), &row{P: "O'Brien", R: "r"}); err != nil || !strings.Contains(w.last().body, `"PartitionKey":"O'Brien"`) {
 		t.Errorf("%s, %v", w.last().body, err)
 	}
@@ -245,10 +236,8 @@ func TestTrapT08(t *testing.T) {
 	}
 	type row struct{ When time.Time }
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
+	noError(t, err)
 	if _, err := tab.InsertAt(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r")), &row{local}); err != nil || !strings.Contains(w.last().body, `"When":"2026-11-21T07:00:00Z"`) {
 		t.Errorf("%s, %v", w.last().body, err)
 	}
@@ -259,24 +248,22 @@ func TestTrapT08(t *testing.T) {
 	}
 }
 
-// T9: in a transaction the SDK does not double the quotes in a key's address, so that a key can address another row.
+// T9: in a transaction the SDK does not double the quotes in a key's URL, so that a key can address another row.
 func TestTrapT09(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := batchService(batchBody(donePart(1)))
 	any := azcore.ETagAny
 	merge := aztables.TransactionAction{ActionType: aztables.TransactionTypeUpdateMerge, Entity: []byte(`{"PartitionKey":"O'Brien","RowKey":"r"}`), IfMatch: &any}
-	if _, err := sdkClient(w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{merge}, nil); err != nil || !strings.Contains(sentParts(w)[0].line, "O%27Brien'") {
+	if _, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{merge}, nil); err != nil || !strings.Contains(sentParts(w)[0].line, "O%27Brien'") {
 		t.Errorf("the SDK doubles quotes now: %v, %s", err, sentParts(w)[0].line)
 	}
 	type row struct{ P, R, Name string }
-	tab, err := table.New(sdkClient(w), "ttt", table.Schema[row]{
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	name := table.FieldOf(func(r *row) *string { return &r.Name })
 	const pk, rk = "O'Brien", "x',RowKey='y"
 	k := keys.At(keys.Raw(pk), keys.Raw(rk))
@@ -310,7 +297,7 @@ func TestTrapT09(t *testing.T) {
 	}
 }
 
-// T11: a response to a POST that is cut off is neither asked for again nor told from a refusal.
+// T11: a truncated response to a POST is neither requested again nor distinguished from a refusal.
 func TestTrapT11(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -318,13 +305,13 @@ func TestTrapT11(t *testing.T) {
 		return cutResponse(batchBody(donePart(1)), 40), nil
 	}}
 	add := aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}
-	_, err := sdkClient(w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add}, nil)
+	_, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add}, nil)
 	var re *azcore.ResponseError
 	if err == nil || errors.As(err, &re) || w.requests() != "POST" {
 		t.Errorf("the SDK does something else now: %v after %s", err, w.requests())
 	}
 	w.sent = nil
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	e := readEmployee(t, staff, w)
 	if _, err := table.Transact(ctx, staff.ReplaceOp(e)); !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, io.ErrUnexpectedEOF) || w.requests() != "POST" {
 		t.Errorf("%v after %s", err, w.requests())

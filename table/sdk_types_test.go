@@ -9,16 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// sdkTypes is an entity as programs declare it that use the SDK alone.
+// sdkTypes is an entity with fields of the SDK's types.
 type sdkTypes struct {
 	ID     string `table:"-"`
 	N      aztables.EDMInt64
@@ -31,17 +29,16 @@ type sdkTypes struct {
 	Series []aztables.EDMInt64 `table:",each=3"`
 }
 
-// TestTypesOfTheSDK: fields of the SDK's types are stored as what they stand for, both ways, and found by conditions.
+// TestSDKTypes: fields of the SDK's types are stored as the types that they stand for, in both directions, and conditions find
+// them.
 func TestSDKTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	tab, err := table.New(acc.Tables(), "types", table.Schema[sdkTypes]{Partition: keys.Const[sdkTypes]("p"), Row: keys.BindRaw(func(v *sdkTypes) *string { return &v.ID })}, nil)
-	check(err)
-	check(tab.Ensure(ctx))
-	raw := acc.Tables().NewClient("types")
+	service := serviceOf(t, storagetest.New(nil))
+	tab, err := table.New(service, "types", table.Schema[sdkTypes]{Partition: keys.Const[sdkTypes]("p"), Row: keys.BindRaw(func(v *sdkTypes) *string { return &v.ID })}, nil)
+	noError(t, err)
+	noError(t, tab.Ensure(ctx))
+	raw := service.NewClient("types")
 	at := time.Date(2026, 11, 22, 1, 2, 3, 400, time.UTC)
 	const guid = "c9da6455-213d-42c9-9a79-3e9149a57833"
 
@@ -49,28 +46,26 @@ func TestSDKTypes(t *testing.T) {
 	body, err := json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: "theirs"}, Properties: map[string]any{
 		"N": aztables.EDMInt64(1<<53 + 1), "At": aztables.EDMDateTime(at), "G": aztables.EDMGUID(guid), "B": aztables.EDMBinary("abc"), "PN": aztables.EDMInt64(7), "Series1": aztables.EDMInt64(2),
 	}})
-	check(err)
+	noError(t, err)
 	_, err = raw.AddEntity(ctx, body, nil)
-	check(err)
+	noError(t, err)
 	foreign, err := tab.Get(ctx, keys.Stored("p", "theirs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	v := foreign.Value
 	if v.N != 1<<53+1 || !time.Time(v.At).Equal(at) || v.G != guid || string(v.B) != "abc" || v.PN == nil || *v.PN != 7 || v.PG != nil || v.PAt != nil || fmt.Sprint(v.Series) != "[0 2]" {
 		t.Errorf("%+v", v)
 	}
 
 	// What is written here the SDK reads.
-	check(tab.Replace(ctx, foreign))
+	noError(t, tab.Replace(ctx, foreign))
 	v.ID, v.N, v.G = "ours", -5, aztables.EDMGUID(strings.ToUpper(guid))
 	_, err = tab.Insert(ctx, &v)
-	check(err)
+	noError(t, err)
 	for id, n := range map[string]aztables.EDMInt64{"theirs": 1<<53 + 1, "ours": -5} {
 		got, err := raw.GetEntity(ctx, "p", id, nil)
-		check(err)
+		noError(t, err)
 		var e aztables.EDMEntity
-		check(json.Unmarshal(got.Value, &e))
+		noError(t, json.Unmarshal(got.Value, &e))
 		if p := e.Properties; p["N"] != n || !time.Time(p["At"].(aztables.EDMDateTime)).Equal(at) || p["G"] != aztables.EDMGUID(guid) || string(p["B"].(aztables.EDMBinary)) != "abc" || p["PN"] != aztables.EDMInt64(7) || p["PG"] != nil {
 			t.Errorf("%s: %+v", id, p)
 		}
@@ -94,9 +89,9 @@ func TestSDKTypes(t *testing.T) {
 
 	// What is empty is absent, and what is no GUID is refused.
 	_, err = tab.Insert(ctx, &sdkTypes{ID: "empty"})
-	check(err)
+	noError(t, err)
 	row, err := tab.GetRow(ctx, keys.Stored("p", "empty"))
-	check(err)
+	noError(t, err)
 	if row.Type("N") != "Edm.Int64" || row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") != "" {
 		t.Errorf("%v", row)
 	}
@@ -104,7 +99,7 @@ func TestSDKTypes(t *testing.T) {
 	if _, err := tab.Insert(ctx, &sdkTypes{ID: "bad", G: "not a guid"}); !errors.As(err, &ve) || ve.Field != "G" {
 		t.Error(err)
 	}
-	check(row.Set("X", aztables.EDMInt64(5)))
+	noError(t, row.Set("X", aztables.EDMInt64(5)))
 	if got := row.Type("X"); got != "Edm.Int64" {
 		t.Error(got)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestStaleVersions: an entity made of a key and an ETag is written where the row is of that version, and refused where it is not, also
-// if maintainers have to see the row.
+// TestStaleVersions: an entity made of a key and an ETag is written if the row has that version, and refused otherwise, even if
+// maintainers need the row.
 func TestStaleVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -27,7 +27,7 @@ func TestStaleVersions(t *testing.T) {
 		people, s := newTown(t, nil)
 		e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 		stale := made(e)
-		check(people.Merge(ctx, e, lastName.Set("Cao")))
+		noError(t, people.Merge(ctx, e, lastName.Set("Cao")))
 		before := fmt.Sprint(s.Rows("people"))
 		if _, err := table.Transact(ctx, op(people, stale)); !errors.Is(err, table.ErrChanged) {
 			t.Errorf("%s, of a version that is gone: %v", method, err)

@@ -10,14 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// wall is a clock that can be set.
+// settableClock is a clock that can be advanced.
 type settableClock struct {
 	mu  sync.Mutex
 	off time.Duration
@@ -35,9 +32,10 @@ func (w *settableClock) advance(d time.Duration) {
 	w.off += d
 }
 
-// sleeper is a program that writes residents with letters and can be suspended, and the others beside it: a worker and a sweeper, whose
-// clocks are right.
+// suspendableWriter is a program that writes residents with letters and can be suspended. Beside it run a worker and a sweeper
+// whose clocks are right.
 type suspendableWriter struct {
+	testing.TB
 	s           *hookedService
 	clock       *settableClock
 	people      *table.Table[resident] // the sleeper's
@@ -47,26 +45,27 @@ type suspendableWriter struct {
 	othersClock *settableClock // everybody else's clock
 }
 
-func newSuspendableWriter(t *testing.T) *suspendableWriter {
+func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	t.Helper()
 	ctx := context.Background()
-	x := &suspendableWriter{s: &hookedService{Service: storagetest.New(nil)}, clock: &settableClock{}, othersClock: &settableClock{}}
+	x := &suspendableWriter{TB: t, s: &hookedService{Service: storagetest.New(nil)}, clock: &settableClock{}, othersClock: &settableClock{}}
 	mine, others := noWaitOptions(), noWaitOptions()
 	mine.Now, others.Now = x.clock.Now, x.othersClock.Now
-	people := peopleOf(x.s.ConnectionString(), x.s, mine)
-	acc, err := account.FromConnectionString(x.s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: x.s.Service}})
-	check(err)
-	x.out = newTableOutbox(acc.Tables(), noWaitOptions())
-	x.sent, err = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, noWaitOptions())
-	check(err)
+	people := peopleOf(t, x.s, mine)
+	service := serviceOf(t, x.s.Service)
+	var err error
+	x.out, err = newTableOutbox(service, noWaitOptions())
+	noError(t, err)
+	x.sent, err = table.New(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
+	noError(t, err)
 	x.people, err = people.With(x.out, letters{})
-	check(err)
-	x.others, err = peopleOf(x.s.ConnectionString(), x.s.Service, others).With(x.out, letters{})
-	check(err)
-	check(errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
+	noError(t, err)
+	x.others, err = peopleOf(t, x.s.Service, others).With(x.out, letters{})
+	noError(t, err)
+	noError(t, errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
-	check(err)
-	check(x.out.drain(ctx, x.others, x.sent))
+	noError(t, err)
+	noError(t, x.out.drain(ctx, x.others, x.sent))
 	return x
 }
 
@@ -76,16 +75,16 @@ func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]table.
 	ctx := context.Background()
 	resolved = map[string]table.CommitState{}
 	for e, err := range x.out.rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
-		check(err)
+		noError(x, err)
 		i, err := x.others.CommitRecords().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
-		check(err)
+		noError(x, err)
 		resolved[i.OperationID] = i.State
 	}
-	check(x.out.drain(ctx, x.others, x.sent))
+	noError(x, x.out.drain(ctx, x.others, x.sent))
 	x.othersClock.advance(d)
 	x.s.Advance(d)
 	_, err := x.others.SweepCommitRecords(ctx)
-	check(err)
+	noError(x, err)
 	return resolved
 }
 
@@ -113,7 +112,7 @@ func (x *suspendableWriter) atTransaction(n int, f func()) {
 // right reports what is wrong in the end: a write of which somebody was told that it was never applied, and is; one that its writer was
 // told wrongly about; and letters that are lost.
 func (x *suspendableWriter) checkEnd(returned error, resolved map[string]table.CommitState) error {
-	check(x.out.drain(context.Background(), x.others, x.sent))
+	noError(x, x.out.drain(context.Background(), x.others, x.sent))
 	name, op := x.last()
 	switch applied := name == "Smith"; {
 	case applied && resolved[op] == table.CommitAborted:
@@ -131,7 +130,7 @@ func (x *suspendableWriter) checkEnd(returned error, resolved map[string]table.C
 	return nil
 }
 
-// outboxSleeps suspends the program after its write is announced, and before it is sent.
+// suspendingOutbox suspends the program after the notification of a write and before its request.
 type suspendingOutbox struct {
 	*tableOutbox
 	suspend func()
@@ -146,8 +145,8 @@ func (o *suspendingOutbox) Notify(ctx context.Context, a table.Notification) (ta
 	return h, err
 }
 
-// TestSuspendedWriter: a writer is suspended between the announcement of a write and its request. Meanwhile a worker finds nothing, and
-// says that the write is never applied; what says so is swept. The clock of the writer is right when it wakes up, or wrong.
+// TestSuspendedWriter: a writer is suspended between the notification of a write and its request. Meanwhile a worker finds no
+// commit record and stores an abort record, which is then swept. The writer's clock is right or wrong when it resumes.
 func TestSuspendedWriter(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -162,10 +161,10 @@ func TestSuspendedWriter(t *testing.T) {
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
-					people, err := peopleOf(x.s.ConnectionString(), x.s, mine).With(out, letters{})
-					check(err)
+					people, err := peopleOf(t, x.s, mine).With(out, letters{})
+					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
-					check(err)
+					noError(t, err)
 					out.suspend = func() {
 						resolved = x.suspend(slept)
 						x.clock.advance(slept + wrong - before)
@@ -186,7 +185,7 @@ func TestSuspendedWriter(t *testing.T) {
 	}
 }
 
-// TestSuspendedBetweenAttempts: a writer is suspended after its first attempt, of which the request or the response is lost.
+// TestSuspendedBetweenAttempts: a writer is suspended after its first attempt, whose request or response was lost.
 func TestSuspendedBetweenAttempts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -206,7 +205,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			t.Parallel()
 			x := newSuspendableWriter(t)
 			e, err := x.people.Get(ctx, residentAt(1))
-			check(err)
+			noError(t, err)
 			var resolved map[string]table.CommitState
 			first := true
 			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
@@ -238,26 +237,26 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 	}
 }
 
-// suspended is the sleeper's table with a clock that calls f whenever it is looked at, which is before each attempt.
+// withClockHook opens the writer's table with a clock that calls f at each reading, which precedes each attempt.
 func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 	o := noWaitOptions()
 	o.Now = func() time.Time {
 		f()
 		return x.clock.Now()
 	}
-	people, err := peopleOf(x.s.ConnectionString(), x.s, o).With(x.out, letters{})
-	check(err)
+	people, err := peopleOf(x, x.s, o).With(x.out, letters{})
+	noError(x, err)
 	return people
 }
 
-// TestHeldRequest: the request of a write is held on its way for longer than the retention, and arrives. The writer announces it again,
-// so that its letter is sent.
+// TestHeldRequest: the network delays the request of a write beyond the retention of commit records, and then delivers it. The
+// writer sends the notification again, so that the letter is sent.
 func TestHeldRequest(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	x := newSuspendableWriter(t)
 	e, err := x.people.Get(ctx, residentAt(1))
-	check(err)
+	noError(t, err)
 	x.atTransaction(1, func() {
 		x.suspend(30 * time.Hour)
 		x.clock.advance(30 * time.Hour)
@@ -271,7 +270,8 @@ func TestHeldRequest(t *testing.T) {
 	}
 }
 
-// TestSuspendedExact: an exact write without effects, and its resolution by others.
+// TestSuspendedExact: the clock of an exact write without effects jumps during the write. The outcome is ErrGivenUp if the
+// write can still be aborted, else unknown.
 func TestSuspendedExact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -289,8 +289,8 @@ func TestSuspendedExact(t *testing.T) {
 			}
 			return storagetest.Fault{}
 		})
-		mine, err := table.New(serviceOf(s), staff.Name(), staffSchema, o)
-		check(err)
+		mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
+		noError(t, err)
 		err = mine.Exact().Merge(ctx, e, age.Set(50))
 		done := s.Rows("staff")[0].Get("Age") == int32(50)
 		want := table.ErrUnknownOutcome
@@ -303,18 +303,18 @@ func TestSuspendedExact(t *testing.T) {
 	}
 }
 
-// TestSuspendedResolver: a worker is suspended when its abort record is on its way. Meanwhile the write is committed, its effects are
-// completed, and the commit record is swept: the abort record is stored, and says nothing.
+// TestSuspendedResolver: a worker is suspended while its abort record is on its way. Meanwhile the write is committed, its
+// effects are completed, and the commit record is swept. The abort record is then stored, but proves nothing.
 func TestSuspendedResolver(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, lost := range []bool{false, true} { // the first abort record on its way is lost, so that another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
-		people, err := peopleOf(x.s.ConnectionString(), x.s, noWaitOptions()).With(out, letters{})
-		check(err)
+		people, err := peopleOf(t, x.s, noWaitOptions()).With(out, letters{})
+		noError(t, err)
 		e, err := people.Get(ctx, residentAt(1))
-		check(err)
+		noError(t, err)
 		named, goesOn, ended := make(chan bool), make(chan bool), make(chan error)
 		out.suspend = func() { close(named); <-goesOn }
 		go func() { ended <- people.Merge(ctx, e, lastName.Set("Smith")) }()
@@ -330,7 +330,7 @@ func TestSuspendedResolver(t *testing.T) {
 			}
 			s.beforeRequest = nil
 			close(goesOn)
-			check(<-ended)
+			noError(t, <-ended)
 			x.suspend(30 * time.Hour)
 			clock.advance(30 * time.Hour)
 			if lost {
@@ -338,8 +338,8 @@ func TestSuspendedResolver(t *testing.T) {
 				x.s.SetFaults(storagetest.AtRequest(n, storagetest.LostRequest()))
 			}
 		}
-		op := x.s.Rows("hints")[0].RowKey
-		i, err := peopleOf(x.s.ConnectionString(), s, o).CommitRecords().Resolve(ctx, dept.Of("S"), op)
+		op := x.s.Rows("notifications")[0].RowKey
+		i, err := peopleOf(t, s, o).CommitRecords().Resolve(ctx, dept.Of("S"), op)
 		if name, is := x.last(); name != "Smith" || is != op {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}
@@ -349,7 +349,8 @@ func TestSuspendedResolver(t *testing.T) {
 	}
 }
 
-// TestClocksAhead: operation IDs of clocks that are ahead are resolved as any other; those of a day to come are refused.
+// TestClocksAhead: an operation ID of a clock that is less than a day ahead or behind is resolved as any other. An ID of a
+// later day is refused.
 func TestClocksAhead(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -362,8 +363,8 @@ func TestClocksAhead(t *testing.T) {
 		o := noWaitOptions()
 		o.Now, o.WriteTimeout = clock.Now, 50*time.Millisecond
 		clock.advance(c.ahead)
-		mine, err := table.New(serviceOf(s), staff.Name(), staffSchema, o)
-		check(err)
+		mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
+		noError(t, err)
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" || q.Kind == "insert" }, storagetest.Refuse(503, "ServerBusy")))
 		var ue *table.UnknownError
 		if err := mine.Exact().Merge(ctx, e, age.Set(50)); !errors.As(err, &ue) {

@@ -10,14 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// throttledWrites are writes of all kinds.
+// everyWrite contains writes of all kinds.
 var everyWrite = map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
 	"Insert": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
 		_, err := staff.Insert(ctx, &employee{"Sales", 2, "New", 50})
@@ -46,7 +43,7 @@ var everyWrite = map[string]func(context.Context, *table.Table[employee], *table
 	},
 }
 
-// TestThrottled: a service that is busy for longer than all attempts would take fails no write, whichever way it says so.
+// TestThrottled: a write succeeds although the service is busy for longer than all attempts take, whichever response says so.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	for what, fault := range map[string]storagetest.Fault{
@@ -76,7 +73,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestAlwaysThrottled: a write ends with its time, and has not hurried.
+// TestAlwaysThrottled: a write to a service that stays busy ends with its time, and pauses between its attempts.
 func TestAlwaysThrottled(t *testing.T) {
 	t.Parallel()
 	for name, write := range everyWrite {
@@ -96,7 +93,7 @@ func TestAlwaysThrottled(t *testing.T) {
 	}
 }
 
-// asked is a service that is busy once, and asks not to be called for a while.
+// busyOnce is a service that is busy once, and asks for a pause.
 type busyOnce struct {
 	*storagetest.Service
 	header, value string
@@ -121,7 +118,8 @@ func (a *busyOnce) Do(r *http.Request) (*http.Response, error) {
 	return a.Service.Do(r)
 }
 
-// TestRetryAfter: the pause that the service asks for is kept, and a write whose time does not allow it ends at once.
+// TestRetryAfter: a write keeps the pause that the service asks for. If its time does not allow the pause, the write ends at
+// once.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,10 +136,8 @@ func TestRetryAfter(t *testing.T) {
 		} {
 			_, _, s := staffInMemory(t, nil)
 			a := &busyOnce{Service: s.Service, header: c.header, value: c.value}
-			acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
-			check(err)
-			staff, err := table.New(acc.Tables(), "staff", staffSchema, nil)
-			check(err)
+			staff, err := table.New(serviceOf(t, a), "staff", staffSchema, nil)
+			noError(t, err)
 			start := time.Now()
 			_, err = staff.Insert(context.Background(), &employee{"Sales", 9, "New", 1})
 			switch {
@@ -156,7 +152,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// TestContention: concurrent inserts into one shared row all succeed, for what ends them is the write's time.
+// TestContention: concurrent inserts that share a derived row all succeed within the time of a write.
 func TestContention(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +178,7 @@ func TestContention(t *testing.T) {
 	})
 }
 
-// TestThrottledReads: a write that reads first waits for a busy service as long as one that does not.
+// TestThrottledReads: the read before a write waits for a busy service as long as a write does.
 func TestThrottledReads(t *testing.T) {
 	t.Parallel()
 	writes := map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{

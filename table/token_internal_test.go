@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// FuzzToken: nothing breaks the parser, and what it takes is what was written, byte for byte.
+// FuzzToken: the parser of tokens never panics, and accepts only tokens that the library wrote, byte for byte.
 func FuzzToken(f *testing.F) {
 	text := func(s string) *string { return &s }
 	last := keys.Stored("Sales", "empid_000223")
@@ -41,7 +41,7 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// TestTokenVersion: a token of a later library says so.
+// TestTokenVersion: the error of a token of a later library names its version.
 func TestTokenVersion(t *testing.T) {
 	b := []byte{tokenVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))

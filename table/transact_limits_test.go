@@ -15,18 +15,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestTransactRefusesBeforehand: what the service would refuse, or Azurite would let through, is not sent.
+// TestTransactRefusedBeforeSending: Transact refuses operations that the service would refuse, and operations that only Azurite
+// would accept, before any request.
 func TestTransactRefusedBeforeSending(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := noRequests(t)
-	s := sdkClient(w)
+	s := sdkClient(t, w)
 	staff := newStaff(t, s)
 	other, err := table.New(s, "other", staffSchema, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
-	elsewhere := newStaff(t, sdkClient(w))
+	noError(t, err)
+	elsewhere := newStaff(t, sdkClient(t, w))
 	insert := func(d string, id int) table.Op { return staff.InsertOp(&employee{d, id, "x", 1}) }
 	many := func(n int) (list []table.Op) {
 		for i := range n {
@@ -69,8 +68,8 @@ func TestTransactRefusedBeforeSending(t *testing.T) {
 	}
 }
 
-// TestTransactSize: 4 MiB are counted as they are sent, on clients that let the library see it; on any client the bodies
-// alone must fit.
+// TestTransactSize: With table.ClientOptions, the limit of 4 MiB applies to the bytes that are sent. With any client, the
+// bodies alone must fit.
 func TestTransactSize(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -85,13 +84,9 @@ func TestTransactSize(t *testing.T) {
 	}}
 	base := azcore.ClientOptions{Transport: w}
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(base, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	bags, err := table.New(s, "bags", table.Schema[bag]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ops := func(in *table.Table[bag], last int) (list []table.Op) {
 		for i := range 9 {
 			b := bag{map[string]any{}}
@@ -118,18 +113,16 @@ func TestTransactSize(t *testing.T) {
 	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("a byte over the limit: %v, %s", err, w.requests())
 	}
-	plain, err := table.New(sdkClient(noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain, err := table.New(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
+	noError(t, err)
 	tenth := plain.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
 	if _, err := table.Transact(ctx, append(ops(plain, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
 		t.Errorf("bodies that do not fit: %v", err)
 	}
 }
 
-// TestTransactSizeOnAnyClient: what HTML might take for its own is sent in six bytes, and a response that the request was too
-// large is a limit too.
+// TestTransactSizeOnAnyClient: without table.ClientOptions, a character that JSON escapes for HTML counts as six bytes. The
+// service's refusal of a request that is too large is a *LimitError.
 func TestTransactSizeOnAnyClient(t *testing.T) {
 	t.Parallel()
 	type bag struct{ A, B string }
@@ -139,10 +132,8 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		}
 		return errorResponse(413, "RequestBodyTooLarge"), nil
 	}}
-	bags, err := table.New(sdkClient(w), "bags", table.Schema[bag]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bags, err := table.New(sdkClient(t, w), "bags", table.Schema[bag]{}, singleAttempt())
+	noError(t, err)
 	for text, sent := range map[string]string{"x": "POST", "<": "", "\u2028": ""} {
 		w.sent = nil
 		n := map[string]int{"x": 20_900, "<": 20_900, "\u2028": 4_000}[text]
@@ -157,11 +148,11 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 	}
 }
 
-// TestETagsAreChecked: what names no version, or could say more than that on its way, is not sent.
+// TestETagsAreChecked: an ETag that names no version, or that could add a header, is refused before any request.
 func TestETagsAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, sdkClient(noRequests(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	for _, tag := range []azcore.ETag{"", "*", " *", "* ", `"`, `""`, "x", "*\r\n\r\n{\"Age\":99}\r\n", "\"a\r\nX: y\"", `"a", "b"`, "W/\"\x00\""} {
 		e := &table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: tag}
 		_, err := table.Transact(ctx, staff.MergeOp(e, age.Set(1)))
@@ -171,11 +162,11 @@ func TestETagsAreChecked(t *testing.T) {
 	}
 }
 
-// TestStoredKeysAreChecked against the service's rules before a write by key.
+// TestStoredKeysAreChecked: a write by key checks a stored key against the service's rules.
 func TestStoredKeysAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, sdkClient(noRequests(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	for _, s := range []string{"", "a/b", "a#b", "a?b", `a\b`, "a\x00b", "a\u0080", "\xff", strings.Repeat("x", 513)} {
 		for _, k := range []keys.Key{keys.Stored("Sales", s), keys.Stored(s, "x")} {
 			var ke *keys.KeyError

@@ -22,8 +22,8 @@ import (
 
 var opNames = []string{"insert", "replace", "merge", "upsert", "delete", "pin"}
 
-// ops are one operation of each kind.
-func oneOfEach(t *testing.T, staff *table.Table[employee], w *fakeTransport) ([]table.Op, []*table.Entity[employee]) {
+// oneOfEach returns one operation of each kind, in the order of opNames, and their loaded entities.
+func oneOfEach(t testing.TB, staff *table.Table[employee], w *fakeTransport) ([]table.Op, []*table.Entity[employee]) {
 	t.Helper()
 	var es []*table.Entity[employee]
 	for i := range 4 {
@@ -38,10 +38,11 @@ func oneOfEach(t *testing.T, staff *table.Table[employee], w *fakeTransport) ([]
 	}, es
 }
 
+// TestTransact: Transact returns the ETag of each operation and renews each entity.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	w := batchService(batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(0), donePart(5)))
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	list, es := oneOfEach(t, staff, w)
 	r, err := table.Transact(context.Background(), list...)
 	if err != nil || w.requests() != "POST" {
@@ -71,11 +72,11 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// TestTransactSends: methods, addresses, conditions and bodies of each operation.
+// TestTransactSends: each operation has the right method, URL, condition and body.
 func TestTransactSends(t *testing.T) {
 	t.Parallel()
 	w := batchService(batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(0), donePart(5)))
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	list, _ := oneOfEach(t, staff, w)
 	if _, err := table.Transact(context.Background(), list...); err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestTransactSends(t *testing.T) {
 	}
 }
 
-// TestTransactRefused: the error names operation and row, everything else stays as it was.
+// TestTransactRefused: the error of a refused transaction names the operation and the row. The entities are unchanged.
 func TestTransactRefused(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -121,7 +122,7 @@ func TestTransactRefused(t *testing.T) {
 		"nobody's":          {batchBody(failedPart(400, "InvalidInput", "99:The batch request operation exceeds the maximum 100 changes per change set.")), -1, keys.Key{}, nil, "InvalidInput"},
 	} {
 		w := batchService(c.reply)
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		list, es := oneOfEach(t, staff, w)
 		r, err := table.Transact(context.Background(), list...)
 		var be *table.BatchError
@@ -148,7 +149,7 @@ func TestTransactRefused(t *testing.T) {
 	}
 }
 
-// TestTransactUnknown: where the outcome is open, so is that of every entity.
+// TestTransactUnknown: if the outcome of a transaction is unknown, so is that of each of its entities.
 func TestTransactUnknown(t *testing.T) {
 	t.Parallel()
 	whole := batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(0), donePart(5))
@@ -181,7 +182,7 @@ func TestTransactUnknown(t *testing.T) {
 		"connection cut": func(*http.Request, string) (*http.Response, error) { return cutResponse(whole, len(whole)-1), nil },
 	} {
 		w := &fakeTransport{respond: answer}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		list, es := oneOfEach(t, staff, w)
 		_, err := table.Transact(context.Background(), list...)
 		var be *table.BatchError
@@ -196,7 +197,7 @@ func TestTransactUnknown(t *testing.T) {
 	}
 	for what, answer := range map[string]error{"never connected": errDial, "cancelled": context.Canceled} {
 		w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return nil, answer }}
-		staff := newStaff(t, sdkClient(w))
+		staff := newStaff(t, sdkClient(t, w))
 		list, _ := oneOfEach(t, staff, w)
 		ctx, cancel := context.WithCancel(context.Background())
 		if what == "cancelled" {
@@ -209,11 +210,11 @@ func TestTransactUnknown(t *testing.T) {
 	}
 }
 
-// TestTransactCutAnywhere: a success and a refusal, cut at every byte in both ways.
+// TestTransactCutAnywhere: a success and a refusal, cut at every byte, with a clean end and with a broken connection.
 func TestTransactCutAnywhere(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	for what, c := range map[string]struct {
 		reply, complete string
 		want            error
@@ -248,12 +249,12 @@ func TestTransactCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestOperationsAndDoubt: an operation that was made before its entity's outcome became unknown is not sent after it.
+// TestOperationInDoubt: an operation that was made before the outcome of its entity became unknown is refused.
 func TestOperationInDoubt(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := &fakeTransport{}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	e := readEmployee(t, staff, w)
 	merge, remove := staff.MergeOp(e, age.Set(1)), staff.DeleteOp(e)
 	w.respond = func(*http.Request, string) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
@@ -268,8 +269,8 @@ func TestOperationInDoubt(t *testing.T) {
 	}
 }
 
-// TestTransactEnds: a service that hangs is left when the write's time is over, or that of the try; and what the SDK's
-// errors say of a signature is not repeated.
+// TestTransactHungService: a transaction to a hung service ends after the time of the write, or of its one attempt. The error
+// does not contain the signature of the SDK's URL.
 func TestTransactHungService(t *testing.T) {
 	t.Parallel()
 	for what, set := range map[string]func(*table.Options){
@@ -283,10 +284,8 @@ func TestTransactHungService(t *testing.T) {
 			}}
 			o := singleAttempt()
 			set(o)
-			staff, err := table.New(sdkClient(w), "staff", staffSchema, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+			noError(t, err)
 			start := time.Now()
 			_, err = table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
 			if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took != 2*time.Second || strings.Contains(err.Error(), "secret") {
@@ -296,11 +295,11 @@ func TestTransactHungService(t *testing.T) {
 	}
 }
 
-// TestTransactPanics: a panic that is not the SDK's about a response is nobody's to keep.
+// TestTransactPanics: a panic that is not the SDK's own about a response reaches the caller.
 func TestTransactPanics(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { panic("a policy's own") }}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	defer func() {
 		if r := recover(); r != "a policy's own" {
 			t.Errorf("recovered %v", r)
@@ -310,14 +309,14 @@ func TestTransactPanics(t *testing.T) {
 	t.Errorf("returned %v", err)
 }
 
-// T4: the SDK's receipt has no field at all.
+// T4: the SDK's receipt has no fields.
 func TestTrapT04(t *testing.T) {
 	t.Parallel()
 	if n := reflect.TypeFor[aztables.TransactionResponse]().NumField(); n != 0 {
 		t.Errorf("the SDK's receipt has %d fields now", n)
 	}
 	w := batchService(batchBody(donePart(7)))
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	r, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
 	if err != nil || string(r.ETags[0]) != etagOf(7) || string(table.Stored[employee](r, 0).ETag) != etagOf(7) {
 		t.Errorf("%+v, %v", r, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestUnregistered: a row that names a type that nobody has registered is a Row, and so is one that two types might be,
-// whatever the one or the other makes of it.
+// TestUnregisteredType: a row with the name of an unregistered type is a Row. So is a row without a name that two types could
+// have.
 func TestUnregisteredType(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -30,19 +30,13 @@ func TestUnregisteredType(t *testing.T) {
 		"named, and the other untyped": {`"_type":"person","_v":2`, "", "*table.Entity[github.com/aztablekit/aztablekit/table_test.person]"},
 	} {
 		_, w := personTable(t, c.properties)
-		s := sdkClient(w)
+		s := sdkClient(t, w)
 		persons, err := table.New(s, "people", personSchema(), singleAttempt())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.Const[badge]("p"), Row: row, Type: c.typ}, singleAttempt())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		types, err := table.NewTypes(persons, badges)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		x, err := types.Get(ctx, personKey)
 		if got := fmt.Sprintf("%T", x); err != nil || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, %v", what, got, err)
@@ -60,15 +54,13 @@ func TestUnregisteredType(t *testing.T) {
 	}
 }
 
-// TestTypesApart: types that could be taken for each other are refused when they are registered.
+// TestAmbiguousTypes: NewTypes refuses types that it cannot tell apart.
 func TestAmbiguousTypes(t *testing.T) {
 	t.Parallel()
-	s := sdkClient(noRequests(t))
+	s := sdkClient(t, noRequests(t))
 	open := func(name, typ string, l keys.Layout1[int]) *table.Table[person] {
 		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Bind1(l, func(p *person) *int { return &p.ID }), Type: typ}, singleAttempt())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return tab
 	}
 	digits, named := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Digits[int](3)).Named("emp")

@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// person is the third form of a type: the first had one Name, the second had First and Last, the third calls Last Family.
+// person is the third version of a type: the first had Name, the second First and Last, the third calls Last Family.
 type person struct {
 	ID            int
 	First, Family string
@@ -45,8 +45,8 @@ func personSchema() table.Schema[person] {
 	}
 }
 
-// people serves one row, and takes every write.
-func personTable(t *testing.T, properties string) (*table.Table[person], *fakeTransport) {
+// personTable is the table of a service that contains one row and accepts every write.
+func personTable(t testing.TB, properties string) (*table.Table[person], *fakeTransport) {
 	t.Helper()
 	row := `{"odata.etag":"W/\"x\"","PartitionKey":"p","RowKey":"007",` + properties + `}`
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
@@ -58,16 +58,14 @@ func personTable(t *testing.T, properties string) (*table.Table[person], *fakeTr
 		}
 		return jsonResponse(200, row), nil
 	}}
-	tab, err := table.New(sdkClient(w), "people", personSchema(), singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab, err := table.New(sdkClient(t, w), "people", personSchema(), singleAttempt())
+	noError(t, err)
 	return tab, w
 }
 
 var personKey = keys.At(keys.Raw("p"), keys.Raw("007"))
 
-// TestVersions: rows of every older version are read as the newest, and written as it.
+// TestVersions: Rows of each older version are read as the newest version, and written as it.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -97,9 +95,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: a merge: %v", stored, err)
 		}
 		e, err = tab.Get(ctx, personKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		e.Value.Age++
 		if err := tab.Replace(ctx, e); err != nil {
 			t.Errorf("%s: %v", stored, err)
@@ -126,7 +122,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestVersionsRefused: what cannot be read right is not read, and what could mix two versions is not written.
+// TestVersionsRefused: a row of an unknown version is not read, and a write that could mix two versions is refused.
 func TestVersionsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -155,9 +151,7 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	type age struct{ Age int32 }
 	ages, err := table.As[age](old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := ages.Get(ctx, personKey); !errors.As(err, &ve) || ve.Got != 0 || ve.Want != 2 {
 		t.Error(err)
 	}
@@ -175,10 +169,8 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	schema := personSchema()
 	schema.Version, schema.Upgrade = 1, nil
-	added, err := table.New(sdkClient(w), "people", schema, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	added, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
+	noError(t, err)
 	if _, err := added.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
 		t.Errorf("a merge past any version: %v", err)
 	}
@@ -187,10 +179,8 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	// The first release of a program, which knows no versions, meets a row of a later one.
 	schema.Type, schema.Version = "", 0
-	first, err := table.New(sdkClient(w), "people", schema, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
+	noError(t, err)
 	if _, err := first.Update(ctx, personKey, func(*person) error { t.Error("changed"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
 		t.Errorf("the first release: %v", err)
 	}
@@ -214,21 +204,19 @@ func TestVersionsRefused(t *testing.T) {
 	} {
 		s := personSchema()
 		change(&s)
-		if _, err := table.New(sdkClient(w), "people", s, singleAttempt()); !errors.As(err, &value) {
+		if _, err := table.New(sdkClient(t, w), "people", s, singleAttempt()); !errors.As(err, &value) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-// TestPinnedOldVersion: a row of an older version that was pinned still is one.
+// TestPinnedOldVersion: a pinned row of an older version keeps its version.
 func TestPinnedOldVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	tab, w := personTable(t, `"Name":"James Bond"`)
 	e, err := tab.Get(ctx, personKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	w.respond = func(*http.Request, string) (*http.Response, error) { return batchResponse(batchBody(donePart(1))) }
 	if _, err := table.Transact(ctx, tab.PinOp(e)); err != nil || string(e.ETag) != etagOf(1) {
 		t.Fatal(err)
@@ -241,7 +229,7 @@ func TestPinnedOldVersion(t *testing.T) {
 	}
 }
 
-// TestOtherType: a row that names another type is not T's, though its RowKey could be.
+// TestOtherType: a row with the name of another type is foreign, even if its RowKey fits.
 func TestOtherType(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -258,9 +246,7 @@ func TestOtherType(t *testing.T) {
 	}
 	type age struct{ Age int32 }
 	ages, err := table.As[age](tab)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for e, err := range ages.List(ctx, table.Query[person]{}) {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -275,23 +261,20 @@ func TestOtherType(t *testing.T) {
 	}
 }
 
-// TestRowsAreEntities: a Table[Row] reads, changes and writes what it knows nothing about, and keeps types and hidden columns.
+// TestRowsAreEntities: a Table[Row] reads, changes and writes rows of unknown types, and keeps their types and system
+// properties.
 func TestRowsAreEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, w := personTable(t, `"_type":"person","_v":2,"First":"James","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_life":"o"`)
-	rows, err := table.New(sdkClient(w), "people", table.Schema[table.Row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, err := table.New(sdkClient(t, w), "people", table.Schema[table.Row]{}, singleAttempt())
+	noError(t, err)
 	e, err := rows.Update(ctx, personKey, func(r *table.Row) error {
 		r.Delete("First")
 		r.Delete("_life") // not the user's to delete
 		return errors.Join(r.Set("Seen", time.Unix(0, 0)), r.Set("L", int64(6)), r.Set("Nothing", nil))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if got := w.last().body; got != `{"D":3,"D@odata.type":"Edm.Double","L":"6","L@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"007","Seen":"1970-01-01T00:00:00Z","Seen@odata.type":"Edm.DateTime","_life":"o","_type":"person","_v":2}` {
 		t.Error(got)
 	}
@@ -300,22 +283,16 @@ func TestRowsAreEntities(t *testing.T) {
 	}
 	// A copy does not share what is changed.
 	copied := e.Value
-	if err := copied.Set("D", 4.0); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, copied.Set("D", 4.0))
 	if d, _ := e.Value.Get("D"); d != 3.0 {
 		t.Errorf("a copy's change is seen: %v", d)
 	}
 	// Another bag in the place of the first keeps what is the library's, and brings none of its own.
 	_, other := personTable(t, `"_type":"company","_life":"theirs","_ix":"theirs","First":"Jim"`)
-	strangers, err := table.New(sdkClient(other), "people", table.Schema[table.Row]{}, singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	strangers, err := table.New(sdkClient(t, other), "people", table.Schema[table.Row]{}, singleAttempt())
+	noError(t, err)
 	stranger, err := strangers.Get(ctx, personKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	e.Value = stranger.Value
 	if err := rows.Replace(ctx, e); err != nil || w.last().body != `{"First":"Jim","PartitionKey":"p","RowKey":"007","_life":"o","_type":"person","_v":2}` {
 		t.Errorf("%v, %s", err, w.last().body)
@@ -327,9 +304,7 @@ func TestRowsAreEntities(t *testing.T) {
 	}
 	var fresh table.Row
 	fresh.Key = keys.At(keys.Raw("p"), keys.Raw("009"))
-	if err := fresh.Set("Age", int32(1)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, fresh.Set("Age", int32(1)))
 	if _, err := rows.Insert(ctx, &fresh); err != nil || w.last().body != `{"Age":1,"PartitionKey":"p","RowKey":"009"}` {
 		t.Errorf("%v, %s", err, w.last().body)
 	}
@@ -359,9 +334,7 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Errorf("%v, %s", err, w.last().body)
 	}
 	e, err = rows.Get(ctx, personKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := rows.Merge(ctx, e, age.Set(51)); err != nil {
 		t.Error(err)
 	}
@@ -384,10 +357,8 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Error(err)
 	}
 	// A row becomes an entity, as Get would have read it.
-	people, err := table.New(sdkClient(w), "people", personSchema(), singleAttempt())
-	if err != nil {
-		t.Fatal(err)
-	}
+	people, err := table.New(sdkClient(t, w), "people", personSchema(), singleAttempt())
+	noError(t, err)
 	p, err := people.Entity(&e.Value)
 	if err != nil || p.Value.First != "James" || p.Value.ID != 7 || p.ETag != e.Value.ETag || p.ETag == "" {
 		t.Errorf("%+v, %v", p, err)

@@ -11,14 +11,13 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestUnreachable: a request that did not reach the service, or that the service did not answer or let in, is ErrUnreachable, of every
-// verb; a refusal, a write that may have arrived, and a request that its caller ended are not.
+// TestUnreachable: a request that did not reach the service, that the service did not answer, or whose caller it did not admit
+// is ErrUnreachable, for every method. A refusal, a write that may have arrived and a cancelled request are not.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	methods := map[string]func(context.Context, *table.Table[table.Row]) error{
@@ -97,24 +96,17 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-func unreachable(t *testing.T) (*table.Table[table.Row], *storagetest.Service) {
+// unreachable returns an empty table, and its service for faults.
+func unreachable(t testing.TB) (*table.Table[table.Row], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := table.New(acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
-	if err == nil {
-		err = rows.Ensure(context.Background())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
+	noError(t, err)
+	noError(t, rows.Ensure(context.Background()))
 	return rows, s
 }
 
-// TestUnreachableCaller: where the caller's own context ends, nothing is said of the service.
+// TestUnreachableOrCancelled: if the caller's own context ends, the error says nothing about the service.
 func TestUnreachableOrCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

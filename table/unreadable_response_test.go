@@ -11,19 +11,19 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestNoEntity: a response of status 200 that is no entity, or another one, or no page, is a *DecodeError of whatever reads: never a row
-// that is not there, and never one that is.
+// TestUnreadableResponses: a response of status 200 that is not the requested entity or a page is a *DecodeError of every
+// method that reads. It is never taken for a missing row.
 func TestUnreadableResponses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := &fakeTransport{}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	view, err := table.As[struct {
 		Last string `table:"LastName"`
 	}](staff)
-	check(err)
+	noError(t, err)
 	types, err := table.NewTypes(staff)
-	check(err)
+	noError(t, err)
 	k := employeeKey("Sales", 223)
 	one := table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.Point(empid.Of(223))}
 	readers := map[string]func() error{
@@ -98,13 +98,13 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// TestBadReplies: a response that cannot be read is an error, never half an answer and never a panic.
+// TestTruncatedResponses: a truncated or invalid response is an error, never a partial result or a panic.
 func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	page := `{"odata.metadata":"x","value":[` + employeeJSON + `,` + strings.Replace(employeeJSON, "000223", "000224", 1) + `]}`
 	w := &fakeTransport{}
-	staff := newStaff(t, sdkClient(w))
+	staff := newStaff(t, sdkClient(t, w))
 	for cut := range len(employeeJSON) {
 		w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, employeeJSON[:cut]), nil }
 		if e, err := staff.Get(ctx, employeeKey("Sales", 223)); err == nil {
