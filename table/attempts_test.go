@@ -40,13 +40,13 @@ func TestAttemptsRunOut(t *testing.T) {
 			switch {
 			case c.want == nil:
 				if err != nil || string(e.ETag) != s.Rows("staff")[1].ETag {
-					t.Errorf("%s: %v", what, err)
+					t.Errorf("%s: got %v; want no error and string(e.ETag) == %q", what, err, s.Rows("staff")[1].ETag)
 				}
 			case err == nil || errors.Is(err, table.ErrUnknownOutcome) != (c.want == table.ErrUnknownOutcome):
 				t.Errorf("%s: %v", what, err)
 			}
 			if got := s.Count(); got != c.requests || took < c.took || took > c.took+3*time.Second {
-				t.Errorf("%s: %s in %v", what, got, took)
+				t.Errorf("%s: got %s in %v; want %q and took >= %v and took <= %v", what, got, took, c.requests, c.took, c.took+3*time.Second)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestHungService(t *testing.T) {
 				start := time.Now()
 				err := call(ctx)
 				if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > after+100*time.Millisecond {
-					t.Errorf("%s, a context of %v: %v after %v", what, after, err, took)
+					t.Errorf("%s, a context of %v: got %v after %v; want context.DeadlineExceeded and took <= %v", what, after, err, took, after+100*time.Millisecond)
 				}
 				cancel()
 			}
@@ -107,7 +107,7 @@ func TestOperationIDs(t *testing.T) {
 		}
 		noError(t, write())
 		if now := name(0); now <= last || len(now) != 26 {
-			t.Errorf("%s: %s after %s", what, now, last)
+			t.Errorf("%s: got %s after %s; want now > %q and len(now) == 26", what, now, last, last)
 		}
 		last = name(0)
 		var err error
@@ -118,7 +118,7 @@ func TestOperationIDs(t *testing.T) {
 	_, err := table.Transact(ctx, staff.ReplaceOp(e), staff.InsertOp(&employee{"Sales", 2, "x", 1}))
 	noError(t, err)
 	if name(0) != name(1) || name(0) <= last {
-		t.Errorf("%s and %s", name(0), name(1))
+		t.Errorf("got %s and %s; want name(0) == %q and name(0) > %q", name(0), name(1), name(1), last)
 	}
 	last = name(0)
 	_, err = table.Transact(ctx, staff.PinOp(e))
@@ -138,7 +138,7 @@ func TestOperationIDs(t *testing.T) {
 	noError(t, err)
 	noError(t, plain.Replace(ctx, e))
 	if got := name(0); got != "" {
-		t.Errorf("still %s", got)
+		t.Errorf("got still %s; want %q", got, "")
 	}
 }
 
@@ -218,14 +218,14 @@ func TestTrapT12(t *testing.T) {
 		_, rerr := bare.GetEntity(ctx, "Sales", "empid_000007", nil)
 		s.Deliver()
 		if err == nil || rerr == nil || len(s.Rows("staff")) != 2 {
-			t.Errorf("%v, %v, %d rows", err, rerr, len(s.Rows("staff")))
+			t.Errorf(`got %v, %v, %d rows; want an error and rerr != nil and len(s.Rows("staff")) == 2`, err, rerr, len(s.Rows("staff")))
 		}
 		_, err = staff.Insert(ctx, &employee{"Sales", 8, "x", 1})
 		if !errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("before it lands: %v", err)
+			t.Errorf("before it lands: got %v; want ErrUnknownOutcome", err)
 		}
 		if s.Deliver(); len(s.Rows("staff")) != 3 {
-			t.Errorf("%d rows", len(s.Rows("staff")))
+			t.Errorf("got %d rows; want 3", len(s.Rows("staff")))
 		}
 	})
 }
@@ -249,7 +249,7 @@ func TestReadBack(t *testing.T) {
 		}
 		for _, x := range []*table.Entity[employee]{e, pinned, table.Stored[employee](r, 2)} {
 			if err := staff.Replace(ctx, x); err != nil {
-				t.Errorf("%v: %v", x.Key, err)
+				t.Errorf("%v: got %v; want no error", x.Key, err)
 			}
 		}
 		// A program that knows nothing of names has changed the row since: its change is not overwritten.
@@ -262,7 +262,7 @@ func TestReadBack(t *testing.T) {
 			t.Errorf("done, and told %v", err)
 		}
 		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
-			t.Errorf("over what somebody else has written: %v", err)
+			t.Errorf("over what somebody else has written: got %v; want ErrChanged", err)
 		}
 		// Any row of a transaction proves it.
 		e, err = staff.Get(ctx, e.Key)
@@ -272,7 +272,7 @@ func TestReadBack(t *testing.T) {
 			noError(t, err)
 		})
 		if _, err := table.Transact(ctx, staff.MergeOp(e, age.Set(61)), staff.InsertOp(&employee{"Sales", 4, "New", 1})); err != nil {
-			t.Errorf("a transaction of which a row was overwritten: %v", err)
+			t.Errorf("a transaction of which a row was overwritten: got %v; want no error", err)
 		}
 		// What has no condition is not done once more over a concurrent writer's work.
 		faultOnFirstWrite(s, storagetest.LostReply(), func() { t.Error("sent again") })
@@ -286,7 +286,7 @@ func TestReadBackForbidden(t *testing.T) {
 	staff, e, s := staffInMemory(t, nil)
 	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationPermissionMismatch")))
 	if _, err := staff.Insert(context.Background(), &e.Value); !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrExists and not ErrUnknownOutcome", err)
 	}
 }
 
@@ -300,7 +300,7 @@ func TestNewID(t *testing.T) {
 		o.NewID = func() string { return id }
 		var ve *table.ValueError
 		if _, err := table.New(sdkClient(t, noRequests(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
-			t.Errorf("%q: %v", id, err)
+			t.Errorf("%q: got %v; want a *ValueError", id, err)
 		}
 	}
 	for _, omit := range []bool{false, true} {
@@ -317,7 +317,7 @@ func TestNewID(t *testing.T) {
 		_, err = rows.Insert(ctx, &bag)
 		noError(t, err)
 		if a, b := s.Rows("staff")[1].Get("LastName"), s.Rows("staff")[2].Get("Text"); a != odd || b != odd {
-			t.Errorf("%v, %v", a, b)
+			t.Errorf("got %v, %v; want a == odd and b == odd", a, b)
 		}
 	}
 }

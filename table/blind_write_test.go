@@ -65,7 +65,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		},
 	} {
 		if err := write(); !errors.Is(err, table.ErrUnknownMaintainer) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want ErrUnknownMaintainer", what, err)
 		}
 	}
 	if after := s.Rows("people"); len(after) != len(before) || after[0].ETag != before[0].ETag {
@@ -78,12 +78,12 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 	noError(t, err)
 	noError(t, plain.Merge(ctx, e, lastName.Set("Smith")))
 	if got := s.Count(); got != "1 insert, 1 merge" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "1 insert, 1 merge")
 	}
 	noError(t, plain.MergeAny(ctx, e.Key, lastName.Set("Cao")))
 	noError(t, plain.DeleteAny(ctx, e.Key))
 	if got := s.Count(); got != "1 delete, 2 get, 1 merge" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "1 delete, 2 get, 1 merge")
 	}
 }
 
@@ -101,11 +101,11 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		e := &table.Entity[resident]{Key: residentAt(1), Value: resident{Dept: "S", ID: 1}, ETag: w.ETag}
 		noError(t, p.Merge(ctx, e, lastName.Set("Cao")))
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
-			t.Error(blind, err)
+			t.Errorf("%v: got %v; want ErrPartial", blind, err)
 		}
 		noError(t, p.Touch(ctx, e))
 		if err := p.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
-			t.Error(blind, err)
+			t.Errorf("%v: got %v; want ErrPartial", blind, err)
 		}
 
 		// Rows of versions that have come before, and of others.
@@ -124,7 +124,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		noError(t, err)
 		if _, err := two.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
-			t.Error(blind, err)
+			t.Errorf("%v: got %v; want no error", blind, err)
 		}
 		other := peopleSchema
 		other.Type = "robot"
@@ -133,7 +133,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		noError(t, err)
 		if _, err := robots.Upsert(ctx, &resident{"T", 1, "R2", ""}, table.ReplaceExisting); err != nil {
-			t.Error(blind, err)
+			t.Errorf("%v: got %v; want no error", blind, err)
 		}
 	}
 	people, s := newTown(t, nil)

@@ -46,7 +46,7 @@ func TestBudgets(t *testing.T) {
 		}
 		got, err := list()
 		if fmt.Sprint(got) != c.want && !(got == nil && c.want == "[]") || errors.Is(err, table.ErrBudget) != c.over || !c.over && err != nil || q.Stats.Requests != c.requests && c.requests > 0 {
-			t.Errorf("%s: %v, %v, %+v", what, got, err, q.Stats)
+			t.Errorf(`%s: got %v, %v, %+v; want (%q or nil and c.want == "[]") and errors.Is(err, table.ErrBudget) == %v and (c.over or no error) and (q.Stats.Requests == %v or c.requests <= 0)`, what, got, err, q.Stats, c.want, c.over, c.requests)
 		}
 		if !c.over {
 			continue
@@ -54,7 +54,7 @@ func TestBudgets(t *testing.T) {
 		q.Budget = table.Budget{}
 		rest, err := list()
 		if all := append(got, rest...); err != nil || fmt.Sprint(all) != fmt.Sprint(ids) {
-			t.Errorf("%s, taken up again: %v, %v", what, all, err)
+			t.Errorf("%s, taken up again: got %v, %v; want no error and all == %q", what, all, err, fmt.Sprint(ids))
 		}
 	}
 	staff := newStaff(t, sdkClient(t, noRequests(t)))
@@ -64,7 +64,7 @@ func TestBudgets(t *testing.T) {
 		var ve *table.ValueError
 		for _, err := range staff.List(context.Background(), q) {
 			if !errors.As(err, &ve) {
-				t.Errorf("%+v: %v", b, err)
+				t.Errorf("%+v: got %v; want a *ValueError", b, err)
 			}
 		}
 	}
@@ -94,17 +94,17 @@ func TestBudgetResumed(t *testing.T) {
 		return n, err
 	}
 	if n, err := list(900); n != 900 || err != nil {
-		t.Fatal(n, err)
+		t.Fatalf("got %v, %v; want n == 900 and no error", n, err)
 	}
 	q.Budget.Rows = 10
 	for _, want := range []int{10, 10} {
 		if n, err := list(0); n != want || !errors.Is(err, table.ErrBudget) || w.requests() != "GET" || q.Stats.Rows != 10 {
-			t.Errorf("%d, %v by %s, %+v", n, err, w.requests(), *q.Stats)
+			t.Errorf(`got %d, %v by %s, %+v; want n == %v and ErrBudget and w.requests() == "GET" and q.Stats.Rows == 10`, n, err, w.requests(), *q.Stats, want)
 		}
 	}
 	q.Budget.Rows = 0
 	if n, err := list(0); n != 80 || err != nil {
-		t.Error(n, err)
+		t.Errorf("got %v, %v; want n == 80 and no error", n, err)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestBudgetOfForeignRows(t *testing.T) {
 	for ; !q.Cursor.Done() && attempts < 10; attempts++ {
 		for _, err := range staff.List(context.Background(), q) {
 			if err != nil && !errors.Is(err, table.ErrBudget) {
-				t.Fatal(err)
+				t.Fatalf("got %v; want no error or ErrBudget", err)
 			} else if err == nil {
 				found++
 			}
@@ -161,16 +161,16 @@ func TestPageBudget(t *testing.T) {
 	q.Limit, q.Budget.Requests = 5, 2
 	p, err := staff.Page(ctx, q, "")
 	if !errors.Is(err, table.ErrBudget) || p == nil || len(p.Entities) != 4 || p.Token == "" {
-		t.Fatalf("%+v, %v", p, err)
+		t.Fatalf(`got %+v, %v; want ErrBudget and p != nil and len(p.Entities) == 4 and p.Token != ""`, p, err)
 	}
 	p, err = staff.Page(ctx, q, p.Token)
 	if err != nil || len(p.Entities) != 2 || p.Entities[0].Value.ID != 5 || p.Token != "" {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf(`got %+v, %v; want no error and len(p.Entities) == 2 and p.Entities[0].Value.ID == 5 and p.Token == ""`, p, err)
 	}
 	q.Cursor = new(table.Cursor)
 	var ve *table.ValueError
 	if _, err := staff.Page(ctx, q, ""); !errors.As(err, &ve) {
-		t.Errorf("a page took a cursor: %v", err)
+		t.Errorf("a page took a cursor: got %v; want a *ValueError", err)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestBudgetOfAHungService(t *testing.T) {
 	q.Budget.Time = time.Millisecond
 	for _, err := range staff.List(context.Background(), q) {
 		if !errors.Is(err, table.ErrBudget) {
-			t.Error(err)
+			t.Errorf("got %v; want ErrBudget", err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -195,7 +195,7 @@ func TestBudgetOfAHungService(t *testing.T) {
 	q.Budget.Time = time.Hour
 	for _, err := range staff.List(ctx, q) {
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, table.ErrBudget) {
-			t.Error(err)
+			t.Errorf("got %v; want context.DeadlineExceeded and not ErrBudget", err)
 		}
 	}
 }

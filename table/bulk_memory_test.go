@@ -58,7 +58,7 @@ func TestBulkMemory(t *testing.T) {
 		return upserts(staff, 10)(i)
 	}), o)
 	if err != nil || r.Done != late+1 {
-		t.Fatal(r, err)
+		t.Fatalf("got %+v, %v; want no error and r.Done == late+1", r, err)
 	}
 	t.Logf("%d KiB in use after %d operations, %d KiB after %d", inUse[early]>>10, early, inUse[late]>>10, late)
 	if d := inUse[late] - inUse[early]; d > 2<<20 || d < -2<<20 {

@@ -30,7 +30,7 @@ func TestBulkSkip(t *testing.T) {
 		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
 		var be *table.BulkError
 		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
-			t.Errorf("%s: %+v %v", what, r, err)
+			t.Errorf("%s: got %+v %v; want %v and a *BulkError and r == table.BulkResult{}", what, r, err, want)
 		}
 	}
 	// What an outbox says of a transaction and of limits of its own.
@@ -43,7 +43,7 @@ func TestBulkSkip(t *testing.T) {
 	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationFailure")))
 	r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
 	if err == nil || r != (table.BulkResult{}) {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
 	}
 	// An exact write that is refused for now, and whose marker cannot be stored.
 	people, s = newTown(t, nil)
@@ -66,7 +66,7 @@ func TestBulkDeleteRefused(t *testing.T) {
 	noError(t, err)
 	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
 	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
-		t.Errorf("%+v %v", r, err)
+		t.Errorf("got %+v %v; want %v and r == table.BulkResult{}", r, err, fails)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestBulkPanics(t *testing.T) {
 	noError(t, err)
 	defer func() {
 		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "failsWith") {
-			t.Error(v)
+			t.Errorf(`got %q; want "nil pointer" in v and "failsWith" in v`, v)
 		}
 	}()
 	_, err = table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil)
@@ -98,7 +98,7 @@ func TestBulkCancelled(t *testing.T) {
 		return upserts(staff, 100)(i)
 	}), nil)
 	if !errors.Is(err, context.Canceled) || read > 501 || r.Done != 0 || len(s.Rows("staff")) != 1 {
-		t.Error(r, read, err)
+		t.Errorf(`got %+v, %v, %v; want context.Canceled and read <= 501 and r.Done == 0 and len(s.Rows("staff")) == 1`, r, read, err)
 	}
 }
 
@@ -113,13 +113,13 @@ func TestBulkMixed(t *testing.T) {
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
 	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
-		t.Error(r, err, got)
+		t.Errorf(`got %+v, %v, %q; want no error and r == table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
 	}
 	// What a lost response has left gone was deleted.
 	s.SetFaults(batchFault(1, storagetest.LostReply()))
 	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
 	if err != nil || r != (table.BulkResult{Done: 50, ResumeAt: 50}) {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want no error and r == table.BulkResult{Done: 50, ResumeAt: 50}", r, err)
 	}
 }
 
@@ -140,18 +140,18 @@ func TestDeleteQueryBounds(t *testing.T) {
 	})
 	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
 	if r, err := staff.DeleteQuery(ctx, q, nil); err != nil || r != (table.BulkResult{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
-		t.Error(r, err)
+		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
 	}
 	q.Limit, q.Budget.Rows = 0, 50
 	for i := range 3 {
 		r, err := staff.DeleteQuery(ctx, q, nil)
 		if want := min(50, 140-50*i); r.Done != want || errors.Is(err, table.ErrBudget) != (want == 50) {
-			t.Error(i, r, err)
+			t.Errorf("%v: got %+v, %v; want r.Done == %v and errors.Is(err, table.ErrBudget) == %v", i, r, err, want, want == 50)
 		}
 	}
 	var ve *table.ValueError
 	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 
 	type user struct{ Team, Mail string }
@@ -183,7 +183,7 @@ func TestHandlesOfOneTable(t *testing.T) {
 		return handles[i%2].UpsertOp(&employee{"D", 1, "a", int32(i)}, table.ReplaceExisting)
 	}), nil)
 	if got := s.Rows("staff")[0].Get("Age"); err != nil || got != int32(49) {
-		t.Error(got, err)
+		t.Errorf("got %v, %v; want no error and int32(49)", got, err)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestBulkLostDelete(t *testing.T) {
 		s.SetFaults(batchFault(1, storagetest.LostReply()))
 		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
 		if err != nil || r != (table.BulkResult{Done: n, ResumeAt: n}) {
-			t.Error(n, r, err)
+			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, table.BulkResult{Done: n, ResumeAt: n})
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestBulkGoroutineExits(t *testing.T) {
 	people, err := peopleOf(t, s, nil).With(nil, exitsGoroutine{manyRows{name: "exits"}})
 	noError(t, err)
 	if r, err := table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
 	}
 }
 
@@ -247,18 +247,18 @@ func TestBulkRepeated(t *testing.T) {
 		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {
 			var be *table.BulkError
 			if !errors.Is(err, table.ErrExists) || !errors.As(err, &be) || be.Index != i || be.Key.PartitionKey() != "S" {
-				t.Errorf("%s: %d: %v", what, i, err)
+				t.Errorf(`%s: got %d: %v; want ErrExists and a *BulkError and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
 			}
 			skipped = append(skipped, i)
 			return true
 		}})
 		if err != nil || r.Done != 90 || r.Skipped != 90 || len(skipped) != 90 || len(s.Rows("people")) < 180 {
-			t.Error(what, r, err)
+			t.Errorf(`%v: got %+v, %v; want no error and r.Done == 90 and r.Skipped == 90 and len(skipped) == 90 and len(s.Rows("people")) >= 180`, what, r, err)
 		}
 		counts := s.Count()
 		t.Log(what, counts)
 		if strings.Contains(counts, "90") {
-			t.Error(what, counts)
+			t.Errorf(`%v: got %q; want "90" not in counts`, what, counts)
 		}
 	}
 }

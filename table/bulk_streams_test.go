@@ -26,7 +26,7 @@ func TestBulkCompleting(t *testing.T) {
 			return people.InsertOp(&resident{"S", n + 10, "Jones", fmt.Sprint("m", n)})
 		}), nil)
 		if err != nil || r.Done != 81 {
-			t.Error(at, r, err)
+			t.Errorf("%v: got %+v, %v; want no error and r.Done == 81", at, r, err)
 		}
 		is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
 		noError(t, err)
@@ -48,10 +48,10 @@ func TestBulkMissingRequests(t *testing.T) {
 	s.Count()
 	r, err := table.Bulk(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
 	if err != nil || r.Done != 50 || r.Missing != 50 {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}
 	if got := s.Count(); got != "101 get, 1 transaction" { // the row of each, and the list that all are in
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "101 get, 1 transaction")
 	}
 }
 
@@ -90,7 +90,7 @@ func TestBulkSlowStream(t *testing.T) {
 			}
 		}, &table.BulkOptions{Window: 2, Skip: func(int, error) bool { return true }})
 		if err != nil || r.Done != 5 || r.Skipped != 1 {
-			t.Error(r, err)
+			t.Errorf("got %+v, %v; want no error and r.Done == 5 and r.Skipped == 1", r, err)
 		}
 	})
 }
@@ -104,6 +104,6 @@ func TestBulkMissingBeforeInsert(t *testing.T) {
 	ops := []table.Op{people.DeleteAnyOp(residentAt(9)), people.InsertOp(&resident{"S", 2, "L", ""})}
 	r, err := table.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
 	if err != nil || r.Done != 1 || r.Missing != 1 {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want no error and r.Done == 1 and r.Missing == 1", r, err)
 	}
 }

@@ -65,13 +65,13 @@ func TestBulkRequests(t *testing.T) {
 			}
 			r, err := table.Bulk(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
 			if err != nil || r != (table.BulkResult{Done: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
-				t.Error(r, last, err)
+				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, table.BulkResult{Done: c.n, ResumeAt: c.n}, last)
 			}
 			if got := s.Count(); got != c.want {
-				t.Errorf("%s, not %s", got, c.want)
+				t.Errorf("got %s, not %s; want %q", got, c.want, c.want)
 			}
 			if got := len(s.Rows("staff")) - 1; got != c.n {
-				t.Error(got)
+				t.Errorf("got %v; want %v", got, c.n)
 			}
 		})
 	}
@@ -84,11 +84,11 @@ func TestBulkWindow(t *testing.T) {
 	var transactions int
 	_, err := table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), &table.BulkOptions{Window: 100})
 	if _, serr := fmt.Sscanf(s.Count(), "%d transaction", &transactions); err != nil || serr != nil || transactions < 200 || transactions > 700 {
-		t.Error(transactions, err)
+		t.Errorf("got %v, %v; want no error and serr == nil and transactions >= 200 and transactions <= 700", transactions, err)
 	}
 	_, err = table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), nil)
 	if got := s.Count(); err != nil || got != "50 transaction" {
-		t.Error(got, err)
+		t.Errorf(`got %q, %v; want no error and "50 transaction"`, got, err)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestBulkWindowBytes(t *testing.T) {
 		return staff.DeleteOp(es[i])
 	}), &table.BulkOptions{Width: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { settled = r.ResumeAt }})
 	if err != nil || r.Done != n || most > 25 { // ten that wait, and as many on their way
-		t.Error(r, err, most)
+		t.Errorf("got %+v, %v, %v; want no error and r.Done == n and most <= 25", r, err, most)
 	}
 }
 
@@ -125,11 +125,11 @@ func TestBulkOrder(t *testing.T) {
 		return staff.UpsertOp(&employee{"D", i % 7, "Jones", int32(i)}, table.ReplaceExisting)
 	}), nil)
 	if err != nil || r.Done != 500 {
-		t.Fatal(r, err)
+		t.Fatalf("got %+v, %v; want no error and r.Done == 500", r, err)
 	}
 	for _, row := range s.Rows("staff")[:7] {
 		if n := row.Get("Age").(int32); n < 493 {
-			t.Error(row)
+			t.Errorf("got %+v; want n >= 493", row)
 		}
 	}
 }
@@ -161,12 +161,12 @@ func TestBulkBytes(t *testing.T) {
 			return rows.InsertOp(row)
 		}), &table.BulkOptions{Width: 1})
 		if err != nil || r.Done != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
-			t.Error(policies, r, err, sizes, counts)
+			t.Errorf("%v: got %+v, %v, %v, %v; want no error and r.Done == 400 and len(sizes) == 5 and slices.Max(sizes) <= 4<<20", policies, r, err, sizes, counts)
 		}
 		each := sizes[0] / counts[0]                   // a little more than it is
 		for i, size := range sizes[2 : len(sizes)-1] { // the first two were put together before anybody knew of the policies
 			if policies && size+each <= 4<<20 || size+3*each <= 4<<20 {
-				t.Error(policies, i, size, each)
+				t.Errorf("got %v, %v, %v, %v; want (not policies or size+each > 4<<20) and size+3*each > 4<<20", policies, i, size, each)
 			}
 		}
 	}
@@ -195,10 +195,10 @@ func TestBulkRefusedOperation(t *testing.T) {
 		return errors.Is(err, table.ErrExists) || i == 7
 	}})
 	if err != nil || r != (table.BulkResult{Done: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
-		t.Error(r, err, skipped)
+		t.Errorf(`got %+v, %v, %v; want no error and r == table.BulkResult{Done: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
 	}
 	if got := s.Count(); got != "1 get, 4 transaction" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "1 get, 4 transaction")
 	}
 	// Without Skip the first ends it, before anything of its transaction is done.
 	staff, _, s = staffInMemory(t, nil)
@@ -212,7 +212,7 @@ func TestBulkRefusedOperation(t *testing.T) {
 		}
 	}, nil)
 	if !errors.As(err, &be) || be.Index != 129 || !errors.Is(err, table.ErrExists) || be.Key.RowKey() != "empid_000001" || r.ResumeAt > 129 || r.ResumeAt != 99+1 || r.Done != len(s.Rows("staff"))-1 {
-		t.Error(r, err)
+		t.Errorf(`got %+v, %v; want a *BulkError and be.Index == 129 and ErrExists and be.Key.RowKey() == "empid_000001" and r.ResumeAt <= 129 and r.ResumeAt == 99+1 and r.Done == %v`, r, err, len(s.Rows("staff"))-1)
 	}
 	// An error of the stream ends it, and what was read before is done.
 	failure := errors.New("the file is torn")
@@ -220,7 +220,7 @@ func TestBulkRefusedOperation(t *testing.T) {
 		_ = yield(staff.DeleteAnyOp(employeeKey("Sales", 5000)), nil) && yield(table.Op{}, failure)
 	}, nil)
 	if !errors.Is(err, failure) || r != (table.BulkResult{Missing: 1, ResumeAt: 1}) {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want %v and r == table.BulkResult{Missing: 1, ResumeAt: 1}", r, err, failure)
 	}
 }
 
@@ -255,10 +255,10 @@ func TestBulkMissing(t *testing.T) {
 		s.Count()
 		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
 		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
-			t.Error(r, err)
+			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300})
 		}
 		if got := s.Count(); got != c.want {
-			t.Errorf("%s, not %s", got, c.want)
+			t.Errorf("got %s, not %s; want %q", got, c.want, c.want)
 		}
 	}
 }
@@ -280,10 +280,10 @@ func TestDeleteQuery(t *testing.T) {
 	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
 	r, err := staff.DeleteQuery(ctx, q, nil)
 	if err != nil || r.Done != 750 || r.ResumeAt != 750 {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want no error and r.Done == 750 and r.ResumeAt == 750", r, err)
 	}
 	if got := s.Count(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
-		t.Error(got)
+		t.Errorf(`got %q; want "8 transaction, 2 query" or "2 query, 8 transaction" or "1 query, 8 transaction"`, got)
 	}
 	// Of those that are left, one is changed so that it stays, and one so that it goes all the same.
 	e7, err := staff.Get(ctx, employeeKey("D", 8))
@@ -301,10 +301,10 @@ func TestDeleteQuery(t *testing.T) {
 	q.Where = age.Eq(0)
 	r, err = staff.DeleteQuery(ctx, q, nil)
 	if left := s.Rows("staff"); err != nil || r.Done != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
-		t.Error(r, err, len(left))
+		t.Errorf(`got %+v, %v, %v; want no error and r.Done == 749 and len(left) == 3 and left[0].RowKey == "empid_000008" and left[1].RowKey == %q`, r, err, len(left), other.Key.RowKey())
 	}
 	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{}, nil); !errors.Is(err, table.ErrTableScan) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrTableScan", err)
 	}
 }
 
@@ -324,11 +324,11 @@ func TestBulkMaintained(t *testing.T) {
 	// Two operations for each and those of the five lists, which each transaction loads: 47 residents go into one. The first of the
 	// next is planned too, to see that it does not go.
 	if got := s.Count(); got != "35 get, 7 transaction" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "35 get, 7 transaction")
 	}
 	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
 	if err != nil || r.Done != 60 {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want no error and r.Done == 60", r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
@@ -336,7 +336,7 @@ func TestBulkMaintained(t *testing.T) {
 	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
 	noError(t, err)
 	if _, err := plain.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 }
 
@@ -357,11 +357,11 @@ func TestBulkHungService(t *testing.T) {
 			start := time.Now()
 			r, err := table.Bulk(ctx, stream(1000, upserts(staff, 1)), nil)
 			if took := time.Since(start); took < 12*time.Second || took > 12*time.Second+100*time.Millisecond {
-				t.Error(took)
+				t.Errorf("got %v; want took >= 12*time.Second and took <= 12*time.Second+100*time.Millisecond", took)
 			}
 			var unknown *table.UnknownError
 			if rows := len(s.Rows("staff")); !errors.Is(err, table.ErrUnknownOutcome) || r.ResumeAt != r.Done || r.Done < 198 || rows < r.Done || errors.As(err, &unknown) != exact {
-				t.Error(r, rows, err)
+				t.Errorf("got %+v, %v, %v; want ErrUnknownOutcome and r.ResumeAt == %v and r.Done >= 198 and rows >= %v and errors.As(err, &unknown) == %v", r, rows, err, r.Done, r.Done, exact)
 			}
 		})
 	}

@@ -33,20 +33,20 @@ func TestCompleting(t *testing.T) {
 	people, s, d, e, i := pendingEffect(t)
 	e.Value.Last = "Smith"
 	if err := people.Completing(i, 0).Replace(ctx, e); err != nil || i.State != table.CommitPending || len(i.Effects) != 1 {
-		t.Fatal(err, i)
+		t.Fatalf("got %v, %+v; want no error and i.State == table.CommitPending and len(i.Effects) == 1", err, i)
 	}
 	if got := s.Count(); got != "1 transaction" || len(d.calls) > 0 {
-		t.Error(got, d.calls)
+		t.Errorf(`got %q, %v; want "1 transaction" and len(d.calls) <= 0`, got, d.calls)
 	}
 	last := people.Completing(i, 0)
 	if err := last.Delete(ctx, e); err != nil || i.State != table.CommitDone {
-		t.Fatal(err, i)
+		t.Fatalf("got %v, %+v; want no error and i.State == table.CommitDone", err, i)
 	}
 	if is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID); err != nil || is.State != table.CommitDone || len(is.Effects) > 0 {
-		t.Error(is, err)
+		t.Errorf("got %+v, %v; want no error and is.State == table.CommitDone and len(is.Effects) <= 0", is, err)
 	}
 	if len(s.Rows("people")) != 1 {
-		t.Error(s.Rows("people"))
+		t.Errorf(`got %v; want len(s.Rows("people")) == 1`, s.Rows("people"))
 	}
 }
 
@@ -61,14 +61,14 @@ func TestCompletingRaces(t *testing.T) {
 	e.Value.Last = "Smith"
 	noError(t, people.Completing(foreign, 0).Replace(ctx, e))
 	if err := people.Completing(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrChanged", err)
 	}
 	if err := people.CommitRecords().MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.CommitPending {
-		t.Error(err)
+		t.Errorf("got %v; want ErrChanged and mine.State == table.CommitPending", err)
 	}
 	noError(t, people.CommitRecords().MarkDone(ctx, foreign))
 	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // for it is done
-		t.Error(err)
+		t.Errorf("got %v; want no error and mine.State == table.CommitDone", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestCompletingFaults(t *testing.T) {
 		is, gerr := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
 		noError(t, gerr)
 		if (err == nil) != done || done != (is.State == table.CommitDone) || is.State != i.State {
-			t.Error(f, err, done, is, i)
+			t.Errorf("%v: got %v, %v, %+v, %+v; want (err == nil) == %v and done == %v and is.State == i.State", f, err, done, is, i, done, is.State == table.CommitDone)
 		}
 	}
 }
@@ -111,22 +111,22 @@ func TestCompletingRefused(t *testing.T) {
 		"not live":       people.Completing(&table.CommitRecord{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
 	} {
 		if !errors.As(err, &ve) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want a *ValueError", what, err)
 		}
 	}
 	_, err := table.Transact(ctx, people.Completing(i, 0).DeleteOp(e), people.Completing(i, 0).InsertOp(&resident{"S", 2, "Cao", "b"}))
 	if !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	if _, err := people.Completing(i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
 	if got := s.Count(); got != "none" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "none")
 	}
 	once := people.Completing(i, 0)
 	noError(t, once.Delete(ctx, e))
 	if _, err := once.Insert(ctx, &resident{"S", 2, "Cao", "b"}); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 }

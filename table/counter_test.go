@@ -36,7 +36,7 @@ func TestCounter(t *testing.T) {
 	e, err := staff.Get(ctx, employeeKey("Sales", 223))
 	noError(t, err)
 	if got := c.Take(); got[table.KindGet] != 3 || got.Total() != 3 || got.String() != "3 get" {
-		t.Errorf("%v", got)
+		t.Errorf(`got %v; want got[table.KindGet] == 3 and got.Total() == 3 and got.String() == "3 get"`, got)
 	}
 	for _, step := range []struct {
 		do   func() error
@@ -51,14 +51,14 @@ func TestCounter(t *testing.T) {
 		{func() error { _, err := s.DeleteTable(ctx, "staff", nil); return err }, "1 table-delete"},
 	} {
 		if err := step.do(); err != nil {
-			t.Errorf("%s: %v", step.want, err)
+			t.Errorf("%s: got %v; want no error", step.want, err)
 		}
 		if got := c.Take().String(); got != step.want {
 			t.Errorf("%s, want %s", got, step.want)
 		}
 	}
 	if got := c.Take().String(); got != "none" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "none")
 	}
 }
 
@@ -86,6 +86,6 @@ func TestSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(names, ", "); got != "aztablekit.Table.Update, HTTP GET, HTTP PUT" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "aztablekit.Table.Update, HTTP GET, HTTP PUT")
 	}
 }

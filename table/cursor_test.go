@@ -98,7 +98,7 @@ func TestCursorAnywhere(t *testing.T) {
 		seen := map[int]bool{}
 		for i, id := range got {
 			if i > 0 && got[i-1] >= id {
-				rt.Fatalf("out of order or twice: %v", got)
+				rt.Fatalf("out of order or twice: got %v; want i <= 0 or got[i-1] < %v", got, id)
 			}
 			seen[id] = true
 		}
@@ -137,7 +137,7 @@ func TestCursorRequests(t *testing.T) {
 		{0, "[1 2 3]", "GET"}, {0, "[4 5 6]", "GET"}, {0, "[7]", "GET"}, {0, "[]", ""},
 	} {
 		if got := list(c.stop); fmt.Sprint(got) != c.want || w.requests() != c.requests {
-			t.Errorf("%d: %v by %q", i, got, w.requests())
+			t.Errorf("%d: got %v by %q; want %q and w.requests() == %q", i, got, w.requests(), c.want, c.requests)
 		}
 	}
 	if !cursor.Done() || cursor.Token() != "" {
@@ -153,7 +153,7 @@ func TestCursorRequests(t *testing.T) {
 		{2, "[1 2]", "GET"}, {3, "[3 4 5]", "GET"}, {1, "[6]", "GET"}, {1, "[7]", "GET"}, {1, "[]", ""},
 	} {
 		if got := list(c.stop); fmt.Sprint(got) != c.want || w.requests() != c.requests {
-			t.Errorf("in mid-page, %d: %v by %q", i, got, w.requests())
+			t.Errorf("in mid-page, %d: got %v by %q; want %q and w.requests() == %q", i, got, w.requests(), c.want, c.requests)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if got := strings.Join(all, "; "); got != "[] by GET; [1 2] by GET; [] by GET; [3 4] by GET; [] by GET; [5] by GET" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "[] by GET; [1 2] by GET; [] by GET; [3 4] by GET; [] by GET; [5] by GET")
 	}
 	// With one: full pages.
 	q := inSales
@@ -197,11 +197,11 @@ func TestPage(t *testing.T) {
 	first, token := page(q, "")
 	second, end := page(q, token)
 	if first != "[1 2 3] by GET GET GET GET" || second != "[4 5] by GET GET" || end != "" {
-		t.Errorf("%s; %s; %q", first, second, end)
+		t.Errorf(`got %s; %s; %q; want first == "[1 2 3] by GET GET GET GET" and second == "[4 5] by GET GET" and end == ""`, first, second, end)
 	}
 	// The same token gives the same page again.
 	if again, _ := page(q, token); again != "[4 5] by GET GET" {
-		t.Error(again)
+		t.Errorf("got %q; want %q", again, "[4 5] by GET GET")
 	}
 }
 
@@ -219,7 +219,7 @@ func TestForeignTokens(t *testing.T) {
 	noError(t, err)
 	p, err := staff.Page(ctx, inSales, "")
 	if err != nil || p.Token == "" {
-		t.Fatalf("%+v, %v", p, err)
+		t.Fatalf(`got %+v, %v; want no error and p.Token != ""`, p, err)
 	}
 	refused := func(what string, in *table.Table[employee], q table.Query[employee], token string) {
 		t.Helper()
@@ -227,7 +227,7 @@ func TestForeignTokens(t *testing.T) {
 		_, err := in.Page(ctx, q, token)
 		var te *table.TokenError
 		if !errors.As(err, &te) || te.Reason == "" || w.requests() != "" {
-			t.Errorf("%s: %v, %s", what, err, w.requests())
+			t.Errorf(`%s: got %v, %s; want a *TokenError and te.Reason != "" and w.requests() == ""`, what, err, w.requests())
 		}
 	}
 	q := inSales
@@ -262,7 +262,7 @@ func TestForeignTokens(t *testing.T) {
 	for _, in := range []*table.Table[employee]{staff, upper} {
 		next, err := in.Page(ctx, q, p.Token)
 		if err != nil || len(next.Entities) != 1 || next.Entities[0].Value.ID != 3 {
-			t.Errorf("%+v, %v", next, err)
+			t.Errorf("got %+v, %v; want no error and len(next.Entities) == 1 and next.Entities[0].Value.ID == 3", next, err)
 		}
 	}
 	// Types that share keys do not share places, for a list skips the rows of others.
@@ -286,7 +286,7 @@ func TestForeignTokens(t *testing.T) {
 	q.Cursor = table.NewCursor(p.Token)
 	for n, err := range names.List(ctx, q) {
 		if err != nil || n.Key != employeeKey("Sales", 3) {
-			t.Errorf("%+v, %v", n, err)
+			t.Errorf(`got %+v, %v; want no error and n.Key == employeeKey("Sales", 3)`, n, err)
 		}
 		break
 	}
@@ -294,7 +294,7 @@ func TestForeignTokens(t *testing.T) {
 	for _, err := range staff.Rows(ctx, q) {
 		var te *table.TokenError
 		if !errors.As(err, &te) {
-			t.Error(err)
+			t.Errorf("got %v; want a *TokenError", err)
 		}
 	}
 	// What a refused query has not moved is still there.
@@ -322,6 +322,6 @@ func TestCursorOrder(t *testing.T) {
 		}
 	}
 	if fmt.Sprintf("%q", got) != `["a😀" "a�" "b"]` {
-		t.Errorf("%q", got)
+		t.Errorf("got %q; want fmt.Sprintf(\"%%q\", got) == `[\"a😀\" \"a�\" \"b\"]`", got)
 	}
 }

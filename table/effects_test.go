@@ -77,13 +77,13 @@ func TestLargeEffects(t *testing.T) {
 	}
 	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
-		t.Error(err)
+		t.Errorf(`got %v; want no error and len(i.Effects) == 4 and string(i.Effects[3].Payload) == strings.Repeat("é", 25_000) and i.Effects[3].Version == 2`, err)
 	}
 	more, err := people.With(nil, largeEffects{1, 200_000})
 	noError(t, err)
 	var le *table.LimitError
 	d.calls = nil
 	if _, err := more.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Max != 256<<10 || d.calls != nil {
-		t.Error(err, d.calls)
+		t.Errorf("got %v, %v; want a *LimitError and le.Max == 256<<10 and d.calls == nil", err, d.calls)
 	}
 }

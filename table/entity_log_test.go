@@ -28,22 +28,22 @@ func TestEntityLogs(t *testing.T) {
 	row, err := e.Row()
 	noError(t, err)
 	if got := fmt.Sprint(row); got != "('Sales','empid_000223') {LastName:Jones Age:44}" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "('Sales','empid_000223') {LastName:Jones Age:44}")
 	}
 	var text strings.Builder
 	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", e, "row", row)
 	if got := text.String(); !strings.Contains(got, `"entity":{"key":"('Sales','empid_000223')","value":{"Department":"Sales","ID":223,"Last":"Jones","Age":44},"etag":`) ||
 		!strings.Contains(got, `"row":{"key":"('Sales','empid_000223')","LastName":"Jones","Age":44}`) {
-		t.Error(got)
+		t.Errorf("got %q; want `\"entity\":{\"key\":\"('Sales','empid_000223')\",\"value\":{\"Department\":\"Sales\",\"ID\":223,\"Last\":\"Jones\",\"Age\":44},\"etag\":` in got and `\"row\":{\"key\":\"('Sales','empid_000223')\",\"LastName\":\"Jones\",\"Age\":44}` in got", got)
 	}
 	// After an error there is none.
 	text.Reset()
 	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", (*table.Entity[employee])(nil), "row", (*table.Row)(nil))
 	if got := text.String(); !strings.Contains(got, `"entity":null,"row":null`) {
-		t.Error(got)
+		t.Errorf("got %q; want `\"entity\":null,\"row\":null` in got", got)
 	}
 	b, err := json.Marshal(e)
 	if err != nil || !strings.Contains(string(b), `"Key":{"PartitionKey":"Sales","RowKey":"empid_000223"}`) {
-		t.Errorf("%s, %v", b, err)
+		t.Errorf("got %s, %v; want no error and `\"Key\":{\"PartitionKey\":\"Sales\",\"RowKey\":\"empid_000223\"}` in string(b)", b, err)
 	}
 }

@@ -56,13 +56,13 @@ func TestExactRequests(t *testing.T) {
 		before := *e
 		err := c.do(staff.Exact(), e)
 		if !errors.Is(err, c.want) || errors.Is(err, table.ErrUnknownOutcome) || c.want == nil && err != nil {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("%s: got %v; want %v and not ErrUnknownOutcome and (c.want != nil or no error)", c.what, err, c.want)
 		}
 		if got := s.Count(); got != c.cost {
-			t.Errorf("%s: %s, not %s", c.what, got, c.cost)
+			t.Errorf("%s: got %s, not %s; want %q", c.what, got, c.cost, c.cost)
 		}
 		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, the reply lost" && string(e.ETag) != rows[0].ETag {
-			t.Errorf("%s: %s, not %s", c.what, e.ETag, rows[0].ETag)
+			t.Errorf(`%s: got %s, not %s; want c.want != nil or c.what == "deleted, the reply lost" or string(e.ETag) == %q`, c.what, e.ETag, rows[0].ETag, rows[0].ETag)
 		}
 		if c.want != nil && c.want != table.ErrChanged && e.ETag != before.ETag {
 			t.Errorf("%s: the entity has changed", c.what)
@@ -93,11 +93,11 @@ func TestExactLate(t *testing.T) {
 		s.Deliver()
 		done := s.Rows("staff")[0].Get("Age") == int32(50)
 		if exact && (!errors.Is(err, table.ErrGivenUp) || done) || !exact && (!errors.Is(err, table.ErrUnknownOutcome) || !done) {
-			t.Errorf("exact %v: %v, done %v", exact, err, done)
+			t.Errorf("exact %v: got %v, done %v; want (not exact or (ErrGivenUp and not done)) and (exact or (ErrUnknownOutcome and done))", exact, err, done)
 		}
 		if exact {
 			if err := staff.Merge(context.Background(), e, age.Set(51)); !errors.Is(err, table.ErrGivenUp) { // the entity can be used
-				t.Error(err)
+				t.Errorf("got %v; want ErrGivenUp", err)
 			}
 		}
 	}
@@ -120,11 +120,11 @@ func TestExactHungService(t *testing.T) {
 			start := time.Now()
 			err := staff.Merge(ctx, e, age.Set(50))
 			if took := time.Since(start); took < 12*time.Second || took > 12*time.Second+100*time.Millisecond {
-				t.Error(took)
+				t.Errorf("got %v; want took >= 12*time.Second and took <= 12*time.Second+100*time.Millisecond", took)
 			}
 			var unknown *table.UnknownError
 			if !errors.As(err, &unknown) || !errors.Is(err, table.ErrUnknownOutcome) || unknown.Table != "staff" || unknown.Partition != "Sales" || !strings.Contains(err.Error(), unknown.Op) {
-				t.Fatal(err)
+				t.Fatalf(`got %v; want a *UnknownError and ErrUnknownOutcome and unknown.Table == "staff" and unknown.Partition == "Sales" and strings.Contains(err.Error(), unknown.Op)`, err)
 			}
 			if err := staff.Delete(context.Background(), e); !errors.Is(err, table.ErrUnknownOutcome) {
 				t.Error("a doubtful entity is used:", err)
@@ -133,21 +133,21 @@ func TestExactHungService(t *testing.T) {
 			s.Count()
 			done, err := unknown.Resolve(context.Background())
 			if err != nil || done != c.done || (e.Value.Age == 50) != c.done {
-				t.Error(done, err, e.Value)
+				t.Errorf("got %v, %v, %+v; want no error and done == %v and (e.Value.Age == 50) == %v", done, err, e.Value, c.done, c.done)
 			}
 			if got, want := s.Count(), map[bool]string{true: "2 get, 1 insert", false: "1 insert"}[c.done]; got != want {
-				t.Errorf("%s, not %s", got, want)
+				t.Errorf("got %s, not %s; want %q", got, want, want)
 			}
 			again, err := unknown.Resolve(context.Background())
 			if err != nil || again != done {
-				t.Error(again, err)
+				t.Errorf("got %v, %v; want no error and again == %v", again, err, done)
 			}
 			// Elsewhere, by its names alone.
 			in, err := table.NewCommitRecords(serviceOf(t, s), "staff", nil)
 			noError(t, err)
 			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
 			if want := map[bool]table.CommitState{true: table.CommitDone, false: table.CommitAborted}[c.done]; err != nil || i.State != want {
-				t.Error(i, err)
+				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
 			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
 				t.Error("a resolved entity cannot be used:", err)
@@ -173,16 +173,16 @@ func TestAbortedByResolver(t *testing.T) {
 				_, name, _ := strings.Cut(body, "~i|")
 				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
 				if err != nil || i.State != table.CommitAborted {
-					t.Error(i, err)
+					t.Errorf("got %+v, %v; want no error and i.State == table.CommitAborted", i, err)
 				}
 			}
 		}
 		err := staff.Merge(context.Background(), e, age.Set(50))
 		if times == 1 && err != nil || times > 1 && !errors.Is(err, table.ErrGivenUp) {
-			t.Error(err)
+			t.Errorf("got %v; want (times != 1 or no error) and (times <= 1 or ErrGivenUp)", err)
 		}
 		if times > 1 && n != 8 {
-			t.Error(n)
+			t.Errorf("got %v; want times <= 1 or n == 8", n)
 		}
 	}
 }
@@ -209,22 +209,22 @@ func TestCommitRecords(t *testing.T) {
 		return len(all)
 	}
 	if list() != 1 || all[0].State != table.CommitDone || !all[0].Time().Equal(now) || all[0].Effects != nil {
-		t.Error(all)
+		t.Errorf("got %v; want list() == 1 and all[0].State == table.CommitDone and all[0].Time().Equal(now) and all[0].Effects == nil", all)
 	}
 	op := all[0].OperationID
 	if i, err := in.Get(ctx, pk, op); err != nil || i.State != table.CommitDone {
-		t.Error(i, err)
+		t.Errorf("got %+v, %v; want no error and i.State == table.CommitDone", i, err)
 	}
 	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
 	if _, err := in.Get(ctx, pk, other); !errors.Is(err, table.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.Count()
 	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get, 1 insert" {
-		t.Error(i, err)
+		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get, 1 insert"`, i, err)
 	}
 	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get" {
-		t.Error(i, err)
+		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get"`, i, err)
 	}
 	if err := in.MarkDone(ctx, &table.CommitRecord{Partition: pk, OperationID: other, State: table.CommitAborted}); err == nil {
 		t.Error("an aborted intent is closed")
@@ -232,31 +232,31 @@ func TestCommitRecords(t *testing.T) {
 	var ve *table.ValueError
 	for _, bad := range []string{"", "x", op + "0", strings.Repeat("Z", 26), strings.Repeat("I", 26), op[:25] + "|"} {
 		if _, err := in.Resolve(ctx, pk, bad); !errors.As(err, &ve) {
-			t.Error(bad, err)
+			t.Errorf("%v: got %v; want a *ValueError", bad, err)
 		}
 	}
 	// A day later, nothing can be said of what has left nothing, and what is there is swept after another hour.
 	third := op[:24] + "ZZ"
 	now = now.Add(24*time.Hour + time.Second)
 	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrExpired", err)
 	}
 	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != table.CommitDone {
-		t.Error(i, err)
+		t.Errorf("got %+v, %v; want no error and i.State == table.CommitDone", i, err)
 	}
 	if n, err := staff.SweepCommitRecords(ctx); n != 0 || err != nil {
-		t.Error(n, err)
+		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
 	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
 	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
-		t.Error(n, err, all)
+		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
 	// Lists of the user's rows never show intents.
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
 	if n != 1 || err != nil {
-		t.Error(n, err)
+		t.Errorf("got %v, %v; want n == 1 and no error", n, err)
 	}
 }
 
@@ -269,7 +269,7 @@ func unknownMerge(t testing.TB, staff *table.Table[employee], e *table.Entity[em
 	s.SetFaults(nil)
 	var unknown *table.UnknownError
 	if !errors.As(err, &unknown) {
-		t.Fatal(err)
+		t.Fatalf("got %v; want a *UnknownError", err)
 	}
 	return unknown
 }
@@ -282,23 +282,23 @@ func TestResolvedTwice(t *testing.T) {
 	staff = staff.Exact()
 	first := unknownMerge(t, staff, e, s, storagetest.LostReply())
 	if done, err := first.Resolve(ctx); !done || err != nil {
-		t.Fatal(done, err)
+		t.Fatalf("got %v, %v; want done and no error", done, err)
 	}
 	e.Value.Age = 60
 	noError(t, staff.Replace(ctx, e))
 	s.Count()
 	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count() != "none" {
-		t.Error(done, err, e.Value)
+		t.Errorf(`got %v, %v, %+v; want done and no error and e.Value.Age == 60 and s.Count() == "none"`, done, err, e.Value)
 	}
 	noError(t, staff.Replace(ctx, e))
 
 	second := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	if done, err := second.Resolve(ctx); done || err != nil {
-		t.Fatal(done, err)
+		t.Fatalf("got %v, %v; want not done and no error", done, err)
 	}
 	unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	if done, err := second.Resolve(ctx); done || err != nil {
-		t.Error(done, err)
+		t.Errorf("got %v, %v; want not done and no error", done, err)
 	}
 	if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Error("a doubtful entity is used:", err)
@@ -320,7 +320,7 @@ func TestResolvedTooLate(t *testing.T) {
 	lost := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	now = now.Add(25 * time.Hour)
 	if _, err := lost.Resolve(context.Background()); !errors.Is(err, table.ErrExpired) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrExpired", err)
 	}
 }
 
@@ -345,7 +345,7 @@ func TestCommitRecordVanishes(t *testing.T) {
 		}
 	}
 	if err := staff.Merge(ctx, e, age.Set(50)); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrUnknownOutcome", err)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestUnknownIsNotRefused(t *testing.T) {
 	_, err := staff.Exact().Insert(context.Background(), &e.Value)
 	var unknown *table.UnknownError
 	if !errors.As(err, &unknown) || errors.Is(err, table.ErrExists) {
-		t.Error(err)
+		t.Errorf("got %v; want a *UnknownError and not ErrExists", err)
 	}
 }
 
@@ -373,7 +373,7 @@ func TestExactWithoutWriteTimeout(t *testing.T) {
 		start := time.Now()
 		err := staff.Exact().Merge(context.Background(), e, age.Set(50))
 		if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took > time.Minute {
-			t.Error(took, err)
+			t.Errorf("got %v, %v; want ErrUnknownOutcome and took <= time.Minute", took, err)
 		}
 	})
 }
@@ -398,7 +398,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 		}
 	}
 	if done, err := lost.Resolve(ctx); err != nil || !done {
-		t.Error(done, err)
+		t.Errorf("got %v, %v; want no error and done", done, err)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestExactWithoutTable(t *testing.T) {
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
-			t.Error(err)
+			t.Errorf("got %v; want ErrTableNotFound and not ErrUnknownOutcome", err)
 		}
 	}
 }

@@ -42,16 +42,16 @@ func FuzzFilter(f *testing.F) {
 			return // a key or a value that is refused
 		}
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			t.Errorf("%v was taken: %s", x, ex.Filter)
+			t.Errorf("%v was taken: got %s; want not math.IsNaN(x) and not math.IsInf(x, 0)", x, ex.Filter)
 		}
 		texts := quoted.FindAllString(ex.Filter, -1)
 		form := regexp.MustCompile(`-?[0-9]+\.?[0-9]*`).ReplaceAllString(quoted.ReplaceAllString(ex.Filter, "T"), "N")
 		if !filterForm.MatchString(form) || ex.Comparisons != len(operators.FindAllString(form, -1)) {
-			t.Fatalf("%s", ex.Filter)
+			t.Fatalf("got %s; want filterForm.MatchString(form) and ex.Comparisons == %v", ex.Filter, len(operators.FindAllString(form, -1)))
 		}
 		for k, want := range []string{pk, "r", text} {
 			if got := strings.ReplaceAll(texts[k][1:len(texts[k])-1], "''", "'"); got != want {
-				t.Errorf("%q became %s", want, texts[k])
+				t.Errorf("got %q became %s; want %q", want, texts[k], want)
 			}
 		}
 	})

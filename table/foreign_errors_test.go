@@ -21,19 +21,19 @@ func TestForeignErrors(t *testing.T) {
 	d.notifyErr = unknown
 	e.Value.Last = "X"
 	if err := people.Replace(ctx, e); !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrOutbox and not ErrUnknownOutcome", err)
 	}
 	d.notifyErr = nil
 	var fails error = unknown
 	asking, err := people.With(nil, failsWith{&fails})
 	noError(t, err)
 	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
-		t.Error(err)
+		t.Errorf(`got %v; want not ErrUnknownOutcome and "maintainer failing: " in the error`, err)
 	}
 	fails = table.ErrChanged // not of the row, so Update does not begin again
 	s.Count()
 	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count() != "1 get" {
-		t.Error(err)
+		t.Errorf(`got %v; want ErrChanged and s.Count() == "1 get"`, err)
 	}
 	if err := people.Replace(ctx, e); err != nil {
 		t.Error("the entity cannot be used:", err)
@@ -61,7 +61,7 @@ func TestNestedForeignErrors(t *testing.T) {
 	noError(t, err)
 	var de *table.DerivedError
 	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {
-		t.Error(err)
+		t.Errorf(`got %v; want not ErrUnknownOutcome and a *DerivedError and de.Maintainer == "failing"`, err)
 	}
 	if err := plain.Replace(ctx, e); err != nil {
 		t.Error("the entity cannot be used:", err)
@@ -70,6 +70,6 @@ func TestNestedForeignErrors(t *testing.T) {
 	_, fails = plain.Get(ctx, residentAt(7))
 	var oe *table.OpError
 	if err := people.Replace(ctx, e); !errors.As(err, &oe) || oe.Code != "" || !strings.Contains(err.Error(), "p_000007") {
-		t.Error(err)
+		t.Errorf(`got %v; want a *OpError and oe.Code == "" and "p_000007" in the error`, err)
 	}
 }

@@ -45,7 +45,7 @@ func TestGetManyConcurrent(t *testing.T) {
 		start, i := time.Now(), 0
 		for e, err := range staff.GetMany(context.Background(), hundredKeys()...) {
 			if err != nil || e.Value.ID != i {
-				t.Errorf("%d: %+v, %v", i, e, err)
+				t.Errorf("%d: got %+v, %v; want no error and e.Value.ID == %v", i, e, err, i)
 			}
 			i++
 		}
@@ -114,7 +114,7 @@ func TestGetManyReadsAhead(t *testing.T) {
 			}
 		}
 		if len(w.sent) != 100 {
-			t.Errorf("%d requests", len(w.sent))
+			t.Errorf("got %d requests; want 100", len(w.sent))
 		}
 	})
 }
@@ -162,7 +162,7 @@ func TestGetOrInsertAttempts(t *testing.T) {
 	staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
 	noError(t, err)
 	if _, _, err := staff.GetOrInsert(context.Background(), &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrExists) || w.requests() != "GET POST GET POST GET POST" {
-		t.Errorf("%v, %s", err, w.requests())
+		t.Errorf(`got %v, %s; want ErrExists and w.requests() == "GET POST GET POST GET POST"`, err, w.requests())
 	}
 	if _, _, err := staff.GetOrInsert(context.Background(), nil); err == nil {
 		t.Error("nil")

@@ -137,19 +137,19 @@ func TestGrants(t *testing.T) {
 	} {
 		query, err := table.Grant{Table: "staff", Read: true, Add: true, Partitions: c.partitions, Rows: c.rows, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
 		if err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want no error", what, err)
 			continue
 		}
 		tab := tableBySignature(t, g, query)
 		var sees []string
 		for r, err := range tab.Rows(ctx, table.Query[struct{}]{TableScan: true}) {
 			if err != nil {
-				t.Fatalf("%s: %v", what, err)
+				t.Fatalf("%s: got %v; want no error", what, err)
 			}
 			sees = append(sees, r.Key.PartitionKey()+"/"+r.Key.RowKey())
 		}
 		if got := strings.Join(sees, " "); got != c.sees {
-			t.Errorf("%s: sees %s", what, got)
+			t.Errorf("%s: got sees %s; want %q", what, got, c.sees)
 		}
 		for _, row := range g.keys {
 			pk, rk, _ := strings.Cut(row, "/")
@@ -192,7 +192,7 @@ func TestGrantsToWrite(t *testing.T) {
 		for method, err := range map[string]error{"upsert": pinned, "delete": tab.Delete(ctx, e), "delete by key": tab.DeleteAny(ctx, key)} {
 			var oe *table.OpError
 			if in != (err == nil) || !in && (!errors.As(err, &oe) || oe.Code != "AuthorizationFailure") {
-				t.Errorf("%s of %v: %v", method, key, err)
+				t.Errorf(`%s of %v: got %v; want in == %v and (in or (a *OpError and oe.Code == "AuthorizationFailure"))`, method, key, err, err == nil)
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func TestGrantsInTime(t *testing.T) {
 		noError(t, err)
 		_, err = tableBySignature(t, &signatureService{now: year2030, keys: []string{"p/r"}}, query).Get(context.Background(), keys.Stored("p", "r"))
 		if (err == nil) != c.ok {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want (err == nil) == %v", what, err, c.ok)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestGrantsRefused(t *testing.T) {
 			ke *keys.KeyError
 		)
 		if query != "" || !errors.As(err, &ve) && !errors.As(err, &le) && !errors.As(err, &ke) {
-			t.Errorf("%s: %q, %v", what, query, err)
+			t.Errorf(`%s: got %q, %v; want query == "" and (a *ValueError or a *LimitError or a *keys.KeyError)`, what, query, err)
 		}
 	}
 	if _, err := (table.Grant{Table: "staff", Read: true, Expiry: later}).Sign(nil); err == nil {
@@ -267,7 +267,7 @@ func TestGrantsRefused(t *testing.T) {
 	query, err := table.Grant{Table: "Staff", Policy: "readers"}.Sign(credential(t))
 	q, _ := url.ParseQuery(query)
 	if err != nil || q.Get("si") != "readers" || q.Get("sp") != "" || q.Get("se") != "" || q.Get("tn") != "staff" || q.Get("spr") != "https" {
-		t.Errorf("%v, %v", q, err)
+		t.Errorf(`got %v, %v; want no error and q.Get("si") == "readers" and q.Get("sp") == "" and q.Get("se") == "" and q.Get("tn") == "staff" and q.Get("spr") == "https"`, q, err)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestTrapT13(t *testing.T) {
 	g := &signatureService{now: year2030, keys: []string{"p/r"}}
 	query, err := aztables.SASSignatureValues{TableName: "staff", Permissions: "r", ExpiryTime: year2030.Add(time.Hour), StartPartitionKey: "p", EndPartitionKey: "p"}.Sign(credential(t))
 	if err != nil || strings.Contains(query, "spk") {
-		t.Errorf("the SDK says the range now: %s, %v", query, err)
+		t.Errorf(`the SDK says the range now: got %s, %v; want no error and "spk" not in query`, query, err)
 	}
 	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err == nil {
 		t.Error("the SDK's signature is valid now")
@@ -292,10 +292,10 @@ func TestTrapT13(t *testing.T) {
 	noError(t, err)
 	u, err := service.NewClient("staff").GetTableSASURL(aztables.SASPermissions{Read: true}, time.Time{}, year2030.In(time.FixedZone("", 5*3600)))
 	if err != nil || !strings.HasPrefix(u, "https://account.table.invalidstaff?") || !strings.Contains(u, "se=2030-01-01T05%3A00%3A00Z") {
-		t.Errorf("the SDK has mended its URLs: %s, %v", u, err)
+		t.Errorf(`the SDK has mended its URLs: got %s, %v; want no error and strings.HasPrefix(u, "https://account.table.invalidstaff?") and "se=2030-01-01T05%%3A00%%3A00Z" in u`, u, err)
 	}
 	query, err = table.Grant{Table: "staff", Read: true, Expiry: year2030.In(time.FixedZone("", 5*3600))}.Sign(credential(t))
 	if q, _ := url.ParseQuery(query); err != nil || q.Get("se") != "2030-01-01T00:00:00Z" {
-		t.Errorf("%s, %v", query, err)
+		t.Errorf(`got %s, %v; want no error and q.Get("se") == "2030-01-01T00:00:00Z"`, query, err)
 	}
 }

@@ -122,7 +122,7 @@ func TestHeldVersion(t *testing.T) {
 						s.beforeRequest = nil
 						if unknown := (*table.UnknownError)(nil); errors.As(err, &unknown) {
 							if done, rerr := unknown.Resolve(ctx); !done || rerr != nil {
-								t.Fatalf("resolved: %v, %v", done, rerr)
+								t.Fatalf("resolved: got %v, %v; want done and rerr == nil", done, rerr)
 							}
 						} else if err != nil {
 							return // nothing is held by an entity of a write that was not told as done
@@ -144,7 +144,7 @@ func requireOwnVersion(t testing.TB, s *hookedService, held *table.Entity[employ
 			continue
 		}
 		if fits := row.ETag == string(held.ETag); fits && row.Get("LastName") == "Secret" {
-			t.Errorf("the entity holds ETag %s, which is of a concurrent writer's version: %+v", held.ETag, row)
+			t.Errorf(`the entity holds ETag %s, which is of a concurrent writer's version: got %+v; want not fits or row.Get("LastName") != "Secret"`, held.ETag, row)
 		} else if alone && !fits {
 			t.Errorf("the entity holds ETag %s, and its own version has %s", held.ETag, row.ETag)
 		}

@@ -132,7 +132,7 @@ func TestListInOtherPartition(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, table.ErrOtherPartition) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
 }
 
@@ -144,14 +144,14 @@ func TestInPartitionBounds(t *testing.T) {
 	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	r, err := table.InPartition(ctx, dept.Of("Sales"), func(*table.Tx) error { return nil })
 	if err != nil || len(r.ETags) != 0 {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v; want no error and len(r.ETags) == 0", r, err)
 	}
 	no := errors.New("no")
 	if _, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
 		tx.Do(staff.DeleteAnyOp(employeeKey("Sales", 1)))
 		return no
 	}); err != no {
-		t.Error(err)
+		t.Errorf("got %v; want %v", err, no)
 	}
 	for what, pk := range map[string]keys.Enc{"another": dept.Of("Marketing"), "broken": dept.Of(""), "unset": {}} {
 		_, err := table.InPartition(ctx, pk, func(tx *table.Tx) error {
@@ -163,7 +163,7 @@ func TestInPartitionBounds(t *testing.T) {
 		})
 		var be *table.BatchError
 		if !errors.Is(err, table.ErrOtherPartition) || !errors.As(err, &be) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want ErrOtherPartition and a *BatchError", what, err)
 		}
 	}
 	if _, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error { tx.Do(table.Op{}); return nil }); err == nil {
@@ -195,7 +195,7 @@ func TestListInSamePartition(t *testing.T) {
 			return nil
 		})
 		if err != nil || n != 1 {
-			t.Error(n, err)
+			t.Errorf("got %v, %v; want no error and n == 1", n, err)
 		}
 	}
 }

@@ -179,23 +179,23 @@ func TestIncarnationKept(t *testing.T) {
 	noError(t, err)
 	first, copied := life()
 	if s, is := first.(string); !is || len(s) != 16 || copied != nil {
-		t.Error(first, copied)
+		t.Errorf("%v: got %v; want is and len(s) == 16 and copied == nil", first, copied)
 	}
 	for what, err := range map[string]error{
 		"Replace": people.Replace(ctx, e), "Merge": people.Merge(ctx, e, lastName.Set("X")), "MergeAny": people.MergeAny(ctx, e.Key, lastName.Set("Y")),
 		"ReplaceAny": people.ReplaceAny(ctx, e),
 	} {
 		if is, _ := life(); err != nil || is != first {
-			t.Error(what, err, is)
+			t.Errorf("%v: got %v, %v; want no error and is == %v", what, err, is, first)
 		}
 	}
 	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "b"}, table.ReplaceExisting)
 	if is, _ := life(); err != nil || is != first {
-		t.Error(err, is)
+		t.Errorf("got %v, %v; want no error and is == %v", err, is, first)
 	}
 	noError(t, people.DeleteAny(ctx, e.Key))
 	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	if is, _ := life(); err != nil || is == first || is == nil {
-		t.Error(err, is)
+		t.Errorf("got %v, %v; want no error and is != %v and is != nil", err, is, first)
 	}
 }

@@ -51,7 +51,7 @@ func TestInvalidKeys(t *testing.T) {
 				"merge": tab.Merge(ctx, e, v.Set(1)), "merge any": tab.MergeAny(ctx, k, v.Set(1)), "delete": tab.Delete(ctx, e), "delete any": tab.DeleteAny(ctx, k)} {
 				var ke *keys.KeyError
 				if !errors.As(err, &ke) || ke.Key != half || len(err.Error()) > 300 {
-					t.Errorf("%s, %s %q: %v", method, half, s, err)
+					t.Errorf("%s, %s %q: got %v; want a *keys.KeyError and ke.Key == %q and len(err.Error()) <= 300", method, half, s, err, half)
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func TestInvalidKeys(t *testing.T) {
 		_, upsert := tab.UpsertAt(ctx, k, &row{}, table.MergeExisting)
 		var ke *keys.KeyError
 		if !errors.As(insert, &ke) || !errors.As(upsert, &ke) {
-			t.Errorf("%v: %v, %v", k, insert, upsert)
+			t.Errorf("%v: got %v, %v; want insert to be a *keys.KeyError and upsert to be a *keys.KeyError", k, insert, upsert)
 		}
 	}
 }
@@ -109,15 +109,15 @@ func TestInvalidValues(t *testing.T) {
 			var ve *table.ValueError
 			var le *table.LimitError
 			if !errors.As(err, &ve) && !errors.As(err, &le) {
-				t.Errorf("%s of %s: %v", method, field, err)
+				t.Errorf("%s of %s: got %v; want a *ValueError or a *LimitError", method, field, err)
 				continue
 			}
 			text := err.Error()
 			if !strings.Contains(text, strings.TrimSpace(field)) && !strings.Contains(text, "S") || strings.Contains(text, "secret") || len(text) > 300 {
-				t.Errorf("%s of %s: %s", method, field, text)
+				t.Errorf(`%s of %s: got %s; want (strings.Contains(text, strings.TrimSpace(field)) or "S" in text) and "secret" not in text and len(text) <= 300`, method, field, text)
 			}
 			if le != nil && le.Got <= le.Max {
-				t.Errorf("%s of %s: %+v", method, field, le)
+				t.Errorf("%s of %s: got %+v; want le == nil or le.Got > le.Max", method, field, le)
 			}
 		}
 	}
@@ -126,14 +126,14 @@ func TestInvalidValues(t *testing.T) {
 		var ve *table.ValueError
 		var le *table.LimitError
 		if !errors.As(err, &ve) && !errors.As(err, &le) {
-			t.Errorf("the property %q: %v", name, err)
+			t.Errorf("the property %q: got %v; want a *ValueError or a *LimitError", name, err)
 		}
 	}
 	for what, c := range map[string]table.Cond[row]{"uint64": u.Ge(math.MaxUint64), "year 1600": m.Lt(year(1600)), "year 10000": m.Eq(year(10000)), "surrogate": s.Eq("a\xed\xa0\x80")} {
 		_, err := tab.Explain(table.Query[row]{Partition: keys.Raw("p"), Where: c})
 		var ve *table.ValueError
 		if !errors.As(err, &ve) {
-			t.Errorf("compared with %s: %v", what, err)
+			t.Errorf("compared with %s: got %v; want a *ValueError", what, err)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestNilArguments(t *testing.T) {
 		"merge": staff.Merge(ctx, nil, age.Set(1)), "delete": staff.Delete(ctx, nil)} {
 		var ve *table.ValueError
 		if !errors.As(err, &ve) {
-			t.Errorf("%s: %v", method, err)
+			t.Errorf("%s: got %v; want a *ValueError", method, err)
 		}
 	}
 	if _, err := table.New(nil, "staff", staffSchema, singleAttempt()); err == nil {
@@ -174,16 +174,16 @@ func TestHandMadeEntity(t *testing.T) {
 	for _, e := range []*table.Entity[employee]{sent, {Value: read.Value, Key: read.Key, ETag: read.ETag}} {
 		w.sent = nil
 		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrPartial) || w.requests() != "" {
-			t.Errorf("replace: %v, %s", err, w.requests())
+			t.Errorf(`replace: got %v, %s; want ErrPartial and w.requests() == ""`, err, w.requests())
 		}
 		if err := staff.ReplaceAny(ctx, e); !errors.Is(err, table.ErrPartial) || w.requests() != "" {
-			t.Errorf("replace any: %v, %s", err, w.requests())
+			t.Errorf(`replace any: got %v, %s; want ErrPartial and w.requests() == ""`, err, w.requests())
 		}
 		if err := errors.Join(staff.Merge(ctx, e, age.Set(1)), staff.Delete(ctx, e)); err != nil || w.requests() != "PATCH DELETE" {
-			t.Errorf("merge and delete: %v, %s", err, w.requests())
+			t.Errorf(`merge and delete: got %v, %s; want no error and w.requests() == "PATCH DELETE"`, err, w.requests())
 		}
 		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
-			t.Errorf("replace after a merge: %v", err)
+			t.Errorf("replace after a merge: got %v; want ErrPartial", err)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestCancelledBeforehand(t *testing.T) {
 	for method := range writeMethods(staff, &table.Entity[employee]{}) {
 		e := readEmployee(t, staff, w)
 		if err := writeMethods(staff, e)[method](ctx); !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("%s: %v", method, err)
+			t.Errorf("%s: got %v; want context.Canceled and not ErrUnknownOutcome", method, err)
 		}
 	}
 	_, get := staff.Get(ctx, employeeKey("Sales", 1))
@@ -207,7 +207,7 @@ func TestCancelledBeforehand(t *testing.T) {
 	for _, list = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
 	}
 	if !errors.Is(get, context.Canceled) || !errors.Is(update, context.Canceled) || !errors.Is(list, context.Canceled) {
-		t.Errorf("%v, %v, %v", get, update, list)
+		t.Errorf("got %v, %v, %v; want get to be context.Canceled and update to be context.Canceled and list to be context.Canceled", get, update, list)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestErrorsHideData(t *testing.T) {
 		_, err := tab.Get(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r")))
 		var de *table.DecodeError
 		if !errors.As(err, &de) || de.Field == "" || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "1234567") {
-			t.Errorf("%s: %v", property, err)
+			t.Errorf(`%s: got %v; want a *DecodeError and de.Field != "" and "secret" not in the error and "1234567" not in the error`, property, err)
 		}
 		if strings.HasPrefix(property, `"Addr":`) && errors.Unwrap(de) == nil {
 			t.Error("the type's own error is out of reach")

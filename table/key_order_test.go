@@ -93,7 +93,7 @@ func TestKeyOrder(t *testing.T) {
 		noError(rt, r.Err())
 		for _, p := range rows {
 			if in := r.Contains(p.rk); in != inRange(p.rk, from, to) {
-				rt.Fatalf("%v holds %q: %v", r, p.rk, in)
+				rt.Fatalf("%v holds %q: got %v; want %v", r, p.rk, in, inRange(p.rk, from, to))
 			}
 		}
 		m.checkReads(ctx, table.Query[leaf]{TableScan: true, Rows: r}, from, to)
@@ -104,10 +104,10 @@ func TestKeyOrder(t *testing.T) {
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk)}, "", "")
 			m.checkReads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk), Rows: r}, from, to)
 			if there, err := notes.Exists(ctx, keys.Stored(p.pk, p.rk)); err != nil || !there {
-				rt.Fatalf("%q: %v, %v", p, there, err)
+				rt.Fatalf("%q: got %v, %v; want no error and there", p, there, err)
 			}
 			if _, err := notes.Get(ctx, keys.Stored(p.pk, p.rk)); (err == nil) == p.isLibrarys() {
-				rt.Fatalf("get of %q: %v", p, err)
+				rt.Fatalf("get of %q: got %v; want (err == nil) != %v", p, err, p.isLibrarys())
 			}
 		}
 		m.checkGrant(s, r, from, to)
@@ -226,7 +226,7 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 	first, last, err := r.Inclusive()
 	if err != nil {
 		if !r.Split() && slices.ContainsFunc(m.rows, func(p rowKeys) bool { return inRange(p.pk, from, to) }) {
-			m.Fatalf("%v: %v", r, err)
+			m.Fatalf("%v: got %v; want r.Split() or not slices.ContainsFunc(m.rows, func(p rowKeys) bool { return inRange(p.pk, from, to) })", r, err)
 		}
 		return
 	}
@@ -234,7 +234,7 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 		in := compareUTF16(p.pk, first) >= 0 && (last == "" || compareUTF16(p.pk, last) <= 0)
 		// Keys that begin with the last one may be missing: no last key is above them all.
 		if want := inRange(p.pk, from, to); in != want && !(want && strings.HasPrefix(p.pk, last)) {
-			m.Fatalf("%v from %q to %q holds %q: %v", r, first, last, p.pk, in)
+			m.Fatalf("%v from %q to %q holds %q: got %v; want in == %v or want and strings.HasPrefix(p.pk, last)", r, first, last, p.pk, in, want)
 		}
 	}
 	cred, err := aztables.NewSharedKeyCredential(s.Account(), s.Key())
@@ -255,7 +255,7 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to s
 	for _, p := range m.rows {
 		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))
 		if noError(m, err); there == slices.Contains(want, p) {
-			m.Fatalf("%q is there: %v", p, there)
+			m.Fatalf("%q is there: got %v; want there != %v", p, there, slices.Contains(want, p))
 		}
 	}
 }

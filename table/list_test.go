@@ -48,7 +48,7 @@ func TestLimitAmongForeignRows(t *testing.T) {
 		found = append(found, e.Value.Name)
 	}
 	if fmt.Sprint(found) != "[zoe]" || w.requests() != "GET GET" || stats != (table.Stats{Requests: 2, Rows: 101, Foreign: 100}) {
-		t.Errorf("%v by %s, %+v", found, w.requests(), stats)
+		t.Errorf(`got %v by %s, %+v; want found == "[zoe]" and w.requests() == "GET GET" and stats == table.Stats{Requests: 2, Rows: 101, Foreign: 100}`, found, w.requests(), stats)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestRepeatedToken(t *testing.T) {
 	}
 	var de *table.DecodeError
 	if !errors.As(err, &de) || w.requests() != "GET GET" {
-		t.Errorf("%v after %s", err, w.requests())
+		t.Errorf(`got %v after %s; want a *DecodeError and w.requests() == "GET GET"`, err, w.requests())
 	}
 }
 
@@ -82,7 +82,7 @@ func TestScansOmitLibraryRows(t *testing.T) {
 		filters = append(filters, q.Get("$filter"))
 	}
 	if fmt.Sprintf("%q", filters) != `["(PartitionKey lt '~' or PartitionKey ge '\u00a0') and (RowKey lt '~' or RowKey ge '\u00a0')" "(PartitionKey lt '~' or PartitionKey ge '\u00a0') and RowKey ge 'empid_' and RowKey lt 'empid`+"`"+`'"]` {
-		t.Errorf("%q", filters)
+		t.Errorf("got %q; want fmt.Sprintf(\"%%q\", filters) == `[\"(PartitionKey lt '~' or PartitionKey ge '\\u00a0') and (RowKey lt '~' or RowKey ge '\\u00a0')\" \"(PartitionKey lt '~' or PartitionKey ge '\\u00a0') and RowKey ge 'empid_' and RowKey lt 'empid`+\"`\"+`'\"]`", filters)
 	}
 }
 
@@ -98,13 +98,13 @@ func TestForeignPartition(t *testing.T) {
 	}
 	var ke *keys.KeyError
 	if !errors.As(err, &ke) || ke.Key != "PartitionKey" || w.requests() != "" {
-		t.Errorf("%v, %s", err, w.requests())
+		t.Errorf(`got %v, %s; want a *keys.KeyError and ke.Key == "PartitionKey" and w.requests() == ""`, err, w.requests())
 	}
 	for _, err := range tab.Rows(context.Background(), q) {
 		t.Errorf("rows of any partition can be shown: %v", err)
 	}
 	if w.requests() != "GET" {
-		t.Error(w.requests())
+		t.Errorf("got %q; want %q", w.requests(), "GET")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestOneWayKeys(t *testing.T) {
 		found = append(found, e.Value.Email)
 	}
 	if fmt.Sprint(found) != "[Jones@x]" || stats.Foreign != 1 {
-		t.Errorf("%v, %+v", found, stats)
+		t.Errorf(`got %v, %+v; want found == "[Jones@x]" and stats.Foreign == 1`, found, stats)
 	}
 
 	// A merge may not take the key's ground away.
@@ -139,14 +139,14 @@ func TestOneWayKeys(t *testing.T) {
 	e, err := users.Get(ctx, keys.At(keys.Raw("p"), folded.Of("JONES@x")))
 	noError(t, err)
 	if err := users.Merge(ctx, e, email.Set("other@x")); !errors.Is(err, table.ErrKeyChanged) || e.Value.Email != "Jones@x" {
-		t.Errorf("%v, %+v", err, e.Value)
+		t.Errorf(`got %v, %+v; want ErrKeyChanged and e.Value.Email == "Jones@x"`, err, e.Value)
 	}
 	var ve *table.ValueError
 	if err := users.MergeAny(ctx, e.Key, email.Set("other@x")); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	if err := users.Merge(ctx, e, email.Set("JONES@x")); err != nil || e.Value.Email != "JONES@x" {
-		t.Errorf("a merge that leaves the key: %v", err)
+		t.Errorf(`a merge that leaves the key: got %v; want no error and e.Value.Email == "JONES@x"`, err)
 	}
 }
 
@@ -173,11 +173,11 @@ func TestForeignKeys(t *testing.T) {
 		t.Error(err)
 	}
 	if err := tab.Rekey(ctx, e); err != nil || w.last().method != http.MethodPut {
-		t.Errorf("rekeyed to the key that it has: %v, %s", err, w.last().method)
+		t.Errorf("rekeyed to the key that it has: got %v, %s; want no error and w.last().method == http.MethodPut", err, w.last().method)
 	}
 	e.Value.R = "Ö"
 	if err := tab.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrKeyChanged", err)
 	}
 }
 
@@ -209,6 +209,6 @@ func TestEmptyPages(t *testing.T) {
 		got = append(got, e.Value.ID)
 	}
 	if fmt.Sprint(got) != "[1 2 3]" || n != 4 {
-		t.Error(got, n)
+		t.Errorf(`got %v, %v; want "[1 2 3]" and n == 4`, got, n)
 	}
 }

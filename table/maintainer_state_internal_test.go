@@ -20,10 +20,10 @@ func TestMaintainerStateText(t *testing.T) {
 	}
 	text := string(encodeRemembered(all, "empid_000223"))
 	if want := "1\xdc\xdd\x50email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
-		t.Fatalf("%q, not %q", text, want)
+		t.Fatalf("got %q, not %q; want text == %q", text, want, want)
 	}
 	if is, err := parseRemembered([]byte(text), "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-		t.Errorf("%q %v", is, err)
+		t.Errorf("got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
 	}
 	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", text[:4], text + "x", "2" + text[1:], strings.ToUpper(text)}
 	for i := 1; i < len(text); i++ {
@@ -32,7 +32,7 @@ func TestMaintainerStateText(t *testing.T) {
 	for _, s := range damaged {
 		var de *DecodeError
 		if is, err := parseRemembered([]byte(s), "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
-			t.Errorf("%q was taken: %q %v", s, is, err)
+			t.Errorf(`%q was taken: got %q %v; want s == %q or (a *DecodeError and de.Field == "_ix")`, s, is, err, text)
 		}
 	}
 	if _, err := parseRemembered([]byte(text), "empid_000224"); err == nil {
@@ -42,13 +42,13 @@ func TestMaintainerStateText(t *testing.T) {
 	for _, s := range []string{"a", "a/b#", "/b", "a/b#a/c", "a/b\\", "^/b", "#a/b", "a#b/c"} {
 		h := headRemembered([]byte(s), "r")
 		if is, err := parseRemembered(append(h[:], s...), "r"); err == nil {
-			t.Errorf("%q was taken: %q", s, is)
+			t.Errorf("%q was taken: got %q; want an error", s, is)
 		}
 	}
 	nothing := encodeRemembered(map[string][]string{"a": nil}, "r")
 	stringly := edm.Value{Kind: edm.String, S: base64.StdEncoding.EncodeToString([]byte(text))}
 	if is, err := rememberedIn(stringly, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-		t.Errorf("as base64: %q %v", is, err)
+		t.Errorf("as base64: got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
 	}
 	for _, v := range []edm.Value{{}, {Kind: edm.String}, {Kind: edm.Binary}, {Kind: edm.Binary, B: nothing}} {
 		if is, err := rememberedIn(v, "r"); err != nil || len(is) > 0 {
@@ -57,7 +57,7 @@ func TestMaintainerStateText(t *testing.T) {
 	}
 	for _, v := range []edm.Value{{Kind: edm.String, S: text}, {Kind: edm.Int32}, {Kind: edm.Binary, B: nothing}} {
 		if is, err := rememberedIn(v, "empid_000223"); err == nil {
-			t.Errorf("%v was taken: %q", v, is)
+			t.Errorf("%v was taken: got %q; want an error", v, is)
 		}
 	}
 }
@@ -76,10 +76,10 @@ func FuzzMaintainerState(f *testing.F) {
 		text := encodeRemembered(all, rowKey)
 		is, err := parseRemembered(text, rowKey)
 		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-			t.Errorf("%q is read as %q: %v", all, is, err)
+			t.Errorf("%q is read as %q: got %v; want no error and maps.EqualFunc(is, all, slices.Equal)", all, is, err)
 		}
 		if n := 2*len(name+a+b+other+c) + 10; len(text) > n {
-			t.Errorf("%d bytes, more than %d: %q", len(text), n, text)
+			t.Errorf("%d bytes, more than %d: got %q; want len(text) <= %v", len(text), n, text, n)
 		}
 		_, _ = parseRemembered([]byte(a), rowKey)
 	})

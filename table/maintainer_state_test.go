@@ -24,30 +24,30 @@ func TestEmptiedStateMoved(t *testing.T) {
 	e, err := plain.Get(ctx, residentAt(1))
 	noError(t, err)
 	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || row.StateCorrupt() {
-		t.Fatalf("%v %v", row, err)
+		t.Fatalf(`got %v %v; want no error and row.Type("_ix") == "Edm.Binary" and not row.StateCorrupt()`, row, err)
 	}
 	e.Value.ID = 2
 	noError(t, plain.Rekey(ctx, e))
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000002" && (r.Get("_ix") != nil || r.Get("_life") != nil) {
-			t.Errorf("what belongs to the old key was moved: %v", r)
+			t.Errorf(`what belongs to the old key was moved: got %v; want r.RowKey != "p_000002" or (r.Get("_ix") == nil and r.Get("_life") == nil)`, r)
 		}
 	}
 	e, err = plain.Get(ctx, residentAt(2))
 	noError(t, err)
 	if err := plain.Replace(ctx, e); err != nil {
-		t.Errorf("without maintainers: %v", err)
+		t.Errorf("without maintainers: got %v; want no error", err)
 	}
 	if err := people.MergeAny(ctx, e.Key, eMail.Set("b")); err != nil {
-		t.Errorf("with maintainers: %v", err)
+		t.Errorf("with maintainers: got %v; want no error", err)
 	}
 	e, err = people.Get(ctx, e.Key)
 	noError(t, err)
 	if row, err := e.Row(); err != nil || !slices.Equal(row.MaintainerState("email"), []string{"email_b"}) {
-		t.Errorf("%v %v", row, err)
+		t.Errorf(`got %v %v; want no error and slices.Equal(row.MaintainerState("email"), []string{"email_b"})`, row, err)
 	}
 	if err := plain.Replace(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
-		t.Errorf("a row with derived rows: %v", err)
+		t.Errorf("a row with derived rows: got %v; want ErrUnknownMaintainer", err)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestEmptiedStateCopied(t *testing.T) {
 	row, err := e.Row()
 	noError(t, err)
 	if v, _ := row.Get("_ix"); v == nil || len(v.([]byte)) > 0 {
-		t.Errorf("%v", v)
+		t.Errorf("got %v; want v != nil and len(v.([]byte)) <= 0", v)
 	}
 	if row.At(residentAt(7)).StateCorrupt() {
 		t.Error("under another key it is damaged")
@@ -112,7 +112,7 @@ func TestEmptyState(t *testing.T) {
 	has("upsert", empty)
 	for _, r := range s.Rows("people") {
 		if strings.HasPrefix(r.RowKey, "p_") == (r.Get("_ix") == nil) {
-			t.Error(r)
+			t.Errorf(`got %+v; want strings.HasPrefix(r.RowKey, "p_") != %v`, r, r.Get("_ix") == nil)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestMaintainerState(t *testing.T) {
 		noError(t, err)
 		for what, err := range map[string]error{"Replace": keeps.Replace(ctx, e), "Merge": keeps.Merge(ctx, e, eMail.Set("x")), "MergeAny": keeps.MergeAny(ctx, e.Key, eMail.Set("y"))} {
 			if err != nil {
-				t.Error(what, err)
+				t.Errorf("%v: got %v; want no error", what, err)
 			}
 		}
 		shorter, err := plain.With(nil, keepsState{[]string{"b"}, true})
@@ -172,7 +172,7 @@ func TestMaintainerState(t *testing.T) {
 	s.Count()
 	var le *table.LimitError
 	if _, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""}); !errors.As(err, &le) || le.Field != "_ix" || le.Max != 60<<10 || s.Count() != "none" {
-		t.Error(err)
+		t.Errorf(`got %v; want a *LimitError and le.Field == "_ix" and le.Max == 60<<10 and s.Count() == "none"`, err)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestStateStaysWithEntity(t *testing.T) {
 	e, err := plain.Get(ctx, residentAt(1))
 	noError(t, err)
 	if err := plain.ReplaceAny(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 
 	// Full copies of rows of any type.
@@ -215,11 +215,11 @@ func TestStateStaysWithEntity(t *testing.T) {
 		switch row.RowKey {
 		case "copy_any":
 			if row.Get("X") != int64(2) || row.Get("_ix") != nil || row.Get("_life") != nil || row.Get("_op") == nil {
-				t.Error(row)
+				t.Errorf(`got %+v; want row.Get("X") == int64(2) and row.Get("_ix") == nil and row.Get("_life") == nil and row.Get("_op") != nil`, row)
 			}
 		case "any":
 			if row.Get("_ix") == nil || row.Get("_life") == nil {
-				t.Error(row)
+				t.Errorf(`got %+v; want row.Get("_ix") != nil and row.Get("_life") != nil`, row)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func TestMaintainedRequests(t *testing.T) {
 			e := insertAll(t, people, s, resident{"S", 1, "Jones", "j"})[0]
 			noError(t, c.do(people, e))
 			if got := s.Count(); got != c.want {
-				t.Errorf("%s, not %s", got, c.want)
+				t.Errorf("got %s, not %s; want %q", got, c.want, c.want)
 			}
 			var strange []storagetest.Row
 			for _, r := range s.Rows("people") {
@@ -89,7 +89,7 @@ func TestMaintainedRequests(t *testing.T) {
 				}
 			}
 			if strange != nil {
-				t.Error(strange)
+				t.Errorf("got %v; want nil", strange)
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestSharedRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.Count(); got != "2 get, 1 transaction" { // two lists
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "2 get, 1 transaction")
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
@@ -144,7 +144,7 @@ func TestUniqueValueSwapped(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := s.Count(); got != "1 transaction" {
-			t.Error(got)
+			t.Errorf("got %q; want %q", got, "1 transaction")
 		}
 		if err := checkDerivedRows(s.Service); err != nil {
 			t.Error(err)
@@ -172,14 +172,14 @@ func TestUniqueValueTaken(t *testing.T) {
 		t.Helper()
 		var de *table.DerivedError
 		if !errors.Is(err, errTaken) || !errors.As(err, &de) || de.Maintainer != "email" || de.Key.RowKey() != "email_a" {
-			t.Error(err)
+			t.Errorf(`got %v; want errTaken and a *DerivedError and de.Maintainer == "email" and de.Key.RowKey() == "email_a"`, err)
 		}
 		var be *table.BatchError
 		if errors.As(err, &be) != (index >= 0) || be != nil && be.Index != index {
-			t.Error(err)
+			t.Errorf("got %v; want errors.As(err, &be) == %v and (be == nil or be.Index == %v)", err, index >= 0, index)
 		}
 		if after := storedPeople(s); after != before {
-			t.Error(after)
+			t.Errorf("got %q; want %q", after, before)
 		}
 	}
 	_, err := people.Insert(ctx, &resident{"S", 3, "New", "a"})
@@ -209,17 +209,17 @@ func TestRepairedRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.Count(); got != "1 get, 2 transaction" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "1 get, 2 transaction")
 	}
 	if err := checkDerivedRows(s.Service); err != nil || people.Repaired() != 1 {
-		t.Error(err, people.Repaired())
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, people.Repaired())
 	}
 	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 	if err := people.Delete(ctx, e); err != nil || people.Repaired() != 2 {
-		t.Error(err, people.Repaired())
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 2", err, people.Repaired())
 	}
 	if got := s.Rows("people"); len(got) != 0 {
-		t.Error(got)
+		t.Errorf("got %v; want len(got) == 0", got)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestAttachLimits(t *testing.T) {
 	people, s := newTown(t, nil)
 	var le *table.LimitError
 	if _, err := people.With(nil, manyRows{"w", 94, 94}); !errors.As(err, &le) || le.Got != 98 || le.Max != 97 {
-		t.Error(err)
+		t.Errorf("got %v; want a *LimitError and le.Got == 98 and le.Max == 97", err)
 	}
 	full, err := people.With(nil, manyRows{"w", 93, 93})
 	noError(t, err)
@@ -256,25 +256,25 @@ func TestAttachLimits(t *testing.T) {
 		t.Error(err)
 	}
 	if got := s.Count(); got != "1 get, 1 transaction" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "1 get, 1 transaction")
 	}
 	for what, m := range map[string]table.Maintainer[resident]{"nil": nil, "taken": byEmail{}, "nil pointer": (*pointerMaintainer)(nil)} {
 		var ve *table.ValueError
 		if _, err := people.With(nil, m); !errors.As(err, &ve) {
-			t.Error(what, err)
+			t.Errorf("%v: got %v; want a *ValueError", what, err)
 		}
 	}
 	liar, err := people.With(nil, manyRows{"w", 1, 2})
 	noError(t, err)
 	if _, err := liar.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Got != 2 {
-		t.Error(err)
+		t.Errorf("got %v; want a *LimitError and le.Got == 2", err)
 	}
 	many, err := people.With(nil, manyRows{"w", 60, 60})
 	noError(t, err)
 	s.Count()
 	_, err = table.Transact(ctx, many.InsertOp(&resident{"S", 3, "Smith", "c"}), many.InsertOp(&resident{"S", 4, "Smith", "d"}))
 	if !errors.As(err, &le) || le.Got != 125 || s.Count() != "1 get" {
-		t.Error(err)
+		t.Errorf(`got %v; want a *LimitError and le.Got == 125 and s.Count() == "1 get"`, err)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestPlanRefuses(t *testing.T) {
 		_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 		var de *table.DerivedError
 		if !errors.As(err, &de) || de.Maintainer != "strays" || c.want != nil && !errors.Is(err, c.want) || s.Count() != "none" {
-			t.Error(c.at, err)
+			t.Errorf(`got %+v, %v; want a *DerivedError and de.Maintainer == "strays" and (c.want == nil or %v) and s.Count() == "none"`, c.at, err, c.want)
 		}
 	}
 }
@@ -327,12 +327,12 @@ func TestPlainHandle(t *testing.T) {
 	_, terr := table.Transact(ctx, plain.DeleteOp(e))
 	for _, err := range []error{plain.Replace(ctx, e), plain.Merge(ctx, e, eMail.Set("b")), plain.Delete(ctx, e), terr} {
 		if !errors.Is(err, table.ErrUnknownMaintainer) {
-			t.Error(err)
+			t.Errorf("got %v; want ErrUnknownMaintainer", err)
 		}
 	}
 	half, err := plain.With(nil, byLast{})
 	noError(t, err)
 	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrUnknownMaintainer) || s.Count() != "1 get" {
-		t.Error(err)
+		t.Errorf(`got %v; want ErrUnknownMaintainer and s.Count() == "1 get"`, err)
 	}
 }

@@ -40,20 +40,20 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 	if _, err := table.New(s, "größe", staffSchema, singleAttempt()); err == nil || !strings.Contains(err.Error(), "holds 'ö' at byte 2") {
-		t.Error(err)
+		t.Errorf(`got %v; want an error and "holds 'ö' at byte 2" in the error`, err)
 	}
 	var te *table.TypeError
 	if _, err := table.New(s, "staff", table.Schema[struct{ C chan int }]{}, singleAttempt()); !errors.As(err, &te) || te.Field != "C" {
-		t.Error(err)
+		t.Errorf(`got %v; want a *TypeError and te.Field == "C"`, err)
 	}
 	if _, err := table.New(s, "staff", table.Schema[int]{}, singleAttempt()); !errors.As(err, &te) {
-		t.Error(err)
+		t.Errorf("got %v; want a *TypeError", err)
 	}
 	if _, err := table.New(s, "staff", table.Schema[manager]{
 		Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Department }),
 		Row:       keys.Bind1(empid, func(m *manager) *int { return &m.ID }),
 	}, singleAttempt()); err != nil {
-		t.Errorf("a key field of an embedded struct: %v", err)
+		t.Errorf("a key field of an embedded struct: got %v; want no error", err)
 	}
 }
 
@@ -80,14 +80,14 @@ func TestInvalidFields(t *testing.T) {
 		"the zero handle": {},
 	} {
 		if err := tab.MergeAny(context.Background(), k, f.Set("x")); err == nil {
-			t.Errorf("merged: %s", what)
+			t.Errorf("merged: got %s; want an error", what)
 		}
 		if _, err := tab.Explain(table.Query[fixed]{Partition: keys.Raw("p"), Where: f.Eq("x")}); err == nil {
-			t.Errorf("compared: %s", what)
+			t.Errorf("compared: got %s; want an error", what)
 		}
 	}
 	if w.requests() != "" {
-		t.Error(w.requests())
+		t.Errorf("got %q; want %q", w.requests(), "")
 	}
 	type namedEffect struct {
 		a
@@ -129,7 +129,7 @@ func TestSameFieldInBothKeys(t *testing.T) {
 		}
 		var ke *keys.KeyError
 		if ok != (err == nil) || !ok && !errors.As(err, &ke) {
-			t.Errorf("%s: %v", body, err)
+			t.Errorf("%s: got %v; want ok == %v and (ok or a *keys.KeyError)", body, err, err == nil)
 		}
 	}
 }

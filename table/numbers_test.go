@@ -82,7 +82,7 @@ func testWhere[N number](t *testing.T) {
 		if err != nil { // what the field does not read ends a list
 			var de *table.DecodeError
 			if !errors.As(err, &de) {
-				t.Fatal(err)
+				t.Fatalf("got %v; want a *DecodeError", err)
 			}
 			_, err := raw.DeleteEntity(ctx, "p", id, nil)
 			noError(t, err)
@@ -116,7 +116,7 @@ func testWhere[N number](t *testing.T) {
 			q := table.Query[entity]{Where: c.cond}
 			ex, err := tab.Explain(q)
 			if err != nil {
-				t.Fatalf("%v %s: %v", v, op, err)
+				t.Fatalf("%v %s: got %v; want no error", v, op, err)
 			}
 			if sent := strings.Count(ex.Filter, "N ") + strings.Count(ex.Filter, "Key "); sent != ex.Comparisons {
 				t.Errorf("%s: %d comparisons, want %d", ex.Filter, ex.Comparisons, sent)
@@ -260,14 +260,14 @@ func TestNarrowOption(t *testing.T) {
 	_, err = tab.InsertAt(context.Background(), keys.Stored("p", "r"), &tally{Narrow: 1 << 31})
 	var ve *table.ValueError
 	if !errors.As(err, &ve) || ve.Field != "Narrow" || w.requests() != "" {
-		t.Errorf("%v after %q", err, w.requests())
+		t.Errorf(`got %v after %q; want a *ValueError and ve.Field == "Narrow" and w.requests() == ""`, err, w.requests())
 	}
 	type text struct {
 		N string `table:",int32"`
 	}
 	var te *table.TypeError
 	if _, err := table.New(sdkClient(t, w), "ttt", table.Schema[text]{}, singleAttempt()); !errors.As(err, &te) {
-		t.Error(err)
+		t.Errorf("got %v; want a *TypeError", err)
 	}
 }
 

@@ -68,22 +68,22 @@ func TestOutboxRequests(t *testing.T) {
 	after := func(what, returned, cost string, err, want error) {
 		t.Helper()
 		if got := strings.Join(d.calls, " "); !errors.Is(err, want) || err != nil && want == nil || got != returned || s.Count() != cost {
-			t.Errorf("%s: %v; %s", what, err, got)
+			t.Errorf("%s: got %v; %s; want %v and (no error or want != nil) and %q and s.Count() == %q", what, err, got, want, returned, cost)
 		}
 		d.calls = nil
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	after("insert", "hint show", "1 transaction", err, nil)
 	if d.last.Table != "people" || d.last.Partition != "S" || d.last.Hidden != time.Minute || len(d.last.OperationID) != 26 {
-		t.Errorf("%+v", d.last)
+		t.Errorf(`got %+v; want d.last.Table == "people" and d.last.Partition == "S" and d.last.Hidden == time.Minute and len(d.last.OperationID) == 26`, d.last)
 	}
 	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
 	if err != nil || i.State != table.CommitPending || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
-		t.Errorf("%+v %v", i, err)
+		t.Errorf("got %+v %v; want no error and i.State == table.CommitPending and len(i.Effects) == 1 and i.Effects[0].Kind == \"letter\" and i.Effects[0].Version == 1 and i.Effects[0].RowKey == \"p_000001\" and `\"Last\":\"Jones\"` in string(i.Effects[0].Payload)", i, err)
 	}
 	for range 2 {
 		if err := people.CommitRecords().MarkDone(ctx, i); err != nil || i.State != table.CommitDone {
-			t.Error(err)
+			t.Errorf("got %v; want no error and i.State == table.CommitDone", err)
 		}
 	}
 	s.Count()
@@ -100,7 +100,7 @@ func TestOutboxRequests(t *testing.T) {
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
 	after("refused by the outbox", "hint", "none", err, table.ErrOutbox)
 	if !errors.Is(err, d.notifyErr) || !strings.Contains(err.Error(), "the queue is full") {
-		t.Error(err)
+		t.Errorf(`got %v; want d.notifyErr and "the queue is full" in the error`, err)
 	}
 	d.notifyErr = nil
 	s.SetFaults(storagetest.OfKind("transaction", storagetest.LostReply()))
@@ -132,7 +132,7 @@ func TestHangingOutbox(t *testing.T) {
 		start := time.Now()
 		_, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 		if took := time.Since(start); !errors.Is(err, table.ErrOutbox) || !errors.Is(err, context.DeadlineExceeded) || took > 1100*time.Millisecond {
-			t.Error(err, took)
+			t.Errorf("got %v, %v; want ErrOutbox and context.DeadlineExceeded and took <= 1100*time.Millisecond", err, took)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestHangingOutbox(t *testing.T) {
 		start := time.Now()
 		_, err := people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 		if took := time.Since(start); err != nil || took != table.DefaultAttemptTimeout {
-			t.Error(err, took)
+			t.Errorf("got %v, %v; want no error and took == table.DefaultAttemptTimeout", err, took)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func TestOutboxAttachment(t *testing.T) {
 	var none *memoryOutbox
 	people, s := townWithEffects(t, none) // a nil pointer is none
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count() != "none" {
-		t.Error(err)
+		t.Errorf(`got %v; want ErrNoOutbox and s.Count() == "none"`, err)
 	}
 	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
@@ -177,20 +177,20 @@ func TestOutboxAttachment(t *testing.T) {
 	}
 	var ve *table.ValueError
 	if _, err := one.With(b); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	two, err := people.With(b)
 	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
 	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count() != "none" {
-		t.Error(err)
+		t.Errorf(`got %v; want ErrOtherOutbox and a *BatchError and be.Index == 1 and s.Count() == "none"`, err)
 	}
 	// A table without one goes with any.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.calls) != 2 {
-		t.Error(err, a.calls)
+		t.Errorf("got %v, %v; want no error and len(a.calls) == 2", err, a.calls)
 	}
 	// The options are those of the table that has the outbox.
 	unbounded := noWaitOptions()
@@ -198,22 +198,22 @@ func TestOutboxAttachment(t *testing.T) {
 	rows, err = table.New(service, "people", table.Schema[table.Row]{}, unbounded)
 	noError(t, err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
-		t.Error(err, a.last)
+		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
 	if mute, err := people.With(&nilOutbox{}); err != nil {
 		t.Error(err)
 	} else if _, err := mute.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrOutbox", err)
 	}
 	if _, err := people.With(uncomparable{nil}); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	endless := noWaitOptions()
 	endless.WriteTimeout = -1
 	forever, err := table.New(serviceOf(t, s), "people", peopleSchema, endless)
 	noError(t, err)
 	if _, err := forever.With(a); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 }
 
@@ -249,10 +249,10 @@ func TestEffectsRequests(t *testing.T) {
 	cost := func(what string, err, want error, requests string) {
 		t.Helper()
 		if !errors.Is(err, want) || err != nil && want == nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want %v and (no error or want != nil)", what, err, want)
 		}
 		if got := s.Count(); got != requests {
-			t.Errorf("%s: %s, not %s", what, got, requests)
+			t.Errorf("%s: got %s, not %s; want %q", what, got, requests, requests)
 		}
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
@@ -270,10 +270,10 @@ func TestEffectsRequests(t *testing.T) {
 	for record, err := range people.CommitRecords().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
 		noError(t, err)
 		if i++; record.State != table.CommitPending && record.State != table.CommitAborted {
-			t.Error(record)
+			t.Errorf("got %+v; want record.State == table.CommitPending or record.State == table.CommitAborted", record)
 		}
 	}
 	if i != 5 {
-		t.Error(i)
+		t.Errorf("got %v; want 5", i)
 	}
 }

@@ -78,14 +78,14 @@ func TestOutcomes(t *testing.T) {
 			err := writeMethods(staff, e)[method](context.Background())
 			var oe *table.OpError
 			if !errors.As(err, &oe) || oe.Op != method || oe.Table != "staff" {
-				t.Errorf("%s, %s: %v", method, name, err)
+				t.Errorf(`%s, %s: got %v; want a *OpError and oe.Op == %q and oe.Table == "staff"`, method, name, err, method)
 				continue
 			}
 			if unknown := errors.Is(err, table.ErrUnknownOutcome); unknown != (c.want == table.ErrUnknownOutcome) || c.want != refused && !errors.Is(err, c.want) {
-				t.Errorf("%s, %s: %v", method, name, err)
+				t.Errorf("%s, %s: got %v; want unknown == %v and (c.want == %v or %v)", method, name, err, c.want == table.ErrUnknownOutcome, refused, c.want)
 			}
 			if n := len(w.sent); n != 1 {
-				t.Errorf("%s, %s: %d requests", method, name, n)
+				t.Errorf("%s, %s: got %d requests; want 1", method, name, n)
 			}
 			if e.ETag != before || e.Value != value {
 				t.Errorf("%s, %s: the entity was changed: %+v", method, name, e)
@@ -105,17 +105,17 @@ func TestInDoubt(t *testing.T) {
 	staff := newStaff(t, sdkClient(t, w))
 	e := readEmployee(t, staff, w)
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Fatal(err)
+		t.Fatalf("got %v; want ErrUnknownOutcome", err)
 	}
 	w.sent = nil
 	w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
 	for what, err := range map[string]error{"replace": staff.Replace(ctx, e), "merge": staff.Merge(ctx, e, last.Set("x")), "delete": staff.Delete(ctx, e), "replace any": staff.ReplaceAny(ctx, e)} {
 		if !errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want ErrUnknownOutcome", what, err)
 		}
 	}
 	if w.requests() != "" {
-		t.Error(w.requests())
+		t.Errorf("got %q; want %q", w.requests(), "")
 	}
 	e = readEmployee(t, staff, w)
 	if err := staff.Replace(ctx, e); err != nil {
@@ -134,7 +134,7 @@ func TestCancelledOnTheWay(t *testing.T) {
 	}}
 	_, err := newStaff(t, sdkClient(t, w)).Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	if !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrUnknownOutcome and context.Canceled", err)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestNeverSent(t *testing.T) {
 		noError(t, err)
 		_, err = newStaff(t, s).Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
 		if !errors.Is(err, errNoToken) || errors.Is(err, table.ErrUnknownOutcome) == ours || w.requests() != "" {
-			t.Errorf("ours %v: %v", ours, err)
+			t.Errorf(`ours %v: got %v; want errNoToken and errors.Is(err, table.ErrUnknownOutcome) != %v and w.requests() == ""`, ours, err, ours)
 		}
 	}
 }
@@ -215,12 +215,12 @@ func TestLostResponseIsNotRepeated(t *testing.T) {
 		break
 	}
 	if s.value != 12 {
-		t.Errorf("the SDK adds once now: %d", s.value)
+		t.Errorf("the SDK adds once now: got %d; want 12", s.value)
 	}
 	s = &counterService{value: 10, lose: true}
 	_, err := newStaff(t, sdkClient(t, s)).Update(ctx, employeeKey("Sales", 223), func(e *employee) error { e.Age++; return nil })
 	if s.value != 11 || !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("%d, %v", s.value, err)
+		t.Errorf("got %d, %v; want s.value == 11 and ErrUnknownOutcome", s.value, err)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestWithoutLimits(t *testing.T) {
 	o.WriteTimeout, o.ReadTimeout, o.Retry.AttemptTimeout = -1, -1, -1
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		if deadline, ok := r.Context().Deadline(); ok {
-			t.Errorf("a deadline: %v", time.Until(deadline))
+			t.Errorf("a deadline: got %v; want not ok", time.Until(deadline))
 		}
 		if r.Method == http.MethodGet {
 			return jsonResponse(200, employeeJSON, "ETag", etag), nil

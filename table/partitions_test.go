@@ -33,11 +33,11 @@ func TestPartitionsAfterOutside(t *testing.T) {
 		for pk, err := range people.PartitionsAfter(ctx, keys.Raw(after)) {
 			noError(t, err)
 			if n++; !people.PartitionRange().Contains(pk.String()) {
-				t.Error(after, pk)
+				t.Errorf("%v: got %+v; want people.PartitionRange().Contains(pk.String())", after, pk)
 			}
 		}
 		if n != want {
-			t.Error(after, n)
+			t.Errorf("%v: got %v; want %v", after, n, want)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestEachPartitionWidth(t *testing.T) {
 		no, calls := errors.New("no"), 0
 		err := staff.EachPartition(context.Background(), 1, func(context.Context, keys.Enc) error { calls++; return no })
 		if err != no || calls != 1 {
-			t.Errorf("%d calls, %v", calls, err)
+			t.Errorf("got %d calls, %v; want err == %v and calls == 1", calls, err, no)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestPartitionsWithEmptyKey(t *testing.T) {
 		got = append(got, pk.String())
 	}
 	if fmt.Sprintf("%q", got) != `["" "a"]` || w.requests() != "GET GET GET" {
-		t.Errorf("%q by %s", got, w.requests())
+		t.Errorf("got %q by %s; want fmt.Sprintf(\"%%q\", got) == `[\"\" \"a\"]` and w.requests() == \"GET GET GET\"", got, w.requests())
 	}
 }
 

@@ -23,14 +23,14 @@ func TestRekeyRow(t *testing.T) {
 	to := keys.Stored(e.Key.PartitionKey(), "b")
 	noError(t, rows.RekeyAt(ctx, e, to))
 	if e.Key != to || e.Value.Key != to {
-		t.Error(e)
+		t.Errorf("got %+v; want e.Key == %+v and e.Value.Key == %+v", e, to, to)
 	}
 	noError(t, e.Value.Set("X", 2))
 	noError(t, rows.Replace(ctx, e))
 	got, err := rows.Get(ctx, to)
 	noError(t, err)
 	if x, _ := got.Value.Get("X"); x != int64(2) {
-		t.Error(got)
+		t.Errorf("got %+v; want x == int64(2)", got)
 	}
 }
 
@@ -55,11 +55,11 @@ func TestRekeyRefuses(t *testing.T) {
 		"not read":          {staff.Rekey(ctx, &table.Entity[employee]{Value: employee{"Sales", 7, "x", 1}, Key: employeeKey("Sales", 1), ETag: etag}), table.ErrPartial},
 	} {
 		if !errors.Is(c.err, c.is) {
-			t.Errorf("%s: %v", what, c.err)
+			t.Errorf("%s: got %v; want c.err to be %v", what, c.err, c.is)
 		}
 	}
 	if err := move(func(e *table.Entity[employee]) { e.Value.ID = -1 }); !errors.As(err, &ke) {
-		t.Error(err)
+		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
 	if err := staff.Rekey(ctx, nil); err == nil {
 		t.Error("nil")
@@ -76,17 +76,17 @@ func TestRekeyRefuses(t *testing.T) {
 		err := staff.Rekey(ctx, e)
 		var oe *table.OpError
 		if !errors.Is(err, want) || e.Key != employeeKey("Sales", 223) || string(e.ETag) != etag || !errors.As(err, &oe) || oe.Op != "Rekey" {
-			t.Errorf("%v, %+v", err, e)
+			t.Errorf(`got %v, %+v; want %v and e.Key == employeeKey("Sales", 223) and string(e.ETag) == etag and a *OpError and oe.Op == "Rekey"`, err, e, want)
 		}
 		if want == table.ErrUnknownOutcome && oe.Key != employeeKey("Sales", 223) {
-			t.Errorf("an unknown outcome of nobody: %+v", oe)
+			t.Errorf(`an unknown outcome of nobody: got %+v; want want != table.ErrUnknownOutcome or oe.Key == employeeKey("Sales", 223)`, oe)
 		}
 		if parts := sentParts(w); len(parts) != 2 || !strings.HasPrefix(parts[0].line, "DELETE ") || !strings.HasPrefix(parts[1].line, "POST ") || parts[0].match != etag {
-			t.Errorf("sent %+v", parts)
+			t.Errorf(`got sent %+v; want len(parts) == 2 and strings.HasPrefix(parts[0].line, "DELETE ") and strings.HasPrefix(parts[1].line, "POST ") and parts[0].match == etag`, parts)
 		}
 		w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
 		if again := staff.Delete(ctx, e); errors.Is(again, table.ErrUnknownOutcome) != (want == table.ErrUnknownOutcome) {
-			t.Errorf("afterwards: %v", again)
+			t.Errorf("afterwards: got %v; want errors.Is(again, table.ErrUnknownOutcome) == %v", again, want == table.ErrUnknownOutcome)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestEarlierRefusals(t *testing.T) {
 	s.Deliver()
 	for _, r := range s.Rows("people") {
 		if r.RowKey == residentAt(1).RowKey() {
-			t.Errorf("the write was done by its first request, after it was told as refused: %+v", r)
+			t.Errorf("the write was done by its first request, after it was told as refused: got %+v; want r.RowKey != residentAt(1).RowKey()", r)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestRepeatedTransactionInPartition(t *testing.T) {
 				return err
 			})
 			if got := s.Rows("staff")[0].Get("Age"); got != int32(45) || (err != nil) != blind || blind && (!errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrChanged)) {
-				t.Errorf("blind %v: %v, %v", blind, got, err)
+				t.Errorf("blind %v: got %v, %v; want int32(45) and (err != nil) == %v and (not blind or (ErrUnknownOutcome and not ErrChanged))", blind, got, err, blind)
 			}
 			_ = e
 		}
@@ -135,6 +135,6 @@ func TestRepeatedUpdate(t *testing.T) {
 	s.SetFaults(storagetest.OfKind("replace", storagetest.Twice()))
 	e, err := staff.Update(context.Background(), e.Key, func(e *employee) error { e.Age++; return nil })
 	if err != nil || e.Value.Age != 45 || s.Rows("staff")[0].Get("Age") != int32(45) {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf(`got %+v, %v; want no error and e.Value.Age == 45 and s.Rows("staff")[0].Get("Age") == int32(45)`, e, err)
 	}
 }

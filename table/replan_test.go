@@ -28,7 +28,7 @@ func TestExactReplanned(t *testing.T) {
 		}
 	})
 	if err := people.MergeAny(ctx, e.Key, eMail.Set("b")); !errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrNotFound and not ErrUnknownOutcome", err)
 	}
 
 	// A list is in the way that should not be there; the network has a copy of the request; and the list cannot be read. The
@@ -52,7 +52,7 @@ func TestExactReplanned(t *testing.T) {
 	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("last_New"))))
 	s.Deliver()
 	if now, gerr := people.Get(ctx, residentAt(1)); gerr != nil || err == nil || errors.Is(err, table.ErrUnknownOutcome) || now.Value.Last != "Smith" {
-		t.Error(now, gerr, err)
+		t.Errorf(`got %+v, %v, %v; want gerr == nil and an error and not ErrUnknownOutcome and now.Value.Last == "Smith"`, now, gerr, err)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
 	i, ierr := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
 	if err != nil || ierr != nil || i.State != table.CommitPending || strings.Join(d.calls, " ") != "hint show" {
-		t.Error(err, i, ierr, d.calls)
+		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == table.CommitPending and strings.Join(d.calls, " ") == "hint show"`, err, i, ierr, d.calls)
 	}
 
 	// And where a later one was done, the first is not done any more, whenever it arrives.
@@ -119,7 +119,7 @@ func TestCommitRecordTooLate(t *testing.T) {
 	}
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
 	if !errors.Is(err, table.ErrUnknownOutcome) || d.calls != nil {
-		t.Error(err, d.calls)
+		t.Errorf("got %v, %v; want ErrUnknownOutcome and d.calls == nil", err, d.calls)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestRepairInDoubt(t *testing.T) {
 	noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
 	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || people.Repaired() != 1 {
-		t.Error(err, people.Repaired())
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, people.Repaired())
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
@@ -150,14 +150,14 @@ func TestTakerIsRefused(t *testing.T) {
 	ops := []table.Op{people.ReplaceOp(es[1]), people.ReplaceOp(es[0])}
 	var be *table.BatchError
 	if _, err := table.Transact(ctx, ops...); !errors.As(err, &be) || be.Index != 0 || !errors.Is(err, errTaken) || !strings.Contains(err.Error(), errTaken.Error()) {
-		t.Error(err)
+		t.Errorf("got %v; want a *BatchError and be.Index == 0 and errTaken and strings.Contains(err.Error(), errTaken.Error())", err)
 	}
 	if _, err := table.Transact(ctx, ops[1], ops[0]); !errors.As(err, &be) || be.Index != 1 {
-		t.Error(err)
+		t.Errorf("got %v; want a *BatchError and be.Index == 1", err)
 	}
 	r, err := table.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &table.BulkOptions{Skip: func(int, error) bool { return true }})
 	if err != nil || r != (table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
-		t.Error(r, err)
+		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
@@ -185,7 +185,7 @@ func TestAttemptsDoNotMultiply(t *testing.T) {
 		return nil
 	})
 	if calls != 1 || !errors.Is(err, errTaken) {
-		t.Error(calls, err)
+		t.Errorf("got %v, %v; want calls == 1 and errTaken", calls, err)
 	}
 	rows := residentRows(t, s)
 	transactions := 0
@@ -196,7 +196,7 @@ func TestAttemptsDoNotMultiply(t *testing.T) {
 	})
 	_, err = people.Update(ctx, residentAt(1), func(v *resident) error { return changeResident(v, "Smith", "a") })
 	if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrNotFound) || transactions != 8 {
-		t.Error(transactions, err)
+		t.Errorf("got %v, %v; want ErrContended and not ErrExists and not ErrNotFound and transactions == 8", transactions, err)
 	}
 }
 
@@ -225,10 +225,10 @@ func TestConflictsByKey(t *testing.T) {
 			})
 			err := method(people)
 			if gone := which == "deletes" && what != "Upsert"; errors.Is(err, table.ErrNotFound) != gone || !gone && err != nil {
-				t.Error(what, which, err)
+				t.Errorf("%v, %v: got %v; want errors.Is(err, table.ErrNotFound) == %v and (gone or no error)", what, which, err, gone)
 			}
 			if err := checkDerivedRows(s.Service); err != nil {
-				t.Error(what, which, err)
+				t.Errorf("%v, %v: got %v; want no error", what, which, err)
 			}
 		}
 	}
@@ -306,10 +306,10 @@ func TestReadRowsOfVersion(t *testing.T) {
 			}
 		})
 		if err := method(people); err != nil {
-			t.Error(what, err)
+			t.Errorf("%v: got %v; want no error", what, err)
 		}
 		if err := checkDerivedRows(s.Service); err != nil {
-			t.Error(what, err)
+			t.Errorf("%v: got %v; want no error", what, err)
 		}
 	}
 }
@@ -333,6 +333,6 @@ func TestCommitRecordInTime(t *testing.T) {
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
 	if err != nil || strings.Join(d.calls, " ") != "hint show" {
-		t.Error(err, d.calls)
+		t.Errorf(`got %v, %v; want no error and strings.Join(d.calls, " ") == "hint show"`, err, d.calls)
 	}
 }

@@ -27,28 +27,28 @@ func TestInsertRow(t *testing.T) {
 	s.Count()
 	again, err := people.InsertRow(ctx, e.Key, row)
 	if err != nil || again.Value != e.Value {
-		t.Fatal(again, err)
+		t.Fatalf("got %+v, %v; want no error and again.Value == e.Value", again, err)
 	}
 	if got := s.Count(); got != "1 transaction" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "1 transaction")
 	}
 	is, err := people.GetRow(ctx, e.Key)
 	noError(t, err)
 	hobby, _ := is.Get("Hobby")
 	if life, _ := is.Get("_life"); hobby != "chess" || life == was || life == nil {
-		t.Error(hobby, life)
+		t.Errorf(`got %v, %v; want hobby == "chess" and life != %v and life != nil`, hobby, life, was)
 	}
 	copied, err := people.GetRow(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
 	noError(t, err)
 	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
-		t.Error(hobby)
+		t.Errorf("got %v; want %q", hobby, "chess")
 	}
 	if _, err := people.InsertRow(ctx, e.Key, row); !errors.Is(err, table.ErrExists) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrExists", err)
 	}
 	var ke *keys.KeyError
 	if _, err := people.InsertRow(ctx, keys.At(keys.Raw("S"), keys.Raw("q_1")), row); !errors.As(err, &ke) {
-		t.Error(err)
+		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
 	if _, err := people.InsertRow(ctx, e.Key, nil); err == nil {
 		t.Error("a nil row is stored")
@@ -71,12 +71,12 @@ func TestRowJSON(t *testing.T) {
 	b, err := json.Marshal(row)
 	noError(t, err)
 	if value, err := json.Marshal(*row); err != nil || string(value) != string(b) {
-		t.Errorf("%s", value)
+		t.Errorf("got %s; want no error and string(value) == %q", value, string(b))
 	}
 	var again table.Row
 	noError(t, json.Unmarshal(b, &again))
 	if again.Key != row.Key || again.Len() != row.Len() || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len(again.MaintainerState("email")) != 1 {
-		t.Errorf("%s", b)
+		t.Errorf(`got %s; want again.Key == row.Key and again.Len() == %v and again.Incarnation() != "" and again.Incarnation() == %q and len(again.MaintainerState("email")) == 1`, b, row.Len(), row.Incarnation())
 	}
 	for name := range row.All() {
 		is, _ := again.Get(name)

@@ -28,13 +28,13 @@ func TestTrapT14(t *testing.T) {
 	body := []byte(`{"PartitionKey":"p","RowKey":"r"}`)
 	o := &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}
 	if _, err := sdk.UpdateEntity(ctx, body, o); err != nil || o.IfMatch == nil {
-		t.Errorf("the SDK leaves options alone now: %v", err)
+		t.Errorf("the SDK leaves options alone now: got %v; want no error and o.IfMatch != nil", err)
 	}
 	if _, err := sdk.UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{ETag: "x", UpdateMode: aztables.UpdateModeReplace}); err != nil || w.last().header["If-Match"] != nil {
-		t.Errorf("the SDK heeds the ETag of an upsert now: %v", err)
+		t.Errorf(`the SDK heeds the ETag of an upsert now: got %v; want no error and w.last().header["If-Match"] == nil`, err)
 	}
 	if _, err := sdk.UpdateEntity(ctx, body, nil); err != nil || w.last().method != "PATCH" {
-		t.Errorf("nil options no longer mean merge: %v, %s", err, w.last().method)
+		t.Errorf(`nil options no longer mean merge: got %v, %s; want no error and w.last().method == "PATCH"`, err, w.last().method)
 	}
 	if _, err := sdk.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{}); err == nil {
 		t.Error("zero options are no error now")
@@ -45,19 +45,19 @@ func TestTrapT14(t *testing.T) {
 	e := readEmployee(t, staff, w)
 	match := func() string { return strings.Join(w.last().header["If-Match"], "") }
 	if err := staff.Replace(ctx, e); err != nil || match() != etag || w.last().method != "PUT" {
-		t.Errorf("replace: %v, %s", err, match())
+		t.Errorf(`replace: got %v, %s; want no error and match() == etag and w.last().method == "PUT"`, err, match())
 	}
 	if err := staff.Merge(ctx, e, age.Set(1)); err != nil || match() != etag || w.last().method != "PATCH" {
-		t.Errorf("merge: %v, %s", err, match())
+		t.Errorf(`merge: got %v, %s; want no error and match() == etag and w.last().method == "PATCH"`, err, match())
 	}
 	if _, err := staff.Upsert(ctx, &e.Value, table.ReplaceExisting); err != nil || match() != "" || w.last().method != "PUT" {
-		t.Errorf("upsert: %v, %s", err, match())
+		t.Errorf(`upsert: got %v, %s; want no error and match() == "" and w.last().method == "PUT"`, err, match())
 	}
 	if err := staff.Delete(ctx, e); err != nil || match() != etag || w.last().method != "DELETE" {
-		t.Errorf("delete: %v, %s", err, match())
+		t.Errorf(`delete: got %v, %s; want no error and match() == etag and w.last().method == "DELETE"`, err, match())
 	}
 	if err := staff.DeleteAny(ctx, e.Key); err != nil || match() != "*" {
-		t.Errorf("delete any: %v, %s", err, match())
+		t.Errorf(`delete any: got %v, %s; want no error and match() == "*"`, err, match())
 	}
 }
 
@@ -106,11 +106,11 @@ func TestTrapT15(t *testing.T) {
 	w.sent = nil
 	got, err := names.Get(ctx, employeeKey("Sales", 1))
 	if err != nil || got.Value.Last != "L1" || w.requests() != "GET" {
-		t.Errorf("%+v, %v, %s", got, err, w.requests())
+		t.Errorf(`got %+v, %v, %s; want no error and got.Value.Last == "L1" and w.requests() == "GET"`, got, err, w.requests())
 	}
 	q, _ := url.ParseQuery(w.last().query)
 	if q.Get("$select") != "PartitionKey,RowKey,LastName" || q.Get("$top") != "1" || q.Get("$filter") != "PartitionKey eq 'Sales' and RowKey eq 'empid_000001'" {
-		t.Errorf("%v", q)
+		t.Errorf(`got %v; want q.Get("$select") == "PartitionKey,RowKey,LastName" and q.Get("$top") == "1" and q.Get("$filter") == "PartitionKey eq 'Sales' and RowKey eq 'empid_000001'"`, q)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestTrapT16(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		if _, err := sdkClient(t, &fakeTransport{respond: hang}).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); err == nil || time.Since(start) < patience {
-			t.Errorf("the SDK gives up after %v now: %v", time.Since(start), err)
+			t.Errorf("the SDK gives up after %v now: got %v; want an error and time.Since(start) >= patience", time.Since(start), err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestTrapT16(t *testing.T) {
 		start := time.Now()
 		_, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
 		if !errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != table.DefaultAttemptTimeout || w.requests() != "POST" {
-			t.Errorf("%v after %v, %s", err, time.Since(start), w.requests())
+			t.Errorf(`got %v after %v, %s; want ErrUnknownOutcome and time.Since(start) == table.DefaultAttemptTimeout and w.requests() == "POST"`, err, time.Since(start), w.requests())
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // reads, on any client
@@ -151,7 +151,7 @@ func TestTrapT16(t *testing.T) {
 		} {
 			start := time.Now()
 			if err := read(); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != time.Minute {
-				t.Errorf("%s: %v after %v", what, err, time.Since(start))
+				t.Errorf("%s: got %v after %v; want context.DeadlineExceeded and not ErrUnknownOutcome and time.Since(start) == time.Minute", what, err, time.Since(start))
 			}
 		}
 	})
@@ -162,7 +162,7 @@ func TestTrapT16(t *testing.T) {
 		noError(t, err)
 		start := time.Now()
 		if _, err := newStaff(t, s).Get(context.Background(), employeeKey("Sales", 1)); err == nil || time.Since(start) > 2*time.Minute {
-			t.Errorf("%v after %v", err, time.Since(start))
+			t.Errorf("got %v after %v; want an error and time.Since(start) <= 2*time.Minute", err, time.Since(start))
 		}
 	})
 }
@@ -214,10 +214,10 @@ func TestTrapT17(t *testing.T) {
 	plain := azcore.ClientOptions{Transport: w}
 	plain.Retry.MaxRetries = -1
 	if _, err := sas(plain).NewClient("staff").GetEntity(ctx, "p", "r", nil); err == nil || !strings.Contains(err.Error(), secret) {
-		t.Errorf("the SDK keeps the secret now: %v", err)
+		t.Errorf("the SDK keeps the secret now: got %v; want an error and strings.Contains(err.Error(), secret)", err)
 	}
 	if _, err := sas(table.ClientOptions(plain, nil)).NewClient("staff").GetEntity(ctx, "p", "r", nil); err == nil || strings.Contains(err.Error(), "sig") || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("the SDK's client with our options: %v", err)
+		t.Errorf(`the SDK's client with our options: got %v; want an error and "sig" not in the error and io.ErrUnexpectedEOF`, err)
 	}
 	staff := newStaff(t, sas(plain))
 	e := readEmployee(t, staff, w)
@@ -237,11 +237,11 @@ func TestTrapT17(t *testing.T) {
 	for what, err := range map[string]error{"get": errGet, "row": errRow, "intents": errIntents, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
 		eachError(err, func(deep error) {
 			if strings.Contains(deep.Error(), "sig") || strings.Contains(deep.Error(), "c2Vj") {
-				t.Errorf("%s tells the signature: %v", what, deep)
+				t.Errorf(`%s tells the signature: got %v; want "sig" not in deep.Error() and "c2Vj" not in deep.Error()`, what, deep)
 			}
 		})
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("%s hides its cause: %v", what, err)
+			t.Errorf("%s hides its cause: got %v; want io.ErrUnexpectedEOF", what, err)
 		}
 		var ue *url.Error
 		if errors.As(err, &ue) {
@@ -253,10 +253,10 @@ func TestTrapT17(t *testing.T) {
 		return jsonResponse(400, `{"odata.error":{"code":"InvalidInput","message":{"lang":"en-US","value":"confidential is wrong"}}}`), nil
 	}
 	if _, err := sas(plain).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); !strings.Contains(err.Error(), "confidential") {
-		t.Errorf("the SDK prints no bodies now: %v", err)
+		t.Errorf(`the SDK prints no bodies now: got %v; want "confidential" in the error`, err)
 	}
 	_, err = staff.Insert(ctx, &employee{"Sales", 5, "confidential", 1})
 	if err == nil || strings.Contains(err.Error(), "confidential") || !strings.Contains(err.Error(), "InvalidInput") || !strings.Contains(err.Error(), "400") {
-		t.Errorf("%v", err)
+		t.Errorf(`got %v; want an error and "confidential" not in the error and "InvalidInput" in the error and "400" in the error`, err)
 	}
 }

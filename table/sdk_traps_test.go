@@ -49,12 +49,12 @@ func TestTrapT01(t *testing.T) {
 		for _, err := range []error{err1, err2, err3, err4} {
 			var ke *keys.KeyError
 			if !errors.As(err, &ke) {
-				t.Errorf("%v: %v", k, err)
+				t.Errorf("%v: got %v; want a *keys.KeyError", k, err)
 			}
 		}
 	}
 	if got := w.requests(); got != "" {
-		t.Errorf("sent %s", got)
+		t.Errorf("got sent %s; want %q", got, "")
 	}
 }
 
@@ -74,13 +74,13 @@ func TestTrapT02(t *testing.T) {
 	_, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add, add}, nil)
 	var re *azcore.ResponseError
 	if !errors.As(err, &re) || re.StatusCode != 202 || re.ErrorCode != "" {
-		t.Errorf("the SDK tells what has failed now: %v", err)
+		t.Errorf(`the SDK tells what has failed now: got %v; want a *azcore.ResponseError and re.StatusCode == 202 and re.ErrorCode == ""`, err)
 	}
 	staff := newStaff(t, sdkClient(t, w))
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "a", 1}), staff.InsertOp(&employee{"Sales", 2, "b", 1}))
 	var be *table.BatchError
 	if !errors.As(err, &be) || be.Index != 1 || be.Key != employeeKey("Sales", 2) || !errors.Is(err, table.ErrExists) || !errors.As(err, &re) || re.StatusCode != 409 {
-		t.Error(err)
+		t.Errorf(`got %v; want a *BatchError and be.Index == 1 and be.Key == employeeKey("Sales", 2) and ErrExists and a *azcore.ResponseError and re.StatusCode == 409`, err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestTrapT03(t *testing.T) {
 		}
 		_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "a", 1}), staff.InsertOp(&employee{"Sales", 2, "b", 1}))
 		if !errors.Is(err, table.ErrUnknownOutcome) {
-			t.Fatalf("cut at %d: %v", cut, err)
+			t.Fatalf("cut at %d: got %v; want ErrUnknownOutcome", cut, err)
 		}
 	}
 	if successes == 0 || panicked == 0 {
@@ -127,7 +127,7 @@ func TestTrapT05(t *testing.T) {
 	}
 	for _, p := range sentParts(w) {
 		if p.match != "" {
-			t.Errorf("the SDK asks for a row that exists now: %+v", p)
+			t.Errorf(`the SDK asks for a row that exists now: got %+v; want p.match == ""`, p)
 		}
 	}
 	staff := newStaff(t, sdkClient(t, w))
@@ -141,7 +141,7 @@ func TestTrapT05(t *testing.T) {
 		matches = append(matches, p.match)
 	}
 	if want := []string{"*", "*", etag}; !slices.Equal(matches, want) {
-		t.Errorf("%q", matches)
+		t.Errorf("got %q; want slices.Equal(matches, want)", matches)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestTrapT06(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.last().body; !strings.Contains(got, `"Big":9007199254740992`) || !strings.Contains(got, `"Whole":5}`) {
-		t.Errorf("the SDK keeps numbers now: %s", got)
+		t.Errorf("the SDK keeps numbers now: got %s; want `\"Big\":9007199254740992` in got and `\"Whole\":5}` in got", got)
 	}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[numbers]{
 		Partition: keys.BindRaw(func(n *numbers) *string { return &n.P }),
@@ -173,7 +173,7 @@ func TestTrapT06(t *testing.T) {
 	}
 	for _, want := range []string{`"Big":"9007199254740993"`, `"Big@odata.type":"Edm.Int64"`, `"Whole@odata.type":"Edm.Double"`} {
 		if got := w.last().body; !strings.Contains(got, want) {
-			t.Errorf("%s lacks %s", got, want)
+			t.Errorf("got %s lacks %s; want strings.Contains(got, want)", got, want)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestTrapT07(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "O'Brien", RowKey: "r"}})
 	if err != nil || !strings.Contains(string(b), "O''Brien") {
-		t.Errorf("the SDK no longer doubles quotes: %s, %v", b, err)
+		t.Errorf(`the SDK no longer doubles quotes: got %s, %v; want no error and "O''Brien" in string(b)`, b, err)
 	}
 	const reply200 = `{"odata.etag":"x","PartitionKey":"O'Brien","RowKey":"r","Ratio":3.0,"Text@odata.type":"Edm.String","Text":"kept"}`
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
@@ -197,11 +197,11 @@ func TestTrapT07(t *testing.T) {
 	noError(t, err)
 	var e aztables.EDMEntity
 	if err := json.Unmarshal(got.Value, &e); err != nil || e.Properties["Ratio"] != int32(3) || e.Properties["Text"] != nil {
-		t.Errorf("the SDK keeps types now: %#v, %v", e.Properties, err)
+		t.Errorf(`the SDK keeps types now: got %#v, %v; want no error and e.Properties["Ratio"] == int32(3) and e.Properties["Text"] == nil`, e.Properties, err)
 	}
 	b, err = json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: "r"}, Properties: map[string]any{"PartitionKey": "other"}})
 	if err != nil || !strings.Contains(string(b), `"PartitionKey":"other"`) {
-		t.Errorf("the SDK keeps the key now: %s, %v", b, err)
+		t.Errorf("the SDK keeps the key now: got %s, %v; want no error and `\"PartitionKey\":\"other\"` in string(b)", b, err)
 	}
 
 	type row struct {
@@ -214,15 +214,15 @@ func TestTrapT07(t *testing.T) {
 	}, singleAttempt())
 	noError(t, err)
 	if _, err := tab.Insert(context.Background(), &row{P: "O'Brien", R: "r"}); err != nil || !strings.Contains(w.last().body, `"PartitionKey":"O'Brien"`) {
-		t.Errorf("%s, %v", w.last().body, err)
+		t.Errorf("got %s, %v; want no error and `\"PartitionKey\":\"O'Brien\"` in w.last().body", w.last().body, err)
 	}
 	in, err := tab.Get(context.Background(), keys.At(keys.Raw("O'Brien"), keys.Raw("r")))
 	if err != nil || in.Value.Extra["Ratio"] != 3.0 || in.Value.Extra["Text"] != "kept" || !strings.Contains(w.last().path, "O''Brien") {
-		t.Errorf("%+v, %v", in, err)
+		t.Errorf(`got %+v, %v; want no error and in.Value.Extra["Ratio"] == 3.0 and in.Value.Extra["Text"] == "kept" and "O''Brien" in w.last().path`, in, err)
 	}
 	var ve *table.ValueError
 	if _, err := tab.Insert(context.Background(), &row{P: "p", R: "r", Extra: map[string]any{"PartitionKey": "other"}}); !errors.As(err, &ve) {
-		t.Errorf("a property named PartitionKey: %v", err)
+		t.Errorf("a property named PartitionKey: got %v; want a *ValueError", err)
 	}
 }
 
@@ -232,19 +232,19 @@ func TestTrapT08(t *testing.T) {
 	local := time.Date(2026, 11, 21, 12, 0, 0, 0, time.FixedZone("", 5*3600))
 	b, err := json.Marshal(aztables.EDMEntity{Properties: map[string]any{"When": aztables.EDMDateTime(local)}})
 	if err != nil || !strings.Contains(string(b), `"2026-11-21T12:00:00`) {
-		t.Errorf("the SDK converts to UTC now: %s, %v", b, err)
+		t.Errorf("the SDK converts to UTC now: got %s, %v; want no error and `\"2026-11-21T12:00:00` in string(b)", b, err)
 	}
 	type row struct{ When time.Time }
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
 	noError(t, err)
 	if _, err := tab.InsertAt(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r")), &row{local}); err != nil || !strings.Contains(w.last().body, `"When":"2026-11-21T07:00:00Z"`) {
-		t.Errorf("%s, %v", w.last().body, err)
+		t.Errorf("got %s, %v; want no error and `\"When\":\"2026-11-21T07:00:00Z\"` in w.last().body", w.last().body, err)
 	}
 	when := table.FieldOf(func(r *row) *time.Time { return &r.When })
 	ex, err := tab.Explain(table.Query[row]{Partition: keys.Raw("p"), Where: when.Ge(local)})
 	if err != nil || !strings.Contains(ex.Filter, "datetime'2026-11-21T07:00:00Z'") {
-		t.Errorf("%+v, %v", ex, err)
+		t.Errorf(`got %+v, %v; want no error and "datetime'2026-11-21T07:00:00Z'" in ex.Filter`, ex, err)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestTrapT09(t *testing.T) {
 	any := azcore.ETagAny
 	merge := aztables.TransactionAction{ActionType: aztables.TransactionTypeUpdateMerge, Entity: []byte(`{"PartitionKey":"O'Brien","RowKey":"r"}`), IfMatch: &any}
 	if _, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{merge}, nil); err != nil || !strings.Contains(sentParts(w)[0].line, "O%27Brien'") {
-		t.Errorf("the SDK doubles quotes now: %v, %s", err, sentParts(w)[0].line)
+		t.Errorf(`the SDK doubles quotes now: got %v, %s; want no error and "O%%27Brien'" in sentParts(w)[0].line`, err, sentParts(w)[0].line)
 	}
 	type row struct{ P, R, Name string }
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
@@ -278,21 +278,21 @@ func TestTrapT09(t *testing.T) {
 		"pin":          tab.PinOp(&table.Entity[row]{Value: row{P: pk, R: rk}, Key: k, ETag: etag}),
 	} {
 		if _, err := table.Transact(ctx, op); err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want no error", what, err)
 			continue
 		}
 		p := sentParts(w)[0]
 		if what == "insert" {
 			if strings.Contains(p.line, "(") || !strings.Contains(p.body, `"PartitionKey":"O'Brien"`) || !strings.Contains(p.body, `"RowKey":"x',RowKey='y"`) {
-				t.Errorf("%s: %+v", what, p)
+				t.Errorf("%s: got %+v; want \"(\" not in p.line and `\"PartitionKey\":\"O'Brien\"` in p.body and `\"RowKey\":\"x',RowKey='y\"` in p.body", what, p)
 			}
 			continue
 		}
 		if !strings.Contains(p.line, address) {
-			t.Errorf("%s: %s", what, p.line)
+			t.Errorf("%s: got %s; want strings.Contains(p.line, address)", what, p.line)
 		}
 		if what != "delete" && what != "pin" && !strings.Contains(p.body, `"Name":"n"`) {
-			t.Errorf("%s: %s", what, p.body)
+			t.Errorf("%s: got %s; want what == \"delete\" or what == \"pin\" or `\"Name\":\"n\"` in p.body", what, p.body)
 		}
 	}
 }
@@ -308,19 +308,19 @@ func TestTrapT11(t *testing.T) {
 	_, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add}, nil)
 	var re *azcore.ResponseError
 	if err == nil || errors.As(err, &re) || w.requests() != "POST" {
-		t.Errorf("the SDK does something else now: %v after %s", err, w.requests())
+		t.Errorf(`the SDK does something else now: got %v after %s; want an error and no *azcore.ResponseError and w.requests() == "POST"`, err, w.requests())
 	}
 	w.sent = nil
 	staff := newStaff(t, sdkClient(t, w))
 	e := readEmployee(t, staff, w)
 	if _, err := table.Transact(ctx, staff.ReplaceOp(e)); !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, io.ErrUnexpectedEOF) || w.requests() != "POST" {
-		t.Errorf("%v after %s", err, w.requests())
+		t.Errorf(`got %v after %s; want ErrUnknownOutcome and io.ErrUnexpectedEOF and w.requests() == "POST"`, err, w.requests())
 	}
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("the entity can be used although nobody knows its ETag: %v", err)
+		t.Errorf("the entity can be used although nobody knows its ETag: got %v; want ErrUnknownOutcome", err)
 	}
 	// An insert on its own is a POST too.
 	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrUnknownOutcome", err)
 	}
 }

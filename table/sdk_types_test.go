@@ -53,7 +53,7 @@ func TestSDKTypes(t *testing.T) {
 	noError(t, err)
 	v := foreign.Value
 	if v.N != 1<<53+1 || !time.Time(v.At).Equal(at) || v.G != guid || string(v.B) != "abc" || v.PN == nil || *v.PN != 7 || v.PG != nil || v.PAt != nil || fmt.Sprint(v.Series) != "[0 2]" {
-		t.Errorf("%+v", v)
+		t.Errorf(`got %+v; want v.N == 1<<53+1 and time.Time(v.At).Equal(at) and v.G == guid and string(v.B) == "abc" and v.PN != nil and *v.PN == 7 and v.PG == nil and v.PAt == nil and fmt.Sprint(v.Series) == "[0 2]"`, v)
 	}
 
 	// What is written here the SDK reads.
@@ -67,7 +67,7 @@ func TestSDKTypes(t *testing.T) {
 		var e aztables.EDMEntity
 		noError(t, json.Unmarshal(got.Value, &e))
 		if p := e.Properties; p["N"] != n || !time.Time(p["At"].(aztables.EDMDateTime)).Equal(at) || p["G"] != aztables.EDMGUID(guid) || string(p["B"].(aztables.EDMBinary)) != "abc" || p["PN"] != aztables.EDMInt64(7) || p["PG"] != nil {
-			t.Errorf("%s: %+v", id, p)
+			t.Errorf(`%s: got %+v; want p["N"] == %v and time.Time(p["At"].(aztables.EDMDateTime)).Equal(at) and p["G"] == aztables.EDMGUID(guid) and string(p["B"].(aztables.EDMBinary)) == "abc" and p["PN"] == aztables.EDMInt64(7) and p["PG"] == nil`, id, p, n)
 		}
 	}
 
@@ -93,14 +93,14 @@ func TestSDKTypes(t *testing.T) {
 	row, err := tab.GetRow(ctx, keys.Stored("p", "empty"))
 	noError(t, err)
 	if row.Type("N") != "Edm.Int64" || row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") != "" {
-		t.Errorf("%v", row)
+		t.Errorf(`got %v; want row.Type("N") == "Edm.Int64" and row.Type("At")+row.Type("G")+row.Type("B")+row.Type("PN") == ""`, row)
 	}
 	var ve *table.ValueError
 	if _, err := tab.Insert(ctx, &sdkTypes{ID: "bad", G: "not a guid"}); !errors.As(err, &ve) || ve.Field != "G" {
-		t.Error(err)
+		t.Errorf(`got %v; want a *ValueError and ve.Field == "G"`, err)
 	}
 	noError(t, row.Set("X", aztables.EDMInt64(5)))
 	if got := row.Type("X"); got != "Edm.Int64" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "Edm.Int64")
 	}
 }

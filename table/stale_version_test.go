@@ -30,21 +30,21 @@ func TestStaleVersions(t *testing.T) {
 		noError(t, people.Merge(ctx, e, lastName.Set("Cao")))
 		before := fmt.Sprint(s.Rows("people"))
 		if _, err := table.Transact(ctx, op(people, stale)); !errors.Is(err, table.ErrChanged) {
-			t.Errorf("%s, of a version that is gone: %v", method, err)
+			t.Errorf("%s, of a version that is gone: got %v; want ErrChanged", method, err)
 		}
 		var skipped error
 		if r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op(people, stale), nil) },
 			&table.BulkOptions{Skip: func(_ int, err error) bool { skipped = err; return true }}); err != nil || r.Done != 0 || !errors.Is(skipped, table.ErrChanged) {
-			t.Errorf("%s in bulk: %v %v %v", method, r, err, skipped)
+			t.Errorf("%s in bulk: got %v %v %v; want no error and r.Done == 0 and skipped to be ErrChanged", method, r, err, skipped)
 		}
 		if after := fmt.Sprint(s.Rows("people")); after != before {
-			t.Errorf("%s: %s, not %s", method, after, before)
+			t.Errorf("%s: got %s, not %s; want after == %q", method, after, before, before)
 		}
 		if _, err := table.Transact(ctx, op(people, made(e))); err != nil {
-			t.Errorf("%s, of the version that is there: %v", method, err)
+			t.Errorf("%s, of the version that is there: got %v; want no error", method, err)
 		}
 		if err := checkDerivedRows(s.Service); err != nil {
-			t.Error(method, err)
+			t.Errorf("%v: got %v; want no error", method, err)
 		}
 	}
 }

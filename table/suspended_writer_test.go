@@ -381,7 +381,7 @@ func TestClocksAhead(t *testing.T) {
 			t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)
 		}
 		if done, err := ue.Resolve(ctx); c.want == nil && (done || err != nil) || c.want != nil && err == nil {
-			t.Errorf("%v: got %v, %v", c.ahead, done, err)
+			t.Errorf("%v: got got %v, %v; want (c.want != nil or (not done and no error)) and (c.want == nil or an error)", c.ahead, done, err)
 		}
 	}
 }

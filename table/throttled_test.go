@@ -169,7 +169,7 @@ func TestContention(t *testing.T) {
 		}
 		wg.Wait()
 		if err := errors.Join(errs...); err != nil {
-			t.Errorf("after %v: %v", time.Since(start), err)
+			t.Errorf("after %v: got %v; want no error", time.Since(start), err)
 		}
 		if err := checkDerivedRows(s.Service); err != nil {
 			t.Error(err)

@@ -31,7 +31,7 @@ func FuzzToken(f *testing.F) {
 		p, err := parseToken(s)
 		if err != nil {
 			if _, ok := err.(*TokenError); !ok || p != nil {
-				t.Fatalf("%T, %+v", err, p)
+				t.Fatalf("got %T, %+v; want ok and p == nil", err, p)
 			}
 			return
 		}
@@ -47,6 +47,6 @@ func TestTokenVersion(t *testing.T) {
 	s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	_, err := parseToken(s)
 	if err == nil || err.Error() != "continuation token: is of version 2, and this library knows version 1" {
-		t.Error(err)
+		t.Errorf(`got %v; want an error and err.Error() == "continuation token: is of version 2, and this library knows version 1"`, err)
 	}
 }

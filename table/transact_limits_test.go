@@ -106,18 +106,18 @@ func TestTransactSize(t *testing.T) {
 	}
 	room := 4<<20 - len(w.last().body) // what the last property may still grow by
 	if _, err := table.Transact(ctx, ops(bags, 100+room)...); err != nil || len(w.last().body) != 4<<20 {
-		t.Errorf("at the limit: %v, %d bytes", err, len(w.last().body))
+		t.Errorf("at the limit: got %v, %d bytes; want no error and len(w.last().body) == 4<<20", err, len(w.last().body))
 	}
 	w.sent = nil
 	var le *table.LimitError
 	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("a byte over the limit: %v, %s", err, w.requests())
+		t.Errorf(`a byte over the limit: got %v, %s; want a *LimitError and le.Got == 4<<20+1 and le.Max == 4<<20 and w.requests() == "" and not ErrUnknownOutcome`, err, w.requests())
 	}
 	plain, err := table.New(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
 	tenth := plain.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
 	if _, err := table.Transact(ctx, append(ops(plain, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
-		t.Errorf("bodies that do not fit: %v", err)
+		t.Errorf("bodies that do not fit: got %v; want a *LimitError and le.Got > le.Max", err)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		}
 		var le *table.LimitError
 		if _, err := table.Transact(context.Background(), ops...); !errors.As(err, &le) || le.Got <= 4<<20 || errors.Is(err, table.ErrUnknownOutcome) || w.requests() != sent {
-			t.Errorf("%q: %v by %q", text, err, w.requests())
+			t.Errorf("%q: got %v by %q; want a *LimitError and le.Got > 4<<20 and not ErrUnknownOutcome and w.requests() == %q", text, err, w.requests(), sent)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestETagsAreChecked(t *testing.T) {
 		e := &table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: tag}
 		_, err := table.Transact(ctx, staff.MergeOp(e, age.Set(1)))
 		if !errors.Is(err, table.ErrNoETag) || !errors.Is(staff.Merge(ctx, e, age.Set(1)), table.ErrNoETag) || !errors.Is(staff.Delete(ctx, e), table.ErrNoETag) {
-			t.Errorf("%q: %v", tag, err)
+			t.Errorf("%q: got %v; want ErrNoETag and staff.Merge(ctx, e, age.Set(1)) to be ErrNoETag and staff.Delete(ctx, e) to be ErrNoETag", tag, err)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestStoredKeysAreChecked(t *testing.T) {
 			_, gerr := staff.Get(ctx, k)
 			for _, err := range []error{terr, gerr, staff.MergeAny(ctx, k, age.Set(1)), staff.DeleteAny(ctx, k), staff.Delete(ctx, &table.Entity[employee]{Key: k, ETag: etag})} {
 				if !errors.As(err, &ke) || ke.Key == "" {
-					t.Errorf("%q: %v", s, err)
+					t.Errorf(`%q: got %v; want a *keys.KeyError and ke.Key != ""`, s, err)
 				}
 			}
 		}

@@ -46,18 +46,18 @@ func TestTransact(t *testing.T) {
 	list, es := oneOfEach(t, staff, w)
 	r, err := table.Transact(context.Background(), list...)
 	if err != nil || w.requests() != "POST" {
-		t.Fatal(err, w.requests())
+		t.Fatalf(`got %v, %q; want no error and w.requests() == "POST"`, err, w.requests())
 	}
 	want := []azcore.ETag{azcore.ETag(etagOf(1)), azcore.ETag(etagOf(2)), azcore.ETag(etagOf(3)), azcore.ETag(etagOf(4)), "", azcore.ETag(etagOf(5))}
 	if !slices.Equal(r.ETags, want) {
-		t.Errorf("%q", r.ETags)
+		t.Errorf("got %q; want slices.Equal(r.ETags, want)", r.ETags)
 	}
 	if string(es[0].ETag) != etagOf(2) || string(es[1].ETag) != etagOf(3) || string(es[3].ETag) != etagOf(5) || es[1].Value.Age != 50 || es[0].Timestamp.Nanosecond() != 200 {
-		t.Errorf("%+v %+v %+v", es[0], es[1], es[3])
+		t.Errorf("got %+v %+v %+v; want string(es[0].ETag) == etagOf(2) and string(es[1].ETag) == etagOf(3) and string(es[3].ETag) == etagOf(5) and es[1].Value.Age == 50 and es[0].Timestamp.Nanosecond() == 200", es[0], es[1], es[3])
 	}
 	in, up := table.Stored[employee](r, 0), table.Stored[employee](r, 3)
 	if in == nil || in.Key != employeeKey("Sales", 10) || string(in.ETag) != etagOf(1) || in.Value.Last != "New" || up == nil || string(up.ETag) != etagOf(4) {
-		t.Errorf("%+v, %+v", in, up)
+		t.Errorf(`got %+v, %+v; want in != nil and in.Key == employeeKey("Sales", 10) and string(in.ETag) == etagOf(1) and in.Value.Last == "New" and up != nil and string(up.ETag) == etagOf(4)`, in, up)
 	}
 	if table.Stored[employee](r, 1) != es[0] || table.Stored[employee](r, 4) != nil || table.Stored[employee](r, 9) != nil || table.Stored[manager](r, 0) != nil {
 		t.Error("Stored gives something else")
@@ -67,7 +67,7 @@ func TestTransact(t *testing.T) {
 	for _, e := range []*table.Entity[employee]{in, up, es[0], es[1], es[3]} {
 		before := string(e.ETag)
 		if err := staff.Replace(context.Background(), e); err != nil || w.last().header["If-Match"][0] != before {
-			t.Errorf("%v, %v", err, w.last().header)
+			t.Errorf(`got %v, %v; want no error and w.last().header["If-Match"][0] == %q`, err, w.last().header, before)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestTransactSends(t *testing.T) {
 	}
 	parts := sentParts(w)
 	if len(parts) != len(opNames) {
-		t.Fatalf("%d parts", len(parts))
+		t.Fatalf("got %d parts; want len(opNames)", len(parts))
 	}
 	for i, want := range []struct{ line, match, body string }{
 		{"POST http://127.0.0.1:1/account/staff", "", `"RowKey":"empid_000010"`},
@@ -95,11 +95,11 @@ func TestTransactSends(t *testing.T) {
 	} {
 		p := parts[i]
 		if line, _, _ := strings.Cut(p.line, "?"); line != want.line || p.match != want.match || !strings.Contains(p.body, want.body) {
-			t.Errorf("%s: %+v", opNames[i], p)
+			t.Errorf("%s: got %+v; want line == %q and p.match == %q and strings.Contains(p.body, want.body)", opNames[i], p, want.line, want.match)
 		}
 	}
 	if list := parts[0].prefer; list != "return-no-content" {
-		t.Errorf("the service is asked to repeat what it is sent: %q", list)
+		t.Errorf("the service is asked to repeat what it is sent: got %q; want %q", list, "return-no-content")
 	}
 }
 
@@ -128,14 +128,14 @@ func TestTransactRefused(t *testing.T) {
 		var be *table.BatchError
 		var re *azcore.ResponseError
 		if !errors.As(err, &be) || r != nil || be.Index != c.index || be.Key != c.key || be.Code != c.code || c.want != nil && !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, %+v", what, err, be)
+			t.Errorf("%s: got %v, %+v; want a *BatchError and r == nil and be.Index == %v and be.Key == %+v and be.Code == %q and (c.want == nil or %v)", what, err, be, c.index, c.key, c.code, c.want)
 			continue
 		}
 		if !errors.As(err, &re) || re.StatusCode < 400 || re.ErrorCode != c.code || re.RawResponse == nil || re.RawResponse.Header.Get("x-ms-request-id") != "6493f9d0" || errors.Is(err, table.ErrUnknownOutcome) {
 			t.Errorf("%s: the service's own error is %+v", what, re)
 		}
 		if text := err.Error(); strings.Contains(text, "\n") || !strings.HasPrefix(text, "table: Transact staff: ") || strings.Count(text, c.code) != 1 {
-			t.Errorf("%s: %s", what, text)
+			t.Errorf(`%s: got %s; want "\n" not in text and strings.HasPrefix(text, "table: Transact staff: ") and strings.Count(text, c.code) == 1`, what, text)
 		}
 		for _, e := range es {
 			if string(e.ETag) != etag || e.Value.Age != 44 {
@@ -143,7 +143,7 @@ func TestTransactRefused(t *testing.T) {
 			}
 			w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
 			if err := staff.Merge(context.Background(), e, age.Set(1)); err != nil {
-				t.Errorf("%s: afterwards: %v", what, err)
+				t.Errorf("%s: got afterwards: %v; want no error", what, err)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func TestTransactUnknown(t *testing.T) {
 		_, err := table.Transact(context.Background(), list...)
 		var be *table.BatchError
 		if !errors.Is(err, table.ErrUnknownOutcome) || w.requests() != "POST" || errors.As(err, &be) || !strings.Contains(err.Error(), "unknown") {
-			t.Errorf("%s: %v, %s", what, err, w.requests())
+			t.Errorf(`%s: got %v, %s; want ErrUnknownOutcome and w.requests() == "POST" and no *BatchError and "unknown" in the error`, what, err, w.requests())
 		}
 		for _, e := range es {
 			if err := staff.Merge(context.Background(), e, age.Set(1)); !errors.Is(err, table.ErrUnknownOutcome) {
@@ -204,7 +204,7 @@ func TestTransactUnknown(t *testing.T) {
 			cancel()
 		}
 		if _, err := table.Transact(ctx, list...); err == nil || errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want an error and not ErrUnknownOutcome", what, err)
 		}
 		cancel()
 	}
@@ -242,7 +242,7 @@ func TestTransactCutAnywhere(t *testing.T) {
 				}
 				var be *table.BatchError
 				if errors.As(err, &be) != (want == table.ErrChanged) || be != nil && (be.Index != 1 || be.Key != e.Key) {
-					t.Fatalf("%s, cut at %d: %+v", what, cut, be)
+					t.Fatalf("%s, cut at %d: got %+v; want errors.As(err, &be) == %v and (be == nil or (be.Index == 1 and be.Key == e.Key))", what, cut, be, want == table.ErrChanged)
 				}
 			}
 		}
@@ -259,12 +259,12 @@ func TestOperationInDoubt(t *testing.T) {
 	merge, remove := staff.MergeOp(e, age.Set(1)), staff.DeleteOp(e)
 	w.respond = func(*http.Request, string) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
 	if _, err := table.Transact(ctx, merge); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Fatal(err)
+		t.Fatalf("got %v; want ErrUnknownOutcome", err)
 	}
 	w.sent = nil
 	for _, op := range []table.Op{merge, remove} {
 		if _, err := table.Transact(ctx, op); !errors.Is(err, table.ErrUnknownOutcome) || w.requests() != "" {
-			t.Errorf("%v by %q", err, w.requests())
+			t.Errorf(`got %v by %q; want ErrUnknownOutcome and w.requests() == ""`, err, w.requests())
 		}
 	}
 }
@@ -289,7 +289,7 @@ func TestTransactHungService(t *testing.T) {
 			start := time.Now()
 			_, err = table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
 			if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took != 2*time.Second || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: %v after %v", what, err, took)
+				t.Errorf(`%s: got %v after %v; want ErrUnknownOutcome and took == 2*time.Second and "secret" not in the error`, what, err, took)
 			}
 		})
 	}
@@ -302,7 +302,7 @@ func TestTransactPanics(t *testing.T) {
 	staff := newStaff(t, sdkClient(t, w))
 	defer func() {
 		if r := recover(); r != "a policy's own" {
-			t.Errorf("recovered %v", r)
+			t.Errorf("got recovered %v; want %q", r, "a policy's own")
 		}
 	}()
 	_, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
@@ -319,6 +319,6 @@ func TestTrapT04(t *testing.T) {
 	staff := newStaff(t, sdkClient(t, w))
 	r, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
 	if err != nil || string(r.ETags[0]) != etagOf(7) || string(table.Stored[employee](r, 0).ETag) != etagOf(7) {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v; want no error and string(r.ETags[0]) == etagOf(7) and string(table.Stored[employee](r, 0).ETag) == etagOf(7)", r, err)
 	}
 }

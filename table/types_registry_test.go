@@ -39,17 +39,17 @@ func TestUnregisteredType(t *testing.T) {
 		noError(t, err)
 		x, err := types.Get(ctx, personKey)
 		if got := fmt.Sprintf("%T", x); err != nil || !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %s, %v", what, got, err)
+			t.Errorf("%s: got %s, %v; want no error and strings.HasPrefix(got, c.want)", what, got, err)
 		}
 		cursor, n := new(table.Cursor), 0
 		for x, err := range types.List(ctx, table.Query[table.Row]{Partition: keys.Raw("p"), Cursor: cursor, Limit: 5}) {
 			if got := fmt.Sprintf("%T", x); err != nil || !strings.HasPrefix(got, c.want) {
-				t.Errorf("%s, listed: %s, %v", what, got, err)
+				t.Errorf("%s, listed: got %s, %v; want no error and strings.HasPrefix(got, c.want)", what, got, err)
 			}
 			n++
 		}
 		if n != 1 || !cursor.Done() {
-			t.Errorf("%s: %d, done %v", what, n, cursor.Done())
+			t.Errorf("%s: got %d, done %v; want n == 1 and cursor.Done()", what, n, cursor.Done())
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestAmbiguousTypes(t *testing.T) {
 		"two tables":                {[]table.AnyTable{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
 	} {
 		if _, err := table.NewTypes(c.tables...); (err == nil) != c.ok {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want (err == nil) == %v", what, err, c.ok)
 		}
 	}
 }

@@ -80,16 +80,16 @@ func TestVersions(t *testing.T) {
 		tab, w := personTable(t, stored)
 		e, err := tab.Get(ctx, personKey)
 		if err != nil || e.Value != (person{7, "James", "Bond", 40}) {
-			t.Errorf("%s: %+v, %v", stored, e, err)
+			t.Errorf(`%s: got %+v, %v; want no error and e.Value == person{7, "James", "Bond", 40}`, stored, e, err)
 			continue
 		}
 		for l, err := range tab.List(ctx, table.Query[person]{}) {
 			if err != nil || l.Value != e.Value {
-				t.Errorf("%s, listed: %+v, %v", stored, l, err)
+				t.Errorf("%s, listed: got %+v, %v; want no error and l.Value == e.Value", stored, l, err)
 			}
 		}
 		if n, err := tab.Count(ctx, table.Query[person]{}); n != 1 || err != nil {
-			t.Errorf("%s: %d, %v", stored, n, err)
+			t.Errorf("%s: got %d, %v; want n == 1 and no error", stored, n, err)
 		}
 		if err := tab.Merge(ctx, e, family.Set("Bourne")); errors.Is(err, table.ErrOldVersion) != old || !old && err != nil {
 			t.Errorf("%s: a merge: %v", stored, err)
@@ -98,19 +98,19 @@ func TestVersions(t *testing.T) {
 		noError(t, err)
 		e.Value.Age++
 		if err := tab.Replace(ctx, e); err != nil {
-			t.Errorf("%s: %v", stored, err)
+			t.Errorf("%s: got %v; want no error", stored, err)
 		}
 		body := w.last().body
 		for _, want := range []string{`"_type":"person"`, `"_v":2`, `"Age":41`, `"Badge":"x"`, `"Family":"Bond"`} {
 			if strings.Count(body, want) != 1 {
-				t.Errorf("%s became %s", stored, body)
+				t.Errorf("got %s became %s; want strings.Count(body, want) == 1", stored, body)
 			}
 		}
 		if strings.Contains(body, `"Name"`) || strings.Contains(body, `"Last"`) || strings.Contains(stored, "_life") != strings.Contains(body, `"_life":"o"`) {
-			t.Errorf("%s became %s", stored, body)
+			t.Errorf("got %s became %s; want `\"Name\"` not in body and `\"Last\"` not in body and \"_life\" in stored == %v", stored, body, strings.Contains(body, `"_life":"o"`))
 		}
 		if err := tab.Merge(ctx, e, family.Set("Bourne")); err != nil {
-			t.Errorf("a merge after the replace: %v", err)
+			t.Errorf("a merge after the replace: got %v; want no error", err)
 		}
 		if body := w.last().body; strings.Contains(body, "_v") {
 			t.Errorf("a merge says %s", body)
@@ -118,7 +118,7 @@ func TestVersions(t *testing.T) {
 	}
 	tab, w := personTable(t, `"_type":"person","_v":2`)
 	if _, err := tab.Insert(ctx, &person{7, "James", "Bond", 40}); err != nil || !strings.Contains(w.last().body, `"_type":"person","_v":2`) {
-		t.Errorf("%v, %s", err, w.last().body)
+		t.Errorf("got %v, %s; want no error and `\"_type\":\"person\",\"_v\":2` in w.last().body", err, w.last().body)
 	}
 }
 
@@ -130,63 +130,63 @@ func TestVersionsRefused(t *testing.T) {
 	_, err := newer.Get(ctx, personKey)
 	var ve *table.VersionError
 	if !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 2 || ve.Type != "person" {
-		t.Error(err)
+		t.Errorf(`got %v; want a *VersionError and ve.Got == 3 and ve.Want == 2 and ve.Type == "person"`, err)
 	}
 	_, err = newer.Update(ctx, personKey, func(*person) error { t.Error("changed"); return nil })
 	if !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *VersionError", err)
 	}
 	for _, err := range newer.List(ctx, table.Query[person]{}) {
 		if !errors.As(err, &ve) {
-			t.Error(err)
+			t.Errorf("got %v; want a *VersionError", err)
 		}
 	}
 	if _, err := newer.Count(ctx, table.Query[person]{}); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *VersionError", err)
 	}
 
 	old, _ := personTable(t, `"Name":"Madonna"`)
 	if _, err := old.Get(ctx, personKey); err == nil || !strings.Contains(err.Error(), "upgrade from version 0: a name without a space") {
-		t.Error(err)
+		t.Errorf(`got %v; want an error and "upgrade from version 0: a name without a space" in the error`, err)
 	}
 	type age struct{ Age int32 }
 	ages, err := table.As[age](old)
 	noError(t, err)
 	if _, err := ages.Get(ctx, personKey); !errors.As(err, &ve) || ve.Got != 0 || ve.Want != 2 {
-		t.Error(err)
+		t.Errorf("got %v; want a *VersionError and ve.Got == 0 and ve.Want == 2", err)
 	}
 	var value *table.ValueError
 	if err := old.MergeAny(ctx, personKey, table.FieldOf(func(p *person) *int32 { return &p.Age }).Set(1)); !errors.As(err, &value) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	if _, err := old.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	// What is not known to be of this version is not mixed with it.
 	family := table.FieldOf(func(p *person) *string { return &p.Family })
 	if err := old.Merge(ctx, &table.Entity[person]{Key: personKey, ETag: etag}, family.Set("Bourne")); !errors.Is(err, table.ErrPartial) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrPartial", err)
 	}
 	schema := personSchema()
 	schema.Version, schema.Upgrade = 1, nil
 	added, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
 	noError(t, err)
 	if _, err := added.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
-		t.Errorf("a merge past any version: %v", err)
+		t.Errorf("a merge past any version: got %v; want a *ValueError", err)
 	}
 	if err := added.MergeAny(ctx, personKey, family.Set("x")); !errors.As(err, &value) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	// The first release of a program, which knows no versions, meets a row of a later one.
 	schema.Type, schema.Version = "", 0
 	first, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
 	noError(t, err)
 	if _, err := first.Update(ctx, personKey, func(*person) error { t.Error("changed"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
-		t.Errorf("the first release: %v", err)
+		t.Errorf("the first release: got %v; want a *VersionError and ve.Got == 3 and ve.Want == 0", err)
 	}
 	for _, err := range newer.GetMany(ctx, personKey) {
 		if !errors.As(err, &ve) {
-			t.Error(err)
+			t.Errorf("got %v; want a *VersionError", err)
 		}
 	}
 	for _, odd := range []string{`"_v":"two"`, `"_v":-1`, `"_type":5`} {
@@ -205,7 +205,7 @@ func TestVersionsRefused(t *testing.T) {
 		s := personSchema()
 		change(&s)
 		if _, err := table.New(sdkClient(t, w), "people", s, singleAttempt()); !errors.As(err, &value) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want a *ValueError", what, err)
 		}
 	}
 }
@@ -219,13 +219,13 @@ func TestPinnedOldVersion(t *testing.T) {
 	noError(t, err)
 	w.respond = func(*http.Request, string) (*http.Response, error) { return batchResponse(batchBody(donePart(1))) }
 	if _, err := table.Transact(ctx, tab.PinOp(e)); err != nil || string(e.ETag) != etagOf(1) {
-		t.Fatal(err)
+		t.Fatalf("got %v; want no error and string(e.ETag) == etagOf(1)", err)
 	}
 	if err := tab.Merge(ctx, e, table.FieldOf(func(p *person) *string { return &p.Family }).Set("Bourne")); !errors.Is(err, table.ErrOldVersion) {
-		t.Errorf("a merge of two versions: %v", err)
+		t.Errorf("a merge of two versions: got %v; want ErrOldVersion", err)
 	}
 	if _, err := table.Transact(ctx, tab.ReplaceOp(e)); err != nil || !strings.Contains(w.last().body, `"Family":"Bond"`) {
-		t.Errorf("%v, %s", err, w.last().body)
+		t.Errorf("got %v, %s; want no error and `\"Family\":\"Bond\"` in w.last().body", err, w.last().body)
 	}
 }
 
@@ -235,14 +235,14 @@ func TestOtherType(t *testing.T) {
 	ctx := context.Background()
 	tab, w := personTable(t, `"_type":"company","Name":"Contoso"`)
 	if _, err := tab.Get(ctx, personKey); !errors.Is(err, table.ErrOtherType) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrOtherType", err)
 	}
 	var stats table.Stats
 	for e, err := range tab.List(ctx, table.Query[person]{Stats: &stats}) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if stats.Foreign != 1 {
-		t.Errorf("%+v", stats)
+		t.Errorf("got %+v; want stats.Foreign == 1", stats)
 	}
 	type age struct{ Age int32 }
 	ages, err := table.As[age](tab)
@@ -251,13 +251,13 @@ func TestOtherType(t *testing.T) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if q := w.last().query; !strings.Contains(q, "%24select=PartitionKey%2CRowKey%2C_type%2C_v%2CAge") {
-		t.Error(q)
+		t.Errorf(`got %q; want "%%24select=PartitionKey%%2CRowKey%%2C_type%%2C_v%%2CAge" in q`, q)
 	}
 	if n, err := tab.Count(ctx, table.Query[person]{}); n != 0 || err != nil {
-		t.Error(n, err)
+		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
 	if yes, err := tab.Exists(ctx, personKey); !yes || err != nil {
-		t.Error(yes, err)
+		t.Errorf("got %v, %v; want yes and no error", yes, err)
 	}
 }
 
@@ -276,16 +276,16 @@ func TestRowsAreEntities(t *testing.T) {
 	})
 	noError(t, err)
 	if got := w.last().body; got != `{"D":3,"D@odata.type":"Edm.Double","L":"6","L@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"007","Seen":"1970-01-01T00:00:00Z","Seen@odata.type":"Edm.DateTime","_life":"o","_type":"person","_v":2}` {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, `{"D":3,"D@odata.type":"Edm.Double","L":"6","L@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"007","Seen":"1970-01-01T00:00:00Z","Seen@odata.type":"Edm.DateTime","_life":"o","_type":"person","_v":2}`)
 	}
 	if e.Value.Key != personKey || e.Key != personKey {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v; want e.Value.Key == personKey and e.Key == personKey", e)
 	}
 	// A copy does not share what is changed.
 	copied := e.Value
 	noError(t, copied.Set("D", 4.0))
 	if d, _ := e.Value.Get("D"); d != 3.0 {
-		t.Errorf("a copy's change is seen: %v", d)
+		t.Errorf("a copy's change is seen: got %v; want 3.0", d)
 	}
 	// Another bag in the place of the first keeps what is the library's, and brings none of its own.
 	_, other := personTable(t, `"_type":"company","_life":"theirs","_ix":"theirs","First":"Jim"`)
@@ -295,18 +295,18 @@ func TestRowsAreEntities(t *testing.T) {
 	noError(t, err)
 	e.Value = stranger.Value
 	if err := rows.Replace(ctx, e); err != nil || w.last().body != `{"First":"Jim","PartitionKey":"p","RowKey":"007","_life":"o","_type":"person","_v":2}` {
-		t.Errorf("%v, %s", err, w.last().body)
+		t.Errorf("got %v, %s; want no error and w.last().body == `{\"First\":\"Jim\",\"PartitionKey\":\"p\",\"RowKey\":\"007\",\"_life\":\"o\",\"_type\":\"person\",\"_v\":2}`", err, w.last().body)
 	}
 	// The key of a row is its own.
 	e.Value.Key = keys.At(keys.Raw("p"), keys.Raw("008"))
 	if err := rows.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrKeyChanged", err)
 	}
 	var fresh table.Row
 	fresh.Key = keys.At(keys.Raw("p"), keys.Raw("009"))
 	noError(t, fresh.Set("Age", int32(1)))
 	if _, err := rows.Insert(ctx, &fresh); err != nil || w.last().body != `{"Age":1,"PartitionKey":"p","RowKey":"009"}` {
-		t.Errorf("%v, %s", err, w.last().body)
+		t.Errorf("got %v, %s; want no error and w.last().body == `{\"Age\":1,\"PartitionKey\":\"p\",\"RowKey\":\"009\"}`", err, w.last().body)
 	}
 	if _, err := rows.InsertAt(ctx, personKey, &fresh); err == nil {
 		t.Error("inserted under another row's key")
@@ -320,18 +320,18 @@ func TestRowsAreEntities(t *testing.T) {
 	)
 	for _, value := range []any{strings.Repeat("x", 40_000), make([]byte, 70_000)} {
 		if err := fresh.Set("Big", value); !errors.As(err, &le) {
-			t.Errorf("%T: %v", value, err)
+			t.Errorf("%T: got %v; want a *LimitError", value, err)
 		}
 	}
 	for name, value := range map[string]any{"Bytes": "\xff", "Year": time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC), "_op": "x", "a-b": 1, "PartitionKey": "x", "Age": struct{}{}, "Text": []string{"a"}} {
 		if err := fresh.Set(name, value); !errors.As(err, &ve) {
-			t.Errorf("%s = %v: %v", name, value, err)
+			t.Errorf("%s = %v: got %v; want a *ValueError", name, value, err)
 		}
 	}
 	// Merges and conditions name properties.
 	age := table.PropertyOf[int32]("Age")
 	if err := rows.MergeAny(ctx, personKey, age.Set(50)); err != nil || w.last().body != `{"Age":50,"PartitionKey":"p","RowKey":"007"}` {
-		t.Errorf("%v, %s", err, w.last().body)
+		t.Errorf("got %v, %s; want no error and w.last().body == `{\"Age\":50,\"PartitionKey\":\"p\",\"RowKey\":\"007\"}`", err, w.last().body)
 	}
 	e, err = rows.Get(ctx, personKey)
 	noError(t, err)
@@ -339,34 +339,34 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Error(err)
 	}
 	if got, _ := e.Value.Get("Age"); got != int32(51) {
-		t.Errorf("%v", got)
+		t.Errorf("got %v; want int32(51)", got)
 	}
 	for _, bad := range []table.Set[table.Row]{table.PropertyOf[string]("_op").Set("x"), table.PropertyOf[string]("a-b").Set("x"), table.PropertyOf[*int]("Age").Set(nil), table.PropertyOf[chan int]("Age").Set(nil)} {
 		if err := rows.MergeAny(ctx, personKey, bad); !errors.As(err, &ve) {
-			t.Error(err)
+			t.Errorf("got %v; want a *ValueError", err)
 		}
 	}
 	if err := rows.MergeAny(ctx, personKey, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	ex, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.And(age.Ge(30), table.PropertyOf[string]("_type").Eq("person"))})
 	if err != nil || ex.Filter != "PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and ((Age ge 30) and (_type eq 'person'))" {
-		t.Errorf("%+v, %v", ex, err)
+		t.Errorf(`got %+v, %v; want no error and ex.Filter == "PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and ((Age ge 30) and (_type eq 'person'))"`, ex, err)
 	}
 	if _, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.PropertyOf[int]("x' or 1 eq 1").Eq(1)}); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	// A row becomes an entity, as Get would have read it.
 	people, err := table.New(sdkClient(t, w), "people", personSchema(), singleAttempt())
 	noError(t, err)
 	p, err := people.Entity(&e.Value)
 	if err != nil || p.Value.First != "James" || p.Value.ID != 7 || p.ETag != e.Value.ETag || p.ETag == "" {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf(`got %+v, %v; want no error and p.Value.First == "James" and p.Value.ID == 7 and p.ETag == %q and p.ETag != ""`, p, err, e.Value.ETag)
 	}
 	if _, err := people.Entity(&fresh); err == nil || !strings.Contains(err.Error(), "upgrade") { // it lacks what that needs
-		t.Error(err)
+		t.Errorf(`got %v; want an error and "upgrade" in the error`, err)
 	}
 	if _, err := people.Entity(nil); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 }

@@ -83,7 +83,7 @@ func TestUnreachable(t *testing.T) {
 					err := do(ctx, rows)
 					for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound} {
 						if errors.Is(err, is) != (is == want) {
-							t.Errorf("%v: is %q: %v", err, is, errors.Is(err, is))
+							t.Errorf("%v: got is %q: %v; want %v", err, is, errors.Is(err, is), is == want)
 						}
 					}
 					var re *azcore.ResponseError
@@ -115,13 +115,13 @@ func TestUnreachableOrCancelled(t *testing.T) {
 		short, end := context.WithTimeout(context.Background(), time.Second)
 		defer end()
 		if _, err := rows.Get(short, keys.Stored("p", "r")); errors.Is(err, table.ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
+			t.Errorf("got %v; want not ErrUnreachable and context.DeadlineExceeded", err)
 		}
 		ended, end := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, end)
 		for _, err := range rows.List(ended, table.Query[table.Row]{Partition: keys.Raw("p")}) {
 			if errors.Is(err, table.ErrUnreachable) || !errors.Is(err, context.Canceled) {
-				t.Error(err)
+				t.Errorf("got %v; want not ErrUnreachable and context.Canceled", err)
 			}
 		}
 	})

@@ -108,7 +108,7 @@ func TestTruncatedResponses(t *testing.T) {
 	for cut := range len(employeeJSON) {
 		w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, employeeJSON[:cut]), nil }
 		if e, err := staff.Get(ctx, employeeKey("Sales", 223)); err == nil {
-			t.Fatalf("get, cut at %d: %+v", cut, e)
+			t.Fatalf("get, cut at %d: got %+v; want an error", cut, e)
 		}
 	}
 	for cut := range len(page) {
@@ -124,7 +124,7 @@ func TestTruncatedResponses(t *testing.T) {
 		w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, bad, "ETag", etag), nil }
 		var de *table.DecodeError
 		if _, err := staff.Get(ctx, employeeKey("Sales", 223)); !errors.As(err, &de) || de.Field == "" {
-			t.Errorf("%s: %v", bad, err)
+			t.Errorf(`%s: got %v; want a *DecodeError and de.Field != ""`, bad, err)
 		}
 	}
 }
