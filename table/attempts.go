@@ -70,9 +70,9 @@ func throttled(err error) (wait time.Duration, busy bool) {
 
 // contention bounds how often, and for how long, something is tried again because concurrent writers were faster.
 type contention struct {
-	retry Retry
-	end   time.Time // zero if there is none
-	round int       // rounds that are over
+	retry    Retry
+	end      time.Time // zero if there is none
+	attempts int       // rounds that are over
 }
 
 // contention begins now.
@@ -86,11 +86,11 @@ func (o *Common) contention() *contention {
 
 // again waits before the next round. It reports false if there is none: err is the context's, if that has ended.
 func (c *contention) again(ctx context.Context) (_ bool, err error) {
-	c.round++
-	if c.round >= c.retry.ConflictAttempts {
+	c.attempts++
+	if c.attempts >= c.retry.ConflictAttempts {
 		return false, nil
 	}
-	pause := backOff(c.round, c.retry.ConflictWait, c.retry.MaxConflictWait)
+	pause := backOff(c.attempts, c.retry.ConflictWait, c.retry.MaxConflictWait)
 	ends, bounded := ctx.Deadline()
 	if own := !c.end.IsZero() && !(bounded && ends.Before(c.end)); own && time.Now().Add(pause).After(c.end) {
 		return false, nil

@@ -144,7 +144,7 @@ type bulk struct {
 // report is what has become of operations of a batch.
 type report struct {
 	group   *group
-	settled []bulkOp
+	done    []bulkOp
 	missing int         // of them, deletes that found nothing
 	refused *bulkOp     // one of them, for err
 	err     error       // or why the rest of the batch was given up

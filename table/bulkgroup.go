@@ -4,9 +4,9 @@ import fifo "container/list"
 
 // bulkOp is an operation of a stream.
 type bulkOp struct {
-	index  int
-	op     Op
-	rounds int // in which it was found changed
+	index     int
+	op        Op
+	conflicts int // in which it was found changed
 }
 
 // wrong is what is wrong with it before anything is sent.
@@ -95,7 +95,7 @@ func (g *group) grow() {
 		i := g.at(g.n)
 		if g.n == 0 {
 			g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
-			if c := i.op.core; c.exact || c.outbox != nil || c.settles != nil {
+			if c := i.op.core; c.exact || c.outbox != nil || c.completes != nil {
 				g.count = 1
 			}
 		}
@@ -141,7 +141,7 @@ func (g *group) back(left []bulkOp) {
 // goesWith tells whether two operations on one partition may be in one transaction.
 func (i bulkOp) goesWith(j bulkOp) bool {
 	a, b := i.op.core, j.op.core
-	return a.exact == b.exact && a.settles == b.settles && (a.outbox == nil && b.outbox == nil || sameValue(a.outbox, b.outbox))
+	return a.exact == b.exact && a.completes == b.completes && (a.outbox == nil && b.outbox == nil || sameValue(a.outbox, b.outbox))
 }
 
 // queue lets a group wait for its turn, if it has something to send.

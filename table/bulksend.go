@@ -43,16 +43,16 @@ func (b *bulk) take(r report) {
 	if r.panics != nil {
 		panic(r.panics)
 	}
-	for _, i := range r.settled {
-		b.settle(i)
+	for _, i := range r.done {
+		b.finished(i)
 	}
 	b.result.Missing += r.missing
-	b.result.Done += len(r.settled) - r.missing
+	b.result.Done += len(r.done) - r.missing
 	if r.refused != nil {
 		err := &BulkError{Index: r.refused.index, Key: readable(r.refused.op.key), Err: r.err}
 		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, err)
 		if on {
-			b.settle(*r.refused)
+			b.finished(*r.refused)
 			b.result.Skipped++
 		} else {
 			b.fail(err)
@@ -75,13 +75,13 @@ func (b *bulk) take(r report) {
 		}
 		b.queue(r.group)
 	}
-	if len(r.settled) > 0 && b.opt.Progress != nil {
+	if len(r.done) > 0 && b.opt.Progress != nil {
 		b.opt.Progress(b.result)
 	}
 }
 
 // settle notes that nothing more is to be done about an operation.
-func (b *bulk) settle(i bulkOp) {
+func (b *bulk) finished(i bulkOp) {
 	b.ahead[i.index] = true
 	for b.ahead[b.result.ResumeAt] {
 		delete(b.ahead, b.result.ResumeAt)
@@ -171,12 +171,12 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			return true
 		})
 		if len(gone) > 0 {
-			s.report(report{settled: gone, missing: len(gone)})
+			s.report(report{done: gone, missing: len(gone)})
 		}
 		failed, large := blamed(err)
 		switch {
 		case err == nil:
-			s.report(report{settled: batch[:taken:taken]})
+			s.report(report{done: batch[:taken:taken]})
 			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
 			return nil
 		case failed != nil:
@@ -251,22 +251,22 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 		s.exists = true
 		return rest, err
 	case own && errors.Is(failed.Err, ErrNotFound):
-		s.report(report{settled: []bulkOp{item}, missing: 1})
+		s.report(report{done: []bulkOp{item}, missing: 1})
 		if s.missing {
 			rest = s.there(rest, 1)
 		}
 		s.missing = true
 		return rest, nil
-	case own && errors.Is(failed.Err, ErrChanged) && item.op.again != nil && item.rounds+1 < item.op.core.opt.Retry.ConflictAttempts:
+	case own && errors.Is(failed.Err, ErrChanged) && item.op.again != nil && item.conflicts+1 < item.op.core.opt.Retry.ConflictAttempts:
 		op, there, err := item.op.again(s.ctx)
 		switch {
 		case err != nil:
 			return nil, &BulkError{Index: item.index, Key: readable(item.op.key), Err: err}
 		case !there:
-			s.report(report{settled: []bulkOp{item}, missing: 1})
+			s.report(report{done: []bulkOp{item}, missing: 1})
 			return rest, nil
 		}
-		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, rounds: item.rounds + 1}), nil
+		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}), nil
 	}
 	return rest, s.refused(item, failed.Err)
 }
@@ -284,7 +284,7 @@ func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
 		}
 	}
 	if len(gone) > 0 {
-		s.report(report{settled: gone, missing: missing * len(gone)})
+		s.report(report{done: gone, missing: missing * len(gone)})
 	}
 	return left
 }

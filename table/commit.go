@@ -21,21 +21,21 @@ import (
 // a refusal which a new plan may avoid, since a concurrent writer was faster at a row that the plan itself has read, or since a derived row
 // was not as it should have been, it is replanned.
 func (c *core) commit(ctx context.Context, verb string, k keys.Key, ops []Op, together bool) (etags []azcore.ETag, err error) {
-	return c.carryOut(ctx, verb, k, &write{core: c, ops: ops, together: together})
+	return c.execute(ctx, verb, k, &write{core: c, ops: ops, together: together})
 }
 
 // commitSome is commit for the first of the operations, as many as go into one transaction with what their maintainers derive, and
 // says how many these are. pass is asked of each that cannot be planned, by its index among those that are left: true leaves it out.
 func (c *core) commitSome(ctx context.Context, verb string, ops []Op, pass func(i int, err error) bool) (n int, err error) {
 	w := &write{core: c, ops: ops, together: true, pass: pass}
-	w.some = ops[0].core.settles == nil // which is one write
-	if _, err = c.carryOut(ctx, verb, keys.Key{}, w); errors.Is(err, errNothing) {
+	w.some = ops[0].core.completes == nil // which is one write
+	if _, err = c.execute(ctx, verb, keys.Key{}, w); errors.Is(err, errNothing) {
 		return 0, nil
 	}
 	return len(w.ops), err
 }
 
-func (c *core) carryOut(ctx context.Context, verb string, k keys.Key, w *write) (etags []azcore.ETag, err error) {
+func (c *core) execute(ctx context.Context, verb string, k keys.Key, w *write) (etags []azcore.ETag, err error) {
 	ctx, end := c.span(ctx, verb)
 	defer func() {
 		if errors.Is(err, errNothing) {
@@ -51,14 +51,14 @@ func (c *core) carryOut(ctx context.Context, verb string, k keys.Key, w *write) 
 		if w.exact = w.exact || op.core.exact; op.core.outbox != nil {
 			w.core, w.outbox = op.core, op.core.outbox // its options are those that With has seen
 		}
-		if err := w.settling(op.core.settles); err != nil {
+		if err := w.addCompletion(op.core.completes); err != nil {
 			return nil, c.opError(verb, k, err)
 		}
 	}
 	ctx, cancel := bound(ctx, w.core.opt.WriteTimeout)
 	defer cancel()
 	if etags, err = w.do(ctx); err == nil {
-		w.settle(etags)
+		w.renewEntities(etags)
 		return etags, nil
 	}
 	for _, op := range w.ops {
@@ -71,26 +71,26 @@ func (c *core) carryOut(ctx context.Context, verb string, k keys.Key, w *write) 
 
 // write is one write on its way.
 type write struct {
-	core     *core
-	ops      []Op // the caller's, as they were made
-	together bool // the caller asked for a transaction
-	some     bool // of the first of them, as many as it holds, as long as nothing was sent
-	pass     func(i int, err error) bool
-	outbox   Outbox
-	exact    bool
-	settles  *settlement
+	core      *core
+	ops       []Op // the caller's, as they were made
+	together  bool // the caller asked for a transaction
+	some      bool // of the first of them, as many as it holds, as long as nothing was sent
+	pass      func(i int, err error) bool
+	outbox    Outbox
+	exact     bool
+	completes *completion
 
-	name  string // that its rows carry, and its intent
-	hint  SentNotification
-	found map[string]found       // derived rows that were not as a plan took them to be
-	seen  map[string]azcore.ETag // the versions of primaries that they were found with
+	id           string // that its rows carry, and its intent
+	notification SentNotification
+	found        map[string]found       // derived rows that were not as a plan took them to be
+	seen         map[string]azcore.ETag // the versions of primaries that they were found with
 
 	// What was sent under the name.
-	doubt      error // a request may have been carried out, or may still be
-	loose      bool  // one that was refused could be carried out later
-	blank      bool  // the intent was there and is gone, so that nothing can be said of the write
-	sentPlain  bool  // one without an intent is in doubt
-	sentIntent bool  // there was one with an intent
+	doubt             error // a request may have been carried out, or may still be
+	refusalMayEnd     bool  // one that was refused could be carried out later
+	blank             bool  // the intent was there and is gone, so that nothing can be said of the write
+	sentWithoutRecord bool  // one without an intent is in doubt
+	sentRecord        bool  // there was one with an intent
 
 	planned
 
@@ -102,14 +102,14 @@ type write struct {
 type planned struct {
 	steps   []Op // the intent, if there is one, the caller's, and the derived
 	batch   bool // they are one transaction
-	intent  bool
+	record  bool
 	lead    bool // the first step is of an intent: its own, or one of which it settles an effect
 	effects bool
 	derived bool // maintainers were asked
 }
 
 // settle makes the caller's entities what was stored.
-func (w *write) settle(etags []azcore.ETag) {
+func (w *write) renewEntities(etags []azcore.ETag) {
 	for i, op := range own(w, w.steps) {
 		if op.done != nil {
 			var row []byte
@@ -140,7 +140,7 @@ type outcome struct {
 
 // do plans and sends until the outcome is known, or nothing can be done about it.
 func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
-	if w.name, err = w.core.opt.newOp(); err != nil {
+	if w.id, err = w.core.opt.newOp(); err != nil {
 		return nil, err
 	}
 	rounds := w.core.opt.contention()
@@ -152,7 +152,7 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 			w.planned = sent
 			failed, err = w.plan(ctx) // what it reads may be throttled as the write itself may be
 		}
-		if err != nil || w.intent && w.sentPlain {
+		if err != nil || w.record && w.sentWithoutRecord {
 			// What is known of it rests on what was sent.
 			w.planned = sent
 			switch {
@@ -163,20 +163,20 @@ func (w *write) do(ctx context.Context) (etags []azcore.ETag, err error) {
 			}
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: w.refusedOp(failed, err)})
 		}
-		if err := w.announce(ctx); err != nil {
+		if err := w.notify(ctx); err != nil {
 			w.planned = sent
 			return w.giveUp(ctx, outcome{verdict: wire.Refused, failed: -1, err: err})
 		}
-		w.sentIntent = w.sentIntent || w.intent
+		w.sentRecord = w.sentRecord || w.record
 		out := w.send(ctx)
-		w.sentPlain = w.sentPlain || !w.intent && w.doubt != nil
+		w.sentWithoutRecord = w.sentWithoutRecord || !w.record && w.doubt != nil
 		switch {
 		case out.verdict == wire.Done:
 			return w.done(ctx, out)
 		case out.verdict != wire.Refused:
 			return w.giveUp(ctx, out)
 		}
-		w.loose = w.loose || !w.final(out)
+		w.refusalMayEnd = w.refusalMayEnd || !w.final(out)
 		mended, again := w.again(ctx, out)
 		if !again {
 			return w.giveUp(ctx, out)
@@ -209,7 +209,7 @@ func (w *write) contended(out outcome, ended error) outcome {
 	var de *DerivedError
 	var be *BatchError
 	switch step := w.steps[out.failed]; {
-	case step.derived == nil && !step.rival, step.derived != nil && (!step.derived.shared || step.derived.taken != nil):
+	case step.derived == nil && !step.replannable, step.derived != nil && (!step.derived.shared || step.derived.taken != nil):
 	case errors.As(out.err, &de):
 		de.Err = contended
 	case errors.As(out.err, &be):
@@ -223,27 +223,27 @@ func (w *write) contended(out outcome, ended error) outcome {
 // rename begins anew: what was sent so far will never be done.
 func (w *write) rename(ctx context.Context) (err error) {
 	w.withdraw(ctx)
-	w.doubt, w.loose, w.sentPlain, w.sentIntent = nil, false, false, false
-	w.name, err = w.core.opt.newOp()
+	w.doubt, w.refusalMayEnd, w.sentWithoutRecord, w.sentRecord = nil, false, false, false
+	w.id, err = w.core.opt.newOp()
 	return err
 }
 
 // done is the end of a write that was carried out.
 func (w *write) done(ctx context.Context, out outcome) ([]azcore.ETag, error) {
 	w.core.shared.repaired.Add(int64(len(w.found)))
-	w.settled(out.etags)
-	w.announceAgain(ctx)
+	w.completed(out.etags)
+	w.notifyAgain(ctx)
 	w.show(ctx)
 	return own(w, out.etags), nil
 }
 
 // giveUp is the end of a write that was not carried out, as far as is known. Where it has an intent, that is made certain.
 func (w *write) giveUp(ctx context.Context, out outcome) ([]azcore.ETag, error) {
-	if out.verdict != wire.Unknown && w.doubt == nil && (!w.intent || out.dead || !w.loose) {
+	if out.verdict != wire.Unknown && w.doubt == nil && (!w.record || out.dead || !w.refusalMayEnd) {
 		w.withdraw(ctx)
 		return nil, out.err
 	}
-	if !w.intent {
+	if !w.record {
 		if w.doubt != nil {
 			return nil, w.doubt
 		}
@@ -252,7 +252,7 @@ func (w *write) giveUp(ctx context.Context, out outcome) ([]azcore.ETag, error) 
 	if w.blank {
 		return nil, w.doubt
 	}
-	state, err := w.core.fence(ctx, w.partition(), w.name)
+	state, err := w.core.abort(ctx, w.partition(), w.id)
 	switch {
 	case err != nil && out.verdict == wire.Refused:
 		// It is not told as a refusal, for it may be done.
@@ -292,20 +292,20 @@ func (w *write) plan(ctx context.Context) (failed int, err error) {
 		return failed, err
 	}
 	w.some = false // another plan is of the same operations, for this one may be done
-	if w.settles != nil {
-		return w.planSettling(effects)
+	if w.completes != nil {
+		return w.planCompletion(effects)
 	}
 	if w.effects = len(effects) > 0; w.effects && w.outbox == nil {
 		return -1, ErrNoOutbox
 	}
 	// What was announced has a live intent, also where this plan has no effects any more: an earlier one may have been done.
-	w.intent = w.effects || w.exact || w.sentIntent || w.hint != nil
-	if w.lead = w.intent; w.intent {
+	w.record = w.effects || w.exact || w.sentRecord || w.notification != nil
+	if w.lead = w.record; w.record {
 		state := CommitDone
-		if w.effects || w.hint != nil {
+		if w.effects || w.notification != nil {
 			state = CommitPending
 		}
-		intent, err := w.core.intentOp(w.partition(), w.name, state, effects)
+		intent, err := w.core.recordOp(w.partition(), w.id, state, effects)
 		if err != nil {
 			return -1, err
 		}
@@ -323,7 +323,7 @@ func (w *write) ready() error {
 	}
 	for i, op := range w.steps {
 		if op.room {
-			w.steps[i].body, w.steps[i].marked = mark(op.body, w.name), true
+			w.steps[i].body, w.steps[i].marked = mark(op.body, w.id), true
 		}
 	}
 	return nil
@@ -342,7 +342,7 @@ func (w *write) again(ctx context.Context, out outcome) (mended, again bool) {
 	case !lost:
 		return false, false
 	case d == nil:
-		return false, step.rival
+		return false, step.replannable
 	case d.taken != nil && errors.Is(out.err, ErrExists):
 		return w.ownAfterAll(ctx, d, out.err)
 	case d.shared:
@@ -391,16 +391,16 @@ func (w *write) deletes(row *Row) bool {
 }
 
 // announce hands a write that has effects to the outbox.
-func (w *write) announce(ctx context.Context) (err error) {
-	if !w.effects || w.hint != nil {
+func (w *write) notify(ctx context.Context) (err error) {
+	if !w.effects || w.notification != nil {
 		return nil
 	}
-	a := Notification{Table: w.core.name, Partition: w.partition(), OperationID: w.name, Hidden: 2 * w.core.opt.WriteTimeout}
-	if w.hint, err = w.outbox.Notify(ctx, a); err == nil && wire.Absent(w.hint) {
+	a := Notification{Table: w.core.name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.core.opt.WriteTimeout}
+	if w.notification, err = w.outbox.Notify(ctx, a); err == nil && wire.Absent(w.notification) {
 		err = errors.New("it returned no hint")
 	}
 	if err != nil {
-		w.hint = nil
+		w.notification = nil
 		return &condition{ErrOutbox, foreign{wire.Redact(err)}}
 	}
 	return nil
@@ -408,23 +408,23 @@ func (w *write) announce(ctx context.Context) (err error) {
 
 // show lets the workers see the write. It has been done, so it does not fail any more: at worst they see it later.
 func (w *write) show(ctx context.Context) {
-	if w.hint == nil {
+	if w.notification == nil {
 		return
 	}
 	ctx, cancel := bound(ctx, w.core.opt.Retry.AttemptTimeout)
 	defer cancel()
-	_ = w.hint.Show(ctx)
+	_ = w.notification.Show(ctx)
 }
 
 // withdraw takes the hint back. If it cannot, a worker finds that nothing is to be done.
 func (w *write) withdraw(ctx context.Context) {
-	if w.hint == nil {
+	if w.notification == nil {
 		return
 	}
 	ctx, cancel := bound(ctx, w.core.opt.Retry.AttemptTimeout)
 	defer cancel()
-	_ = w.hint.Withdraw(ctx)
-	w.hint = nil
+	_ = w.notification.Withdraw(ctx)
+	w.notification = nil
 }
 
 // refusedOp is the error of an operation of the caller's that cannot be planned.

@@ -22,10 +22,10 @@ type core struct {
 	opt     Common
 	tracer  tracing.Tracer
 
-	outbox  Outbox
-	exact   bool
-	settles *settlement
-	shared  *shared
+	outbox    Outbox
+	exact     bool
+	completes *completion
+	shared    *shared
 }
 
 // shared is what handles share that With and Exact have made of one.
@@ -39,7 +39,7 @@ type shared struct {
 // plain is the same table for the library's own rows.
 func (c *core) plain() *core {
 	plain := *c
-	plain.outbox, plain.exact, plain.settles = nil, false, nil
+	plain.outbox, plain.exact, plain.completes = nil, false, nil
 	return &plain
 }
 

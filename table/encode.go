@@ -38,7 +38,7 @@ func (t *Table[T]) create(k keys.Key, v *T, stored []byte, except ...string) ([]
 
 // keptProperties belong to one existence of a row: its incarnation and its maintainer state. Only a write that knows the stored row
 // writes them, by its ETag.
-var keptProperties = []string{reserved.Incarnation, reserved.MaintainerState}
+var incarnationProperties = []string{reserved.Incarnation, reserved.MaintainerState}
 
 // encode writes the whole of a value under a key, and what the stored row holds besides, except for some properties.
 func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]byte, error) {
@@ -55,7 +55,7 @@ func (t *Table[T]) encode(k keys.Key, v *T, stored []byte, except ...string) ([]
 	own := append(t.schema.put(w), reserved.OperationID)
 	own = append(own, except...)
 	if stored == nil {
-		own = append(own, keptProperties...) // a new row has none of another's
+		own = append(own, incarnationProperties...) // a new row has none of another's
 		if !t.derivedRows {
 			own = append(own, reserved.Owner)
 		}

@@ -130,7 +130,7 @@ func (c *condition) Error() string {
 func brief(err error) string {
 	var re *azcore.ResponseError
 	switch err.(type) {
-	case *condition, *hinted, *UnknownError, *DerivedError, foreign:
+	case *condition, *explainedError, *UnknownError, *DerivedError, foreign:
 		return err.Error()
 	}
 	if _, is := err.(*BatchError); !is && errors.As(err, &re) {
@@ -168,13 +168,13 @@ func sentence(re *azcore.ResponseError) string {
 func (c *condition) Unwrap() []error { return []error{c.is, c.cause} }
 
 // hinted is an error with what its reader may want to know.
-type hinted struct {
-	err  error
-	hint string
+type explainedError struct {
+	err         error
+	explanation string
 }
 
-func (h *hinted) Error() string { return brief(h.err) + " (" + h.hint + ")" }
-func (h *hinted) Unwrap() error { return h.err }
+func (h *explainedError) Error() string { return brief(h.err) + " (" + h.explanation + ")" }
+func (h *explainedError) Unwrap() error { return h.err }
 
 // LimitError is a limit of the service that a property, an entity or a query exceeds, or falls short of. No request was sent.
 type LimitError struct {

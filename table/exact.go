@@ -49,12 +49,12 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	fail := func(err error) (bool, error) {
 		return false, w.core.opError("Resolve", keys.Stored(e.Partition, reserved.CommitRecord+e.Op), err)
 	}
-	state, err := w.core.fence(ctx, e.Partition, e.Op)
+	state, err := w.core.abort(ctx, e.Partition, e.Op)
 	if err != nil {
 		return fail(err)
 	}
 	if w.resolved, w.wasDone = true, state != CommitAborted; w.wasDone {
-		w.settle(own(w, w.etags(ctx, -1, "")))
+		w.renewEntities(own(w, w.etags(ctx, -1, "")))
 		return true, nil
 	}
 	for _, op := range w.ops {
@@ -67,7 +67,7 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 
 // unknown is the error of a write with an intent whose outcome is not known.
 func (w *write) unknown(err error) error {
-	return &UnknownError{Table: w.core.name, Partition: w.partition(), Op: w.name, Err: err, write: w}
+	return &UnknownError{Table: w.core.name, Partition: w.partition(), Op: w.id, Err: err, write: w}
 }
 
 // refusedExactly is refused for a write with an intent. Where that is there already, it says what has become of the write.
@@ -76,7 +76,7 @@ func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
 	if out.failed != 0 || !errors.Is(out.err, ErrExists) {
 		return out
 	}
-	i, err := w.core.intent(ctx, w.partition(), w.name)
+	i, err := w.core.commitRecord(ctx, w.partition(), w.id)
 	switch {
 	case err != nil || i == nil:
 		w.blank = err == nil
@@ -93,17 +93,17 @@ func (w *write) refusedExactly(ctx context.Context, out outcome) outcome {
 var errVanished = errors.New("its intent was there and is gone")
 
 // intent reads an intent, nil if there is none. 1 request.
-func (c *core) intent(ctx context.Context, partition, name string) (*CommitRecord, error) {
-	f, err := c.find(ctx, intentKey(partition, name))
+func (c *core) commitRecord(ctx context.Context, partition, name string) (*CommitRecord, error) {
+	f, err := c.find(ctx, recordKey(partition, name))
 	if err != nil || f.row == nil {
 		return nil, err
 	}
-	return intentOf(f.row)
+	return recordOf(f.row)
 }
 
 // fence puts a marker in the place of an intent, so that its write can never be done any more, or finds that it was done. It
 // tries until the context is over, or the default WriteTimeout where it has no end. Errors: those of fresh, if there is no intent.
-func (c *core) fence(ctx context.Context, partition, name string) (state CommitState, err error) {
+func (c *core) abort(ctx context.Context, partition, name string) (state CommitState, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultWriteTimeout)
@@ -115,7 +115,7 @@ func (c *core) fence(ctx context.Context, partition, name string) (state CommitS
 	}
 	for try := 1; ; try++ {
 		var final bool
-		if state, final, err = c.fenceOnce(ctx, partition, name); err == nil || final {
+		if state, final, err = c.abortOnce(ctx, partition, name); err == nil || final {
 			return state, err
 		}
 		if sleep(ctx, backOff(try, pause, max(c.opt.Retry.MaxWait, pause))) != nil {
@@ -126,15 +126,15 @@ func (c *core) fence(ctx context.Context, partition, name string) (state CommitS
 
 // fenceOnce is one try of fence. final tells that another one meets the same error. The age of the write is looked at before each
 // request, and again when the marker is stored: this machine may have been suspended in between, and the write's own intent swept.
-func (c *core) fenceOnce(ctx context.Context, partition, name string) (state CommitState, final bool, err error) {
+func (c *core) abortOnce(ctx context.Context, partition, name string) (state CommitState, final bool, err error) {
 	if old := c.fresh(name); old != nil {
-		i, err := c.intent(ctx, partition, name)
+		i, err := c.commitRecord(ctx, partition, name)
 		if err != nil || i == nil {
 			return 0, err == nil, either(err, old)
 		}
 		return i.State, true, nil
 	}
-	op, err := c.intentOp(partition, name, CommitAborted, nil)
+	op, err := c.recordOp(partition, name, CommitAborted, nil)
 	if err != nil {
 		return 0, true, err
 	}
@@ -150,7 +150,7 @@ func (c *core) fenceOnce(ctx context.Context, partition, name string) (state Com
 		}
 		return CommitAborted, true, nil
 	case verdict == wire.Refused && errors.Is(err, ErrExists):
-		i, err := c.intent(ctx, partition, name)
+		i, err := c.commitRecord(ctx, partition, name)
 		if err != nil || i == nil {
 			return 0, err == nil, either(err, errVanished)
 		}

@@ -20,7 +20,7 @@ func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *Row) (*Entity[T
 
 // InsertRowOp is [Table.InsertRow] as part of a transaction. [Stored] gives the entity.
 func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op {
-	fail := func(err error) Op { return Op{core: &t.core, verb: "InsertRow", key: k, err: err} }
+	fail := func(err error) Op { return Op{core: &t.core, method: "InsertRow", key: k, err: err} }
 	if strings.HasPrefix(k.RowKey(), reserved.First) {
 		return fail(keys.Raw(k.RowKey()).Err())
 	}

@@ -25,14 +25,14 @@ const (
 	CommitAborted                        // the write was not committed and never will be
 )
 
-var intentStates = [...]string{CommitPending: "pending", CommitDone: "done", CommitAborted: "aborted"}
+var commitStates = [...]string{CommitPending: "pending", CommitDone: "done", CommitAborted: "aborted"}
 
 // String returns the state as it is stored.
 func (s CommitState) String() string {
-	if s <= 0 || int(s) >= len(intentStates) {
+	if s <= 0 || int(s) >= len(commitStates) {
 		return fmt.Sprintf("CommitState(%d)", int(s))
 	}
-	return intentStates[s]
+	return commitStates[s]
 }
 
 // CommitRecord is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own transaction.
@@ -56,7 +56,7 @@ func (i *CommitRecord) Time() time.Time { t, _ := opTimeOf(i.OperationID); retur
 const (
 	stateProperty   = "State"
 	effectsProperty = "Effects" // as JSON, the rest in Effects1, Effects2, …
-	intentVersion   = 1
+	recordVersion   = 1
 )
 
 // maxEffects is the most that the effects of a write have, as they are stored.
@@ -75,17 +75,17 @@ type storedEffect struct {
 
 // intentOp is the operation that stores an intent. It stands first in its transaction: if that arrives once more, it fails here,
 // and not at a row where it would read as a concurrent writer's.
-func (c *core) intentOp(partition, name string, state CommitState, effects []Effect) (Op, error) {
-	op := Op{core: c, kind: aztables.TransactionTypeAdd, key: intentKey(partition, name), left: entire, caller: -1}
-	body, err := intentBody(op.key, state, effects, false)
+func (c *core) recordOp(partition, name string, state CommitState, effects []Effect) (Op, error) {
+	op := Op{core: c, kind: aztables.TransactionTypeAdd, key: recordKey(partition, name), left: entire, caller: -1}
+	body, err := recordBody(op.key, state, effects, false)
 	op.body = body
 	return op, err
 }
 
 // intentBody is the row of an intent. named reports that there is room for the operation ID of a write that changes it.
-func intentBody(k keys.Key, state CommitState, effects []Effect, named bool) ([]byte, error) {
+func recordBody(k keys.Key, state CommitState, effects []Effect, named bool) ([]byte, error) {
 	w := edm.NewWriter(nil, k.PartitionKey(), k.RowKey())
-	w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: intentVersion})
+	w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: recordVersion})
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state.String()})
 	if len(effects) > 0 {
 		stored := make([]storedEffect, len(effects))
@@ -109,7 +109,7 @@ func intentBody(k keys.Key, state CommitState, effects []Effect, named bool) ([]
 	return w.Finish()
 }
 
-func intentKey(partition, name string) keys.Key {
+func recordKey(partition, name string) keys.Key {
 	return keys.Stored(partition, reserved.CommitRecord+name)
 }
 
@@ -134,11 +134,11 @@ func parts(s string, most int) (all []string) {
 }
 
 // intentOf reads an intent from its row.
-func intentOf(r *Row) (*CommitRecord, error) {
+func recordOf(r *Row) (*CommitRecord, error) {
 	i := &CommitRecord{Partition: r.Key.Partition(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord), etag: r.ETag}
-	if v, _ := r.Get(reserved.Version); v != int32(intentVersion) {
+	if v, _ := r.Get(reserved.Version); v != int32(recordVersion) {
 		n, _ := v.(int32)
-		return nil, &VersionError{"intent", int(n), intentVersion}
+		return nil, &VersionError{"intent", int(n), recordVersion}
 	}
 	state, _ := r.Get(stateProperty)
 	for s := CommitPending; s <= CommitAborted; s++ {

@@ -36,7 +36,7 @@ func NewCommitRecords(service Service, tableName string, o *Options) (*CommitRec
 // *VersionError for a record of a later version of this library. 1 request.
 func (in *CommitRecords) Get(ctx context.Context, partition keys.Enc, op string) (_ *CommitRecord, err error) {
 	return in.read(ctx, "Get", partition, op, func(ctx context.Context, pk string) (*CommitRecord, error) {
-		i, err := in.core.intent(ctx, pk, op)
+		i, err := in.core.commitRecord(ctx, pk, op)
 		if err == nil && i == nil {
 			err = ErrNotFound
 		}
@@ -50,7 +50,7 @@ func (in *CommitRecords) Get(ctx context.Context, partition keys.Enc, op string)
 // record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *CommitRecords) Resolve(ctx context.Context, partition keys.Enc, op string) (_ *CommitRecord, err error) {
 	return in.read(ctx, "Resolve", partition, op, func(ctx context.Context, pk string) (*CommitRecord, error) {
-		i, err := in.core.intent(ctx, pk, op)
+		i, err := in.core.commitRecord(ctx, pk, op)
 		if err != nil || i != nil {
 			return i, err
 		}
@@ -59,11 +59,11 @@ func (in *CommitRecords) Resolve(ctx context.Context, partition keys.Enc, op str
 		}
 		ctx, cancel := bound(ctx, in.core.opt.WriteTimeout)
 		defer cancel()
-		switch state, err := in.core.fence(ctx, pk, op); {
+		switch state, err := in.core.abort(ctx, pk, op); {
 		case err != nil:
 			return nil, err
 		case state != CommitAborted:
-			if i, err = in.core.intent(ctx, pk, op); err == nil && i == nil {
+			if i, err = in.core.commitRecord(ctx, pk, op); err == nil && i == nil {
 				err = errVanished
 			}
 			return i, err
@@ -86,7 +86,7 @@ func (in *CommitRecords) read(ctx context.Context, verb string, partition keys.E
 		return nil, in.core.opError(verb, keys.Key{}, err)
 	}
 	if i, err = f(ctx, pk); err != nil {
-		return nil, in.core.opError(verb, intentKey(pk, op), err)
+		return nil, in.core.opError(verb, recordKey(pk, op), err)
 	}
 	return i, nil
 }
@@ -109,16 +109,16 @@ func (in *CommitRecords) MarkDone(ctx context.Context, i *CommitRecord) error {
 	case i.State == CommitDone:
 		return nil
 	case i.etag == "":
-		return in.core.opError("Close", intentKey(pk, i.OperationID), ErrNoETag)
+		return in.core.opError("Close", recordKey(pk, i.OperationID), ErrNoETag)
 	}
-	k := intentKey(pk, i.OperationID)
+	k := recordKey(pk, i.OperationID)
 	w := edm.NewWriter(nil, pk, k.RowKey())
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: CommitDone.String()})
 	reserve(w)
-	op := Op{core: in.core.plain(), verb: "Close", kind: aztables.TransactionTypeUpdateMerge, key: k, match: i.etag, room: true}
+	op := Op{core: in.core.plain(), method: "Close", kind: aztables.TransactionTypeUpdateMerge, key: k, match: i.etag, room: true}
 	op.body, op.err = w.Finish()
 	if err := op.send(ctx); errors.Is(err, ErrChanged) {
-		if now, gerr := in.core.intent(ctx, pk, i.OperationID); gerr != nil || now != nil && now.State == CommitPending {
+		if now, gerr := in.core.commitRecord(ctx, pk, i.OperationID); gerr != nil || now != nil && now.State == CommitPending {
 			return err
 		}
 	} else if err != nil && !errors.Is(err, ErrNotFound) {
@@ -147,7 +147,7 @@ func (in *CommitRecords) List(ctx context.Context, partition keys.Enc, before ti
 		filter := fmt.Sprintf("%s eq %s and %s ge '%s' and %s lt '%s'", edm.PartitionKey, edm.Quote(pk), edm.RowKey, reserved.CommitRecord, edm.RowKey, reserved.CommitRecord+opTimeText(before))
 		stopped := false
 		broken := in.core.each(ctx, filter, "", func(r *Row) bool {
-			i, err := intentOf(r)
+			i, err := recordOf(r)
 			stopped = !yield(i, in.core.opError("ListIntents", r.Key, err))
 			return !stopped
 		})

@@ -24,12 +24,12 @@ var errCopy = errors.New("it was read from a copy of its row: write it by the ha
 // for none; otherwise it is read.
 func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 	known = known && op.copied == nil && !op.edited
-	if len(t.maintainers) == 0 && (known || !t.guarded) || op.err != nil {
+	if len(t.maintainers) == 0 && (known || !t.readsFirst) || op.err != nil {
 		switch {
 		case op.err != nil:
 		case op.copied != nil:
 			op.err = &condition{ErrNoETag, errCopy}
-		case remembers(op.old):
+		case hasState(op.old):
 			op.err = ErrUnknownMaintainer
 		}
 		return op
@@ -65,14 +65,14 @@ func (t *Table[T]) maintained(op Op, known bool, old []byte) Op {
 // meet makes an operation that did not know its row one on the version that was found.
 func (op *Op) meet(f found) error {
 	upsert := op.kind == aztables.TransactionTypeInsertMerge || op.kind == aztables.TransactionTypeInsertReplace
-	op.rival = upsert || op.match == azcore.ETagAny
+	op.replannable = upsert || op.match == azcore.ETagAny
 	switch {
 	case f.row == nil && upsert:
 		op.kind = aztables.TransactionTypeAdd
 		return nil
 	case f.row == nil:
 		return f.gone
-	case op.copied != nil && !op.rival:
+	case op.copied != nil && !op.replannable:
 		is, _ := f.row.Get(reserved.OperationID)
 		if was, _ := op.copied.Get(reserved.OperationID); is != was || !f.row.WithoutSystemProperties().Same(op.copied) {
 			return ErrChanged
@@ -81,7 +81,7 @@ func (op *Op) meet(f found) error {
 		op.kind = aztables.TransactionTypeUpdateMerge
 	case op.kind == aztables.TransactionTypeInsertReplace:
 		op.kind = aztables.TransactionTypeUpdateReplace
-	case !op.rival && op.match != f.row.ETag:
+	case !op.replannable && op.match != f.row.ETag:
 		return ErrChanged
 	}
 	op.match = f.row.ETag
@@ -96,19 +96,19 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 		c.was = nil
 	}
 	look := len(t.maintainers) > 0 // else the handle is guarded, and looks at what is remembered alone
-	switch c.kept, err = keptIn(old, t.opt.NewID); {
-	case err == nil || t.forgiving && c.kept != nil:
-	case !look && c.kept != nil:
+	switch c.state, err = stateOf(old, t.opt.NewID); {
+	case err == nil || t.ignoresCorruptState && c.state != nil:
+	case !look && c.state != nil:
 		return fmt.Errorf("%w: %w", ErrUnknownMaintainer, err)
 	default:
 		return err
 	}
-	for name := range c.kept.was {
+	for name := range c.state.was {
 		if !slices.ContainsFunc(t.maintainers, func(m Maintainer[T]) bool { return m.Name() == name }) {
 			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
 		}
 	}
-	c.kept.whole = look
+	c.state.whole = look
 	if look {
 		if c.Old, err = t.valueOf(old); err != nil {
 			return err
@@ -142,14 +142,14 @@ func (t *Table[T]) derive(ctx context.Context, p *Plan, op *Op, old []byte, know
 			return err
 		}
 	}
-	if c.kept.changed && !isID(c.kept.life) {
+	if c.state.changed && !isID(c.state.incarnation) {
 		return errNewID
 	}
 	p.planned[op.key.RowKey()] = nil
 	if c.row == nil {
 		return nil
 	}
-	if op.body, err = c.kept.into(op.body, op.key, op.kind == aztables.TransactionTypeUpdateMerge, op.room); err != nil {
+	if op.body, err = c.state.into(op.body, op.key, op.kind == aztables.TransactionTypeUpdateMerge, op.room); err != nil {
 		return err
 	}
 	row := op.body
@@ -180,21 +180,21 @@ func (t *Table[T]) valueOf(raw []byte) (*T, error) {
 }
 
 // kept is what a primary row keeps for its maintainers.
-type kept struct {
-	life    string
-	mark    string // what others keep in it; see Row.Tag
-	changed bool   // the life is new
-	damaged bool   // what was remembered cannot be read
-	stored  bool   // the row has a property for it
-	fresh   bool   // there is no row as yet
-	whole   bool   // the handle has maintainers
-	was, is map[string][]string
-	newID   func() string
+type entityState struct {
+	incarnation string
+	tags        string // what others keep in it; see Row.Tag
+	changed     bool   // the life is new
+	corrupt     bool   // what was remembered cannot be read
+	stored      bool   // the row has a property for it
+	fresh       bool   // there is no row as yet
+	whole       bool   // the handle has maintainers
+	was, is     map[string][]string
+	newID       func() string
 }
 
 // keptIn reads it from a row, nil for none. Where what maintainers remember cannot be read, it has the rest, with the error.
-func keptIn(old []byte, newID func() string) (*kept, error) {
-	k := &kept{was: map[string][]string{}, is: map[string][]string{}, newID: newID}
+func stateOf(old []byte, newID func() string) (*entityState, error) {
+	k := &entityState{was: map[string][]string{}, is: map[string][]string{}, newID: newID}
 	if old == nil {
 		k.fresh = true
 		return k, nil
@@ -215,14 +215,14 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 	}
 	k.stored = ix.Kind != edm.Absent
 	if isID(life.S) {
-		k.life = life.S
+		k.incarnation = life.S
 	}
 	if strings.HasPrefix(mark.S, "/") {
-		k.mark = mark.S
+		k.tags = mark.S
 	}
-	was, err := rememberedIn(ix, in.RowKey)
+	was, err := stateIn(ix, in.RowKey)
 	if err != nil {
-		k.damaged = true
+		k.corrupt = true
 		return k, err
 	}
 	k.was = was
@@ -230,18 +230,18 @@ func keptIn(old []byte, newID func() string) (*kept, error) {
 }
 
 // remembers tells whether maintainers have left something with a row.
-func remembers(row []byte) bool {
+func hasState(row []byte) bool {
 	if !bytes.Contains(row, []byte(`"`+reserved.MaintainerState+`"`)) {
 		return false
 	}
-	k, err := keptIn(row, nil)
+	k, err := stateOf(row, nil)
 	return err != nil || len(k.was) > 0
 }
 
 // into writes it into the body of an operation that stores the row, or that merges into it.
-func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error) {
+func (k *entityState) into(body []byte, key keys.Key, merge, room bool) ([]byte, error) {
 	maps.DeleteFunc(k.is, func(_ string, texts []string) bool { return len(texts) == 0 })
-	same := !k.damaged && maps.EqualFunc(k.was, k.is, slices.Equal)
+	same := !k.corrupt && maps.EqualFunc(k.was, k.is, slices.Equal)
 	if merge && same && !k.changed {
 		return body, nil
 	}
@@ -251,14 +251,14 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 	}
 	w := edm.NewWriter(nil, key.PartitionKey(), key.RowKey())
 	(&Row{columns: columns}).write(w, reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
-	if k.mark != "" {
-		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: k.mark})
+	if k.tags != "" {
+		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: k.tags})
 	}
-	if k.life != "" {
-		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: k.life})
+	if k.incarnation != "" {
+		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: k.incarnation})
 	}
 	if !merge || !same {
-		if err := k.remember(w, key.RowKey(), merge); err != nil {
+		if err := k.put(w, key.RowKey(), merge); err != nil {
 			return nil, err
 		}
 	}
@@ -271,13 +271,13 @@ func (k *kept) into(body []byte, key keys.Key, merge, room bool) ([]byte, error)
 // remember writes what maintainers remember. If that is nothing, a new row, and a row that has the property already, get an empty one,
 // which tells them from rows whose maintainer state is lost. It is empty of bytes, since a header is of one RowKey alone, and other
 // programs may copy the row under another key. A row whose state is lost stays without: its derived rows may still exist.
-func (k *kept) remember(w *edm.Writer, rowKey string, merge bool) error {
+func (k *entityState) put(w *edm.Writer, rowKey string, merge bool) error {
 	b := []byte{}
 	if len(k.is) > 0 {
-		b = encodeRemembered(k.is, rowKey)
+		b = encodeState(k.is, rowKey)
 	}
-	if len(b) > maxRemembered {
-		return &LimitError{Field: reserved.MaintainerState, Limit: "bytes that maintainers remember of an entity", Got: len(b), Max: maxRemembered}
+	if len(b) > maxState {
+		return &LimitError{Field: reserved.MaintainerState, Limit: "bytes that maintainers remember of an entity", Got: len(b), Max: maxState}
 	}
 	if len(k.is) > 0 || k.stored && (merge || k.whole) || k.fresh && k.whole {
 		w.Put(reserved.MaintainerState, edm.Value{Kind: edm.Binary, B: b})

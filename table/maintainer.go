@@ -30,10 +30,10 @@ type Change[T any] struct {
 	Key      keys.Key
 	Old, New *T
 
-	was  []byte // the row as it is stored
-	row  []byte // as it will be stored
-	kept *kept
-	by   string // whose turn it is
+	was   []byte // the row as it is stored
+	row   []byte // as it will be stored
+	state *entityState
+	by    string // whose turn it is
 }
 
 // Row returns the row as it will be stored, with the columns that T does not know, for full copies: put it under another RowKey of
@@ -61,24 +61,24 @@ func (c *Change[T]) rowOf(raw []byte) (*Row, error) {
 // Forgotten reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced the row, or
 // the row was written without maintainers. The entity may then have derived rows that follow neither from Remembered nor from Old.
 func (c *Change[T]) StateMissing() bool {
-	return !c.kept.fresh && (!c.kept.stored || c.kept.damaged)
+	return !c.state.fresh && (!c.state.stored || c.state.corrupt)
 }
 
 // Life returns the entity's incarnation. An entity that was deleted and inserted again has another one. The first call creates the
 // incarnation, and the write stores it with the entity. It is "" for an entity without an incarnation that is being deleted.
 func (c *Change[T]) Incarnation() string {
-	if c.kept.life == "" && c.New != nil {
-		c.kept.life, c.kept.changed = c.kept.newID(), true
+	if c.state.incarnation == "" && c.New != nil {
+		c.state.incarnation, c.state.changed = c.state.newID(), true
 	}
-	return c.kept.life
+	return c.state.incarnation
 }
 
 // Remembered returns the maintainer state: the texts that the maintainer gave to Remember at the entity's last write, nil for none.
-func (c *Change[T]) State() []string { return c.kept.was[c.by] }
+func (c *Change[T]) State() []string { return c.state.was[c.by] }
 
 // Remember stores texts with the entity as maintainer state, in place of the earlier ones: the keys of its index rows, so that a
 // program with another key function finds them. All maintainers together have 60 KiB; above that, the write fails with a *LimitError.
-func (c *Change[T]) SetState(texts ...string) { c.kept.is[c.by] = texts }
+func (c *Change[T]) SetState(texts ...string) { c.state.is[c.by] = texts }
 
 // DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
 // own error, such as the one for a value that is taken, or one of the package's conditions.

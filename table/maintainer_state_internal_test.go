@@ -18,11 +18,11 @@ func TestMaintainerStateText(t *testing.T) {
 	all := map[string][]string{
 		"email": {"email_jonesj@contoso.com"}, "last": {"last_Jones!_empid_000223", "/"}, "team": {"team_Jones"},
 	}
-	text := string(encodeRemembered(all, "empid_000223"))
+	text := string(encodeState(all, "empid_000223"))
 	if want := "1\xdc\xdd\x50email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
-		t.Fatalf("got %q, not %q; want text == %q", text, want, want)
+		t.Fatalf("got %q; want %q", text, want)
 	}
-	if is, err := parseRemembered([]byte(text), "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
+	if is, err := parseState([]byte(text), "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 		t.Errorf("got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
 	}
 	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", text[:4], text + "x", "2" + text[1:], strings.ToUpper(text)}
@@ -31,32 +31,32 @@ func TestMaintainerStateText(t *testing.T) {
 	}
 	for _, s := range damaged {
 		var de *DecodeError
-		if is, err := parseRemembered([]byte(s), "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
+		if is, err := parseState([]byte(s), "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
 			t.Errorf(`%q was taken: got %q %v; want s == %q or (a *DecodeError and de.Field == "_ix")`, s, is, err, text)
 		}
 	}
-	if _, err := parseRemembered([]byte(text), "empid_000224"); err == nil {
+	if _, err := parseState([]byte(text), "empid_000224"); err == nil {
 		t.Error("another row's was taken")
 	}
 	// What has the right checksum and makes no sense.
 	for _, s := range []string{"a", "a/b#", "/b", "a/b#a/c", "a/b\\", "^/b", "#a/b", "a#b/c"} {
-		h := headRemembered([]byte(s), "r")
-		if is, err := parseRemembered(append(h[:], s...), "r"); err == nil {
+		h := stateHeader([]byte(s), "r")
+		if is, err := parseState(append(h[:], s...), "r"); err == nil {
 			t.Errorf("%q was taken: got %q; want an error", s, is)
 		}
 	}
-	nothing := encodeRemembered(map[string][]string{"a": nil}, "r")
+	nothing := encodeState(map[string][]string{"a": nil}, "r")
 	stringly := edm.Value{Kind: edm.String, S: base64.StdEncoding.EncodeToString([]byte(text))}
-	if is, err := rememberedIn(stringly, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
+	if is, err := stateIn(stringly, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 		t.Errorf("as base64: got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
 	}
 	for _, v := range []edm.Value{{}, {Kind: edm.String}, {Kind: edm.Binary}, {Kind: edm.Binary, B: nothing}} {
-		if is, err := rememberedIn(v, "r"); err != nil || len(is) > 0 {
+		if is, err := stateIn(v, "r"); err != nil || len(is) > 0 {
 			t.Errorf("%v: %q %v, not nothing", v, is, err)
 		}
 	}
 	for _, v := range []edm.Value{{Kind: edm.String, S: text}, {Kind: edm.Int32}, {Kind: edm.Binary, B: nothing}} {
-		if is, err := rememberedIn(v, "empid_000223"); err == nil {
+		if is, err := stateIn(v, "empid_000223"); err == nil {
 			t.Errorf("%v was taken: got %q; want an error", v, is)
 		}
 	}
@@ -73,15 +73,15 @@ func FuzzMaintainerState(f *testing.F) {
 			t.Skip()
 		}
 		all := map[string][]string{name: {a, b}, other: {c}}
-		text := encodeRemembered(all, rowKey)
-		is, err := parseRemembered(text, rowKey)
+		text := encodeState(all, rowKey)
+		is, err := parseState(text, rowKey)
 		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 			t.Errorf("%q is read as %q: got %v; want no error and maps.EqualFunc(is, all, slices.Equal)", all, is, err)
 		}
 		if n := 2*len(name+a+b+other+c) + 10; len(text) > n {
 			t.Errorf("%d bytes, more than %d: got %q; want len(text) <= %v", len(text), n, text, n)
 		}
-		_, _ = parseRemembered([]byte(a), rowKey)
+		_, _ = parseState([]byte(a), rowKey)
 	})
 }
 
@@ -106,7 +106,7 @@ func TestMaintainerStateSize(t *testing.T) {
 	}
 	// By the service's formula a property takes 8 bytes, 2 for each character of its name, and its value: 4 and 2 for each character of
 	// a String, or 4 and the bytes of a Binary.
-	now := encodeRemembered(all, city)
+	now := encodeState(all, city)
 	before, after := 8+2*len("_ix")+4+2*len(b), 8+2*len("_ix")+4+len(now)
 	t.Logf("%d bytes as JSON, %d now: %q", before, after, now)
 	if after > 120 {

@@ -15,13 +15,13 @@ import (
 // Op is one write, of an entity of any type, for [Transact]. The methods of a Table that end in Op make it of what the
 // entity is at that moment; what is wrong with it is reported when it is used. It is not for concurrent use.
 type Op struct {
-	core  *core
-	verb  string
-	kind  aztables.TransactionType
-	key   keys.Key
-	match azcore.ETag // "" for an insert or upsert
-	body  []byte
-	err   error
+	core   *core
+	method string
+	kind   aztables.TransactionType
+	key    keys.Key
+	match  azcore.ETag // "" for an insert or upsert
+	body   []byte
+	err    error
 
 	room   bool // the body ends with room for the operation ID
 	marked bool // it is named there
@@ -29,16 +29,16 @@ type Op struct {
 	// left is the row as it is once this is done, by the body that was sent, as far as that is known; nil if it is not.
 	left func(body []byte) []byte
 
-	old      []byte                                  // the row as the entity has it, if it has
-	copied   *Row                                    // the copy that the entity was read from, if it was
-	upgraded bool                                    // old is of a newer version than the stored row
-	edited   bool                                    // old is not the stored row
-	caller   int                                     // which of the caller's it is
-	rival    bool                                    // the row was read for it, so it may be tried again where a concurrent writer was faster
-	derived  *derivedRow                             // it is none of the caller's
-	maintain func(context.Context, *Plan, *Op) error // plans what follows from it; nil where nothing does
-	reads    bool                                    // which reads its row first
-	adds     bool                                    // and may add rows
+	old         []byte                                  // the row as the entity has it, if it has
+	copied      *Row                                    // the copy that the entity was read from, if it was
+	upgraded    bool                                    // old is of a newer version than the stored row
+	edited      bool                                    // old is not the stored row
+	caller      int                                     // which of the caller's it is
+	replannable bool                                    // the row was read for it, so it may be tried again where a concurrent writer was faster
+	derived     *derivedRow                             // it is none of the caller's
+	maintain    func(context.Context, *Plan, *Op) error // plans what follows from it; nil where nothing does
+	reads       bool                                    // which reads its row first
+	adds        bool                                    // and may add rows
 
 	again func(context.Context) (op Op, there bool, err error) // makes it of the row as it is now, if it is still wanted
 
@@ -54,15 +54,15 @@ func (op Op) Err() error {
 	if op.core == nil {
 		return errNoTable
 	}
-	return op.core.opError(op.verb, op.key, op.usable())
+	return op.core.opError(op.method, op.key, op.usable())
 }
 
 // send is a write on its own: one request.
 func (op Op) send(ctx context.Context) error {
 	if err := op.usable(); err != nil {
-		return op.core.opError(op.verb, op.key, err)
+		return op.core.opError(op.method, op.key, err)
 	}
-	_, err := op.core.commit(ctx, op.verb, op.key, []Op{op}, false)
+	_, err := op.core.commit(ctx, op.method, op.key, []Op{op}, false)
 	return err
 }
 
@@ -103,7 +103,7 @@ func (op Op) request(ctx context.Context) (etag azcore.ETag, err error) {
 
 // op begins a write.
 func (t *Table[T]) op(verb string, kind aztables.TransactionType, k keys.Key) Op {
-	return Op{core: &t.core, verb: verb, kind: kind, key: k, room: !t.opt.OmitOperationID && kind != aztables.TransactionTypeDelete, left: entire}
+	return Op{core: &t.core, method: verb, kind: kind, key: k, room: !t.opt.OmitOperationID && kind != aztables.TransactionTypeDelete, left: entire}
 }
 
 // entire is what is left by operations that bring the whole row.
@@ -182,7 +182,7 @@ func (t *Table[T]) ReplaceOp(e *Entity[T]) Op {
 
 // ReplaceAnyOp is [Table.ReplaceAny] as part of a transaction.
 func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op {
-	op := t.replaceOp("ReplaceAny", e, keptProperties...) // e may be older than the row
+	op := t.replaceOp("ReplaceAny", e, incarnationProperties...) // e may be older than the row
 	op.match = azcore.ETagAny
 	return t.maintained(op, false, nil)
 }

@@ -94,7 +94,7 @@ func (p *Plan) Put(r *Row) error {
 	if err != nil {
 		return err
 	}
-	if d.strange() {
+	if d.hasDerivedRows() {
 		return p.refuse(d.key, ErrUnknownMaintainer)
 	}
 	if d.after != nil && !d.shared && (d.op != p.op || d.by != p.by) {
@@ -129,7 +129,7 @@ func (p *Plan) Remove(row keys.Enc) error {
 	if err != nil {
 		return err
 	}
-	if d.strange() {
+	if d.hasDerivedRows() {
 		return p.refuse(d.key, ErrUnknownMaintainer)
 	}
 	d.held = true
@@ -140,8 +140,8 @@ func (p *Plan) Remove(row keys.Enc) error {
 }
 
 // strange tells whether the row is an entity that has derived rows of its own, which a plan cannot keep.
-func (d *derivedRow) strange() bool {
-	return d.shared && d.read.row != nil && remembers(d.read.raw)
+func (d *derivedRow) hasDerivedRows() bool {
+	return d.shared && d.read.row != nil && hasState(d.read.raw)
 }
 
 // has tells whether the row is an entity of somebody's, by a property: the name, which changes with every write, and the life,

@@ -33,30 +33,30 @@ import (
 // without items is empty, or a header alone: the maintainers that wrote the row remember nothing of it. A row without _ix was written
 // without maintainers, or before there were any, or by another program: derived rows of it may exist all the same.
 const (
-	rememberedForm   = '1'
-	rememberedHeader = 4 // bytes: the version and the checksum
-	rememberedSign   = `\/?#^*`
+	stateVersion      = '1'
+	stateHeaderLength = 4 // bytes: the version and the checksum
+	stateSigns        = `\/?#^*`
 )
 
 // maxRemembered is the most that maintainers remember of an entity, in bytes.
-const maxRemembered = 60 << 10
+const maxState = 60 << 10
 
-var errRemembered = &DecodeError{Field: reserved.MaintainerState, Reason: "is not what maintainers have written"}
+var errState = &DecodeError{Field: reserved.MaintainerState, Reason: "is not what maintainers have written"}
 
 // encodeRemembered is the value of _ix for what maintainers remember of an entity, by their names.
-func encodeRemembered(all map[string][]string, rowKey string) []byte {
-	b := make([]byte, rememberedHeader)
+func encodeState(all map[string][]string, rowKey string) []byte {
+	b := make([]byte, stateHeaderLength)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if len(all[name]) == 0 {
 			continue
 		}
-		if len(b) > rememberedHeader {
+		if len(b) > stateHeaderLength {
 			b = append(b, '#')
 		}
-		b = escapeRemembered(b, name)
+		b = escapeState(b, name)
 		for _, item := range all[name] {
 			if rest, is := strings.CutPrefix(item, "/"); is {
-				b = escapeRemembered(append(b, '?'), rest)
+				b = escapeState(append(b, '?'), rest)
 				continue
 			}
 			b = append(b, '/')
@@ -68,19 +68,19 @@ func encodeRemembered(all map[string][]string, rowKey string) []byte {
 					break
 				}
 			}
-			if b = escapeRemembered(b, item); suffixed {
+			if b = escapeState(b, item); suffixed {
 				b = append(b, '*')
 			}
 		}
 	}
-	h := headRemembered(b[rememberedHeader:], rowKey)
+	h := stateHeader(b[stateHeaderLength:], rowKey)
 	copy(b, h[:])
 	return b
 }
 
-func escapeRemembered(b []byte, s string) []byte {
+func escapeState(b []byte, s string) []byte {
 	for i := range len(s) {
-		if strings.IndexByte(rememberedSign, s[i]) >= 0 {
+		if strings.IndexByte(stateSigns, s[i]) >= 0 {
 			b = append(b, '\\')
 		}
 		b = append(b, s[i])
@@ -89,36 +89,36 @@ func escapeRemembered(b []byte, s string) []byte {
 }
 
 // headRemembered is the header of a text.
-func headRemembered(text []byte, rowKey string) [rememberedHeader]byte {
+func stateHeader(text []byte, rowKey string) [stateHeaderLength]byte {
 	sum := crc32.ChecksumIEEE(append([]byte(rowKey+"\n"), text...))
-	return [...]byte{rememberedForm, byte(sum >> 16), byte(sum >> 8), byte(sum)}
+	return [...]byte{stateVersion, byte(sum >> 16), byte(sum >> 8), byte(sum)}
 }
 
 // rememberedIn reads what maintainers remember from the value of _ix in a row with this RowKey.
-func rememberedIn(v edm.Value, rowKey string) (map[string][]string, error) {
+func stateIn(v edm.Value, rowKey string) (map[string][]string, error) {
 	switch v.Kind {
 	case edm.Binary:
-		return parseRemembered(v.B, rowKey)
+		return parseState(v.B, rowKey)
 	case edm.Absent:
-		return parseRemembered(nil, rowKey)
+		return parseState(nil, rowKey)
 	case edm.String: // base64, as a program stores it that reads JSON and does not keep the types
 		if b, err := base64.StdEncoding.DecodeString(v.S); err == nil {
-			return parseRemembered(b, rowKey)
+			return parseState(b, rowKey)
 		}
 	}
-	return nil, errRemembered
+	return nil, errState
 }
 
 // parseRemembered reads what encodeRemembered has written.
-func parseRemembered(b []byte, rowKey string) (map[string][]string, error) {
+func parseState(b []byte, rowKey string) (map[string][]string, error) {
 	all := map[string][]string{}
 	if len(b) == 0 {
 		return all, nil
 	}
-	if len(b) < rememberedHeader || [rememberedHeader]byte(b) != headRemembered(b[rememberedHeader:], rowKey) {
-		return nil, errRemembered
+	if len(b) < stateHeaderLength || [stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey) {
+		return nil, errState
 	}
-	text := b[rememberedHeader:]
+	text := b[stateHeaderLength:]
 	if len(text) == 0 {
 		return all, nil
 	}
@@ -146,7 +146,7 @@ func parseRemembered(b []byte, rowKey string) (map[string][]string, error) {
 		switch c := text[i]; c {
 		case '\\':
 			if i++; i == len(text) {
-				return nil, errRemembered
+				return nil, errState
 			}
 			now.WriteByte(text[i])
 		case '/', '?':
@@ -167,11 +167,11 @@ func parseRemembered(b []byte, rowKey string) (map[string][]string, error) {
 			now.WriteByte(c)
 		}
 		if !sound {
-			return nil, errRemembered
+			return nil, errState
 		}
 	}
 	if !group() {
-		return nil, errRemembered
+		return nil, errState
 	}
 	return all, nil
 }

@@ -126,7 +126,7 @@ func (r *Row) Delete(name string) {
 
 // Remembered returns a maintainer's part of the row's maintainer state; see [Change.SetState].
 func (r *Row) MaintainerState(maintainer string) []string {
-	was, err := r.remembered()
+	was, err := r.maintainerState()
 	if err != nil {
 		return nil
 	}
@@ -135,19 +135,19 @@ func (r *Row) MaintainerState(maintainer string) []string {
 
 // Damaged reports whether the row's maintainer state cannot be read. See [Table.IgnoreCorruptState].
 func (r *Row) StateCorrupt() bool {
-	_, err := r.remembered()
+	_, err := r.maintainerState()
 	return err != nil
 }
 
 // remembered is what maintainers remember, by their names.
-func (r *Row) remembered() (was map[string][]string, err error) {
+func (r *Row) maintainerState() (was map[string][]string, err error) {
 	var ix edm.Value
 	for _, c := range r.columns {
 		if c.Name == reserved.MaintainerState {
 			ix = c.Value
 		}
 	}
-	return rememberedIn(ix, r.Key.RowKey())
+	return stateIn(ix, r.Key.RowKey())
 }
 
 // Life returns the incarnation of the row's entity, "" for none; see [Change.Incarnation]. A text of another form than 16 of the characters

@@ -95,7 +95,7 @@ func (t *Table[T]) Untyped(named bool) *Table[Row] {
 // instead of failing with a *DecodeError.
 func (t *Table[T]) IgnoreCorruptState() *Table[T] {
 	c := *t
-	c.forgiving = true
+	c.ignoresCorruptState = true
 	return &c
 }
 

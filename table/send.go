@@ -46,7 +46,7 @@ func (w *write) send(ctx context.Context) outcome {
 		}
 		// What has no condition would be done once more, over what others have done since. The others are told.
 		if w.doubt != nil && w.unconditional() {
-			if etags, ours, err := w.ours(ctx, -1, witnesses); ours && err == nil {
+			if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
 				return outcome{verdict: wire.Done, etags: etags}
 			}
 		}
@@ -54,8 +54,8 @@ func (w *write) send(ctx context.Context) outcome {
 	if w.doubt == nil {
 		return outcome{verdict: wire.NotSent, failed: -1, err: last}
 	}
-	if !w.intent {
-		if etags, ours, err := w.ours(ctx, -1, witnesses); ours && err == nil {
+	if !w.record {
+		if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
 			return outcome{verdict: wire.Done, etags: etags}
 		}
 	}
@@ -96,7 +96,7 @@ func (w *write) once(ctx context.Context) (etags []azcore.ETag, failed int, verd
 func (w *write) refused(ctx context.Context, failed int, refusal error) outcome {
 	out := outcome{verdict: wire.Refused, failed: failed, err: w.refusal(refusal)}
 	switch {
-	case w.intent:
+	case w.record:
 		return w.refusedExactly(ctx, out)
 	case w.doubt == nil && !w.repeated(failed, refusal):
 		return out
@@ -105,9 +105,9 @@ func (w *write) refused(ctx context.Context, failed int, refusal error) outcome 
 	}
 	most := 1 // of a request that arrived twice, the row that was refused tells
 	if w.doubt != nil {
-		most = witnesses
+		most = maxReadBacks
 	}
-	etags, ours, err := w.ours(ctx, failed, most)
+	etags, ours, err := w.readBack(ctx, failed, most)
 	var re *azcore.ResponseError
 	switch {
 	case err == nil && ours:
@@ -123,15 +123,15 @@ func (w *write) refused(ctx context.Context, failed int, refusal error) outcome 
 	}
 	if w.steps[failed].kind == aztables.TransactionTypeDelete && errors.Is(out.err, ErrNotFound) {
 		if b, is := out.err.(*BatchError); is {
-			b.Err = &hinted{b.Err, goneHint}
+			b.Err = &explainedError{b.Err, repeatedDelete}
 		} else {
-			out.err = &hinted{out.err, goneHint}
+			out.err = &explainedError{out.err, repeatedDelete}
 		}
 	}
 	return out
 }
 
-const goneHint = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
+const repeatedDelete = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
 
 // mendable tells whether a derived row was refused for not being as it should.
 func (w *write) mendable(failed int, refusal error) bool {

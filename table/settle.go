@@ -9,8 +9,8 @@ import (
 )
 
 // settlement is what a write settles of an intent.
-type settlement struct {
-	intent *CommitRecord
+type completion struct {
+	record *CommitRecord
 	effect int
 	left   []Effect // what the intent says once the write is done
 	state  CommitState
@@ -26,43 +26,43 @@ type settlement struct {
 // Requests: the write's own.
 func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 	c := *t
-	c.settles = &settlement{intent: i, effect: n}
+	c.completes = &completion{record: i, effect: n}
 	return &c
 }
 
 // settling adds what an operation settles to the write.
-func (w *write) settling(s *settlement) error {
+func (w *write) addCompletion(s *completion) error {
 	switch {
-	case s == nil || s == w.settles:
+	case s == nil || s == w.completes:
 		return nil
-	case w.settles != nil:
+	case w.completes != nil:
 		return &ValueError{Field: "Completing", Reason: "a transaction can settle one effect"}
-	case s.intent == nil:
+	case s.record == nil:
 		return &ValueError{Field: "Completing", Reason: "the intent is nil"}
 	case s.state != 0:
 		return &ValueError{Field: "Completing", Reason: "the handle has settled its effect; it serves one write"}
-	case s.intent.State != CommitPending || s.effect < 0 || s.effect >= len(s.intent.Effects):
+	case s.record.State != CommitPending || s.effect < 0 || s.effect >= len(s.record.Effects):
 		return &ValueError{Field: "Completing", Reason: "the intent is not live, or has no such effect"}
 	}
-	pk, err := s.intent.Partition.Result()
+	pk, err := s.record.Partition.Result()
 	if err == nil && pk != w.partition() {
 		err = ErrOtherPartition
 	}
-	w.settles = s
+	w.completes = s
 	return err
 }
 
 // planSettling ends the plan of a write that settles something: the intent's row leads, by its ETag, so that the write fails there
 // when it arrives once more.
-func (w *write) planSettling(effects []Effect) (failed int, err error) {
-	s := w.settles
-	s.left = append(slices.Delete(slices.Clone(s.intent.Effects), s.effect, s.effect+1), effects...)
+func (w *write) planCompletion(effects []Effect) (failed int, err error) {
+	s := w.completes
+	s.left = append(slices.Delete(slices.Clone(s.record.Effects), s.effect, s.effect+1), effects...)
 	state := CommitPending
 	if len(s.left) == 0 {
 		state = CommitDone
 	}
-	op := Op{core: w.core, kind: aztables.TransactionTypeUpdateReplace, key: intentKey(w.partition(), s.intent.OperationID), match: s.intent.etag, left: entire, caller: -1, room: true}
-	if op.body, err = intentBody(op.key, state, s.left, true); err != nil {
+	op := Op{core: w.core, kind: aztables.TransactionTypeUpdateReplace, key: recordKey(w.partition(), s.record.OperationID), match: s.record.etag, left: entire, caller: -1, room: true}
+	if op.body, err = recordBody(op.key, state, s.left, true); err != nil {
 		return -1, err
 	}
 	w.steps, w.lead = slices.Insert(w.steps, 0, op), true
@@ -70,13 +70,13 @@ func (w *write) planSettling(effects []Effect) (failed int, err error) {
 }
 
 // settled makes the intent what is stored.
-func (w *write) settled(etags []azcore.ETag) {
-	s := w.settles
+func (w *write) completed(etags []azcore.ETag) {
+	s := w.completes
 	if s == nil {
 		return
 	}
 	if s.state = CommitPending; len(s.left) == 0 {
 		s.state = CommitDone
 	}
-	s.intent.Effects, s.intent.State, s.intent.etag = s.left, s.state, cmp.Or(etags[0], superseded)
+	s.record.Effects, s.record.State, s.record.etag = s.left, s.state, cmp.Or(etags[0], superseded)
 }

@@ -24,10 +24,10 @@ func (o *Common) mostAge() time.Duration {
 // If the wall clock of the machine stands still as well, nothing tells the writer how much time has passed. The service then refuses
 // requests that are signed with the account's key, but not those with a shared access signature or a token.
 func (w *write) stale() bool {
-	if !w.intent {
+	if !w.record {
 		return false
 	}
-	began, err := opTimeOf(w.name)
+	began, err := opTimeOf(w.id)
 	age, most := w.core.opt.Now().Sub(began), w.core.opt.mostAge()
 	return err != nil || age > most || age < -most
 }
@@ -40,17 +40,17 @@ func (w *write) unsent() outcome {
 	if w.doubt != nil {
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.doubt}
 	}
-	return outcome{verdict: wire.Refused, failed: -1, dead: !w.loose, err: &condition{ErrGivenUp, errStale}}
+	return outcome{verdict: wire.Refused, failed: -1, dead: !w.refusalMayEnd, err: &condition{ErrGivenUp, errStale}}
 }
 
 // announceAgain announces a committed write once more if it is stale by now: it was held up on its way, and a worker may have found
 // nothing, and deleted the notification.
-func (w *write) announceAgain(ctx context.Context) {
-	was := w.hint
+func (w *write) notifyAgain(ctx context.Context) {
+	was := w.notification
 	if was == nil || !w.stale() {
 		return
 	}
-	if w.hint = nil; w.announce(ctx) != nil {
-		w.hint = was
+	if w.notification = nil; w.notify(ctx) != nil {
+		w.notification = was
 	}
 }

@@ -34,7 +34,7 @@ func (in *CommitRecords) Sweep(ctx context.Context, partition keys.Enc) (deleted
 			if !swept(r, before) {
 				return true
 			}
-			op := Op{core: core, verb: "SweepCommitRecords", kind: aztables.TransactionTypeDelete, key: r.Key, match: r.ETag}
+			op := Op{core: core, method: "SweepCommitRecords", kind: aztables.TransactionTypeDelete, key: r.Key, match: r.ETag}
 			if op.match == "" {
 				op.match = azcore.ETagAny
 			}
@@ -52,7 +52,7 @@ func swept(r *Row, before time.Time) bool {
 	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.PlannedSweep); is {
 		return hour < hourText(before)
 	}
-	i, err := intentOf(r)
+	i, err := recordOf(r)
 	return err == nil && i.State != CommitPending
 }
 
@@ -65,7 +65,7 @@ func (in *CommitRecords) PlanSweep(ctx context.Context, partition keys.Enc, hour
 	if err != nil {
 		return in.core.opError("PlanSweep", keys.Key{}, err)
 	}
-	op := Op{core: in.core.plain(), verb: "PlanSweep", kind: aztables.TransactionTypeAdd, key: keys.Stored(pk, reserved.PlannedSweep+hourText(hour)), room: true}
+	op := Op{core: in.core.plain(), method: "PlanSweep", kind: aztables.TransactionTypeAdd, key: keys.Stored(pk, reserved.PlannedSweep+hourText(hour)), room: true}
 	w := edm.NewWriter(nil, pk, op.key.RowKey())
 	reserve(w)
 	op.body, op.err = w.Finish()

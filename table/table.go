@@ -94,10 +94,10 @@ type Table[T any] struct {
 	schema Schema[T]
 	plan   *edm.Plan
 
-	maintainers []Maintainer[T]
-	derivedRows bool // it writes rows that begin as the library's do
-	guarded     bool // it looks at each row that it writes
-	forgiving   bool // what maintainers remember may be unreadable
+	maintainers         []Maintainer[T]
+	derivedRows         bool // it writes rows that begin as the library's do
+	readsFirst          bool // it looks at each row that it writes
+	ignoresCorruptState bool // what maintainers remember may be unreadable
 
 	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
 	verify bool
@@ -122,7 +122,7 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 	if err := schema.sound(); err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}
-	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema, guarded: !o.BlindWrites}
+	t := &Table[T]{core: newCore(service, name, o.Common), schema: schema, readsFirst: !o.BlindWrites}
 	if _, err := t.opt.newOp(); err != nil {
 		return nil, fmt.Errorf("table: New %s: %w", name, err)
 	}

@@ -17,11 +17,11 @@ import (
 const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
 
 // witnesses is how many rows are asked at most about a write that is in doubt.
-const witnesses = 10
+const maxReadBacks = 10
 
 // ours tells whether the write was done: whether any of its rows carries its name, the one that was refused before the others;
 // rows that are deleted say nothing. At most so many are asked. If so, the caller's other rows are read for their ETags.
-func (w *write) ours(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
+func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
 	var order []int
 	for i, op := range w.steps {
 		switch {
@@ -33,7 +33,7 @@ func (w *write) ours(ctx context.Context, failed, most int) (etags []azcore.ETag
 	}
 	at, etag := -1, azcore.ETag("")
 	for _, i := range order[:min(len(order), most)] {
-		if etag, ours, err = w.carried(ctx, w.steps[i]); err != nil {
+		if etag, ours, err = w.readBackRow(ctx, w.steps[i]); err != nil {
 			return nil, false, err
 		}
 		if at = i; ours {
@@ -56,7 +56,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 		case op.kind == aztables.TransactionTypeDelete, op.caller < 0, op.derived != nil:
 		default:
 			var err error
-			if etags[i], _, err = w.carried(ctx, op); err != nil || etags[i] == "" {
+			if etags[i], _, err = w.readBackRow(ctx, op); err != nil || etags[i] == "" {
 				etags[i] = superseded
 			}
 		}
@@ -68,13 +68,13 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 // version that the write stored, or superseded if the row is another version by now, or may be one: the caller's next write by that
 // ETag must not overwrite content that nobody has shown to the caller. If the stored content is not known, as after a merge into a
 // row that was not read, the operation ID decides, with the columns that the write sent.
-func (w *write) carried(ctx context.Context, op Op) (etag azcore.ETag, ours bool, err error) {
+func (w *write) readBackRow(ctx context.Context, op Op) (etag azcore.ETag, ours bool, err error) {
 	f, err := w.find(ctx, op.key)
 	if err != nil || f.row == nil {
 		return "", false, err
 	}
 	name, _ := f.row.Get(reserved.OperationID)
-	ours = name == w.name
+	ours = name == w.id
 	var left []byte
 	if op.left != nil {
 		left = op.left(op.body)

@@ -47,7 +47,7 @@ func TestArchive(t *testing.T) {
 		{Name: "lives of other tables are found", File: "archive/mover.go",
 			Old: "		if there.Kind == m.kind && (newest", New: "		if there.Kind != \"\" && (newest", Test: "TestSharedDestination"},
 		{Name: "an unconditional replace brings the incarnation of an old read", File: "table/op.go",
-			Old: "t.replaceOp(\"ReplaceAny\", e, keptProperties...)", New: "t.replaceOp(\"ReplaceAny\", e)", Test: "TestStaleWriter|TestEveryFault/replaced", Args: some},
+			Old: "t.replaceOp(\"ReplaceAny\", e, incarnationProperties...)", New: "t.replaceOp(\"ReplaceAny\", e)", Test: "TestStaleWriter|TestEveryFault/replaced", Args: some},
 		{Name: "what was moved before is put again", File: "archive/handler.go",
 			Old: "		case over:\n			return errMoved\n", New: "		case over && there == nil:\n			return errMoved\n", Test: "TestStaleWriter"},
 		{Name: "any text is an incarnation", File: "archive/destination.go",

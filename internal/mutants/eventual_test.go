@@ -15,11 +15,11 @@ func TestEventual(t *testing.T) {
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a message is dropped whose write may still be done", File: "table/intents.go",
-			Old: "		switch state, err := in.core.fence(ctx, pk, op); {\n", New: "		switch state, err := CommitAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
+			Old: "		switch state, err := in.core.abort(ctx, pk, op); {\n", New: "		switch state, err := CommitAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "hints are not hidden", File: "eventual/outbox.go",
 			Old: "o.box.put(ctx, text, a.Hidden)", New: "o.box.put(ctx, text, 0)", Test: "TestHidden"},
 		{Name: "a writer's death is not survived", File: "eventual/outbox.go",
-			Old: "	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()\n", New: "	text := message{Version: 0, Table: a.Table, Partition: a.Partition, Op: a.Op}.text()\n", Test: "TestEveryFault|TestRequests"},
+			Old: "	text := message{Version: version, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()\n", New: "	text := message{Version: 0, Table: a.Table, Partition: a.Partition, Op: a.OperationID}.text()\n", Test: "TestEveryFault|TestRequests"},
 		{Name: "a message is deleted before its effects are carried out", File: "eventual/work.go",
 			Old: "	if v = w.carry(ctx, t, m, x); v.kind", New: "	_ = x.box.delete(context.WithoutCancel(ctx), x.d)\n	if v = w.carry(ctx, t, m, x); v.kind", Test: "TestEveryFault", Args: some},
 		{Name: "an effect of an unknown kind counts as done", File: "eventual/work.go",
@@ -105,8 +105,8 @@ func TestEventual(t *testing.T) {
 		{Name: "a write that was not sent is like any other error", File: "table/errors.go",
 			Old: "	case wire.NotSent:\n		if call.Unreached(err) {\n", New: "	case wire.NotSent:\n		if false {\n", Test: "TestUnreachable"},
 		{Name: "the end of the caller's context is the service's", File: "internal/wire/unreached.go",
-			Old: "	return !stopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableCaller"},
+			Old: "	return !stopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableOrCancelled"},
 		{Name: "an effect is settled past the intent's ETag", File: "table/settle.go",
-			Old: "match: s.intent.etag", New: "match: `*`", Test: "TestCompletingRaces"},
+			Old: "match: s.record.etag", New: "match: `*`", Test: "TestCompletingRaces"},
 	})
 }

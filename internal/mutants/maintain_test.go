@@ -14,14 +14,14 @@ func TestMaintain(t *testing.T) {
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a stale entity is accepted at any version", File: "table/maintain.go",
-			Old: "	case !op.rival && op.match != f.row.ETag:\n", New: "	case false && op.match != f.row.ETag:\n", Test: "TestStaleVersions"},
+			Old: "	case !op.replannable && op.match != f.row.ETag:\n", New: "	case false && op.match != f.row.ETag:\n", Test: "TestStaleVersions"},
 		{Name: "what is remembered is not checked", File: "table/remembered.go",
-			Old: "[rememberedHeader]byte(b) != headRemembered(b[rememberedHeader:], rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},
+			Old: "[stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},
 		{Name: "a row of which nothing is remembered looks like one whose state is lost", File: "table/maintain.go",
 			Old: "k.stored && (merge || k.whole) || k.fresh && k.whole {\n", New: "k.stored && (merge || k.whole) {\n", Test: "TestEmptyState"},
 		{Name: "a row whose state is lost looks like one of which nothing is remembered", File: "table/maintain.go",
 			Old: "k.stored && (merge || k.whole) || k.fresh && k.whole {\n", New: "k.stored && merge || k.whole {\n", Test: "TestEmptyState"},
 		{Name: "signs are not escaped", File: "table/remembered.go",
-			Old: "		if strings.IndexByte(rememberedSign, s[i]) >= 0 {\n", New: "		if false {\n", Test: "FuzzMaintainerState"},
+			Old: "		if strings.IndexByte(stateSigns, s[i]) >= 0 {\n", New: "		if false {\n", Test: "FuzzMaintainerState"},
 	})
 }

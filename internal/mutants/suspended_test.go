@@ -18,7 +18,7 @@ func TestSuspended(t *testing.T) {
 		{Name: "a write is sent whose operation ID is of a time to come", File: "table/stale.go",
 			Old: " || age < -most", New: "", Test: "TestSuspendedExact"},
 		{Name: "a write that was held up is not announced again", File: "table/commit.go",
-			Old: "	w.announceAgain(ctx)\n", New: "", Test: "TestHeldRequest"},
+			Old: "	w.notifyAgain(ctx)\n", New: "", Test: "TestHeldRequest"},
 		{Name: "an abort record says something however late it is stored", File: "table/exact.go",
 			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
 		{Name: "operation IDs of clocks that are a little ahead are refused as too old", File: "table/exact.go",
@@ -26,6 +26,6 @@ func TestSuspended(t *testing.T) {
 		{Name: "a row's text is an incarnation", File: "table/row.go",
 			Old: "	if s, _ := v.(string); isID(s) {\n", New: "	if s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
 		{Name: "a new incarnation may have any form", File: "table/maintain.go",
-			Old: "	if c.kept.changed && !isID(c.kept.life) {\n", New: "	if c.kept.changed && c.kept.life == \"\" {\n", Test: "TestNewIDLater"},
+			Old: "	if c.state.changed && !isID(c.state.incarnation) {\n", New: "	if c.state.changed && c.state.incarnation == \"\" {\n", Test: "TestNewIDLater"},
 	})
 }
