@@ -22,14 +22,14 @@ func TestAttemptsRunOut(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		fault    storagetest.Fault
-		want     error // nil: done
+		want     error // nil: applied
 		requests string
 		took     time.Duration // at least
 	}{
-		"every reply lost":   {storagetest.LostReply(), nil, "1 get, 4 insert", 700 * time.Millisecond},
-		"every request lost": {storagetest.LostRequest(), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
-		"nobody there":       {storagetest.NotSent(), errors.ErrUnsupported, "4 insert", 700 * time.Millisecond},
-		"never answered":     {storagetest.Hang(), table.ErrUnknownOutcome, "3 insert", 30 * time.Second},
+		"every response lost": {storagetest.LostReply(), nil, "1 get, 4 insert", 700 * time.Millisecond},
+		"every request lost":  {storagetest.LostRequest(), table.ErrUnknownOutcome, "1 get, 4 insert", 700 * time.Millisecond},
+		"no connection":       {storagetest.NotSent(), errors.ErrUnsupported, "4 insert", 700 * time.Millisecond},
+		"no response":         {storagetest.Hang(), table.ErrUnknownOutcome, "3 insert", 30 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			staff, _, s := staffInMemory(t, nil)
@@ -102,7 +102,7 @@ func TestOperationIDs(t *testing.T) {
 		"any":     func() error { return staff.MergeAny(ctx, e.Key, age.Set(4)) },
 		"upsert":  func() error { _, err := staff.Upsert(ctx, &e.Value, table.MergeExisting); return err },
 	} {
-		if what == "any" || what == "upsert" { // which e does not know of
+		if what == "any" || what == "upsert" { // whose version e lacks
 			e, _ = staff.Get(ctx, e.Key)
 		}
 		noError(t, write())
@@ -124,12 +124,12 @@ func TestOperationIDs(t *testing.T) {
 	_, err = table.Transact(ctx, staff.PinOp(e))
 	noError(t, err)
 	if name(0) != last {
-		t.Error("a pin has written something")
+		t.Error("got another operation ID after a pin; want the pinned row unchanged")
 	}
 	row, err := e.Row()
 	noError(t, err)
 	if op, _ := row.Get("_op"); op != last {
-		t.Errorf("the entity thinks it is from %v, not %s", op, last)
+		t.Errorf("got the operation ID %v in the entity; want %s", op, last)
 	}
 	o.OmitOperationID = true
 	plain, err := table.New(sdkClientOf(t, s), "staff", staffSchema, o)
@@ -138,7 +138,7 @@ func TestOperationIDs(t *testing.T) {
 	noError(t, err)
 	noError(t, plain.Replace(ctx, e))
 	if got := name(0); got != "" {
-		t.Errorf("got still %s; want %q", got, "")
+		t.Errorf("got operation ID %s; want none", got)
 	}
 }
 
@@ -148,9 +148,9 @@ func TestTrapT10(t *testing.T) {
 	ctx := context.Background()
 	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000002"}`)
 	for what, c := range map[string]struct {
-		bare func(*aztables.Client, *table.Entity[employee]) error
-		code string
-		ours func(*table.Table[employee], *table.Entity[employee]) error
+		sdk     func(*aztables.Client, *table.Entity[employee]) error
+		code    string
+		library func(*table.Table[employee], *table.Entity[employee]) error
 	}{
 		"insert": {func(c *aztables.Client, _ *table.Entity[employee]) error {
 			_, err := c.AddEntity(ctx, body, nil)
@@ -188,18 +188,18 @@ func TestTrapT10(t *testing.T) {
 			_, e, s := staffInMemory(t, nil)
 			lose(s)
 			var re *azcore.ResponseError
-			if err := c.bare(sdkClientOf(t, s).NewClient("staff"), e); err == nil || !errors.As(err, &re) || !strings.Contains(err.Error(), c.code) {
-				t.Errorf("%s: the SDK says %v", what, err)
+			if err := c.sdk(sdkClientOf(t, s).NewClient("staff"), e); err == nil || !errors.As(err, &re) || !strings.Contains(err.Error(), c.code) {
+				t.Errorf("%s by the SDK: got %v; want %s", what, err, c.code)
 			}
 			staff, e, s := staffInMemory(t, nil)
 			lose(s)
-			if c.ours == nil {
-				// Of a row that is gone nobody can say who has deleted it.
+			if c.library == nil {
+				// A deleted row does not prove which write has deleted it.
 				if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
-					t.Errorf("%s: ours says %v", what, err)
+					t.Errorf("%s by the library: got %v; want ErrUnknownOutcome", what, err)
 				}
-			} else if err := c.ours(staff, e); err != nil {
-				t.Errorf("%s: ours says %v", what, err)
+			} else if err := c.library(staff, e); err != nil {
+				t.Errorf("%s by the library: got %v; want no error", what, err)
 			}
 		})
 	}
@@ -213,16 +213,16 @@ func TestTrapT12(t *testing.T) {
 		ctx := context.Background()
 		staff, _, s := staffInMemory(t, nil)
 		s.SetFaults(storagetest.OfKind("insert", storagetest.Late(0)))
-		bare := sdkClientOf(t, s).NewClient("staff")
-		_, err := bare.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000007"}`), nil)
-		_, rerr := bare.GetEntity(ctx, "Sales", "empid_000007", nil)
+		client := sdkClientOf(t, s).NewClient("staff")
+		_, err := client.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000007"}`), nil)
+		_, rerr := client.GetEntity(ctx, "Sales", "empid_000007", nil)
 		s.Deliver()
 		if err == nil || rerr == nil || len(s.Rows("staff")) != 2 {
 			t.Errorf(`got %v, %v, %d rows; want an error and rerr != nil and len(s.Rows("staff")) == 2`, err, rerr, len(s.Rows("staff")))
 		}
 		_, err = staff.Insert(ctx, &employee{"Sales", 8, "x", 1})
 		if !errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("before it lands: got %v; want ErrUnknownOutcome", err)
+			t.Errorf("before the late insert is applied: got %v; want ErrUnknownOutcome", err)
 		}
 		if s.Deliver(); len(s.Rows("staff")) != 3 {
 			t.Errorf("got %d rows; want 3", len(s.Rows("staff")))
@@ -235,7 +235,7 @@ func TestReadBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
-		// Nobody else was there: the entity is what is stored.
+		// Without a concurrent writer, the entity equals the stored row.
 		staff, e, s := staffInMemory(t, nil)
 		pinned, err := staff.Insert(ctx, &employee{"Sales", 2, "Pinned", 1})
 		noError(t, err)
@@ -244,7 +244,7 @@ func TestReadBack(t *testing.T) {
 		noError(t, err)
 		for i, row := range s.Rows("staff") {
 			if string(r.ETags[i]) != row.ETag {
-				t.Errorf("row %d has %s, not %s", i, row.ETag, r.ETags[i])
+				t.Errorf("row %d: got ETag %s in the receipt; want %s", i, r.ETags[i], row.ETag)
 			}
 		}
 		for _, x := range []*table.Entity[employee]{e, pinned, table.Stored[employee](r, 2)} {
@@ -252,19 +252,19 @@ func TestReadBack(t *testing.T) {
 				t.Errorf("%v: got %v; want no error", x.Key, err)
 			}
 		}
-		// A program that knows nothing of names has changed the row since: its change is not overwritten.
+		// A program that stores no operation IDs has changed the row since. Its change is not overwritten.
 		faultOnFirstWrite(s, storagetest.LostReply(), func() {
 			_, err := sdkClientOf(t, s).NewClient("staff").UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001","Bonus":true}`), nil)
 			noError(t, err)
 		})
 		e.Value.Age = 60
 		if err := staff.Replace(ctx, e); err != nil {
-			t.Errorf("done, and told %v", err)
+			t.Errorf("got %v; want no error, for the write was applied", err)
 		}
 		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
-			t.Errorf("over what somebody else has written: got %v; want ErrChanged", err)
+			t.Errorf("over the change of a concurrent writer: got %v; want ErrChanged", err)
 		}
-		// Any row of a transaction proves it.
+		// Any row of a transaction proves that the transaction was applied.
 		e, err = staff.Get(ctx, e.Key)
 		noError(t, err)
 		faultOnFirstWrite(s, storagetest.LostReply(), func() {
@@ -272,9 +272,9 @@ func TestReadBack(t *testing.T) {
 			noError(t, err)
 		})
 		if _, err := table.Transact(ctx, staff.MergeOp(e, age.Set(61)), staff.InsertOp(&employee{"Sales", 4, "New", 1})); err != nil {
-			t.Errorf("a transaction of which a row was overwritten: got %v; want no error", err)
+			t.Errorf("a transaction with an overwritten row: got %v; want no error", err)
 		}
-		// What has no condition is not done once more over a concurrent writer's work.
+		// An unconditional write is not sent again after a concurrent write.
 		faultOnFirstWrite(s, storagetest.LostReply(), func() { t.Error("sent again") })
 		noError(t, staff.MergeAny(ctx, e.Key, age.Set(80)))
 	})

@@ -40,17 +40,17 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 				return &table.Entity[resident]{Key: residentAt(1), Value: *anew, ETag: azcore.ETag(row.ETag)}
 			}
 		}
-		t.Fatal("it is gone")
+		t.Fatal("got no row of resident 1")
 		return nil
 	}
 	before := s.Rows("people")
 	for what, write := range map[string]func() error{
-		"Upsert":                      func() error { _, err := old.Upsert(ctx, anew, table.ReplaceExisting); return err },
-		"Upsert, merging":             func() error { _, err := old.Upsert(ctx, anew, table.MergeExisting); return err },
-		"MergeAny":                    func() error { return old.MergeAny(ctx, residentAt(1), lastName.Set("Smith")) },
-		"DeleteAny":                   func() error { return old.DeleteAny(ctx, residentAt(1)) },
-		"Merge of what was not read":  func() error { return old.Merge(ctx, made(), lastName.Set("Smith")) },
-		"Delete of what was not read": func() error { return old.Delete(ctx, made()) },
+		"Upsert":                     func() error { _, err := old.Upsert(ctx, anew, table.ReplaceExisting); return err },
+		"Upsert, merging":            func() error { _, err := old.Upsert(ctx, anew, table.MergeExisting); return err },
+		"MergeAny":                   func() error { return old.MergeAny(ctx, residentAt(1), lastName.Set("Smith")) },
+		"DeleteAny":                  func() error { return old.DeleteAny(ctx, residentAt(1)) },
+		"Merge of an unread entity":  func() error { return old.Merge(ctx, made(), lastName.Set("Smith")) },
+		"Delete of an unread entity": func() error { return old.Delete(ctx, made()) },
 		"Transact": func() error {
 			_, err := table.Transact(ctx, old.InsertOp(&resident{"S", 2, "Cao", ""}), old.MergeAnyOp(residentAt(1), lastName.Set("Smith")))
 			return err
@@ -58,7 +58,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		"Bulk of Upserts": func() error { return bulk(ctx, old.UpsertOp(anew, table.ReplaceExisting)) },
 		"Bulk of deletes": func() error { return bulk(ctx, old.DeleteAnyOp(residentAt(1))) },
 		"exact":           func() error { return old.Exact().DeleteAny(ctx, residentAt(1)) },
-		"what was read": func() error {
+		"ReplaceAny of a loaded entity": func() error {
 			e, err := old.Get(ctx, residentAt(1))
 			noError(t, err)
 			return old.ReplaceAny(ctx, e)
@@ -69,9 +69,9 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		}
 	}
 	if after := s.Rows("people"); len(after) != len(before) || after[0].ETag != before[0].ETag {
-		t.Error("something was written:", after)
+		t.Errorf("got %v; want %v unchanged", after, before)
 	}
-	// What nobody derives anything from costs one request more, and only where the verb did not look before.
+	// A write of a row without derived rows costs one request more, if the method has not read the row.
 	plain := peopleOf(t, s, readsFirst())
 	s.Count()
 	e, err := plain.Insert(ctx, &resident{"T", 1, "Jones", ""})
@@ -108,12 +108,12 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 			t.Errorf("%v: got %v; want ErrPartial", blind, err)
 		}
 
-		// Rows of versions that have come before, and of others.
+		// Rows of older versions, and of other types.
 		v1, v2 := peopleSchema, peopleSchema
 		v1.Type, v1.Version, v2.Type, v2.Version = "p", 1, "p", 2
 		v2.Upgrade = map[int]func(*table.Row) error{1: func(r *table.Row) error {
 			if _, ok := r.Get("Last"); !ok {
-				return errors.New("the row is not whole")
+				return errors.New("the row is partial")
 			}
 			return nil
 		}}
@@ -141,7 +141,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 	partial := &table.Entity[resident]{Key: e.Key, Value: resident{Dept: "S", ID: 1}, ETag: e.ETag}
 	noError(t, people.Merge(ctx, partial, lastName.Set("Cao")))
 	if err := people.Replace(ctx, partial); !errors.Is(err, table.ErrPartial) {
-		t.Error("with maintainers:", err)
+		t.Errorf("with maintainers: got %v; want ErrPartial", err)
 	}
 }
 

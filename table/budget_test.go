@@ -54,7 +54,7 @@ func TestBudgets(t *testing.T) {
 		q.Budget = table.Budget{}
 		rest, err := list()
 		if all := append(got, rest...); err != nil || fmt.Sprint(all) != fmt.Sprint(ids) {
-			t.Errorf("%s, taken up again: got %v, %v; want no error and all == %q", what, all, err, fmt.Sprint(ids))
+			t.Errorf("%s, resumed: got %v, %v; want no error and all == %q", what, all, err, fmt.Sprint(ids))
 		}
 	}
 	staff := newStaff(t, sdkClient(t, noRequests(t)))
@@ -119,7 +119,7 @@ func TestBudgetOfForeignRows(t *testing.T) {
 		for id := from; id <= last && len(rows) < top; id++ {
 			key := fmt.Sprintf("empid_%06d", id)
 			if id > 1 {
-				key += "x" // which the layout has not made
+				key += "x" // a key outside of the layout
 			}
 			rows = append(rows, fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"Sales","RowKey":%q}`, key))
 		}
@@ -131,7 +131,7 @@ func TestBudgetOfForeignRows(t *testing.T) {
 	staff := newStaff(t, sdkClient(t, w))
 	q := inSales
 	q.Cursor = new(table.Cursor)
-	for range staff.List(context.Background(), q) { // empid_000000, in mid-page
+	for range staff.List(context.Background(), q) { // empid_000000, in the middle of a page
 		break
 	}
 	q.Budget.Rows = 30
@@ -146,7 +146,7 @@ func TestBudgetOfForeignRows(t *testing.T) {
 		}
 	}
 	if found != 2 || attempts != 4 {
-		t.Errorf("%d found in %d rounds", found, attempts)
+		t.Errorf("got %d entities in %d attempts; want 2 in 4", found, attempts)
 	}
 }
 
@@ -170,11 +170,11 @@ func TestPageBudget(t *testing.T) {
 	q.Cursor = new(table.Cursor)
 	var ve *table.ValueError
 	if _, err := staff.Page(ctx, q, ""); !errors.As(err, &ve) {
-		t.Errorf("a page took a cursor: got %v; want a *ValueError", err)
+		t.Errorf("Page with a cursor: got %v; want a *ValueError", err)
 	}
 }
 
-// TestBudgetOfAHungService: budget.Time also ends a request under way. The error differs from that of the caller's own
+// TestBudgetOfAHungService: Budget.Time also ends a request under way. The error differs from that of the caller's own
 // deadline.
 func TestBudgetOfAHungService(t *testing.T) {
 	t.Parallel()

@@ -47,9 +47,9 @@ func TestBulkMemory(t *testing.T) {
 	staff, err := table.New(sdkClient(t, discardingService{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blindOptions())
 	noError(t, err)
 	const early, late = 100_000, 999_999               // employees have six digits
-	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // so little in use would be collected all the time
+	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a small heap would be collected all the time
 	inUse := map[int]int64{}
-	// What may be in use at a time depends on which partition lags, and is a part of 2 MiB where little may wait.
+	// The heap depends on which partition lags. With a small window the difference is below 2 MiB.
 	o := &table.BulkOptions{Width: 4, Window: 1000}
 	r, err := table.Bulk(context.Background(), stream(late+1, func(i int) table.Op {
 		if i == early || i == late {
@@ -62,7 +62,7 @@ func TestBulkMemory(t *testing.T) {
 	}
 	t.Logf("%d KiB in use after %d operations, %d KiB after %d", inUse[early]>>10, early, inUse[late]>>10, late)
 	if d := inUse[late] - inUse[early]; d > 2<<20 || d < -2<<20 {
-		t.Errorf("they differ by %d KiB", d>>10)
+		t.Errorf("got a difference of %d KiB; want at most 2 MiB", d>>10)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestBulkMemory(t *testing.T) {
 // wait while heapInUse runs.
 func heapInUse() int64 {
 	least := int64(math.MaxInt64)
-	for same := 0; same < 30; same++ { // on a busy machine it takes a while
+	for same := 0; same < 30; same++ { // a busy machine needs several collections
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

@@ -24,7 +24,10 @@ func residentInserts(people *table.Table[resident], n int) (int, func(int) table
 func TestBulkSkip(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	never := &table.BulkOptions{Skip: func(i int, err error) bool { t.Errorf("asked about %d: %v", i, err); return true }}
+	never := &table.BulkOptions{Skip: func(i int, err error) bool {
+		t.Errorf("Skip was called for operation %d: %v; want no call", i, err)
+		return true
+	}}
 	ends := func(what string, people *table.Table[resident], want error) {
 		t.Helper()
 		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
@@ -33,19 +36,19 @@ func TestBulkSkip(t *testing.T) {
 			t.Errorf("%s: got %+v %v; want %v and a *BulkError and r == table.BulkResult{}", what, r, err, want)
 		}
 	}
-	// What an outbox says of a transaction and of limits of its own.
+	// The outbox fails with an error of a transaction or a limit of its own.
 	for _, foreign := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
 		people, _ := townWithEffects(t, &memoryOutbox{notifyErr: &table.OpError{Op: "Transact", Err: foreign}})
 		ends(foreign.Error(), people, table.ErrOutbox)
 	}
-	// A row that the plan needs and that cannot be read.
+	// A row that the plan needs cannot be read.
 	people, s := newTown(t, nil)
 	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationFailure")))
 	r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
 	if err == nil || r != (table.BulkResult{}) {
 		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
 	}
-	// An exact write that is refused for now, and whose marker cannot be stored.
+	// An exact write is refused for a reason that may pass, and its abort record cannot be stored.
 	people, s = newTown(t, nil)
 	exact := peopleOf(t, s, nil).Exact()
 	insertAll(t, exact, s, resident{"S", 2, "L", ""})
@@ -82,7 +85,7 @@ func TestBulkPanics(t *testing.T) {
 		}
 	}()
 	_, err = table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil)
-	t.Error("no panic:", err)
+	t.Errorf("got %v; want a panic", err)
 }
 
 // TestBulkCancelled: Bulk reads nothing more from the stream when its context has ended.
@@ -115,7 +118,7 @@ func TestBulkMixed(t *testing.T) {
 	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
 		t.Errorf(`got %+v, %v, %q; want no error and r == table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
 	}
-	// What a lost response has left gone was deleted.
+	// After a lost response, a missing row was deleted.
 	s.SetFaults(batchFault(1, storagetest.LostReply()))
 	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
 	if err != nil || r != (table.BulkResult{Done: 50, ResumeAt: 50}) {
@@ -164,7 +167,7 @@ func TestDeleteQueryBounds(t *testing.T) {
 	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
 	noError(t, err)
 	if r, err := users.DeleteQuery(ctx, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
-		t.Error(r, err, "the employee has gone too")
+		t.Errorf("got %+v, %v, %d rows; want one deleted, and the employee left", r, err, len(s.Rows("staff")))
 	}
 }
 
@@ -232,11 +235,11 @@ func TestBulkRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *hookedService){
-		"bare": func(t *testing.T) (*table.Table[resident], *hookedService) {
+		"without maintainers": func(t *testing.T) (*table.Table[resident], *hookedService) {
 			_, s := newTown(t, nil)
 			return peopleOf(t, s, nil), s
 		},
-		"maintained": func(t *testing.T) (*table.Table[resident], *hookedService) { return newTown(t, nil) },
+		"with maintainers": func(t *testing.T) (*table.Table[resident], *hookedService) { return newTown(t, nil) },
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }

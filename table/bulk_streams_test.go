@@ -32,7 +32,7 @@ func TestBulkCompleting(t *testing.T) {
 		noError(t, err)
 		for _, r := range s.Rows("people") {
 			if r.RowKey == e.Key.RowKey() {
-				t.Error(at, "the effect was settled without its write", is.State)
+				t.Errorf("operation %d: got the effect completed (%v) without its write", at, is.State)
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func TestBulkMissingRequests(t *testing.T) {
 	if err != nil || r.Done != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}
-	if got := s.Count(); got != "101 get, 1 transaction" { // the row of each, and the list that all are in
+	if got := s.Count(); got != "101 get, 1 transaction" { // the row of each, and the shared list
 		t.Errorf("got %q; want %q", got, "101 get, 1 transaction")
 	}
 }
@@ -65,7 +65,7 @@ func (refusesFirst) Maintain(_ context.Context, p *table.Plan, c *table.Change[r
 	switch {
 	case c.New == nil:
 	case c.New.ID == 1:
-		return errors.New("not this one")
+		return errors.New("refused")
 	case c.New.ID == 2:
 		return p.Insert(&table.Row{Key: residentAt(9)}, nil)
 	}

@@ -59,7 +59,7 @@ func TestBulkRequests(t *testing.T) {
 			last := table.BulkResult{}
 			c.o.Progress = func(r table.BulkResult) {
 				if r.Done <= last.Done || r.ResumeAt < last.ResumeAt {
-					t.Errorf("from %+v to %+v", last, r)
+					t.Errorf("got progress from %+v to %+v; want it to grow", last, r)
 				}
 				last = r
 			}
@@ -107,12 +107,12 @@ func TestBulkWindowBytes(t *testing.T) {
 		noError(t, err)
 		es = append(es, e)
 	}
-	settled, most := 0, 0
+	applied, most := 0, 0
 	r, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
-		most = max(most, i-settled)
+		most = max(most, i-applied)
 		return staff.DeleteOp(es[i])
-	}), &table.BulkOptions{Width: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { settled = r.ResumeAt }})
-	if err != nil || r.Done != n || most > 25 { // ten that wait, and as many on their way
+	}), &table.BulkOptions{Width: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { applied = r.ResumeAt }})
+	if err != nil || r.Done != n || most > 25 { // ten that wait, and ten under way
 		t.Errorf("got %+v, %v, %v; want no error and r.Done == n and most <= 25", r, err, most)
 	}
 }
@@ -163,8 +163,8 @@ func TestBulkBytes(t *testing.T) {
 		if err != nil || r.Done != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
 			t.Errorf("%v: got %+v, %v, %v, %v; want no error and r.Done == 400 and len(sizes) == 5 and slices.Max(sizes) <= 4<<20", policies, r, err, sizes, counts)
 		}
-		each := sizes[0] / counts[0]                   // a little more than it is
-		for i, size := range sizes[2 : len(sizes)-1] { // the first two were put together before anybody knew of the policies
+		each := sizes[0] / counts[0]                   // a little more than each is
+		for i, size := range sizes[2 : len(sizes)-1] { // the first two were packed before the policies were known
 			if policies && size+each <= 4<<20 || size+3*each <= 4<<20 {
 				t.Errorf("got %v, %v, %v, %v; want (not policies or size+each > 4<<20) and size+3*each > 4<<20", policies, i, size, each)
 			}
@@ -200,7 +200,7 @@ func TestBulkRefusedOperation(t *testing.T) {
 	if got := s.Count(); got != "1 get, 4 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 4 transaction")
 	}
-	// Without Skip the first ends it, before anything of its transaction is done.
+	// Without Skip, the first refusal ends Bulk before its transaction is applied.
 	staff, _, s = staffInMemory(t, nil)
 	var be *table.BulkError
 	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -214,8 +214,8 @@ func TestBulkRefusedOperation(t *testing.T) {
 	if !errors.As(err, &be) || be.Index != 129 || !errors.Is(err, table.ErrExists) || be.Key.RowKey() != "empid_000001" || r.ResumeAt > 129 || r.ResumeAt != 99+1 || r.Done != len(s.Rows("staff"))-1 {
 		t.Errorf(`got %+v, %v; want a *BulkError and be.Index == 129 and ErrExists and be.Key.RowKey() == "empid_000001" and r.ResumeAt <= 129 and r.ResumeAt == 99+1 and r.Done == %v`, r, err, len(s.Rows("staff"))-1)
 	}
-	// An error of the stream ends it, and what was read before is done.
-	failure := errors.New("the file is torn")
+	// An error of the stream ends Bulk. All operations before it are applied.
+	failure := errors.New("the file is corrupt")
 	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteAnyOp(employeeKey("Sales", 5000)), nil) && yield(table.Op{}, failure)
 	}, nil)
@@ -285,7 +285,7 @@ func TestDeleteQuery(t *testing.T) {
 	if got := s.Count(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
 		t.Errorf(`got %q; want "8 transaction, 2 query" or "2 query, 8 transaction" or "1 query, 8 transaction"`, got)
 	}
-	// Of those that are left, one is changed so that it stays, and one so that it goes all the same.
+	// Two of the remaining rows change meanwhile: one no longer matches the query, the other still does.
 	e7, err := staff.Get(ctx, employeeKey("D", 8))
 	noError(t, err)
 	e9, err := staff.Get(ctx, employeeKey("D", 10))
@@ -321,8 +321,8 @@ func TestBulkMaintained(t *testing.T) {
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
-	// Two operations for each and those of the five lists, which each transaction loads: 47 residents go into one. The first of the
-	// next is planned too, to see that it does not go.
+	// A transaction contains 47 residents: two operations for each, and those of the five lists, which the transaction loads. The
+	// next resident is planned too, since only its plan shows that it does not fit.
 	if got := s.Count(); got != "35 get, 7 transaction" {
 		t.Errorf("got %q; want %q", got, "35 get, 7 transaction")
 	}

@@ -67,7 +67,7 @@ func TestCompletingRaces(t *testing.T) {
 		t.Errorf("got %v; want ErrChanged and mine.State == table.CommitPending", err)
 	}
 	noError(t, people.CommitRecords().MarkDone(ctx, foreign))
-	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // for it is done
+	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // the record is done already
 		t.Errorf("got %v; want no error and mine.State == table.CommitDone", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestCompletingRefused(t *testing.T) {
 		"no such effect": people.Completing(i, 1).Delete(ctx, e),
 		"below":          people.Completing(i, -1).Delete(ctx, e),
 		"nil":            people.Completing(nil, 0).Delete(ctx, e),
-		"not live":       people.Completing(&table.CommitRecord{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
+		"not pending":    people.Completing(&table.CommitRecord{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
 	} {
 		if !errors.As(err, &ve) {
 			t.Errorf("%s: got %v; want a *ValueError", what, err)

@@ -118,7 +118,7 @@ func TestCallsEndWithContext(t *testing.T) {
 					}
 				}
 				if runs < len(faults) {
-					t.Errorf("got %d runs", runs)
+					t.Errorf("got %d runs; want at least %d", runs, len(faults))
 				}
 				t.Log(runs, "runs")
 			})

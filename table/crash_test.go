@@ -25,6 +25,7 @@ func blindProcessStaff(p *crashtest.Process) (*table.Table[employee], error) {
 	return openStaff(p, blindOptions())
 }
 
+// openStaff opens the employees for a process.
 func openStaff(p *crashtest.Process, o *table.Options) (*table.Table[employee], error) {
 	service, err := openService(p)
 	if err != nil {
@@ -155,7 +156,7 @@ func TestEveryFault(t *testing.T) {
 	testEveryFault(t, processStaff, func(a faultedWrite) faultedWrite { return a })
 }
 
-// TestEveryFaultBlind: testEveryFault for writes with BlindWrites.
+// TestEveryFaultBlind: TestEveryFault for writes with BlindWrites.
 func TestEveryFaultBlind(t *testing.T) {
 	t.Parallel()
 	testEveryFault(t, blindProcessStaff, func(a faultedWrite) faultedWrite { return a }, "Upsert", "MergeAny", "DeleteAny", "Transact")
@@ -191,7 +192,7 @@ func testEveryFault(t *testing.T, open staffOpener, expect func(faultedWrite) fa
 	}
 }
 
-// TestEveryPair: With two faults the outcome may be unknown more often, but a returned outcome is still right.
+// TestEveryPair: with two faults the outcome may be unknown more often, but a returned outcome is still right.
 func TestEveryPair(t *testing.T) {
 	t.Parallel()
 	for name, a := range faultedWrites() {

@@ -38,7 +38,7 @@ func shortPages(ids *[]int, draw func(most int) int) *fakeTransport {
 		}
 		var h []string
 		if next > 0 {
-			// The number of the request makes the tokens of two empty pages different, as the service's are.
+			// The time makes the tokens of two empty pages different, as the service's are.
 			h = []string{"x-ms-continuation-NextPartitionKey", fmt.Sprint("p", len(rows), time.Now().UnixNano()), "x-ms-continuation-NextRowKey", strconv.Itoa(next)}
 		}
 		return jsonResponse(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
@@ -66,7 +66,7 @@ func TestCursorAnywhere(t *testing.T) {
 		var got []int
 		token, ended := "", false
 		for !ended {
-			staff := newStaff(t, sdkClient(t, w)) // as another process would
+			staff := newStaff(t, sdkClient(t, w)) // as in another process
 			q := inSales
 			q.Cursor = table.NewCursor(token)
 			q.Limit = rapid.IntRange(0, 4).Draw(rt, "limit")
@@ -82,9 +82,9 @@ func TestCursorAnywhere(t *testing.T) {
 			}
 			token, ended = q.Cursor.Token(), q.Cursor.Done()
 			if ended != (token == "") {
-				rt.Fatalf("done %v, token %q", ended, token)
+				rt.Fatalf("got done %v, token %q; want an empty token if done, and no other", ended, token)
 			}
-			// Others insert and delete, before and behind the place. What they insert is odd, and may be seen or not.
+			// Concurrent writers insert and delete, before and behind the position. An inserted ID is odd, and may be yielded or not.
 			switch x := rapid.IntRange(0, 80).Draw(rt, "x"); {
 			case len(ids) > 0 && x%3 == 0:
 				i := x % len(ids)
@@ -98,13 +98,13 @@ func TestCursorAnywhere(t *testing.T) {
 		seen := map[int]bool{}
 		for i, id := range got {
 			if i > 0 && got[i-1] >= id {
-				rt.Fatalf("out of order or twice: got %v; want i <= 0 or got[i-1] < %v", got, id)
+				rt.Fatalf("got %v; want ascending IDs", got)
 			}
 			seen[id] = true
 		}
 		for id := range always {
 			if !seen[id] {
-				rt.Fatalf("%d is missing in %v", id, got)
+				rt.Fatalf("got %v; want %d in it", got, id)
 			}
 		}
 	})
@@ -141,7 +141,7 @@ func TestCursorRequests(t *testing.T) {
 		}
 	}
 	if !cursor.Done() || cursor.Token() != "" {
-		t.Error("the end is not the end")
+		t.Errorf("got done %v, token %q; want the end", cursor.Done(), cursor.Token())
 	}
 	cursor = table.NewCursor("")
 	q.Cursor, q.Limit = cursor, 0
@@ -153,7 +153,7 @@ func TestCursorRequests(t *testing.T) {
 		{2, "[1 2]", "GET"}, {3, "[3 4 5]", "GET"}, {1, "[6]", "GET"}, {1, "[7]", "GET"}, {1, "[]", ""},
 	} {
 		if got := list(c.stop); fmt.Sprint(got) != c.want || w.requests() != c.requests {
-			t.Errorf("in mid-page, %d: got %v by %q; want %q and w.requests() == %q", i, got, w.requests(), c.want, c.requests)
+			t.Errorf("in the middle of a page, %d: got %v by %q; want %q and w.requests() == %q", i, got, w.requests(), c.want, c.requests)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestPage(t *testing.T) {
 		}
 		return fmt.Sprintf("%v by %s", got, w.requests()), p.Token
 	}
-	// Without a limit: a request each, empty or not.
+	// Without a limit, each page is one request, empty or not.
 	var all []string
 	for got, token := page(inSales, ""); ; got, token = page(inSales, token) {
 		if all = append(all, got); token == "" {
@@ -191,7 +191,7 @@ func TestPage(t *testing.T) {
 	if got := strings.Join(all, "; "); got != "[] by GET; [1 2] by GET; [] by GET; [3 4] by GET; [] by GET; [5] by GET" {
 		t.Errorf("got %q; want %q", got, "[] by GET; [1 2] by GET; [] by GET; [3 4] by GET; [] by GET; [5] by GET")
 	}
-	// With one: full pages.
+	// With a limit, pages are full.
 	q := inSales
 	q.Limit = 3
 	first, token := page(q, "")
@@ -199,7 +199,7 @@ func TestPage(t *testing.T) {
 	if first != "[1 2 3] by GET GET GET GET" || second != "[4 5] by GET GET" || end != "" {
 		t.Errorf(`got %s; %s; %q; want first == "[1 2 3] by GET GET GET GET" and second == "[4 5] by GET GET" and end == ""`, first, second, end)
 	}
-	// The same token gives the same page again.
+	// The same token returns the same page again.
 	if again, _ := page(q, token); again != "[4 5] by GET GET" {
 		t.Errorf("got %q; want %q", again, "[4 5] by GET GET")
 	}
@@ -256,7 +256,7 @@ func TestForeignTokens(t *testing.T) {
 		}
 		refused(fmt.Sprintf("cut to %d bytes", i), staff, inSales, base64.RawURLEncoding.EncodeToString(raw[:i]))
 	}
-	// The same query in other words, and with other sizes, goes on.
+	// An equal query with other sizes resumes.
 	q = inSales
 	q.Limit, q.PageSize, q.Rows = 1, 500, empid.All()
 	for _, in := range []*table.Table[employee]{staff, upper} {
@@ -265,7 +265,7 @@ func TestForeignTokens(t *testing.T) {
 			t.Errorf("got %+v, %v; want no error and len(next.Entities) == 1 and next.Entities[0].Value.ID == 3", next, err)
 		}
 	}
-	// Types that share keys do not share places, for a list skips the rows of others.
+	// Types that share keys do not share positions, since a list skips foreign rows.
 	typed := func(typ string) *table.Table[employee] {
 		s2 := staffSchema
 		s2.Type = typ
@@ -276,7 +276,7 @@ func TestForeignTokens(t *testing.T) {
 	of, err := typed("employee").Page(ctx, inSales, "")
 	noError(t, err)
 	refused("another type", typed("manager"), inSales, of.Token)
-	// A projection may go on where entities were read, but not rows of every type.
+	// A projection resumes a list of entities. A list of rows of every type does not.
 	type name struct {
 		Last string `table:"LastName"`
 	}
@@ -297,9 +297,9 @@ func TestForeignTokens(t *testing.T) {
 			t.Errorf("got %v; want a *TokenError", err)
 		}
 	}
-	// What a refused query has not moved is still there.
+	// A refused query does not move the cursor.
 	if q.Cursor.Token() != p.Token {
-		t.Error("a refused query has moved the cursor")
+		t.Errorf("got %q after a refused query; want %q", q.Cursor.Token(), p.Token)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			for _, r := range s.Rows("people") {
 				for _, name := range []string{"Effects", "Effects1", "Effects2"} {
 					if part, _ := r.Get(name).(string); strings.ContainsRune(part, '\uFFFD') {
-						t.Errorf("%d bytes before %s: %s was cut inside a character", lead, c, name)
+						t.Errorf("%d bytes before %s: got %s with a cut character; want whole characters", lead, c, name)
 					}
 				}
 			}

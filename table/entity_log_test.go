@@ -36,7 +36,7 @@ func TestEntityLogs(t *testing.T) {
 		!strings.Contains(got, `"row":{"key":"('Sales','empid_000223')","LastName":"Jones","Age":44}`) {
 		t.Errorf("got %q; want `\"entity\":{\"key\":\"('Sales','empid_000223')\",\"value\":{\"Department\":\"Sales\",\"ID\":223,\"Last\":\"Jones\",\"Age\":44},\"etag\":` in got and `\"row\":{\"key\":\"('Sales','empid_000223')\",\"LastName\":\"Jones\",\"Age\":44}` in got", got)
 	}
-	// After an error there is none.
+	// A failed call returns no entity.
 	text.Reset()
 	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", (*table.Entity[employee])(nil), "row", (*table.Row)(nil))
 	if got := text.String(); !strings.Contains(got, `"entity":null,"row":null`) {

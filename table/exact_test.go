@@ -25,25 +25,25 @@ func TestExactRequests(t *testing.T) {
 		want  error
 		cost  string
 	}{
-		{"done", nil, func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Merge(ctx, e, age.Set(50)) }, nil, "1 transaction"},
-		{"done at the second try", storagetest.AtRequest(1, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"applied", nil, func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Merge(ctx, e, age.Set(50)) }, nil, "1 transaction"},
+		{"applied by the second attempt", storagetest.AtRequest(1, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, nil, "2 transaction"},
-		{"done, the reply lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"applied, response lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
-		}, nil, "2 get, 2 transaction"}, // the intent, and the ETag
-		{"deleted, the reply lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		}, nil, "2 get, 2 transaction"}, // the commit record, and the ETag
+		{"deleted, response lost", storagetest.AtRequest(1, storagetest.LostReply()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Delete(ctx, e)
 		}, nil, "1 get, 2 transaction"},
 		{"changed meanwhile", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
 			e.ETag = etag
 			return s.Delete(ctx, e)
 		}, table.ErrChanged, "1 transaction"},
-		{"there already: it might be gone when the request arrives once more", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"exists, but might be deleted before the request arrives again", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
 			_, err := s.Insert(ctx, &e.Value)
 			return err
 		}, table.ErrExists, "1 insert, 1 transaction"},
-		{"never arrives: given up, for good", storagetest.OfKind("transaction", storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"never arrives: given up", storagetest.OfKind("transaction", storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, table.ErrGivenUp, "1 insert, 4 transaction"},
 	} {
@@ -61,16 +61,16 @@ func TestExactRequests(t *testing.T) {
 		if got := s.Count(); got != c.cost {
 			t.Errorf("%s: got %s, not %s; want %q", c.what, got, c.cost, c.cost)
 		}
-		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, the reply lost" && string(e.ETag) != rows[0].ETag {
-			t.Errorf(`%s: got %s, not %s; want c.want != nil or c.what == "deleted, the reply lost" or string(e.ETag) == %q`, c.what, e.ETag, rows[0].ETag, rows[0].ETag)
+		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, response lost" && string(e.ETag) != rows[0].ETag {
+			t.Errorf("%s: got ETag %s; want %s", c.what, e.ETag, rows[0].ETag)
 		}
 		if c.want != nil && c.want != table.ErrChanged && e.ETag != before.ETag {
-			t.Errorf("%s: the entity has changed", c.what)
+			t.Errorf("%s: got ETag %s; want %s unchanged", c.what, e.ETag, before.ETag)
 		}
 	}
 }
 
-// TestExactLate: a late write that its caller has given up is refused by the abort record. Without Exact it is applied. (T12.)
+// TestExactLate (T12): a late write that its caller has given up is refused by the abort record. Without Exact it is applied.
 func TestExactLate(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []bool{true, false} {
@@ -96,7 +96,7 @@ func TestExactLate(t *testing.T) {
 			t.Errorf("exact %v: got %v, done %v; want (not exact or (ErrGivenUp and not done)) and (exact or (ErrUnknownOutcome and done))", exact, err, done)
 		}
 		if exact {
-			if err := staff.Merge(context.Background(), e, age.Set(51)); !errors.Is(err, table.ErrGivenUp) { // the entity can be used
+			if err := staff.Merge(context.Background(), e, age.Set(51)); !errors.Is(err, table.ErrGivenUp) { // the entity is not in doubt
 				t.Errorf("got %v; want ErrGivenUp", err)
 			}
 		}
@@ -127,7 +127,7 @@ func TestExactHungService(t *testing.T) {
 				t.Fatalf(`got %v; want a *UnknownError and ErrUnknownOutcome and unknown.Table == "staff" and unknown.Partition == "Sales" and strings.Contains(err.Error(), unknown.Op)`, err)
 			}
 			if err := staff.Delete(context.Background(), e); !errors.Is(err, table.ErrUnknownOutcome) {
-				t.Error("a doubtful entity is used:", err)
+				t.Errorf("a write of an entity in doubt: got %v; want ErrUnknownOutcome", err)
 			}
 			s.SetFaults(nil)
 			s.Count()
@@ -142,7 +142,7 @@ func TestExactHungService(t *testing.T) {
 			if err != nil || again != done {
 				t.Errorf("got %v, %v; want no error and again == %v", again, err, done)
 			}
-			// Elsewhere, by its names alone.
+			// Another process resolves the write by its partition and operation ID.
 			in, err := table.NewCommitRecords(serviceOf(t, s), "staff", nil)
 			noError(t, err)
 			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
@@ -150,7 +150,7 @@ func TestExactHungService(t *testing.T) {
 				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
 			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
-				t.Error("a resolved entity cannot be used:", err)
+				t.Errorf("a write of a resolved entity: got %v; want no error", err)
 			}
 		})
 	}
@@ -227,7 +227,7 @@ func TestCommitRecords(t *testing.T) {
 		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get"`, i, err)
 	}
 	if err := in.MarkDone(ctx, &table.CommitRecord{Partition: pk, OperationID: other, State: table.CommitAborted}); err == nil {
-		t.Error("an aborted intent is closed")
+		t.Error("got no error from MarkDone of an aborted record; want one")
 	}
 	var ve *table.ValueError
 	for _, bad := range []string{"", "x", op + "0", strings.Repeat("Z", 26), strings.Repeat("I", 26), op[:25] + "|"} {
@@ -235,7 +235,7 @@ func TestCommitRecords(t *testing.T) {
 			t.Errorf("%v: got %v; want a *ValueError", bad, err)
 		}
 	}
-	// A day later, nothing can be said of what has left nothing, and what is there is swept after another hour.
+	// A day later, a missing commit record proves nothing. An hour after that, the commit records are swept.
 	third := op[:24] + "ZZ"
 	now = now.Add(24*time.Hour + time.Second)
 	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
@@ -253,7 +253,7 @@ func TestCommitRecords(t *testing.T) {
 	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
 		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
-	// Lists of the user's rows never show intents.
+	// Lists of entities do not contain commit records.
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
 	if n != 1 || err != nil {
 		t.Errorf("got %v, %v; want n == 1 and no error", n, err)
@@ -301,11 +301,11 @@ func TestResolvedTwice(t *testing.T) {
 		t.Errorf("got %v, %v; want not done and no error", done, err)
 	}
 	if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error("a doubtful entity is used:", err)
+		t.Errorf("a write of an entity in doubt: got %v; want ErrUnknownOutcome", err)
 	}
 	var empty table.UnknownError
 	if _, err := empty.Resolve(ctx); err == nil {
-		t.Error("nothing was resolved")
+		t.Error("got no error from Resolve of an empty error; want one")
 	}
 }
 

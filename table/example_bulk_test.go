@@ -12,7 +12,7 @@ import (
 func ExampleBulk() {
 	ctx := context.Background()
 	var counter table.Counter
-	// Nothing is derived from these rows, so an Upsert need not read first.
+	// These rows have no derived rows, so an Upsert need not read first.
 	staff, err := table.New(openAccount(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
 	check(err)
 	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -25,7 +25,7 @@ func ExampleBulk() {
 	}, nil)
 	fmt.Println(result.Done, err, counter.Take())
 
-	// What is refused is dropped, and the rest goes on.
+	// Skip drops refused operations. All other operations are applied.
 	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for id := range 6 {
 			if !yield(staff.InsertOp(&employee{"Sales", id, "New", 30}), nil) {

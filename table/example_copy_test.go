@@ -78,11 +78,11 @@ func (oldest) MaxRows() int { return 1 }
 
 func (m oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
 	k := keys.At(c.Key.Partition(), keys.Raw("oldest"))
-	if _, err := p.Load(ctx, k.Row()); err != nil { // so that whoever else writes it is met
+	if _, err := p.Load(ctx, k.Row()); err != nil { // so that a concurrent write of it is a conflict
 		return err
 	}
 	most := 0
-	for row, err := range p.Scan(ctx, m.staff.Range()) { // all but the one that changes
+	for row, err := range p.Scan(ctx, m.staff.Range()) { // all rows but the changed one
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,8 @@ func ExampleTable_Untyped() {
 	e, err := rows.WholeRow(row)
 	check(err)
 	fmt.Println(e.Key, rows.Delete(ctx, e))
-	// The entity contains the keys of its copies as maintainer state. A write with IgnoreCorruptState succeeds even if the state is corrupt.
+	// The entity contains the keys of its copies as maintainer state. A write with IgnoreCorruptState succeeds even if that is
+	// corrupt.
 	row, err = staff.GetRow(ctx, keys.At(dept.Of("Sales"), empid.Of(1)))
 	check(err)
 	fmt.Println("corrupt:", row.StateCorrupt(), "state:", row.MaintainerState("age"))

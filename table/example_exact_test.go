@@ -25,7 +25,7 @@ func ExampleTable_Exact() {
 	for _, row := range account.Rows("staff") {
 		fmt.Println(row.RowKey[:3], row.Get("State"))
 	}
-	// A day later, they are swept.
+	// Commit records are swept after 25 hours.
 	n, err := staff.SweepCommitRecords(ctx)
 	fmt.Println(n, err)
 	// Output:
@@ -51,9 +51,9 @@ func ExampleUnknownError() {
 
 	account.SetFaults(nil)
 	done, err := unknown.Resolve(context.Background())
-	fmt.Println(done, err, jones.Value.Age) // the entity is as it was stored
+	fmt.Println(done, err, jones.Value.Age) // the entity equals the stored row
 
-	// Another program needs the names alone.
+	// Another program needs only the partition and the operation ID.
 	record, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.Op)
 	fmt.Println(record.State, err)
 	// Output:
@@ -72,7 +72,7 @@ func ExampleCommitRecords_Sweep() {
 		check(err)
 		fmt.Println(record.State, len(record.Effects))
 	}
-	n, err := records.Sweep(ctx, keys.Raw("Sales")) // it is younger than 25 hours
+	n, err := records.Sweep(ctx, keys.Raw("Sales")) // the record is younger than 25 hours
 	fmt.Println(n, err)
 	// Output:
 	// done 0

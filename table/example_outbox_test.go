@@ -51,7 +51,7 @@ func ExampleOutbox() {
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 
-	// A worker, elsewhere. It needs to know only the table's name.
+	// A worker in another process knows only the table's name.
 	records, err := table.NewCommitRecords(service, staff.Name(), nil)
 	check(err)
 	for _, n := range b.notes {
@@ -59,7 +59,7 @@ func ExampleOutbox() {
 		check(err)
 		fmt.Println(n.visible, record.State, record.Time().IsZero())
 		if record.State != table.CommitPending {
-			continue // not committed, or carried out already
+			continue // not committed, or executed already
 		}
 		for _, effect := range record.Effects {
 			fmt.Printf("%s %d of %s: %s\n", effect.Kind, effect.Version, effect.RowKey, effect.Payload)
@@ -119,8 +119,8 @@ func ExampleTable_Touch() {
 	check(err)
 	check(leaving.Touch(ctx, e))
 
-	op := leaving.TouchOp(e) // or with others
-	check(op.Err())          // nothing is wrong with it, as far as can be seen from here
+	op := leaving.TouchOp(e) // or in a transaction
+	check(op.Err())          // the operation is valid
 	again, err := table.Transact(ctx, op)
 	check(err)
 	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
@@ -170,9 +170,9 @@ func ExampleRetry_Repeat() {
 func ExampleCommitRecords_Resolve() {
 	ctx := context.Background()
 	staff := sales(nil)
-	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // as a message names it
+	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // from a message
 	_, err := staff.CommitRecords().Resolve(ctx, keys.Raw("Sales"), op)
-	fmt.Println(errors.Is(err, table.ErrExpired)) // of last year: its absence says nothing
+	fmt.Println(errors.Is(err, table.ErrExpired)) // a year old
 	// Output: true
 }
 

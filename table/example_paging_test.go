@@ -71,7 +71,7 @@ func ExampleCursor() {
 	}
 	saved := cursor.Token()
 
-	q.Cursor = table.NewCursor(saved) // in another process, perhaps
+	q.Cursor = table.NewCursor(saved) // possibly in another process
 	for e, err := range staff.List(ctx, q) {
 		check(err)
 		fmt.Println(e.Value.Last)
@@ -117,7 +117,7 @@ func ExampleTable_GetMany() {
 	staff := sales(nil)
 	for e, err := range staff.GetMany(context.Background(), employeeKey("Sales", 3), employeeKey("Sales", 99), employeeKey("Sales", 1)) {
 		if errors.Is(err, table.ErrNotFound) {
-			fmt.Println("nobody")
+			fmt.Println("not found")
 			continue
 		}
 		check(err)
@@ -125,7 +125,7 @@ func ExampleTable_GetMany() {
 	}
 	// Output:
 	// O'Brien
-	// nobody
+	// not found
 	// Jones
 }
 

@@ -33,10 +33,11 @@ var examples atomic.Int64
 // newTable creates a table of its own for an example.
 func newTable[T any](schema table.Schema[T]) *table.Table[T] {
 	o := &table.Options{}
-	o.OmitOperationID = true // so that what examples show of rows is the same each time
+	o.OmitOperationID = true // so that the output is the same each time
 	return newTableWith(schema, o)
 }
 
+// newTableWith creates a table with options.
 func newTableWith[T any](schema table.Schema[T], o *table.Options) *table.Table[T] {
 	t, err := table.New(service, fmt.Sprintf("example%dx%x", examples.Add(1), time.Now().UnixNano()), schema, o)
 	check(err)
@@ -44,6 +45,7 @@ func newTableWith[T any](schema table.Schema[T], o *table.Options) *table.Table[
 	return t
 }
 
+// check keeps examples short. A program returns its errors.
 func check(err error) {
 	if err != nil {
 		panic(err)

@@ -50,7 +50,7 @@ func ExampleTransact() {
 	stored := table.Stored[review](receipt, 2)
 	fmt.Println(stored.Key, jones.ETag == receipt.ETags[0], stored.ETag == receipt.ETags[2])
 
-	// smith is gone: the second operation is refused, and the first is not done.
+	// smith is deleted: the second operation is refused, and the first is not applied.
 	_, err = table.Transact(ctx, reviews.DeleteOp(stored), staff.MergeOp(smith, age.Set(40)))
 	var refused *table.BatchError
 	fmt.Println(errors.As(err, &refused), refused.Index, refused.Key, errors.Is(err, table.ErrNotFound))
@@ -96,7 +96,7 @@ func ExampleTable_PinOp() {
 	staff := sales(nil)
 	boss, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	check(staff.MergeAny(ctx, boss.Key, age.Set(65))) // somebody else
+	check(staff.MergeAny(ctx, boss.Key, age.Set(65))) // a concurrent writer
 	_, err = table.Transact(ctx, staff.PinOp(boss), staff.InsertOp(&employee{"Sales", 9, "Weber", 30}))
 	fmt.Println(errors.Is(err, table.ErrChanged))
 	// Output: true

@@ -102,7 +102,7 @@ func ExampleVersionError() {
 	fmt.Println(e.Value.Age)
 
 	schema.Version, schema.Upgrade = 0, nil
-	schema.Type = "employee" // a program that knows versions, but not this one
+	schema.Type = "employee" // a program that does not know version 1
 	_, err = sameTable(old, schema).Get(ctx, employeeKey("Sales", 1))
 	var newer *table.VersionError
 	fmt.Println(errors.As(err, &newer), newer)

@@ -46,7 +46,7 @@ func (w *fakeTransport) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// requests lists what was sent, one word for each.
+// requests returns the methods of the requests.
 func (w *fakeTransport) requests() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,8 +112,10 @@ var (
 	last = table.FieldOf(func(e *employee) *string { return &e.Last })
 )
 
+// employeeKey returns the key of an employee.
 func employeeKey(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
 
+// newStaff opens the table of employees, with options for a single attempt.
 func newStaff(t testing.TB, s table.Service) *table.Table[employee] {
 	t.Helper()
 	o := singleAttempt()

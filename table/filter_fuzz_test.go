@@ -12,7 +12,8 @@ import (
 
 var quoted = regexp.MustCompile(`'(?:[^']|'')*'`)
 
-// filterForm is the form of the fuzzed filter. A double is also compared with the whole numbers that other clients store in its place.
+// filterForm is the form of the fuzzed filter. A double is also compared with the whole numbers that other clients store in
+// its place.
 var (
 	filterForm = regexp.MustCompile(`^PartitionKey eq T and RowKey eq T and \(\(S eq T\) or \(not \(\(N lt N\) and \(F ge N( or F ge N)?( or \(not \(F le N or F gt N\)\) and \(F ge NL\))?\)\)\)\)$`)
 	operators  = regexp.MustCompile(` (eq|lt|le|gt|ge) `)
@@ -39,7 +40,7 @@ func FuzzFilter(f *testing.F) {
 		q := table.Query[row]{Partition: keys.Raw(pk), Rows: keys.Point(keys.Raw("r")), Where: table.Or(s.Eq(text), table.Not(table.And(n.Lt(i), d.Ge(x))))}
 		ex, err := tab.Explain(q)
 		if err != nil {
-			return // a key or a value that is refused
+			return // an invalid key or value
 		}
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			t.Errorf("%v was taken: got %s; want not math.IsNaN(x) and not math.IsInf(x, 0)", x, ex.Filter)

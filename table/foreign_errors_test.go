@@ -30,13 +30,13 @@ func TestForeignErrors(t *testing.T) {
 	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
 		t.Errorf(`got %v; want not ErrUnknownOutcome and "maintainer failing: " in the error`, err)
 	}
-	fails = table.ErrChanged // not of the row, so Update does not begin again
+	fails = table.ErrChanged // of another row, so Update does not repeat its function
 	s.Count()
 	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count() != "1 get" {
 		t.Errorf(`got %v; want ErrChanged and s.Count() == "1 get"`, err)
 	}
 	if err := people.Replace(ctx, e); err != nil {
-		t.Error("the entity cannot be used:", err)
+		t.Errorf("a write of the same entity: got %v; want no error", err)
 	}
 }
 
@@ -49,7 +49,7 @@ func (a failsWith) Maintain(context.Context, *table.Plan, *table.Change[resident
 	return *a.err
 }
 
-// TestNestedForeignErrors: testForeignErrors for a maintainer whose own table has maintainers.
+// TestNestedForeignErrors: TestForeignErrors for a maintainer whose own table has maintainers.
 func TestNestedForeignErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -64,9 +64,9 @@ func TestNestedForeignErrors(t *testing.T) {
 		t.Errorf(`got %v; want not ErrUnknownOutcome and a *DerivedError and de.Maintainer == "failing"`, err)
 	}
 	if err := plain.Replace(ctx, e); err != nil {
-		t.Error("the entity cannot be used:", err)
+		t.Errorf("a write of the same entity: got %v; want no error", err)
 	}
-	// A request of theirs that fails is not ours.
+	// A failed request of the maintainer is not a failed request of the table.
 	_, fails = plain.Get(ctx, residentAt(7))
 	var oe *table.OpError
 	if err := people.Replace(ctx, e); !errors.As(err, &oe) || oe.Code != "" || !strings.Contains(err.Error(), "p_000007") {

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// hundredKeys returns the keys of a hundred employees.
 func hundredKeys() (ks []keys.Key) {
 	for i := range 100 {
 		ks = append(ks, employeeKey("Sales", i))
@@ -23,6 +24,7 @@ func hundredKeys() (ks []keys.Key) {
 	return ks
 }
 
+// entityJSON returns the employee whose URL path is given, as the service sends it.
 func entityJSON(path string) string {
 	_, id, _ := strings.Cut(path, "RowKey='")
 	return fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"Sales","RowKey":"%s","LastName":"x"}`, strings.TrimSuffix(id, "')"))
@@ -50,7 +52,7 @@ func TestGetManyConcurrent(t *testing.T) {
 			i++
 		}
 		if took := time.Since(start); i != 100 || took != 50*time.Millisecond || most.Load() != 10 {
-			t.Errorf("%d in %v, %d at a time", i, took, most.Load())
+			t.Errorf("got %d entities in %v, %d at a time; want 100 in 50ms, 10 at a time", i, took, most.Load())
 		}
 	})
 }
@@ -64,8 +66,8 @@ func TestGetManyEnds(t *testing.T) {
 		stop   int
 		want   error
 	}{
-		"left":          {nil, 5, nil},
-		"left at once":  {nil, 1, nil},
+		"break":         {nil, 5, nil},
+		"break at once": {nil, 1, nil},
 		"a failed read": {func(*http.Request, string) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 0, io.ErrUnexpectedEOF},
 		"no such table": {func(*http.Request, string) (*http.Response, error) { return errorResponse(404, "TableNotFound"), nil }, 0, table.ErrTableNotFound},
 		"a hung service": {func(r *http.Request, _ string) (*http.Response, error) {
@@ -91,7 +93,7 @@ func TestGetManyEnds(t *testing.T) {
 				}
 			}
 			if !errors.Is(last, c.want) || c.want != nil && n != 1 || len(w.sent) > 100 || c.stop > 0 && len(w.sent) > 60 {
-				t.Errorf("%s: %v after %d, %d requests", what, last, n, len(w.sent))
+				t.Errorf("%s: got %v after %d entities and %d requests; want %v", what, last, n, len(w.sent), c.want)
 			}
 		})
 	}
@@ -110,7 +112,7 @@ func TestGetManyReadsAhead(t *testing.T) {
 			noError(t, err)
 			synctest.Wait()
 			if i++; len(w.sent) > i+40 {
-				t.Fatalf("%d requests when %d were handed out", len(w.sent), i)
+				t.Fatalf("got %d requests after %d entities; want at most 40 more", len(w.sent), i)
 			}
 		}
 		if len(w.sent) != 100 {
@@ -144,7 +146,7 @@ func TestGetManyCancelled(t *testing.T) {
 		cancel()
 	}
 	if n == 0 || n > 50 || failed != 1 {
-		t.Errorf("%d read, %d errors", n, failed)
+		t.Errorf("got %d entities, %d errors; want 1 to 50, and 1", n, failed)
 	}
 }
 
@@ -165,6 +167,6 @@ func TestGetOrInsertAttempts(t *testing.T) {
 		t.Errorf(`got %v, %s; want ErrExists and w.requests() == "GET POST GET POST GET POST"`, err, w.requests())
 	}
 	if _, _, err := staff.GetOrInsert(context.Background(), nil); err == nil {
-		t.Error("nil")
+		t.Error("got no error for a nil value; want one")
 	}
 }

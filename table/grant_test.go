@@ -23,6 +23,7 @@ import (
 
 const accountKey = "c2VjcmV0LWtleQ=="
 
+// credential returns a key of the account.
 func credential(t testing.TB) *aztables.SharedKeyCredential {
 	t.Helper()
 	cred, err := aztables.NewSharedKeyCredential("account", accountKey)
@@ -132,7 +133,7 @@ func TestGrants(t *testing.T) {
 		"rows of a layout":        {keys.Point(keys.Raw("bob")), empid.All(), "bob/empid_100 bob/empid_199 bob/empid_200"},
 		"one row":                 {keys.Point(keys.Raw("bob")), keys.Point(keys.Raw("note")), "bob/note"},
 		"rows up to one":          {keys.Point(keys.Raw("bob")), empid.AtMost(150), "bob/empid_100"},
-		"a partition of nothing":  {keys.Point(keys.Raw("nobody")), keys.Range{}, ""},
+		"an empty partition":      {keys.Point(keys.Raw("empty")), keys.Range{}, ""},
 		"rows of another's range": {keys.Point(keys.Raw("ann")), empid.All(), ""},
 	} {
 		query, err := table.Grant{Table: "staff", Read: true, Add: true, Partitions: c.partitions, Rows: c.rows, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
@@ -149,14 +150,14 @@ func TestGrants(t *testing.T) {
 			sees = append(sees, r.Key.PartitionKey()+"/"+r.Key.RowKey())
 		}
 		if got := strings.Join(sees, " "); got != c.sees {
-			t.Errorf("%s: got sees %s; want %q", what, got, c.sees)
+			t.Errorf("%s: got %q; want %q", what, got, c.sees)
 		}
 		for _, row := range g.keys {
 			pk, rk, _ := strings.Cut(row, "/")
 			in := slices.Contains(sees, row)
 			_, err := tab.Get(ctx, keys.Stored(pk, rk))
 			if in != (err == nil) || !in && !errors.Is(err, table.ErrNotFound) {
-				t.Errorf("%s: get of %s: %v", what, row, err)
+				t.Errorf("%s: Get of %s: got %v; want it found: %v", what, row, err, in)
 			}
 			if pk[0] == '~' {
 				continue
@@ -164,10 +165,10 @@ func TestGrants(t *testing.T) {
 			_, err = tab.InsertAt(ctx, keys.Stored(pk, rk), &struct{}{})
 			var oe *table.OpError
 			if in != (err == nil) || !in && (!errors.As(err, &oe) || oe.Code != "AuthorizationFailure") {
-				t.Errorf("%s: insert of %s: %v", what, row, err)
+				t.Errorf("%s: Insert of %s: got %v; want it allowed: %v", what, row, err, in)
 			}
 			if err := tab.DeleteAny(ctx, keys.Stored(pk, rk)); !errors.As(err, &oe) || oe.Code != "AuthorizationPermissionMismatch" {
-				t.Errorf("%s: delete of %s: %v", what, row, err)
+				t.Errorf("%s: Delete of %s: got %v; want AuthorizationPermissionMismatch", what, row, err)
 			}
 		}
 	}
@@ -261,9 +262,9 @@ func TestGrantsRefused(t *testing.T) {
 		}
 	}
 	if _, err := (table.Grant{Table: "staff", Read: true, Expiry: later}).Sign(nil); err == nil {
-		t.Error("signed by nobody")
+		t.Error("got no error without a credential; want one")
 	}
-	// With a stored policy the rest may be its.
+	// With a stored policy, the policy may contain the rest.
 	query, err := table.Grant{Table: "Staff", Policy: "readers"}.Sign(credential(t))
 	q, _ := url.ParseQuery(query)
 	if err != nil || q.Get("si") != "readers" || q.Get("sp") != "" || q.Get("se") != "" || q.Get("tn") != "staff" || q.Get("spr") != "https" {
@@ -277,22 +278,22 @@ func TestTrapT13(t *testing.T) {
 	g := &signatureService{now: year2030, keys: []string{"p/r"}}
 	query, err := aztables.SASSignatureValues{TableName: "staff", Permissions: "r", ExpiryTime: year2030.Add(time.Hour), StartPartitionKey: "p", EndPartitionKey: "p"}.Sign(credential(t))
 	if err != nil || strings.Contains(query, "spk") {
-		t.Errorf(`the SDK says the range now: got %s, %v; want no error and "spk" not in query`, query, err)
+		t.Errorf(`the SDK's URL: got %s, %v; want no error and "spk" not in query`, query, err)
 	}
 	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err == nil {
-		t.Error("the SDK's signature is valid now")
+		t.Error("got no error with the SDK's signature; want one, unless the SDK was repaired")
 	}
 	query, err = table.Grant{Table: "staff", Read: true, Expiry: year2030.Add(time.Hour), Partitions: keys.Point(keys.Raw("p"))}.Sign(credential(t))
 	noError(t, err)
 	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err != nil {
 		t.Error(err)
 	}
-	// The SDK also forgets the slash behind an address without one, and writes local times as if they were UTC (T8).
+	// The SDK also omits the slash behind an address without one, and writes local times as if they were UTC (T8).
 	service, err := aztables.NewServiceClientWithSharedKey("https://account.table.invalid", credential(t), nil)
 	noError(t, err)
 	u, err := service.NewClient("staff").GetTableSASURL(aztables.SASPermissions{Read: true}, time.Time{}, year2030.In(time.FixedZone("", 5*3600)))
 	if err != nil || !strings.HasPrefix(u, "https://account.table.invalidstaff?") || !strings.Contains(u, "se=2030-01-01T05%3A00%3A00Z") {
-		t.Errorf(`the SDK has mended its URLs: got %s, %v; want no error and strings.HasPrefix(u, "https://account.table.invalidstaff?") and "se=2030-01-01T05%%3A00%%3A00Z" in u`, u, err)
+		t.Errorf(`the SDK's URL: got %s, %v; want no error and strings.HasPrefix(u, "https://account.table.invalidstaff?") and "se=2030-01-01T05%%3A00%%3A00Z" in u`, u, err)
 	}
 	query, err = table.Grant{Table: "staff", Read: true, Expiry: year2030.In(time.FixedZone("", 5*3600))}.Sign(credential(t))
 	if q, _ := url.ParseQuery(query); err != nil || q.Get("se") != "2030-01-01T00:00:00Z" {

@@ -80,7 +80,7 @@ func TestHeldVersion(t *testing.T) {
 		noError(t, err)
 	}
 	writers := map[string]writer{
-		"nobody": func(context.Context, *table.Table[employee], *aztables.Client, *table.Entity[employee]) {},
+		"none": func(context.Context, *table.Table[employee], *aztables.Client, *table.Entity[employee]) {},
 		"a writer": func(ctx context.Context, staff *table.Table[employee], _ *aztables.Client, e *table.Entity[employee]) {
 			_, err := staff.Update(ctx, e.Key, func(v *employee) error { v.Last = "Secret"; return nil })
 			noError(t, err)
@@ -91,7 +91,7 @@ func TestHeldVersion(t *testing.T) {
 		"a raw writer that merges": func(ctx context.Context, _ *table.Table[employee], raw *aztables.Client, e *table.Entity[employee]) {
 			update(ctx, raw, e, aztables.UpdateModeMerge)
 		},
-		"one that deletes and inserts": func(ctx context.Context, staff *table.Table[employee], _ *aztables.Client, e *table.Entity[employee]) {
+		"a writer that deletes and inserts": func(ctx context.Context, staff *table.Table[employee], _ *aztables.Client, e *table.Entity[employee]) {
 			noError(t, staff.DeleteAny(ctx, e.Key))
 			_, err := staff.Insert(ctx, &employee{"Sales", e.Value.ID, "Secret", 1})
 			noError(t, err)
@@ -100,7 +100,7 @@ func TestHeldVersion(t *testing.T) {
 	for name, write := range renewingWrites {
 		for other, interfere := range writers {
 			if name == "Touch by key and ETag" && other == "a raw writer that merges" {
-				continue // the write has left nothing but its operation ID, which such a writer leaves in place
+				continue // the write has changed only the operation ID, and such a writer keeps that
 			}
 			for _, c := range []struct{ exact, read bool }{{}, {exact: true}, {read: true}, {true, true}} {
 				t.Run(fmt.Sprintf("%s/%s/%+v", name, other, c), func(t *testing.T) {
@@ -125,9 +125,9 @@ func TestHeldVersion(t *testing.T) {
 								t.Fatalf("resolved: got %v, %v; want done and rerr == nil", done, rerr)
 							}
 						} else if err != nil {
-							return // nothing is held by an entity of a write that was not told as done
+							return // a failed write does not renew its entity
 						}
-						requireOwnVersion(t, s, held, other == "nobody" && name != "Pin by key and ETag") // of which nothing is known
+						requireOwnVersion(t, s, held, other == "none" && name != "Pin by key and ETag") // a pinned entity has no known content
 					})
 				})
 			}
@@ -144,15 +144,15 @@ func requireOwnVersion(t testing.TB, s *hookedService, held *table.Entity[employ
 			continue
 		}
 		if fits := row.ETag == string(held.ETag); fits && row.Get("LastName") == "Secret" {
-			t.Errorf(`the entity holds ETag %s, which is of a concurrent writer's version: got %+v; want not fits or row.Get("LastName") != "Secret"`, held.ETag, row)
+			t.Errorf(`got ETag %s of a concurrent writer's version %+v; want that of the own version`, held.ETag, row)
 		} else if alone && !fits {
-			t.Errorf("the entity holds ETag %s, and its own version has %s", held.ETag, row.ETag)
+			t.Errorf("got ETag %s; want %s, that of the row", held.ETag, row.ETag)
 		}
 		return
 	}
 }
 
-// TestHeldVersionResolved: testHeldVersion for an outcome that was resolved later.
+// TestHeldVersionResolved: TestHeldVersion for an outcome that was resolved later.
 func TestHeldVersionResolved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -166,6 +166,6 @@ func TestHeldVersionResolved(t *testing.T) {
 	}
 	requireOwnVersion(t, s, held, false)
 	if err := staff.Delete(ctx, held); !errors.Is(err, table.ErrChanged) {
-		t.Errorf("deleting a version of another writer's: got %v, want ErrChanged", err)
+		t.Errorf("a delete of a concurrent writer's version: got %v, want ErrChanged", err)
 	}
 }

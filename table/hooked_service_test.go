@@ -43,7 +43,7 @@ func (i *hookedService) Do(r *http.Request) (*http.Response, error) {
 	return i.Service.Do(r)
 }
 
-// beforeBatch does something before each transaction.
+// beforeBatch calls f before each transaction, with the number of the transaction.
 func (i *hookedService) beforeBatch(f func(n int)) {
 	n := 0
 	i.beforeRequest = func(r *http.Request) {
@@ -117,6 +117,7 @@ type testAccount interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
+// openService returns the Table service of an account.
 func openService(a testAccount) (table.Service, error) {
 	acc, err := account.FromConnectionString(a.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
 	if err != nil {
@@ -125,6 +126,7 @@ func openService(a testAccount) (table.Service, error) {
 	return acc.Tables(), nil
 }
 
+// serviceOf returns the Table service of an account.
 func serviceOf(t testing.TB, a testAccount) table.Service {
 	t.Helper()
 	service, err := openService(a)

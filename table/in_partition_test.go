@@ -31,31 +31,31 @@ func conflictingService(outcome string) *fakeTransport {
 // TestInPartitionRepeats: InPartition repeats its function only after an error that a concurrent writer can have caused.
 func TestInPartitionRepeats(t *testing.T) {
 	t.Parallel()
-	const rounds = 3
+	const most = 3
 	changed := batchBody(failedPart(412, "UpdateConditionNotSatisfied", "1:The update condition specified in the request was not satisfied."))
 	exists := batchBody(failedPart(409, "EntityAlreadyExists", "0:The specified entity already exists."))
 	gone := batchBody(failedPart(404, "ResourceNotFound", "1:The specified resource does not exist."))
 	busy := batchBody(failedPart(503, "ServerBusy", "0:x"))
-	nobody := batchBody(failedPart(404, "ResourceNotFound", "99:x"))
+	unindexed := batchBody(failedPart(404, "ResourceNotFound", "99:x"))
 	for what, c := range map[string]struct {
 		outcome  string
 		read     func(*table.Tx, *table.Table[employee]) error
 		want     error
 		attempts int
 	}{
-		"changed":              {changed, nil, table.ErrChanged, rounds},
+		"changed":              {changed, nil, table.ErrChanged, most},
 		"exists, not read":     {exists, nil, table.ErrExists, 1},
-		"exists, read before":  {exists, readPoint, table.ErrExists, rounds},
-		"exists, listed":       {exists, readList, table.ErrExists, rounds},
+		"exists, read before":  {exists, readPoint, table.ErrExists, most},
+		"exists, listed":       {exists, readList, table.ErrExists, most},
 		"gone, not read":       {gone, nil, table.ErrNotFound, 1},
-		"gone, listed":         {gone, readList, table.ErrNotFound, rounds},
-		"gone, no such index":  {nobody, readList, table.ErrNotFound, 1},
+		"gone, listed":         {gone, readList, table.ErrNotFound, most},
+		"gone, no such index":  {unindexed, readList, table.ErrNotFound, 1},
 		"unknown":              {busy, readList, table.ErrUnknownOutcome, 1},
 		"exists, another read": {exists, readOther, table.ErrExists, 1},
 	} {
 		w := conflictingService(c.outcome)
 		o := singleAttempt()
-		o.Retry.ConflictAttempts, o.Retry.ConflictWait = rounds, -1
+		o.Retry.ConflictAttempts, o.Retry.ConflictWait = most, -1
 		staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
 		noError(t, err)
 		e := readEmployee(t, staff, w)
@@ -71,11 +71,12 @@ func TestInPartitionRepeats(t *testing.T) {
 			return nil
 		})
 		if !errors.Is(err, c.want) || attempts != c.attempts {
-			t.Errorf("%s: %v after %d rounds, want %v after %d", what, err, attempts, c.want, c.attempts)
+			t.Errorf("%s: got %v after %d attempts; want %v after %d", what, err, attempts, c.want, c.attempts)
 		}
 	}
 }
 
+// readPoint, readOther and readList read a row, another row and all rows.
 func readPoint(tx *table.Tx, staff *table.Table[employee]) error {
 	_, err := table.GetIn(tx, staff, empid.Of(100))
 	return err
@@ -116,7 +117,7 @@ func TestInPartitionEnds(t *testing.T) {
 			return err
 		})
 		if !errors.Is(err, context.DeadlineExceeded) || attempts != 1 || errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("%v after %d rounds", err, attempts)
+			t.Errorf("got %v after %d attempts; want DeadlineExceeded after 1", err, attempts)
 		}
 	})
 }
@@ -156,7 +157,7 @@ func TestInPartitionBounds(t *testing.T) {
 	for what, pk := range map[string]keys.Enc{"another": dept.Of("Marketing"), "broken": dept.Of(""), "unset": {}} {
 		_, err := table.InPartition(ctx, pk, func(tx *table.Tx) error {
 			if tx.Context() != ctx {
-				t.Error("another context")
+				t.Error("got another context from the transaction; want that of the call")
 			}
 			tx.Do(staff.DeleteAnyOp(employeeKey("Sales", 1)))
 			return nil
@@ -167,7 +168,7 @@ func TestInPartitionBounds(t *testing.T) {
 		}
 	}
 	if _, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error { tx.Do(table.Op{}); return nil }); err == nil {
-		t.Error("a zero operation")
+		t.Error("got no error for a zero operation; want one")
 	}
 }
 

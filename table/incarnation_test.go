@@ -53,7 +53,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 	for name, c := range map[string]struct {
 		write    func(people *table.Table[resident], rows *table.Table[table.Row], e *table.Entity[resident], r *table.Entity[table.Row]) error
 		requests string
-		life     any
+		want     any
 	}{
 		"ReplaceAny": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
 			return people.ReplaceAny(ctx, e)
@@ -86,8 +86,8 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			if got := s.Count(); got != c.requests {
 				t.Errorf("got %s; want %s", got, c.requests)
 			}
-			if got := firstResident(s); got["_life"] != c.life || got["_ix"] != nil || got["Last"] != "Old" || got["Note"] != "x" {
-				t.Errorf("got %v; want the old content, and the incarnation %v", got, c.life)
+			if got := firstResident(s); got["_life"] != c.want || got["_ix"] != nil || got["Last"] != "Old" || got["Note"] != "x" {
+				t.Errorf("got %v; want the old content, and the incarnation %v", got, c.want)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestNewIDLater(t *testing.T) {
 	_, s := newTown(t, nil)
 	o, n := noWaitOptions(), 0
 	o.NewID = func() string {
-		if n++; n == 3 { // the first is that of New, the second an operation ID
+		if n++; n == 3 { // New makes the first, and the second is an operation ID
 			return "../0123456789ABC"
 		}
 		return olderIncarnation
@@ -164,7 +164,7 @@ func TestIncarnationKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := townWithEffects(t, &memoryOutbox{})
-	life := func() (primary, copied any) {
+	incarnations := func() (primary, copied any) {
 		for _, r := range s.Rows("people") {
 			switch {
 			case strings.HasPrefix(r.RowKey, "p_"):
@@ -177,7 +177,7 @@ func TestIncarnationKept(t *testing.T) {
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
-	first, copied := life()
+	first, copied := incarnations()
 	if s, is := first.(string); !is || len(s) != 16 || copied != nil {
 		t.Errorf("%v: got %v; want is and len(s) == 16 and copied == nil", first, copied)
 	}
@@ -185,17 +185,17 @@ func TestIncarnationKept(t *testing.T) {
 		"Replace": people.Replace(ctx, e), "Merge": people.Merge(ctx, e, lastName.Set("X")), "MergeAny": people.MergeAny(ctx, e.Key, lastName.Set("Y")),
 		"ReplaceAny": people.ReplaceAny(ctx, e),
 	} {
-		if is, _ := life(); err != nil || is != first {
+		if is, _ := incarnations(); err != nil || is != first {
 			t.Errorf("%v: got %v, %v; want no error and is == %v", what, err, is, first)
 		}
 	}
 	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "b"}, table.ReplaceExisting)
-	if is, _ := life(); err != nil || is != first {
+	if is, _ := incarnations(); err != nil || is != first {
 		t.Errorf("got %v, %v; want no error and is == %v", err, is, first)
 	}
 	noError(t, people.DeleteAny(ctx, e.Key))
 	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
-	if is, _ := life(); err != nil || is == first || is == nil {
+	if is, _ := incarnations(); err != nil || is == first || is == nil {
 		t.Errorf("got %v, %v; want no error and is != %v and is != nil", err, is, first)
 	}
 }

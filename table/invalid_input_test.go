@@ -18,7 +18,7 @@ import (
 // noRequests is a service that must not receive a request.
 func noRequests(t testing.TB) *fakeTransport {
 	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
-		t.Errorf("sent: %s %s", r.Method, r.URL)
+		t.Errorf("got the request %s %s; want none", r.Method, r.URL)
 		return errorResponse(500, "InternalError"), nil
 	}}
 }
@@ -56,7 +56,7 @@ func TestInvalidKeys(t *testing.T) {
 			}
 		}
 	}
-	// A key that was read may be one that nobody should write, but no new row gets it.
+	// A loaded row may have a key of the library's. No new row gets one.
 	for _, k := range []keys.Key{keys.Stored("p", "~r"), keys.Stored("~p", "r")} {
 		_, insert := tab.InsertAt(ctx, k, &row{})
 		_, upsert := tab.UpsertAt(ctx, k, &row{}, table.MergeExisting)
@@ -154,7 +154,7 @@ func TestNilArguments(t *testing.T) {
 		}
 	}
 	if _, err := table.New(nil, "staff", staffSchema, singleAttempt()); err == nil {
-		t.Error("a table without a service")
+		t.Error("got no error from New without a service; want one")
 	}
 }
 
@@ -233,7 +233,7 @@ func TestErrorsHideData(t *testing.T) {
 			t.Errorf(`%s: got %v; want a *DecodeError and de.Field != "" and "secret" not in the error and "1234567" not in the error`, property, err)
 		}
 		if strings.HasPrefix(property, `"Addr":`) && errors.Unwrap(de) == nil {
-			t.Error("the type's own error is out of reach")
+			t.Errorf("got %v; want the error of the type wrapped", de)
 		}
 	}
 }

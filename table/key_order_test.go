@@ -65,7 +65,7 @@ func TestKeyOrder(t *testing.T) {
 				continue
 			}
 			rows = append(rows, p)
-			if !p.isLibrarys() && rapid.Bool().Draw(rt, "ours") {
+			if !p.isLibrarys() && rapid.Bool().Draw(rt, "by the library") {
 				_, err := notes.Insert(ctx, &leaf{p.pk, p.rk, 1})
 				noError(rt, err)
 				continue
@@ -93,7 +93,7 @@ func TestKeyOrder(t *testing.T) {
 		noError(rt, r.Err())
 		for _, p := range rows {
 			if in := r.Contains(p.rk); in != inRange(p.rk, from, to) {
-				rt.Fatalf("%v holds %q: got %v; want %v", r, p.rk, in, inRange(p.rk, from, to))
+				rt.Fatalf("%v contains %q: got %v; want %v", r, p.rk, in, inRange(p.rk, from, to))
 			}
 		}
 		m.checkReads(ctx, table.Query[leaf]{TableScan: true, Rows: r}, from, to)
@@ -136,7 +136,7 @@ type keyOrderModel struct {
 	rows  []rowKeys // in order
 }
 
-// want are the rows of a query.
+// wantKeys returns the keys of the rows that a query should find.
 func (m keyOrderModel) wantKeys(q table.Query[leaf], from, to string) (want []rowKeys) {
 	for _, p := range m.rows {
 		if (!q.Partition.IsSet() || q.Partition.String() == p.pk) && !p.isLibrarys() && inRange(p.rk, from, to) {
@@ -146,7 +146,7 @@ func (m keyOrderModel) wantKeys(q table.Query[leaf], from, to string) (want []ro
 	return want
 }
 
-// reads asks every function that lists or counts.
+// checkReads compares every method that lists or counts.
 func (m keyOrderModel) checkReads(ctx context.Context, q table.Query[leaf], from, to string) {
 	want := m.wantKeys(q, from, to)
 	var listed, seen, paged, resumed []rowKeys
@@ -171,7 +171,7 @@ func (m keyOrderModel) checkReads(ctx context.Context, q table.Query[leaf], from
 		}
 	}
 	q.Cursor = table.NewCursor("")
-	for !q.Cursor.Done() { // left after each row, and taken up by another process
+	for !q.Cursor.Done() { // stopped after each row, and resumed by another process
 		q.Cursor = table.NewCursor(q.Cursor.Token())
 		for e, err := range m.notes.List(ctx, q) {
 			noError(m, err)
@@ -192,11 +192,11 @@ func (m keyOrderModel) checkReads(ctx context.Context, q table.Query[leaf], from
 	}
 	ex, err := m.notes.Explain(q)
 	if got := strings.Count(ex.Filter, "RowKey ") + strings.Count(ex.Filter, "PartitionKey "); err != nil || got != ex.Comparisons {
-		m.Fatalf("%+v has %d comparisons, %v", ex, got, err)
+		m.Fatalf("got %d comparisons, %v; want %d in %+v", got, err, ex.Comparisons, ex)
 	}
 }
 
-// partitions asks for them from the beginning and from behind a key.
+// checkPartitions compares the partitions from the beginning and from behind a key.
 func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 	var want, behind, got, rest, each []string
 	for _, p := range m.rows {
@@ -221,7 +221,7 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 	}
 }
 
-// granted asks by a signature for a range of partitions, which is refused or is for that very range.
+// checkGrant compares a grant for a range of partitions. Sign refuses the range, or the grant is for exactly that range.
 func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to string) {
 	first, last, err := r.Inclusive()
 	if err != nil {
@@ -232,9 +232,9 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 	}
 	for _, p := range m.rows {
 		in := compareUTF16(p.pk, first) >= 0 && (last == "" || compareUTF16(p.pk, last) <= 0)
-		// Keys that begin with the last one may be missing: no last key is above them all.
+		// Keys with the prefix of the last key may be missing, since no last key is above all of them.
 		if want := inRange(p.pk, from, to); in != want && !(want && strings.HasPrefix(p.pk, last)) {
-			m.Fatalf("%v from %q to %q holds %q: got %v; want in == %v or want and strings.HasPrefix(p.pk, last)", r, first, last, p.pk, in, want)
+			m.Fatalf("%v from %q to %q contains %q: got %v; want %v", r, first, last, p.pk, in, want)
 		}
 	}
 	cred, err := aztables.NewSharedKeyCredential(s.Account(), s.Key())
@@ -243,7 +243,7 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 	noError(m, err)
 }
 
-// deleted deletes by the query, which leaves all other rows.
+// checkDelete deletes the rows of a query, and compares the rest.
 func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to string) {
 	q := table.Query[leaf]{TableScan: true, Rows: r}
 	want := m.wantKeys(q, from, to)
@@ -255,7 +255,7 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to s
 	for _, p := range m.rows {
 		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))
 		if noError(m, err); there == slices.Contains(want, p) {
-			m.Fatalf("%q is there: got %v; want there != %v", p, there, slices.Contains(want, p))
+			m.Fatalf("%q: got existence %v after the delete; want %v", p, there, !there)
 		}
 	}
 }

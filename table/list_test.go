@@ -101,7 +101,7 @@ func TestForeignPartition(t *testing.T) {
 		t.Errorf(`got %v, %s; want a *keys.KeyError and ke.Key == "PartitionKey" and w.requests() == ""`, err, w.requests())
 	}
 	for _, err := range tab.Rows(context.Background(), q) {
-		t.Errorf("rows of any partition can be shown: %v", err)
+		t.Errorf("rows of any partition: %v", err)
 	}
 	if w.requests() != "GET" {
 		t.Errorf("got %q; want %q", w.requests(), "GET")
@@ -128,7 +128,7 @@ func TestOneWayKeys(t *testing.T) {
 		t.Errorf(`got %v, %+v; want found == "[Jones@x]" and stats.Foreign == 1`, found, stats)
 	}
 
-	// A merge may not take the key's ground away.
+	// A merge must not change the property from which the key is computed.
 	email := table.FieldOf(func(u *user) *string { return &u.Email })
 	w.respond = func(r *http.Request, _ string) (*http.Response, error) {
 		if r.Method == http.MethodGet {
@@ -173,7 +173,7 @@ func TestForeignKeys(t *testing.T) {
 		t.Error(err)
 	}
 	if err := tab.Rekey(ctx, e); err != nil || w.last().method != http.MethodPut {
-		t.Errorf("rekeyed to the key that it has: got %v, %s; want no error and w.last().method == http.MethodPut", err, w.last().method)
+		t.Errorf("Rekey to the same key: got %v, %s; want no error and w.last().method == http.MethodPut", err, w.last().method)
 	}
 	e.Value.R = "Ö"
 	if err := tab.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
@@ -197,7 +197,7 @@ func TestEmptyPages(t *testing.T) {
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		q := r.URL.Query()
 		if n > 0 && (q.Get("NextPartitionKey") != pages[n-1].nextPK || q.Has("NextRowKey") != (pages[n-1].nextRK != "") || q.Get("NextRowKey") != pages[n-1].nextRK) {
-			t.Errorf("page %d was asked for by %v", n, q)
+			t.Errorf("page %d: got the parameters %v; want NextPartitionKey %s, NextRowKey %s", n, q, pages[n-1].nextPK, pages[n-1].nextRK)
 		}
 		p := pages[n]
 		n++

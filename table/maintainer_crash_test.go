@@ -145,7 +145,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 	}
 }
 
-// TestBulkEveryFault: Bulk work applies all operations before ResumeAt, under each fault at each of its requests. It ends
+// TestBulkEveryFault: bulk work applies all operations before ResumeAt, under each fault at each of its requests. It ends
 // without an error unless two requests fail.
 func TestBulkEveryFault(t *testing.T) {
 	t.Parallel()

@@ -36,13 +36,13 @@ func TestMaintainerStateText(t *testing.T) {
 		}
 	}
 	if _, err := parseState([]byte(text), "empid_000224"); err == nil {
-		t.Error("another row's was taken")
+		t.Error("got no error for another row's state; want one")
 	}
-	// What has the right checksum and makes no sense.
+	// Invalid state with the right checksum.
 	for _, s := range []string{"a", "a/b#", "/b", "a/b#a/c", "a/b\\", "^/b", "#a/b", "a#b/c"} {
 		h := stateHeader([]byte(s), "r")
 		if is, err := parseState(append(h[:], s...), "r"); err == nil {
-			t.Errorf("%q was taken: got %q; want an error", s, is)
+			t.Errorf("%q: got %q; want an error", s, is)
 		}
 	}
 	nothing := encodeState(map[string][]string{"a": nil}, "r")
@@ -52,12 +52,12 @@ func TestMaintainerStateText(t *testing.T) {
 	}
 	for _, v := range []edm.Value{{}, {Kind: edm.String}, {Kind: edm.Binary}, {Kind: edm.Binary, B: nothing}} {
 		if is, err := stateIn(v, "r"); err != nil || len(is) > 0 {
-			t.Errorf("%v: %q %v, not nothing", v, is, err)
+			t.Errorf("%v: got %q, %v; want nothing", v, is, err)
 		}
 	}
 	for _, v := range []edm.Value{{Kind: edm.String, S: text}, {Kind: edm.Int32}, {Kind: edm.Binary, B: nothing}} {
 		if is, err := stateIn(v, "empid_000223"); err == nil {
-			t.Errorf("%v was taken: got %q; want an error", v, is)
+			t.Errorf("%v: got %q; want an error", v, is)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func FuzzMaintainerState(f *testing.F) {
 		text := encodeState(all, rowKey)
 		is, err := parseState(text, rowKey)
 		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-			t.Errorf("%q is read as %q: got %v; want no error and maps.EqualFunc(is, all, slices.Equal)", all, is, err)
+			t.Errorf("%q: got %q, got %v; want no error and maps.EqualFunc(is, all, slices.Equal)", all, is, err)
 		}
 		if n := 2*len(name+a+b+other+c) + 10; len(text) > n {
 			t.Errorf("%d bytes, more than %d: got %q; want len(text) <= %v", len(text), n, text, n)
@@ -104,12 +104,12 @@ func TestMaintainerStateSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// By the service's formula a property takes 8 bytes, 2 for each character of its name, and its value: 4 and 2 for each character of
-	// a String, or 4 and the bytes of a Binary.
+	// By the service's formula a property takes 8 bytes, 2 for each character of its name, and its value: 4 and 2 for each character
+	// of a String, or 4 and the bytes of a Binary.
 	now := encodeState(all, city)
 	before, after := 8+2*len("_ix")+4+2*len(b), 8+2*len("_ix")+4+len(now)
 	t.Logf("%d bytes as JSON, %d now: %q", before, after, now)
 	if after > 120 {
-		t.Errorf("%d bytes, more than 120, beside %d as JSON", after, before)
+		t.Errorf("got %d bytes, %d as JSON; want at most 120", after, before)
 	}
 }

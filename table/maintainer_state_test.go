@@ -30,7 +30,7 @@ func TestEmptiedStateMoved(t *testing.T) {
 	noError(t, plain.Rekey(ctx, e))
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000002" && (r.Get("_ix") != nil || r.Get("_life") != nil) {
-			t.Errorf(`what belongs to the old key was moved: got %v; want r.RowKey != "p_000002" or (r.Get("_ix") == nil and r.Get("_life") == nil)`, r)
+			t.Errorf("got %v; want no system properties of the old key", r)
 		}
 	}
 	e, err = plain.Get(ctx, residentAt(2))
@@ -65,7 +65,7 @@ func TestEmptiedStateCopied(t *testing.T) {
 		t.Errorf("got %v; want v != nil and len(v.([]byte)) <= 0", v)
 	}
 	if row.At(residentAt(7)).StateCorrupt() {
-		t.Error("under another key it is damaged")
+		t.Error("got corrupt state under another key; want none")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestEmptyState(t *testing.T) {
 // keepsState is a maintainer that stores texts as its state.
 type keepsState struct {
 	texts     []string
-	unchecked bool // was remembered
+	unchecked bool // any state of before is accepted
 }
 
 func (keepsState) Name() string { return "reminds" }
@@ -129,7 +129,7 @@ func (keepsState) MaxRows() int { return 0 }
 
 func (r keepsState) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
 	if c.Old != nil && !r.unchecked && !slices.Equal(c.State(), r.texts) {
-		return fmt.Errorf("remembers %d texts", len(c.State()))
+		return fmt.Errorf("got %d texts of state; want %d", len(c.State()), len(r.texts))
 	}
 	c.SetState(r.texts...)
 	return nil
@@ -160,10 +160,10 @@ func TestMaintainerState(t *testing.T) {
 		strict, err := plain.With(nil, keepsState{texts: []string{"b"}})
 		noError(t, err)
 		noError(t, strict.MergeAny(ctx, e.Key, lastName.Set("another")))
-		forgets, err := plain.With(nil, keepsState{nil, true})
+		clears, err := plain.With(nil, keepsState{nil, true})
 		noError(t, err)
-		noError(t, forgets.MergeAny(ctx, e.Key, lastName.Set("third")))
-		if err := plain.DeleteAny(ctx, e.Key); err != nil { // no request sees what it remembers
+		noError(t, clears.MergeAny(ctx, e.Key, lastName.Set("third")))
+		if err := plain.DeleteAny(ctx, e.Key); err != nil { // no maintainer state is left
 			t.Error(err)
 		}
 	}
@@ -190,12 +190,12 @@ func TestStateStaysWithEntity(t *testing.T) {
 	_, err = rows.Insert(ctx, twin)
 	noError(t, err)
 	noError(t, people.DeleteAny(ctx, residentAt(2)))
-	there := false
+	exists := false
 	for _, row := range s.Rows("people") {
-		there = there || row.RowKey == "email_a"
+		exists = exists || row.RowKey == "email_a"
 	}
-	if !there {
-		t.Error("the index row of another entity was deleted")
+	if !exists {
+		t.Error("got no row email_a; want the derived row of the other entity")
 	}
 	plain := peopleOf(t, s, nil)
 	e, err := plain.Get(ctx, residentAt(1))

@@ -75,7 +75,7 @@ func TestMaintainedRequests(t *testing.T) {
 			_, s := newTown(t, nil)
 			people, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
 			noError(t, err)
-			people, err = people.With(nil, byEmail{}) // no list, which would be loaded
+			people, err = people.With(nil, byEmail{}) // byLast would load a list
 			noError(t, err)
 			e := insertAll(t, people, s, resident{"S", 1, "Jones", "j"})[0]
 			noError(t, c.do(people, e))
@@ -110,7 +110,7 @@ func TestSharedRow(t *testing.T) {
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
-	// A concurrent writer adds to the list between our reading it and our writing.
+	// A concurrent writer adds to the list between the read and the write.
 	first := true
 	s.beforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") && first {
@@ -149,7 +149,7 @@ func TestUniqueValueSwapped(t *testing.T) {
 		if err := checkDerivedRows(s.Service); err != nil {
 			t.Error(err)
 		}
-		// And back, by what the entities have been renewed to.
+		// The renewed entities swap the value back.
 		es[0].Value.Email, es[1].Value.Email = "a", "new"
 		if _, err := table.Transact(ctx, people.ReplaceOp(es[0]), people.ReplaceOp(es[1])); err != nil {
 			t.Fatal(err)
@@ -205,7 +205,7 @@ func TestRepairedRows(t *testing.T) {
 	noError(t, err)
 	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 	s.Count()
-	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil { // it should be there, and is not
+	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil { // email_a is missing
 		t.Fatal(err)
 	}
 	if got := s.Count(); got != "1 get, 2 transaction" {

@@ -25,18 +25,18 @@ func TestNewRefuses(t *testing.T) {
 	s := sdkClient(t, &fakeTransport{})
 	var other embedded
 	for what, schema := range map[string]table.Schema[manager]{
-		"an accessor to elsewhere": {Partition: keys.Bind1(dept, func(*manager) *string { return &other.Department })},
-		"an accessor that panics":  {Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Report.Department })},
-		"a folded key, both ways":  {Row: keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(m *manager) *string { return &m.Department })},
-		"a width of zero":          {Row: keys.Bind1(keys.Tuple1(keys.Digits[int](0)), func(m *manager) *int { return &m.ID })},
+		"an accessor of another value": {Partition: keys.Bind1(dept, func(*manager) *string { return &other.Department })},
+		"an accessor that panics":      {Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Report.Department })},
+		"a folded key, both ways":      {Row: keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(m *manager) *string { return &m.Department })},
+		"a width of zero":              {Row: keys.Bind1(keys.Tuple1(keys.Digits[int](0)), func(m *manager) *int { return &m.ID })},
 	} {
 		if _, err := table.New(s, "staff", schema, singleAttempt()); err == nil {
-			t.Errorf("%s was taken", what)
+			t.Errorf("%s: got no error; want one", what)
 		}
 	}
 	for _, name := range []string{"", "ab", "1ab", "a-b", "my_table", strings.Repeat("x", 64), "größe", "a b", "Tables"} {
 		if _, err := table.New(s, name, staffSchema, singleAttempt()); err == nil {
-			t.Errorf("the name %q was taken", name)
+			t.Errorf("name %q: got no error; want one", name)
 		}
 	}
 	if _, err := table.New(s, "größe", staffSchema, singleAttempt()); err == nil || !strings.Contains(err.Error(), "holds 'ö' at byte 2") {
@@ -72,7 +72,7 @@ func TestInvalidFields(t *testing.T) {
 	var elsewhere string
 	k := keys.At(keys.Raw("p"), keys.Raw("r"))
 	for what, f := range map[string]table.Field[fixed, string]{
-		"elsewhere":       table.FieldOf(func(*fixed) *string { return &elsewhere }),
+		"another value":   table.FieldOf(func(*fixed) *string { return &elsewhere }),
 		"inside a field":  table.FieldOf(func(f *fixed) *string { return &f.Inner.Deep }),
 		"not stored":      table.FieldOf(func(f *fixed) *string { return &f.Hidden }),
 		"nil":             table.FieldOf(func(*fixed) *string { return nil }),
@@ -80,10 +80,10 @@ func TestInvalidFields(t *testing.T) {
 		"the zero handle": {},
 	} {
 		if err := tab.MergeAny(context.Background(), k, f.Set("x")); err == nil {
-			t.Errorf("merged: got %s; want an error", what)
+			t.Errorf("MergeAny with %s: got no error; want one", what)
 		}
 		if _, err := tab.Explain(table.Query[fixed]{Partition: keys.Raw("p"), Where: f.Eq("x")}); err == nil {
-			t.Errorf("compared: got %s; want an error", what)
+			t.Errorf("Explain with %s: got no error; want one", what)
 		}
 	}
 	if w.requests() != "" {

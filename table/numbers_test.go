@@ -64,6 +64,7 @@ func TestWhereFindsWhatIsRead(t *testing.T) {
 	t.Run("EDMInt64", testWhere[aztables.EDMInt64])
 }
 
+// testWhere compares the conditions on a field of type N with Go's operators.
 func testWhere[N number](t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -79,7 +80,7 @@ func testWhere[N number](t *testing.T) {
 		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`",`+column+`}`), nil)
 		noError(t, err)
 		e, err := tab.Get(ctx, keys.Stored("p", id))
-		if err != nil { // what the field does not read ends a list
+		if err != nil { // a value that the field cannot read ends a list
 			var de *table.DecodeError
 			if !errors.As(err, &de) {
 				t.Fatalf("got %v; want a *DecodeError", err)
@@ -100,7 +101,7 @@ func testWhere[N number](t *testing.T) {
 	n := table.FieldOf(func(e *entity) *N { return &e.N })
 	for v := range literals {
 		if float64(v) >= 1<<63 && strings.HasPrefix(fmt.Sprintf("%T", v), "uint") {
-			continue // which is an error, for it is no Int64
+			continue // a literal that is no Int64 is an error
 		}
 		for op, c := range map[string]struct {
 			cond  table.Cond[entity]
@@ -142,6 +143,7 @@ func testWhere[N number](t *testing.T) {
 	}
 }
 
+// idsOf returns the IDs that a query finds.
 func idsOf[N number](t testing.TB, tab *table.Table[numberEntity[N]], q table.Query[numberEntity[N]]) (ids []string) {
 	for e, err := range tab.List(context.Background(), q) {
 		noError(t, err)
@@ -206,7 +208,7 @@ func TestStoredTypesStay(t *testing.T) {
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("tallies")
-	const theirs = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
+	const foreign = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
 	for _, id := range []string{"replaced", "merged", "updated", "grown", "any"} {
 		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`","A":5,"B":5,"C@odata.type":"Edm.Int64","C":"5","D":5,"E0":5,"E1@odata.type":"Edm.Int64","E1":"5","BothFrom":5,"BothTo@odata.type":"Edm.Int64","BothTo":"5","Narrow@odata.type":"Edm.Int64","Narrow":"5"}`), nil)
 		noError(t, err)
@@ -223,10 +225,10 @@ func TestStoredTypesStay(t *testing.T) {
 		}
 	}
 	noError(t, tab.Replace(ctx, get("replaced")))
-	is("replaced", theirs)
+	is("replaced", foreign)
 	_, err = tab.Update(ctx, keys.Stored("p", "updated"), func(v *tally) error { v.A, v.D = 6, 6; return nil })
 	noError(t, err)
-	is("updated", strings.Replace(strings.Replace(theirs, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
+	is("updated", strings.Replace(strings.Replace(foreign, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
 	a, d := table.FieldOf(func(v *tally) *int { return &v.A }), table.FieldOf(func(v *tally) *float64 { return &v.D })
 	both := table.FieldOf(func(v *tally) *span { return &v.Both })
 	noError(t, tab.Merge(ctx, get("merged"), a.Set(7), d.Set(7.5), both.Set(span{7, 7})))
@@ -236,14 +238,14 @@ func TestStoredTypesStay(t *testing.T) {
 	e.Value.A, e.Value.B, e.Value.D, e.Value.Both.From = math.MaxInt32+1, &big, math.NaN(), math.MinInt32-1
 	noError(t, tab.Replace(ctx, e))
 	is("grown", "A Int64 2147483648, B Int64 1099511627776, BothFrom Int64 -2147483649, BothTo Int64 5, C Int64 5, D Double NaN, E0 Int32 5, E1 Int64 5, Narrow Int64 5")
-	noError(t, tab.MergeAny(ctx, keys.Stored("p", "any"), a.Set(8))) // which does not see the row
-	is("any", strings.Replace(theirs, "A Int32 5", "A Int64 8", 1))
+	noError(t, tab.MergeAny(ctx, keys.Stored("p", "any"), a.Set(8))) // which does not read the row
+	is("any", strings.Replace(foreign, "A Int32 5", "A Int64 8", 1))
 	five := int64(5)
 	_, err = tab.Insert(ctx, &tally{"new", 5, &five, 5, 5, []int{5, 5}, span{5, 5}, 5})
 	noError(t, err)
 	is("new", "A Int64 5, B Int64 5, BothFrom Int64 5, BothTo Int64 5, C Int32 5, D Double 5, E0 Int64 5, E1 Int64 5, Narrow Int32 5")
 
-	// What is found is what is deleted.
+	// DeleteQuery deletes the rows that the condition finds.
 	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
 	result, err := tab.DeleteQuery(ctx, table.Query[tally]{Where: where}, nil)
 	if noError(t, err); result.Done != 5 {
@@ -304,7 +306,7 @@ func TestCompositesChooseTypes(t *testing.T) {
 				got, err := tab.Get(ctx, e.Key)
 				noError(t, err)
 				if got.Value.A.v != is {
-					t.Errorf("%s of %T %v over %T: read as %T %v", method, is, is, was, got.Value.A.v, got.Value.A.v)
+					t.Errorf("%s of %T %v over %T: got %T %v", method, is, is, was, got.Value.A.v, got.Value.A.v)
 				}
 			}
 		}

@@ -23,7 +23,7 @@ type memoryOutbox struct {
 }
 
 func (d *memoryOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
-	d.calls, d.last = append(d.calls, "hint"), a
+	d.calls, d.last = append(d.calls, "notify"), a
 	if d.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -38,12 +38,12 @@ func (s memoryNotification) Show(ctx context.Context) error {
 	if s.outbox.hangs {
 		<-ctx.Done()
 	}
-	return errors.New("nobody sees it")
+	return errors.New("not shown")
 }
 
 func (s memoryNotification) Withdraw(context.Context) error {
 	s.outbox.calls = append(s.outbox.calls, "withdraw")
-	return errors.New("it stays")
+	return errors.New("not withdrawn")
 }
 
 // townWithEffects returns a table of residents with letters and unique addresses, in a service of its own.
@@ -73,7 +73,7 @@ func TestOutboxRequests(t *testing.T) {
 		d.calls = nil
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
-	after("insert", "hint show", "1 transaction", err, nil)
+	after("insert", "notify show", "1 transaction", err, nil)
 	if d.last.Table != "people" || d.last.Partition != "S" || d.last.Hidden != time.Minute || len(d.last.OperationID) != 26 {
 		t.Errorf(`got %+v; want d.last.Table == "people" and d.last.Partition == "S" and d.last.Hidden == time.Minute and len(d.last.OperationID) == 26`, d.last)
 	}
@@ -91,21 +91,21 @@ func TestOutboxRequests(t *testing.T) {
 	after("no effects", "", "1 transaction", people.Replace(ctx, e), nil)
 	stale := *e
 	e.Value.Last = "Smith"
-	after("replace", "hint show", "1 transaction", people.Replace(ctx, e), nil)
+	after("replace", "notify show", "1 transaction", people.Replace(ctx, e), nil)
 	stale.Value.Last = "Other"
-	after("changed", "hint withdraw", "1 transaction", people.Replace(ctx, &stale), table.ErrChanged)
+	after("changed", "notify withdraw", "1 transaction", people.Replace(ctx, &stale), table.ErrChanged)
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "b"})
-	after("taken", "hint withdraw", "1 insert, 1 transaction", err, errTaken) // the marker, for the address might be free when it arrives once more
+	after("taken", "notify withdraw", "1 insert, 1 transaction", err, errTaken) // the abort record, since the address may be free when the request arrives again
 	d.notifyErr = errors.New("the queue is full")
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
-	after("refused by the outbox", "hint", "none", err, table.ErrOutbox)
+	after("refused by the outbox", "notify", "none", err, table.ErrOutbox)
 	if !errors.Is(err, d.notifyErr) || !strings.Contains(err.Error(), "the queue is full") {
 		t.Errorf(`got %v; want d.notifyErr and "the queue is full" in the error`, err)
 	}
 	d.notifyErr = nil
 	s.SetFaults(storagetest.OfKind("transaction", storagetest.LostReply()))
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
-	after("every reply lost", "hint show", "2 get, 1 insert, 4 transaction", err, nil)
+	after("every response lost", "notify show", "2 get, 1 insert, 4 transaction", err, nil)
 	s.SetFaults(storagetest.First(storagetest.OfKind("transaction", storagetest.LostRequest()), storagetest.OfKind("insert", storagetest.LostRequest())))
 	short, cancel := context.WithCancel(ctx)
 	n := 0
@@ -115,8 +115,8 @@ func TestOutboxRequests(t *testing.T) {
 		}
 	}
 	_, err = people.Insert(short, &resident{"S", 4, "Jones", "d"})
-	if !errors.Is(err, table.ErrUnknownOutcome) || strings.Join(d.calls, " ") != "hint" {
-		t.Error("what nobody knows stays announced:", err, d.calls)
+	if !errors.Is(err, table.ErrUnknownOutcome) || strings.Join(d.calls, " ") != "notify" {
+		t.Errorf("got %v, calls %v; want ErrUnknownOutcome, and the notification left", err, d.calls)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestOutboxAttachment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var none *memoryOutbox
-	people, s := townWithEffects(t, none) // a nil pointer is none
+	people, s := townWithEffects(t, none) // a nil pointer is no outbox
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count() != "none" {
 		t.Errorf(`got %v; want ErrNoOutbox and s.Count() == "none"`, err)
 	}
@@ -186,13 +186,13 @@ func TestOutboxAttachment(t *testing.T) {
 	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count() != "none" {
 		t.Errorf(`got %v; want ErrOtherOutbox and a *BatchError and be.Index == 1 and s.Count() == "none"`, err)
 	}
-	// A table without one goes with any.
+	// A table without an outbox takes that of the transaction.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.calls) != 2 {
 		t.Errorf("got %v, %v; want no error and len(a.calls) == 2", err, a.calls)
 	}
-	// The options are those of the table that has the outbox.
+	// The time of the notification follows from the options of the table with the outbox.
 	unbounded := noWaitOptions()
 	unbounded.WriteTimeout = -1
 	rows, err = table.New(service, "people", table.Schema[table.Row]{}, unbounded)
@@ -200,9 +200,9 @@ func TestOutboxAttachment(t *testing.T) {
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
-	if mute, err := people.With(&nilOutbox{}); err != nil {
+	if silent, err := people.With(&nilOutbox{}); err != nil {
 		t.Error(err)
-	} else if _, err := mute.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
+	} else if _, err := silent.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
 		t.Errorf("got %v; want ErrOutbox", err)
 	}
 	if _, err := people.With(uncomparable{nil}); !errors.As(err, &ve) {
@@ -217,7 +217,7 @@ func TestOutboxAttachment(t *testing.T) {
 	}
 }
 
-// muted is an outbox that returns nothing, and uncomparable one that cannot be told from others.
+// nilOutbox is an outbox that returns nothing. The values of uncomparable cannot be compared.
 type (
 	nilOutbox    struct{}
 	uncomparable []table.SentNotification
@@ -265,7 +265,7 @@ func TestEffectsRequests(t *testing.T) {
 	cost("by key", people.MergeAny(ctx, e.Key, lastName.Set("Cao")), nil, "1 get, 1 insert, 1 merge, 1 transaction")
 	cost("changed meanwhile", people.Merge(ctx, &stale, lastName.Set("X")), table.ErrChanged, "1 delete, 1 insert, 1 transaction")
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "c"})
-	cost("taken", err, errTaken, "1 delete, 2 insert, 1 transaction") // and the marker
+	cost("taken", err, errTaken, "1 delete, 2 insert, 1 transaction") // and the abort record
 	i := 0
 	for record, err := range people.CommitRecords().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
 		noError(t, err)

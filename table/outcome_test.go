@@ -53,22 +53,22 @@ func TestOutcomes(t *testing.T) {
 		answer func(*http.Request, string) (*http.Response, error)
 		want   error
 	}{
-		"lost reply":         {broken(io.ErrUnexpectedEOF), table.ErrUnknownOutcome},
-		"reset":              {broken(&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}), table.ErrUnknownOutcome},
-		"never connected":    {broken(&net.OpError{Op: "dial", Err: errors.New("connection refused")}), refused},
-		"500":                {status(500, "OperationTimedOut"), table.ErrUnknownOutcome},
-		"502 by a gateway":   {func(*http.Request, string) (*http.Response, error) { return jsonResponse(502, "<html>"), nil }, table.ErrUnknownOutcome},
-		"503":                {status(503, "ServerBusy"), table.ErrUnknownOutcome},
-		"408":                {status(408, ""), table.ErrUnknownOutcome},
-		"429":                {status(429, ""), table.ErrUnknownOutcome},
-		"404 row":            {status(404, "ResourceNotFound"), table.ErrNotFound},
-		"404 table":          {status(404, "TableNotFound"), table.ErrTableNotFound},
-		"412":                {status(412, "UpdateConditionNotSatisfied"), table.ErrChanged},
-		"400":                {status(400, "InvalidInput"), refused},
-		"403":                {status(403, "AuthenticationFailed"), refused},
-		"413":                {status(413, "RequestBodyTooLarge"), refused},
-		"409 being deleted":  {status(409, "TableBeingDeleted"), refused},
-		"redirect to nobody": {func(*http.Request, string) (*http.Response, error) { return jsonResponse(307, ""), nil }, table.ErrUnknownOutcome},
+		"lost response":     {broken(io.ErrUnexpectedEOF), table.ErrUnknownOutcome},
+		"reset":             {broken(&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}), table.ErrUnknownOutcome},
+		"never connected":   {broken(&net.OpError{Op: "dial", Err: errors.New("connection refused")}), refused},
+		"500":               {status(500, "OperationTimedOut"), table.ErrUnknownOutcome},
+		"502 by a gateway":  {func(*http.Request, string) (*http.Response, error) { return jsonResponse(502, "<html>"), nil }, table.ErrUnknownOutcome},
+		"503":               {status(503, "ServerBusy"), table.ErrUnknownOutcome},
+		"408":               {status(408, ""), table.ErrUnknownOutcome},
+		"429":               {status(429, ""), table.ErrUnknownOutcome},
+		"404 row":           {status(404, "ResourceNotFound"), table.ErrNotFound},
+		"404 table":         {status(404, "TableNotFound"), table.ErrTableNotFound},
+		"412":               {status(412, "UpdateConditionNotSatisfied"), table.ErrChanged},
+		"400":               {status(400, "InvalidInput"), refused},
+		"403":               {status(403, "AuthenticationFailed"), refused},
+		"413":               {status(413, "RequestBodyTooLarge"), refused},
+		"409 being deleted": {status(409, "TableBeingDeleted"), refused},
+		"a bare redirect":   {func(*http.Request, string) (*http.Response, error) { return jsonResponse(307, ""), nil }, table.ErrUnknownOutcome},
 	} {
 		w := &fakeTransport{respond: c.answer}
 		staff := newStaff(t, sdkClient(t, w))
@@ -88,10 +88,10 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%s, %s: got %d requests; want 1", method, name, n)
 			}
 			if e.ETag != before || e.Value != value {
-				t.Errorf("%s, %s: the entity was changed: %+v", method, name, e)
+				t.Errorf("%s, %s: got entity %+v; want it unchanged", method, name, e)
 			}
 			if strings.ContainsAny(err.Error(), "\n<") {
-				t.Errorf("%s, %s: the error holds the reply: %v", method, name, err)
+				t.Errorf("%s, %s: got %q; want an error without the response's text", method, name, err)
 			}
 		}
 	}
@@ -147,21 +147,21 @@ func (noToken) GetToken(context.Context, policy.TokenRequestOptions) (azcore.Acc
 	return azcore.AccessToken{}, errNoToken
 }
 
-// TestNeverSent: With table.ClientOptions, a request that fails for lack of a token is known not to be sent. With any other
+// TestNeverSent: with table.ClientOptions, a request that fails for lack of a token is known not to be sent. With any other
 // client the outcome is unknown.
 func TestNeverSent(t *testing.T) {
 	t.Parallel()
-	for _, ours := range []bool{true, false} {
+	for _, policies := range []bool{true, false} {
 		w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
 		o := azcore.ClientOptions{Transport: w}
-		if ours {
+		if policies {
 			o = table.ClientOptions(o, nil)
 		}
 		s, err := aztables.NewServiceClient("https://account.table.invalid", noToken{}, &aztables.ClientOptions{ClientOptions: o})
 		noError(t, err)
 		_, err = newStaff(t, s).Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
-		if !errors.Is(err, errNoToken) || errors.Is(err, table.ErrUnknownOutcome) == ours || w.requests() != "" {
-			t.Errorf(`ours %v: got %v; want errNoToken and errors.Is(err, table.ErrUnknownOutcome) != %v and w.requests() == ""`, ours, err, ours)
+		if !errors.Is(err, errNoToken) || errors.Is(err, table.ErrUnknownOutcome) == policies || w.requests() != "" {
+			t.Errorf(`policies %v: got %v; want errNoToken and errors.Is(err, table.ErrUnknownOutcome) != %v and w.requests() == ""`, policies, err, policies)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (s *counterService) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// TestLostResponseIsNotRepeated: With the SDK's retries, the loop 'read, add one, replace by ETag, repeat after 412' adds two
+// TestLostResponseIsNotRepeated: with the SDK's retries, the loop 'read, add one, replace by ETag, repeat after 412' adds two
 // if one response is lost. Update adds one, and returns ErrUnknownOutcome.
 func TestLostResponseIsNotRepeated(t *testing.T) {
 	t.Parallel()
@@ -215,7 +215,7 @@ func TestLostResponseIsNotRepeated(t *testing.T) {
 		break
 	}
 	if s.value != 12 {
-		t.Errorf("the SDK adds once now: got %d; want 12", s.value)
+		t.Errorf("the SDK: got %d; want 12", s.value)
 	}
 	s = &counterService{value: 10, lose: true}
 	_, err := newStaff(t, sdkClient(t, s)).Update(ctx, employeeKey("Sales", 223), func(e *employee) error { e.Age++; return nil })
@@ -231,7 +231,7 @@ func TestWithoutLimits(t *testing.T) {
 	o.WriteTimeout, o.ReadTimeout, o.Retry.AttemptTimeout = -1, -1, -1
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		if deadline, ok := r.Context().Deadline(); ok {
-			t.Errorf("a deadline: got %v; want not ok", time.Until(deadline))
+			t.Errorf("got a deadline: got %v; want not ok", time.Until(deadline))
 		}
 		if r.Method == http.MethodGet {
 			return jsonResponse(200, employeeJSON, "ETag", etag), nil

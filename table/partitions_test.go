@@ -66,7 +66,7 @@ func TestEachPartitionWidth(t *testing.T) {
 				return nil
 			})
 			if err != nil || most.Load() != want || all.Load() != 20 {
-				t.Errorf("width %d: %d at a time, %d in all, %v", width, most.Load(), all.Load(), err)
+				t.Errorf("width %d: got %d calls at a time, %d in all, %v; want %d and 20", width, most.Load(), all.Load(), err, want)
 			}
 		}
 		n = 0
@@ -113,7 +113,7 @@ func TestPartitionsFollowEmptyPages(t *testing.T) {
 		case n%2 == 1:
 			return jsonResponse(200, `{"value":[]}`, "x-ms-continuation-NextPartitionKey", fmt.Sprint("p", n)), nil
 		case q.Get("NextPartitionKey") == "":
-			t.Error("an empty page was the end")
+			t.Error("got no token after an empty page; want one")
 		case strings.Contains(q.Get("$filter"), "gt 'b'"):
 			return jsonResponse(200, `{"value":[]}`), nil
 		case strings.Contains(q.Get("$filter"), "gt 'a'"):
@@ -127,6 +127,6 @@ func TestPartitionsFollowEmptyPages(t *testing.T) {
 		got = append(got, pk.String())
 	}
 	if fmt.Sprint(got) != "[a b]" || n != 6 {
-		t.Errorf("%v by %d requests", got, n)
+		t.Errorf("got %v by %d requests; want [a b] by 6", got, n)
 	}
 }

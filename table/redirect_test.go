@@ -39,7 +39,7 @@ func redirectServer(t testing.TB, status int, there http.HandlerFunc) (url strin
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	theres := map[string]http.HandlerFunc{
+	handlers := map[string]http.HandlerFunc{
 		"no such row": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(404)
@@ -56,7 +56,7 @@ func TestRedirects(t *testing.T) {
 		"a web page": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		for what, there := range theres {
+		for what, there := range handlers {
 			t.Run(fmt.Sprint(status, " ", what), func(t *testing.T) {
 				t.Parallel()
 				url, followed := redirectServer(t, status, there)
@@ -73,7 +73,7 @@ func TestRedirects(t *testing.T) {
 						e := *e
 						write := writeMethods(staff, &e)[method]
 						if strings.HasPrefix(method, "Replace") {
-							continue // an entity that was read is needed, and nothing can be
+							continue // these need a loaded entity, and no read succeeds
 						}
 						if err := write(ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
 							t.Errorf("%s client, %s: got %v, want ErrUnknownOutcome", client, method, err)
@@ -89,7 +89,7 @@ func TestRedirects(t *testing.T) {
 						t.Errorf("%s client, Count: got %v, %v, want an error", client, n, err)
 					}
 					if n := followed.Swap(0); client == "account" && n > 0 {
-						t.Errorf("account's client has followed %d redirects, want none", n)
+						t.Errorf("account's client: got %d redirects followed; want none", n)
 					}
 				}
 			})
@@ -125,6 +125,6 @@ func TestForeignResponses(t *testing.T) {
 	var re *azcore.ResponseError
 	w := &fakeTransport{respond: html(403)}
 	if err := newStaff(t, sdkClient(t, w)).DeleteAny(ctx, employeeKey("Sales", 1)); !errors.As(err, &re) || re.StatusCode != 403 {
-		t.Errorf("got %v, want the 403 within reach", err)
+		t.Errorf("got %v; want an *azcore.ResponseError of status 403", err)
 	}
 }

@@ -62,14 +62,14 @@ func TestRekeyRefuses(t *testing.T) {
 		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
 	if err := staff.Rekey(ctx, nil); err == nil {
-		t.Error("nil")
+		t.Error("got no error for nil; want one")
 	}
-	for reply, want := range map[string]error{
+	for response, want := range map[string]error{
 		batchBody(failedPart(409, "EntityAlreadyExists", "1:x")):         table.ErrExists,
 		batchBody(failedPart(412, "UpdateConditionNotSatisfied", "0:x")): table.ErrChanged,
 		batchBody(failedPart(500, "InternalError", "0:x")):               table.ErrUnknownOutcome,
 	} {
-		w := batchService(reply)
+		w := batchService(response)
 		staff := newStaff(t, sdkClient(t, w))
 		e := readEmployee(t, staff, w)
 		e.Value.ID = 7
@@ -79,14 +79,14 @@ func TestRekeyRefuses(t *testing.T) {
 			t.Errorf(`got %v, %+v; want %v and e.Key == employeeKey("Sales", 223) and string(e.ETag) == etag and a *OpError and oe.Op == "Rekey"`, err, e, want)
 		}
 		if want == table.ErrUnknownOutcome && oe.Key != employeeKey("Sales", 223) {
-			t.Errorf(`an unknown outcome of nobody: got %+v; want want != table.ErrUnknownOutcome or oe.Key == employeeKey("Sales", 223)`, oe)
+			t.Errorf(`got key %v in the unknown outcome; want that of the entity`, oe.Key)
 		}
 		if parts := sentParts(w); len(parts) != 2 || !strings.HasPrefix(parts[0].line, "DELETE ") || !strings.HasPrefix(parts[1].line, "POST ") || parts[0].match != etag {
-			t.Errorf(`got sent %+v; want len(parts) == 2 and strings.HasPrefix(parts[0].line, "DELETE ") and strings.HasPrefix(parts[1].line, "POST ") and parts[0].match == etag`, parts)
+			t.Errorf(`got %+v; want len(parts) == 2 and strings.HasPrefix(parts[0].line, "DELETE ") and strings.HasPrefix(parts[1].line, "POST ") and parts[0].match == etag`, parts)
 		}
 		w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
 		if again := staff.Delete(ctx, e); errors.Is(again, table.ErrUnknownOutcome) != (want == table.ErrUnknownOutcome) {
-			t.Errorf("afterwards: got %v; want errors.Is(again, table.ErrUnknownOutcome) == %v", again, want == table.ErrUnknownOutcome)
+			t.Errorf("Delete afterwards: got %v; want errors.Is(again, table.ErrUnknownOutcome) == %v", again, want == table.ErrUnknownOutcome)
 		}
 	}
 }

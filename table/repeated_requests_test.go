@@ -26,10 +26,10 @@ func TestEarlierRefusals(t *testing.T) {
 	s.SetFaults(batchFault(1, storagetest.Again(0)))
 	s.beforeBatch(func(n int) {
 		switch n {
-		case 1: // the list is not there when it is planned, and is when it is written
+		case 1: // the plan finds no list, and the write finds one
 			_, err := rows.InsertAt(ctx, list.Key, list)
 			noError(t, err)
-		case 2: // it is there when it is planned, and has another ETag when it is written
+		case 2: // the plan finds the list, and the write finds another ETag
 			_, err := rows.UpsertAt(ctx, list.Key, residentRow(t, "last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
 			noError(t, err)
 		}
@@ -44,20 +44,20 @@ func TestEarlierRefusals(t *testing.T) {
 	s.Deliver()
 	for _, r := range s.Rows("people") {
 		if r.RowKey == residentAt(1).RowKey() {
-			t.Errorf("the write was done by its first request, after it was told as refused: got %+v; want r.RowKey != residentAt(1).RowKey()", r)
+			t.Errorf("got %+v; want no row, since the write was reported as refused", r)
 		}
 	}
 }
 
-// TestShortReadBack: Rows behind the page that a bulk delete reads back are not taken for deleted.
+// TestShortReadBack: rows behind the page that a bulk delete reads back are not taken for deleted.
 func TestShortReadBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _, s := staffInMemory(t, nil)
-	there := func(i int) bool { return i != 3 && i != 5 }
+	exists := func(i int) bool { return i != 3 && i != 5 }
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 90 {
-			if there(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
+			if exists(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
 				return
 			}
 		}
@@ -69,7 +69,7 @@ func TestShortReadBack(t *testing.T) {
 		t.Errorf("got %+v, %v, want %+v", r, err, want)
 	}
 	if left := s.Rows("staff"); len(left) != 1 {
-		t.Errorf("got %d rows, want the one that was not to be deleted", len(left))
+		t.Errorf("got %d rows; want the one that was not to be deleted", len(left))
 	}
 }
 

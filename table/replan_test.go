@@ -17,7 +17,7 @@ func TestExactReplanned(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 
-	// The request is lost, and before it is sent again a concurrent writer deletes the row: then there is nothing to merge into.
+	// The request is lost, and a concurrent writer deletes the row before the second attempt.
 	people, s := newTown(t, nil)
 	people = people.Exact()
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
@@ -31,8 +31,8 @@ func TestExactReplanned(t *testing.T) {
 		t.Errorf("got %v; want ErrNotFound and not ErrUnknownOutcome", err)
 	}
 
-	// A list is in the way that should not be there; the network has a copy of the request; and the list cannot be read. The
-	// copy then finds the marker.
+	// An unexpected list refuses the write, the network has a copy of the request, and the list cannot be read. The copy then finds
+	// the abort record.
 	people, s = newTown(t, nil)
 	people = people.Exact()
 	e = insertAll(t, people, s, resident{"S", 1, "Smith", "a"})[0]
@@ -76,11 +76,11 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
 	i, ierr := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
-	if err != nil || ierr != nil || i.State != table.CommitPending || strings.Join(d.calls, " ") != "hint show" {
-		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == table.CommitPending and strings.Join(d.calls, " ") == "hint show"`, err, i, ierr, d.calls)
+	if err != nil || ierr != nil || i.State != table.CommitPending || strings.Join(d.calls, " ") != "notify show" {
+		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == table.CommitPending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
 	}
 
-	// And where a later one was done, the first is not done any more, whenever it arrives.
+	// If a later request was applied, the first is refused whenever it arrives.
 	people, s = townWithEffects(t, &memoryOutbox{})
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
 	s.beforeBatch(func(n int) {
@@ -95,7 +95,7 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	s.Deliver()
 	for _, row := range s.Rows("people") {
 		if !strings.HasPrefix(row.RowKey, "~") {
-			t.Error("it was done again:", row)
+			t.Errorf("got %+v; want no row, since the first request comes too late", row)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestCommitRecordTooLate(t *testing.T) {
 		switch {
 		case isBatch(r):
 			_ = residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
-		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // which is repaired; and the write is one that changes the name now
+		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // the repair reads this row; meanwhile the write becomes one that changes the name
 			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
 		}
 	}
@@ -212,7 +212,7 @@ func TestConflictsByKey(t *testing.T) {
 		"MergeAny":  func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), lastName.Set("New")) },
 		"DeleteAny": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
 	} {
-		for which, concurrent := range map[string]func(*table.Table[resident]) error{
+		for which, write := range map[string]func(*table.Table[resident]) error{
 			"changes": func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), eMail.Set("r")) },
 			"deletes": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
 		} {
@@ -220,7 +220,7 @@ func TestConflictsByKey(t *testing.T) {
 			insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 			s.beforeBatch(func(n int) {
 				if n == 1 {
-					noError(t, concurrent(people))
+					noError(t, write(people))
 				}
 			})
 			err := method(people)
@@ -302,7 +302,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 		noError(t, err)
 		s.beforeBatch(func(n int) {
 			if n == 2 {
-				noError(t, concurrent.MergeAny(ctx, residentAt(1), lastName.Set("Rival")))
+				noError(t, concurrent.MergeAny(ctx, residentAt(1), lastName.Set("Concurrent")))
 			}
 		})
 		if err := method(people); err != nil {
@@ -332,7 +332,7 @@ func TestCommitRecordInTime(t *testing.T) {
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
-	if err != nil || strings.Join(d.calls, " ") != "hint show" {
-		t.Errorf(`got %v, %v; want no error and strings.Join(d.calls, " ") == "hint show"`, err, d.calls)
+	if err != nil || strings.Join(d.calls, " ") != "notify show" {
+		t.Errorf(`got %v, %v; want no error and strings.Join(d.calls, " ") == "notify show"`, err, d.calls)
 	}
 }

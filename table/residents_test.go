@@ -33,6 +33,7 @@ var (
 	eMail    = table.FieldOf(func(p *resident) *string { return &p.Email })
 )
 
+// residentAt returns the key of a resident.
 func residentAt(id int) keys.Key { return keys.At(dept.Of("S"), residentID.Of(id)) }
 
 var errTaken = errors.New("the e-mail address is taken")
@@ -140,6 +141,7 @@ type tableNotification struct {
 	e    *table.Entity[table.Row]
 }
 
+// newTableOutbox opens the table of notifications.
 func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
 	rows, err := table.New(s, "notifications", table.Schema[table.Row]{}, o)
 	return &tableOutbox{rows}, err

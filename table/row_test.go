@@ -35,8 +35,8 @@ func TestInsertRow(t *testing.T) {
 	is, err := people.GetRow(ctx, e.Key)
 	noError(t, err)
 	hobby, _ := is.Get("Hobby")
-	if life, _ := is.Get("_life"); hobby != "chess" || life == was || life == nil {
-		t.Errorf(`got %v, %v; want hobby == "chess" and life != %v and life != nil`, hobby, life, was)
+	if incarnation, _ := is.Get("_life"); hobby != "chess" || incarnation == was || incarnation == nil {
+		t.Errorf(`got %v, %v; want chess, and another incarnation than %v`, hobby, incarnation, was)
 	}
 	copied, err := people.GetRow(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
 	noError(t, err)
@@ -51,7 +51,7 @@ func TestInsertRow(t *testing.T) {
 		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
 	if _, err := people.InsertRow(ctx, e.Key, nil); err == nil {
-		t.Error("a nil row is stored")
+		t.Error("got no error for a nil row; want one")
 	}
 }
 
@@ -82,7 +82,7 @@ func TestRowJSON(t *testing.T) {
 		is, _ := again.Get(name)
 		want, _ := row.Get(name)
 		if again.Type(name) != row.Type(name) || fmt.Sprint(is) != fmt.Sprint(want) {
-			t.Errorf("%s is %v %s, not %v %s", name, is, again.Type(name), want, row.Type(name))
+			t.Errorf("%s: got %v %s; want %v %s", name, is, again.Type(name), want, row.Type(name))
 		}
 	}
 	noError(t, people.Delete(ctx, e))
@@ -91,7 +91,7 @@ func TestRowJSON(t *testing.T) {
 	}
 	for _, bad := range []string{"", "null", "17", `{"PartitionKey":1}`, `{"PartitionKey":"a","RowKey":"b","X":{}}`, string(b[:len(b)/2])} {
 		if err := new(table.Row).UnmarshalJSON([]byte(bad)); err == nil {
-			t.Errorf("%q is read as a row", bad)
+			t.Errorf("%q: got no error; want one", bad)
 		}
 	}
 }

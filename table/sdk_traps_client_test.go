@@ -28,16 +28,16 @@ func TestTrapT14(t *testing.T) {
 	body := []byte(`{"PartitionKey":"p","RowKey":"r"}`)
 	o := &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}
 	if _, err := sdk.UpdateEntity(ctx, body, o); err != nil || o.IfMatch == nil {
-		t.Errorf("the SDK leaves options alone now: got %v; want no error and o.IfMatch != nil", err)
+		t.Errorf("the options of the SDK's Update: got %v; want no error and o.IfMatch != nil", err)
 	}
 	if _, err := sdk.UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{ETag: "x", UpdateMode: aztables.UpdateModeReplace}); err != nil || w.last().header["If-Match"] != nil {
-		t.Errorf(`the SDK heeds the ETag of an upsert now: got %v; want no error and w.last().header["If-Match"] == nil`, err)
+		t.Errorf(`the ETag of the SDK's Upsert: got %v; want no error and w.last().header["If-Match"] == nil`, err)
 	}
 	if _, err := sdk.UpdateEntity(ctx, body, nil); err != nil || w.last().method != "PATCH" {
-		t.Errorf(`nil options no longer mean merge: got %v, %s; want no error and w.last().method == "PATCH"`, err, w.last().method)
+		t.Errorf(`nil options of the SDK: got %v, %s; want no error and w.last().method == "PATCH"`, err, w.last().method)
 	}
 	if _, err := sdk.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{}); err == nil {
-		t.Error("zero options are no error now")
+		t.Error("zero options of the SDK: got no error; want one, unless the SDK was repaired")
 	}
 
 	w.sent = nil
@@ -65,7 +65,7 @@ func TestTrapT14(t *testing.T) {
 func TestTrapT15(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	// The service has five employees and gives one a page.
+	// The service has five employees and pages of one.
 	page := func(r *http.Request, _ string) (*http.Response, error) {
 		id := "1"
 		if n := r.URL.Query().Get("NextRowKey"); n != "" {
@@ -86,7 +86,7 @@ func TestTrapT15(t *testing.T) {
 		n += len(r.Entities)
 	}
 	if n != 5 {
-		t.Errorf("the SDK's Top ends a list after %d now", n)
+		t.Errorf("the SDK's Top: got %d entities; want 5, unless the SDK was repaired", n)
 	}
 	w.sent = nil
 	staff := newStaff(t, sdkClient(t, w))
@@ -96,7 +96,7 @@ func TestTrapT15(t *testing.T) {
 		n++
 	}
 	if n != 2 || w.requests() != "GET GET" {
-		t.Errorf("%d entities by %s", n, w.requests())
+		t.Errorf("got %d entities by %s; want 2 by GET GET", n, w.requests())
 	}
 	type name struct {
 		Last string `table:"LastName"`
@@ -127,7 +127,7 @@ func TestTrapT16(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		if _, err := sdkClient(t, &fakeTransport{respond: hang}).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); err == nil || time.Since(start) < patience {
-			t.Errorf("the SDK gives up after %v now: got %v; want an error and time.Since(start) >= patience", time.Since(start), err)
+			t.Errorf("the SDK after %v: got %v; want an error and time.Since(start) >= patience", time.Since(start), err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestTrapT16(t *testing.T) {
 			t.Errorf(`got %v after %v, %s; want ErrUnknownOutcome and time.Since(start) == table.DefaultAttemptTimeout and w.requests() == "POST"`, err, time.Since(start), w.requests())
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // reads, on any client
+	synctest.Test(t, func(t *testing.T) { // reads by any client
 		staff := newStaff(t, sdkClient(t, &fakeTransport{respond: hang}))
 		for what, read := range map[string]func() error{
 			"get": func() error { _, err := staff.Get(context.Background(), employeeKey("Sales", 1)); return err },
@@ -155,7 +155,7 @@ func TestTrapT16(t *testing.T) {
 			}
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // reads, with the options that account gives its clients
+	synctest.Test(t, func(t *testing.T) { // reads by a client with account's options
 		w := &fakeTransport{respond: hang}
 		options := table.ClientOptions(azcore.ClientOptions{Transport: w}, nil)
 		s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: options})
@@ -214,7 +214,7 @@ func TestTrapT17(t *testing.T) {
 	plain := azcore.ClientOptions{Transport: w}
 	plain.Retry.MaxRetries = -1
 	if _, err := sas(plain).NewClient("staff").GetEntity(ctx, "p", "r", nil); err == nil || !strings.Contains(err.Error(), secret) {
-		t.Errorf("the SDK keeps the secret now: got %v; want an error and strings.Contains(err.Error(), secret)", err)
+		t.Errorf("the SDK's error: got %v; want an error and strings.Contains(err.Error(), secret)", err)
 	}
 	if _, err := sas(table.ClientOptions(plain, nil)).NewClient("staff").GetEntity(ctx, "p", "r", nil); err == nil || strings.Contains(err.Error(), "sig") || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf(`the SDK's client with our options: got %v; want an error and "sig" not in the error and io.ErrUnexpectedEOF`, err)
@@ -228,24 +228,24 @@ func TestTrapT17(t *testing.T) {
 	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
 	}
 	_, errRow := staff.GetRow(ctx, employeeKey("Sales", 1))
-	var errIntents error
-	for _, errIntents = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
+	var errRecords error
+	for _, errRecords = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
 	}
 	scanned, err := staff.With(nil, scansPartition{})
 	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
-	for what, err := range map[string]error{"get": errGet, "row": errRow, "intents": errIntents, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
+	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
 		eachError(err, func(deep error) {
 			if strings.Contains(deep.Error(), "sig") || strings.Contains(deep.Error(), "c2Vj") {
-				t.Errorf(`%s tells the signature: got %v; want "sig" not in deep.Error() and "c2Vj" not in deep.Error()`, what, deep)
+				t.Errorf("%s: got %v; want no signature in the text", what, deep)
 			}
 		})
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("%s hides its cause: got %v; want io.ErrUnexpectedEOF", what, err)
+			t.Errorf("%s: got %v; want io.ErrUnexpectedEOF", what, err)
 		}
 		var ue *url.Error
 		if errors.As(err, &ue) {
-			t.Errorf("%s: the error with the URL is in reach", what)
+			t.Errorf("%s: got a *url.Error with the URL; want none", what)
 		}
 	}
 
@@ -253,7 +253,7 @@ func TestTrapT17(t *testing.T) {
 		return jsonResponse(400, `{"odata.error":{"code":"InvalidInput","message":{"lang":"en-US","value":"confidential is wrong"}}}`), nil
 	}
 	if _, err := sas(plain).NewClient("staff").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r"}`), nil); !strings.Contains(err.Error(), "confidential") {
-		t.Errorf(`the SDK prints no bodies now: got %v; want "confidential" in the error`, err)
+		t.Errorf(`the SDK's error: got %v; want "confidential" in the error`, err)
 	}
 	_, err = staff.Insert(ctx, &employee{"Sales", 5, "confidential", 1})
 	if err == nil || strings.Contains(err.Error(), "confidential") || !strings.Contains(err.Error(), "InvalidInput") || !strings.Contains(err.Error(), "400") {

@@ -19,8 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Each trap of the SDK has a test of two halves: the bare SDK falls into it, the library does not. A first half that fails
-// means that the SDK has mended the trap.
+// Each trap of the SDK has a test of two halves: the SDK alone has the fault, the library does not. If the first half fails, the
+// SDK was repaired.
 
 // T1: Upsert and Update panic if a key is missing from the body or is no string.
 func TestTrapT01(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTrapT01(t *testing.T) {
 			func() error { _, err := sdk.UpdateEntity(context.Background(), []byte(body), nil); return err },
 		} {
 			if !panics(func() { call() }) {
-				t.Errorf("the SDK no longer panics on %s", body)
+				t.Errorf("%s: got no panic of the SDK; want one, unless the SDK was repaired", body)
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func TestTrapT01(t *testing.T) {
 		}
 	}
 	if got := w.requests(); got != "" {
-		t.Errorf("got sent %s; want %q", got, "")
+		t.Errorf("got requests %s; want none", got)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestTrapT02(t *testing.T) {
 	_, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add, add}, nil)
 	var re *azcore.ResponseError
 	if !errors.As(err, &re) || re.StatusCode != 202 || re.ErrorCode != "" {
-		t.Errorf(`the SDK tells what has failed now: got %v; want a *azcore.ResponseError and re.StatusCode == 202 and re.ErrorCode == ""`, err)
+		t.Errorf(`the SDK's error: got %v; want a *azcore.ResponseError and re.StatusCode == 202 and re.ErrorCode == ""`, err)
 	}
 	staff := newStaff(t, sdkClient(t, w))
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "a", 1}), staff.InsertOp(&employee{"Sales", 2, "b", 1}))
@@ -109,7 +109,7 @@ func TestTrapT03(t *testing.T) {
 		}
 	}
 	if successes == 0 || panicked == 0 {
-		t.Errorf("of %d cuts the SDK takes %d for success now, and panics at %d", complete, successes, panicked)
+		t.Errorf("of %d cuts: got %d successes and %d panics of the SDK; want both, unless the SDK was repaired", complete, successes, panicked)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestTrapT05(t *testing.T) {
 	}
 	for _, p := range sentParts(w) {
 		if p.match != "" {
-			t.Errorf(`the SDK asks for a row that exists now: got %+v; want p.match == ""`, p)
+			t.Errorf(`the SDK's update: got %+v; want p.match == ""`, p)
 		}
 	}
 	staff := newStaff(t, sdkClient(t, w))
@@ -161,7 +161,7 @@ func TestTrapT06(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.last().body; !strings.Contains(got, `"Big":9007199254740992`) || !strings.Contains(got, `"Whole":5}`) {
-		t.Errorf("the SDK keeps numbers now: got %s; want `\"Big\":9007199254740992` in got and `\"Whole\":5}` in got", got)
+		t.Errorf("the SDK's body: got %s; want `\"Big\":9007199254740992` in got and `\"Whole\":5}` in got", got)
 	}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[numbers]{
 		Partition: keys.BindRaw(func(n *numbers) *string { return &n.P }),
@@ -173,7 +173,7 @@ func TestTrapT06(t *testing.T) {
 	}
 	for _, want := range []string{`"Big":"9007199254740993"`, `"Big@odata.type":"Edm.Int64"`, `"Whole@odata.type":"Edm.Double"`} {
 		if got := w.last().body; !strings.Contains(got, want) {
-			t.Errorf("got %s lacks %s; want strings.Contains(got, want)", got, want)
+			t.Errorf("got %s; want %s in it", got, want)
 		}
 	}
 }
@@ -184,12 +184,12 @@ func TestTrapT07(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "O'Brien", RowKey: "r"}})
 	if err != nil || !strings.Contains(string(b), "O''Brien") {
-		t.Errorf(`the SDK no longer doubles quotes: got %s, %v; want no error and "O''Brien" in string(b)`, b, err)
+		t.Errorf(`the SDK's body: got %s, %v; want no error and "O''Brien" in string(b)`, b, err)
 	}
-	const reply200 = `{"odata.etag":"x","PartitionKey":"O'Brien","RowKey":"r","Ratio":3.0,"Text@odata.type":"Edm.String","Text":"kept"}`
+	const body200 = `{"odata.etag":"x","PartitionKey":"O'Brien","RowKey":"r","Ratio":3.0,"Text@odata.type":"Edm.String","Text":"kept"}`
 	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		if r.Method == http.MethodGet {
-			return jsonResponse(200, reply200), nil
+			return jsonResponse(200, body200), nil
 		}
 		return noContent(), nil
 	}}
@@ -197,11 +197,11 @@ func TestTrapT07(t *testing.T) {
 	noError(t, err)
 	var e aztables.EDMEntity
 	if err := json.Unmarshal(got.Value, &e); err != nil || e.Properties["Ratio"] != int32(3) || e.Properties["Text"] != nil {
-		t.Errorf(`the SDK keeps types now: got %#v, %v; want no error and e.Properties["Ratio"] == int32(3) and e.Properties["Text"] == nil`, e.Properties, err)
+		t.Errorf(`the SDK's entity: got %#v, %v; want no error and e.Properties["Ratio"] == int32(3) and e.Properties["Text"] == nil`, e.Properties, err)
 	}
 	b, err = json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: "r"}, Properties: map[string]any{"PartitionKey": "other"}})
 	if err != nil || !strings.Contains(string(b), `"PartitionKey":"other"`) {
-		t.Errorf("the SDK keeps the key now: got %s, %v; want no error and `\"PartitionKey\":\"other\"` in string(b)", b, err)
+		t.Errorf("the SDK's body: got %s, %v; want no error and `\"PartitionKey\":\"other\"` in string(b)", b, err)
 	}
 
 	type row struct {
@@ -232,7 +232,7 @@ func TestTrapT08(t *testing.T) {
 	local := time.Date(2026, 11, 21, 12, 0, 0, 0, time.FixedZone("", 5*3600))
 	b, err := json.Marshal(aztables.EDMEntity{Properties: map[string]any{"When": aztables.EDMDateTime(local)}})
 	if err != nil || !strings.Contains(string(b), `"2026-11-21T12:00:00`) {
-		t.Errorf("the SDK converts to UTC now: got %s, %v; want no error and `\"2026-11-21T12:00:00` in string(b)", b, err)
+		t.Errorf("the SDK's body: got %s, %v; want no error and `\"2026-11-21T12:00:00` in string(b)", b, err)
 	}
 	type row struct{ When time.Time }
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
@@ -256,7 +256,7 @@ func TestTrapT09(t *testing.T) {
 	any := azcore.ETagAny
 	merge := aztables.TransactionAction{ActionType: aztables.TransactionTypeUpdateMerge, Entity: []byte(`{"PartitionKey":"O'Brien","RowKey":"r"}`), IfMatch: &any}
 	if _, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{merge}, nil); err != nil || !strings.Contains(sentParts(w)[0].line, "O%27Brien'") {
-		t.Errorf(`the SDK doubles quotes now: got %v, %s; want no error and "O%%27Brien'" in sentParts(w)[0].line`, err, sentParts(w)[0].line)
+		t.Errorf(`the SDK's URL: got %v, %s; want no error and "O%%27Brien'" in sentParts(w)[0].line`, err, sentParts(w)[0].line)
 	}
 	type row struct{ P, R, Name string }
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
@@ -308,7 +308,7 @@ func TestTrapT11(t *testing.T) {
 	_, err := sdkClient(t, w).NewClient("staff").SubmitTransaction(ctx, []aztables.TransactionAction{add}, nil)
 	var re *azcore.ResponseError
 	if err == nil || errors.As(err, &re) || w.requests() != "POST" {
-		t.Errorf(`the SDK does something else now: got %v after %s; want an error and no *azcore.ResponseError and w.requests() == "POST"`, err, w.requests())
+		t.Errorf(`the SDK's error: got %v after %s; want an error and no *azcore.ResponseError and w.requests() == "POST"`, err, w.requests())
 	}
 	w.sent = nil
 	staff := newStaff(t, sdkClient(t, w))
@@ -317,9 +317,9 @@ func TestTrapT11(t *testing.T) {
 		t.Errorf(`got %v after %s; want ErrUnknownOutcome and io.ErrUnexpectedEOF and w.requests() == "POST"`, err, w.requests())
 	}
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("the entity can be used although nobody knows its ETag: got %v; want ErrUnknownOutcome", err)
+		t.Errorf("Replace of an entity in doubt: got %v; want ErrUnknownOutcome", err)
 	}
-	// An insert on its own is a POST too.
+	// A single insert is a POST too.
 	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("got %v; want ErrUnknownOutcome", err)
 	}

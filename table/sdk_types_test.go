@@ -42,26 +42,26 @@ func TestSDKTypes(t *testing.T) {
 	at := time.Date(2026, 11, 22, 1, 2, 3, 400, time.UTC)
 	const guid = "c9da6455-213d-42c9-9a79-3e9149a57833"
 
-	// What the SDK wrote is read.
-	body, err := json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: "theirs"}, Properties: map[string]any{
+	// The library reads an entity that the SDK wrote.
+	body, err := json.Marshal(aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: "by the SDK"}, Properties: map[string]any{
 		"N": aztables.EDMInt64(1<<53 + 1), "At": aztables.EDMDateTime(at), "G": aztables.EDMGUID(guid), "B": aztables.EDMBinary("abc"), "PN": aztables.EDMInt64(7), "Series1": aztables.EDMInt64(2),
 	}})
 	noError(t, err)
 	_, err = raw.AddEntity(ctx, body, nil)
 	noError(t, err)
-	foreign, err := tab.Get(ctx, keys.Stored("p", "theirs"))
+	foreign, err := tab.Get(ctx, keys.Stored("p", "by the SDK"))
 	noError(t, err)
 	v := foreign.Value
 	if v.N != 1<<53+1 || !time.Time(v.At).Equal(at) || v.G != guid || string(v.B) != "abc" || v.PN == nil || *v.PN != 7 || v.PG != nil || v.PAt != nil || fmt.Sprint(v.Series) != "[0 2]" {
 		t.Errorf(`got %+v; want v.N == 1<<53+1 and time.Time(v.At).Equal(at) and v.G == guid and string(v.B) == "abc" and v.PN != nil and *v.PN == 7 and v.PG == nil and v.PAt == nil and fmt.Sprint(v.Series) == "[0 2]"`, v)
 	}
 
-	// What is written here the SDK reads.
+	// The SDK reads entities that the library wrote.
 	noError(t, tab.Replace(ctx, foreign))
-	v.ID, v.N, v.G = "ours", -5, aztables.EDMGUID(strings.ToUpper(guid))
+	v.ID, v.N, v.G = "by the library", -5, aztables.EDMGUID(strings.ToUpper(guid))
 	_, err = tab.Insert(ctx, &v)
 	noError(t, err)
-	for id, n := range map[string]aztables.EDMInt64{"theirs": 1<<53 + 1, "ours": -5} {
+	for id, n := range map[string]aztables.EDMInt64{"by the SDK": 1<<53 + 1, "by the library": -5} {
 		got, err := raw.GetEntity(ctx, "p", id, nil)
 		noError(t, err)
 		var e aztables.EDMEntity
@@ -87,7 +87,7 @@ func TestSDKTypes(t *testing.T) {
 		}
 	}
 
-	// What is empty is absent, and what is no GUID is refused.
+	// Empty values are not stored, and an invalid GUID is refused.
 	_, err = tab.Insert(ctx, &sdkTypes{ID: "empty"})
 	noError(t, err)
 	row, err := tab.GetRow(ctx, keys.Stored("p", "empty"))

@@ -38,13 +38,14 @@ type suspendableWriter struct {
 	testing.TB
 	s           *hookedService
 	clock       *settableClock
-	people      *table.Table[resident] // the sleeper's
+	people      *table.Table[resident] // the writer's
 	others      *table.Table[resident]
 	out         *tableOutbox
 	sent        *table.Table[table.Row]
-	othersClock *settableClock // everybody else's clock
+	othersClock *settableClock // the clock of the worker and the sweeper
 }
 
+// newSuspendableWriter returns a writer with one resident whose letter is sent.
 func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	t.Helper()
 	ctx := context.Background()
@@ -69,8 +70,8 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	return x
 }
 
-// sleep is a suspension of the sleeper: everybody else does what is to be done, and what is old is swept. It returns what they say of
-// the operations that were announced.
+// suspend suspends the writer for a time. Meanwhile the worker resolves all notifications and completes their effects, and
+// at the end the sweeper runs. suspend returns the resolved states by operation ID.
 func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]table.CommitState) {
 	ctx := context.Background()
 	resolved = map[string]table.CommitState{}
@@ -88,7 +89,7 @@ func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]table.
 	return resolved
 }
 
-// last is the resident's last name, and the operation ID that the row carries.
+// last returns the resident's last name and the row's operation ID.
 func (x *suspendableWriter) last() (name string, op string) {
 	for _, r := range x.s.Rows("people") {
 		if r.RowKey == "p_000001" {
@@ -98,7 +99,7 @@ func (x *suspendableWriter) last() (name string, op string) {
 	return "", ""
 }
 
-// atTransaction calls f before the n-th transaction of the sleeper, once.
+// atTransaction calls f once, before the n-th transaction of the writer.
 func (x *suspendableWriter) atTransaction(n int, f func()) {
 	x.s.beforeRequest = func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/$batch") {
@@ -109,23 +110,23 @@ func (x *suspendableWriter) atTransaction(n int, f func()) {
 	}
 }
 
-// right reports what is wrong in the end: a write of which somebody was told that it was never applied, and is; one that its writer was
-// told wrongly about; and letters that are lost.
+// checkEnd returns an error if an applied write was resolved as aborted, if the writer's result was wrong, or if a letter is
+// missing.
 func (x *suspendableWriter) checkEnd(returned error, resolved map[string]table.CommitState) error {
 	noError(x, x.out.drain(context.Background(), x.others, x.sent))
 	name, op := x.last()
 	switch applied := name == "Smith"; {
 	case applied && resolved[op] == table.CommitAborted:
-		return fmt.Errorf("%s is applied, and was resolved as aborted", op)
+		return fmt.Errorf("%s was applied, but resolved as aborted", op)
 	case applied && returned != nil && !errors.Is(returned, table.ErrUnknownOutcome), !applied && returned == nil:
-		return fmt.Errorf("applied: %v; told %v", applied, returned)
+		return fmt.Errorf("applied: %v, but the write returned: %v", applied, returned)
 	case applied:
 		for _, r := range x.s.Rows("sent") {
 			if r.RowKey == op {
 				return nil
 			}
 		}
-		return fmt.Errorf("the letter of %s is lost", op)
+		return fmt.Errorf("got no letter of %s", op)
 	}
 	return nil
 }
@@ -152,7 +153,7 @@ func TestSuspendedWriter(t *testing.T) {
 	ctx := context.Background()
 	for _, slept := range []time.Duration{time.Minute, 2 * time.Hour, 23 * time.Hour, 26 * time.Hour, 30 * 24 * time.Hour} {
 		for _, wrong := range []time.Duration{0, 10 * time.Second, -time.Minute, time.Hour, -time.Hour, 12 * time.Hour} {
-			for _, before := range []time.Duration{0, 20 * time.Hour, -20 * time.Hour} { // how wrong it is when the write begins
+			for _, before := range []time.Duration{0, 20 * time.Hour, -20 * time.Hour} { // the error of the clock when the write begins
 				t.Run(fmt.Sprint(slept, wrong, before), func(t *testing.T) {
 					t.Parallel()
 					x := newSuspendableWriter(t)
@@ -225,7 +226,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			})
 			returned := x.people.Merge(ctx, e, lastName.Set("Smith"))
 			if !slept {
-				t.Fatal("the writer was not suspended")
+				t.Fatal("got no reading of the clock after the first attempt; want one")
 			}
 			if name, _ := x.last(); (name == "Smith") != c.done || !errors.Is(returned, c.want) || c.want == nil && returned != nil {
 				t.Errorf("got %s, %v; want it done: %v, %v", name, returned, c.done, c.want)
@@ -295,7 +296,7 @@ func TestSuspendedExact(t *testing.T) {
 		done := s.Rows("staff")[0].Get("Age") == int32(50)
 		want := table.ErrUnknownOutcome
 		if back == -time.Hour {
-			want = table.ErrGivenUp // it can be fenced
+			want = table.ErrGivenUp // the write can still be aborted
 		}
 		if done || !errors.Is(err, want) {
 			t.Errorf("%v: got %v, done %v; want %v", back, err, done, want)
@@ -308,7 +309,7 @@ func TestSuspendedExact(t *testing.T) {
 func TestSuspendedResolver(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, lost := range []bool{false, true} { // the first abort record on its way is lost, so that another one follows
+	for _, lost := range []bool{false, true} { // the first abort record is lost, and another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
 		people, err := peopleOf(t, x.s, noWaitOptions()).With(out, letters{})
@@ -344,7 +345,7 @@ func TestSuspendedResolver(t *testing.T) {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}
 		if !errors.Is(err, table.ErrExpired) {
-			t.Errorf("lost %v: got %+v, %v; want ErrExpired, for the write was done", lost, i, err)
+			t.Errorf("lost %v: got %+v, %v; want ErrExpired, since the write was applied", lost, i, err)
 		}
 	}
 }
@@ -356,7 +357,7 @@ func TestClocksAhead(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		ahead time.Duration
-		want  error // nil: it is resolved
+		want  error // nil: resolved
 	}{{0, nil}, {time.Second, nil}, {time.Minute, nil}, {time.Hour, nil}, {23 * time.Hour, nil}, {-time.Hour, nil}, {-23 * time.Hour, nil}, {25 * time.Hour, errors.ErrUnsupported}, {-25 * time.Hour, table.ErrExpired}} {
 		staff, e, s := staffInMemory(t, noWaitOptions())
 		clock := &settableClock{}
@@ -371,7 +372,7 @@ func TestClocksAhead(t *testing.T) {
 			t.Fatalf("%v: got %v; want an *UnknownError", c.ahead, err)
 		}
 		s.SetFaults(nil)
-		clock.advance(-c.ahead) // it is right again
+		clock.advance(-c.ahead) // the clock is right again
 		i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.Op)
 		var ve *table.ValueError
 		switch {
@@ -381,7 +382,7 @@ func TestClocksAhead(t *testing.T) {
 			t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)
 		}
 		if done, err := ue.Resolve(ctx); c.want == nil && (done || err != nil) || c.want != nil && err == nil {
-			t.Errorf("%v: got got %v, %v; want (c.want != nil or (not done and no error)) and (c.want == nil or an error)", c.ahead, done, err)
+			t.Errorf("%v: got done %v, %v; want not done, and an error only if %v is one", c.ahead, done, err, c.want)
 		}
 	}
 }

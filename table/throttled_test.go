@@ -34,7 +34,7 @@ var everyWrite = map[string]func(context.Context, *table.Table[employee], *table
 	"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
 		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
 		if err == nil && r.Done != 300 {
-			err = fmt.Errorf("%d of 300 were done", r.Done)
+			err = fmt.Errorf("got %d of 300 applied", r.Done)
 		}
 		return err
 	},
@@ -98,7 +98,7 @@ type busyOnce struct {
 	*storagetest.Service
 	header, value string
 	mu            sync.Mutex
-	times         []time.Time // of writes
+	times         []time.Time
 }
 
 func (a *busyOnce) Do(r *http.Request) (*http.Response, error) {
@@ -126,9 +126,9 @@ func TestRetryAfter(t *testing.T) {
 		date := time.Now().UTC().Add(7 * time.Second).Format(http.TimeFormat)
 		for _, c := range []struct {
 			header, value string
-			least         time.Duration // between the two requests; 0 if there is no second
+			least         time.Duration // between the two requests; 0 if the write ends after one
 		}{
-			{"Retry-After", date, 6 * time.Second}, // while it is not over
+			{"Retry-After", date, 6 * time.Second}, // a date in whole seconds
 			{"Retry-After", "7", 7 * time.Second},
 			{"X-Ms-Retry-After-Ms", "6500", 6500 * time.Millisecond},
 			{"Retry-After", "60", 0},
@@ -194,7 +194,7 @@ func TestThrottledReads(t *testing.T) {
 				return staff.UpsertOp(&employee{"Sales", i + 10, "New", 50}, table.ReplaceExisting)
 			}), nil)
 			if err == nil && r.Done != 300 {
-				err = fmt.Errorf("%d of 300 were done", r.Done)
+				err = fmt.Errorf("got %d of 300 applied", r.Done)
 			}
 			return err
 		},

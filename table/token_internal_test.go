@@ -26,17 +26,17 @@ func FuzzToken(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		parseToken(string(b))
-		// With the right check sum the parser has to look further.
+		// With the right checksum, the parser reads the content.
 		s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b[:len(b):len(b)], crc32.ChecksumIEEE(b)))
 		p, err := parseToken(s)
 		if err != nil {
 			if _, ok := err.(*TokenError); !ok || p != nil {
-				t.Fatalf("got %T, %+v; want ok and p == nil", err, p)
+				t.Fatalf("got %T, %+v; want a *TokenError and no position", err, p)
 			}
 			return
 		}
 		if p.token() != s {
-			t.Fatalf("%q was read as %+v", s, p)
+			t.Fatalf("got %q; want %q from %+v", p.token(), s, p)
 		}
 	})
 }

@@ -63,12 +63,12 @@ func TestTransactRefusedBeforeSending(t *testing.T) {
 		_, err := table.Transact(ctx, c.ops...)
 		var be *table.BatchError
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.as != nil && !errors.As(err, c.as) || errors.As(err, &be) != (c.index >= 0) || be != nil && be.Index != c.index {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want index %d, %v, %T", what, err, c.index, c.is, c.as)
 		}
 	}
 }
 
-// TestTransactSize: With table.ClientOptions, the limit of 4 MiB applies to the bytes that are sent. With any client, the
+// TestTransactSize: with table.ClientOptions, the limit of 4 MiB applies to the bytes that are sent. With any client, the
 // bodies alone must fit.
 func TestTransactSize(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestTransactSize(t *testing.T) {
 	}
 	w := &fakeTransport{respond: func(r *http.Request, body string) (*http.Response, error) {
 		if len(body) > 4<<20 {
-			t.Errorf("sent %d bytes", len(body))
+			t.Errorf("got a request of %d bytes; want at most 4 MiB", len(body))
 		}
 		return batchResponse(batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(5), donePart(6), donePart(7), donePart(8), donePart(9)))
 	}}
@@ -104,7 +104,7 @@ func TestTransactSize(t *testing.T) {
 	if _, err := table.Transact(ctx, ops(bags, 100)...); err != nil {
 		t.Fatal(err)
 	}
-	room := 4<<20 - len(w.last().body) // what the last property may still grow by
+	room := 4<<20 - len(w.last().body) // how much the last property can still grow
 	if _, err := table.Transact(ctx, ops(bags, 100+room)...); err != nil || len(w.last().body) != 4<<20 {
 		t.Errorf("at the limit: got %v, %d bytes; want no error and len(w.last().body) == 4<<20", err, len(w.last().body))
 	}
@@ -128,7 +128,7 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 	type bag struct{ A, B string }
 	w := &fakeTransport{respond: func(_ *http.Request, body string) (*http.Response, error) {
 		if len(body) <= 4<<20 {
-			t.Errorf("only %d bytes", len(body))
+			t.Errorf("got a request of %d bytes; want more than 4 MiB", len(body))
 		}
 		return errorResponse(413, "RequestBodyTooLarge"), nil
 	}}

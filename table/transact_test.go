@@ -60,9 +60,9 @@ func TestTransact(t *testing.T) {
 		t.Errorf(`got %+v, %+v; want in != nil and in.Key == employeeKey("Sales", 10) and string(in.ETag) == etagOf(1) and in.Value.Last == "New" and up != nil and string(up.ETag) == etagOf(4)`, in, up)
 	}
 	if table.Stored[employee](r, 1) != es[0] || table.Stored[employee](r, 4) != nil || table.Stored[employee](r, 9) != nil || table.Stored[manager](r, 0) != nil {
-		t.Error("Stored gives something else")
+		t.Errorf("got other entities from Stored: %v, %v, %v", table.Stored[employee](r, 1), table.Stored[employee](r, 4), table.Stored[employee](r, 9))
 	}
-	// What was renewed can be written again at once.
+	// A renewed entity can be written again at once.
 	w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
 	for _, e := range []*table.Entity[employee]{in, up, es[0], es[1], es[3]} {
 		before := string(e.ETag)
@@ -99,7 +99,7 @@ func TestTransactSends(t *testing.T) {
 		}
 	}
 	if list := parts[0].prefer; list != "return-no-content" {
-		t.Errorf("the service is asked to repeat what it is sent: got %q; want %q", list, "return-no-content")
+		t.Errorf("the Prefer header: got %q; want %q", list, "return-no-content")
 	}
 }
 
@@ -107,7 +107,7 @@ func TestTransactSends(t *testing.T) {
 func TestTransactRefused(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
-		reply string
+		body  string
 		index int
 		key   keys.Key
 		want  error
@@ -119,9 +119,9 @@ func TestTransactRefused(t *testing.T) {
 		"gone":              {batchBody(failedPart(404, "ResourceNotFound", "4:The specified resource does not exist.")), 4, employeeKey("Sales", 3), table.ErrNotFound, "ResourceNotFound"},
 		"no table":          {batchBody(failedPart(404, "TableNotFound", "0:The table specified does not exist.")), 0, employeeKey("Sales", 10), table.ErrTableNotFound, "TableNotFound"},
 		"too large":         {batchBody(failedPart(400, "EntityTooLarge", "1:The entity is larger than the maximum allowed size (1MB).")), 1, employeeKey("Sales", 1), nil, "EntityTooLarge"},
-		"nobody's":          {batchBody(failedPart(400, "InvalidInput", "99:The batch request operation exceeds the maximum 100 changes per change set.")), -1, keys.Key{}, nil, "InvalidInput"},
+		"no operation":      {batchBody(failedPart(400, "InvalidInput", "99:The batch request operation exceeds the maximum 100 changes per change set.")), -1, keys.Key{}, nil, "InvalidInput"},
 	} {
-		w := batchService(c.reply)
+		w := batchService(c.body)
 		staff := newStaff(t, sdkClient(t, w))
 		list, es := oneOfEach(t, staff, w)
 		r, err := table.Transact(context.Background(), list...)
@@ -132,18 +132,18 @@ func TestTransactRefused(t *testing.T) {
 			continue
 		}
 		if !errors.As(err, &re) || re.StatusCode < 400 || re.ErrorCode != c.code || re.RawResponse == nil || re.RawResponse.Header.Get("x-ms-request-id") != "6493f9d0" || errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("%s: the service's own error is %+v", what, re)
+			t.Errorf("%s: got the service's error %+v; want code %s with its response", what, re, c.code)
 		}
 		if text := err.Error(); strings.Contains(text, "\n") || !strings.HasPrefix(text, "table: Transact staff: ") || strings.Count(text, c.code) != 1 {
 			t.Errorf(`%s: got %s; want "\n" not in text and strings.HasPrefix(text, "table: Transact staff: ") and strings.Count(text, c.code) == 1`, what, text)
 		}
 		for _, e := range es {
 			if string(e.ETag) != etag || e.Value.Age != 44 {
-				t.Errorf("%s: a refused transaction changed an entity: %+v", what, e)
+				t.Errorf("%s: got entity %+v; want it unchanged", what, e)
 			}
 			w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
 			if err := staff.Merge(context.Background(), e, age.Set(1)); err != nil {
-				t.Errorf("%s: got afterwards: %v; want no error", what, err)
+				t.Errorf("%s: Merge afterwards: got %v; want no error", what, err)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func TestTransactUnknown(t *testing.T) {
 		"a part too many": func(*http.Request, string) (*http.Response, error) {
 			return batchResponse(batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(0), donePart(5), donePart(6)))
 		},
-		"204, and a whole reply": func(*http.Request, string) (*http.Response, error) {
+		"204 with a body": func(*http.Request, string) (*http.Response, error) {
 			r, err := batchResponse(whole)
 			r.StatusCode = 204
 			return r, err
@@ -191,7 +191,7 @@ func TestTransactUnknown(t *testing.T) {
 		}
 		for _, e := range es {
 			if err := staff.Merge(context.Background(), e, age.Set(1)); !errors.Is(err, table.ErrUnknownOutcome) {
-				t.Errorf("%s: an entity in doubt was written: %v", what, err)
+				t.Errorf("%s: Merge of an entity in doubt: got %v; want ErrUnknownOutcome", what, err)
 			}
 		}
 	}
@@ -216,29 +216,29 @@ func TestTransactCutAnywhere(t *testing.T) {
 	w := &fakeTransport{}
 	staff := newStaff(t, sdkClient(t, w))
 	for what, c := range map[string]struct {
-		reply, complete string
-		want            error
+		body, complete string
+		want           error
 	}{
 		"done":    {batchBody(donePart(1), donePart(2)), "--batchresponse_b--", nil},
 		"refused": {batchBody(failedPart(412, "UpdateConditionNotSatisfied", "1:The update condition specified in the request was not satisfied.")), "}}}", table.ErrChanged},
 	} {
-		complete := strings.LastIndex(c.reply, c.complete) + len(c.complete)
-		for cut := range len(c.reply) + 1 {
+		complete := strings.LastIndex(c.body, c.complete) + len(c.complete)
+		for cut := range len(c.body) + 1 {
 			for _, clean := range []bool{true, false} {
 				e := readEmployee(t, staff, w)
 				w.respond = func(*http.Request, string) (*http.Response, error) {
 					if clean {
-						return batchResponse(c.reply[:cut])
+						return batchResponse(c.body[:cut])
 					}
-					return cutResponse(c.reply, cut), nil
+					return cutResponse(c.body, cut), nil
 				}
 				want := c.want
-				if cut < complete || !clean { // the SDK does not give away what has come before a connection broke
+				if cut < complete || !clean { // the SDK returns nothing of a response whose connection broke
 					want = table.ErrUnknownOutcome
 				}
 				_, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.MergeOp(e, age.Set(1)))
 				if (want == nil) != (err == nil) || !errors.Is(err, want) {
-					t.Fatalf("%s, cut at %d of %d, cleanly %v: %v, want %v", what, cut, len(c.reply), clean, err, want)
+					t.Fatalf("%s, cut at %d of %d, cleanly %v: %v, want %v", what, cut, len(c.body), clean, err, want)
 				}
 				var be *table.BatchError
 				if errors.As(err, &be) != (want == table.ErrChanged) || be != nil && (be.Index != 1 || be.Key != e.Key) {
@@ -274,8 +274,8 @@ func TestOperationInDoubt(t *testing.T) {
 func TestTransactHungService(t *testing.T) {
 	t.Parallel()
 	for what, set := range map[string]func(*table.Options){
-		"the write's time": func(o *table.Options) { o.WriteTimeout, o.Retry.AttemptTimeout = 2*time.Second, -1 },
-		"the try's time":   func(o *table.Options) { o.WriteTimeout, o.Retry.AttemptTimeout = time.Hour, 2*time.Second },
+		"the write's time":   func(o *table.Options) { o.WriteTimeout, o.Retry.AttemptTimeout = 2*time.Second, -1 },
+		"the attempt's time": func(o *table.Options) { o.WriteTimeout, o.Retry.AttemptTimeout = time.Hour, 2*time.Second },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
@@ -295,25 +295,25 @@ func TestTransactHungService(t *testing.T) {
 	}
 }
 
-// TestTransactPanics: a panic that is not the SDK's own about a response reaches the caller.
+// TestTransactPanics: a panic in a policy reaches the caller. Only the SDK's own panic about a response becomes an error.
 func TestTransactPanics(t *testing.T) {
 	t.Parallel()
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { panic("a policy's own") }}
 	staff := newStaff(t, sdkClient(t, w))
 	defer func() {
 		if r := recover(); r != "a policy's own" {
-			t.Errorf("got recovered %v; want %q", r, "a policy's own")
+			t.Errorf("got panic %v; want %q", r, "a policy's own")
 		}
 	}()
 	_, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
-	t.Errorf("returned %v", err)
+	t.Errorf("got %v; want a panic", err)
 }
 
 // T4: the SDK's receipt has no fields.
 func TestTrapT04(t *testing.T) {
 	t.Parallel()
 	if n := reflect.TypeFor[aztables.TransactionResponse]().NumField(); n != 0 {
-		t.Errorf("the SDK's receipt has %d fields now", n)
+		t.Errorf("the SDK's receipt: got %d fields; want 0, unless the SDK was repaired", n)
 	}
 	w := batchService(batchBody(donePart(7)))
 	staff := newStaff(t, sdkClient(t, w))

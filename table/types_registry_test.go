@@ -25,7 +25,7 @@ func TestUnregisteredType(t *testing.T) {
 		want            string
 	}{
 		"named, no such type":          {`"_type":"contractor","Name":"x"`, "", "*table.Entity[github.com/aztablekit/aztablekit/table.Row]"},
-		"unnamed, two might be it":     {`"Name":"Madonna"`, "badge", "*table.Entity[github.com/aztablekit/aztablekit/table.Row]"},
+		"unnamed, two types could fit": {`"Name":"Madonna"`, "badge", "*table.Entity[github.com/aztablekit/aztablekit/table.Row]"},
 		"named":                        {`"_type":"badge","Name":"x"`, "badge", "*table.Entity[github.com/aztablekit/aztablekit/table_test.badge"},
 		"named, and the other untyped": {`"_type":"person","_v":2`, "", "*table.Entity[github.com/aztablekit/aztablekit/table_test.person]"},
 	} {
@@ -71,7 +71,7 @@ func TestAmbiguousTypes(t *testing.T) {
 		"none":                      {nil, false},
 		"one":                       {[]table.AnyTable{open("ttt", "", digits)}, true},
 		"two ranges":                {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", named)}, true},
-		"ranges that meet":          {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
+		"ranges that touch":         {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
 		"one range":                 {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", digits)}, false},
 		"one range, two types":      {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
 		"one range, the same type":  {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", digits)}, false},

@@ -20,6 +20,7 @@ type person struct {
 	Age           int32
 }
 
+// personSchema upgrades both older versions.
 func personSchema() table.Schema[person] {
 	return table.Schema[person]{
 		Partition: keys.Const[person]("p"),
@@ -65,7 +66,7 @@ func personTable(t testing.TB, properties string) (*table.Table[person], *fakeTr
 
 var personKey = keys.At(keys.Raw("p"), keys.Raw("007"))
 
-// TestVersions: Rows of each older version are read as the newest version, and written as it.
+// TestVersions: rows of each older version are read as the newest version, and written as it.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -92,7 +93,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: got %d, %v; want n == 1 and no error", stored, n, err)
 		}
 		if err := tab.Merge(ctx, e, family.Set("Bourne")); errors.Is(err, table.ErrOldVersion) != old || !old && err != nil {
-			t.Errorf("%s: a merge: %v", stored, err)
+			t.Errorf("%s: Merge: got %v; want ErrOldVersion: %v", stored, err, old)
 		}
 		e, err = tab.Get(ctx, personKey)
 		noError(t, err)
@@ -103,17 +104,17 @@ func TestVersions(t *testing.T) {
 		body := w.last().body
 		for _, want := range []string{`"_type":"person"`, `"_v":2`, `"Age":41`, `"Badge":"x"`, `"Family":"Bond"`} {
 			if strings.Count(body, want) != 1 {
-				t.Errorf("got %s became %s; want strings.Count(body, want) == 1", stored, body)
+				t.Errorf("%s: got body %s; want %s in it once", stored, body, want)
 			}
 		}
 		if strings.Contains(body, `"Name"`) || strings.Contains(body, `"Last"`) || strings.Contains(stored, "_life") != strings.Contains(body, `"_life":"o"`) {
-			t.Errorf("got %s became %s; want `\"Name\"` not in body and `\"Last\"` not in body and \"_life\" in stored == %v", stored, body, strings.Contains(body, `"_life":"o"`))
+			t.Errorf("%s: got body %s; want `\"Name\"` not in body and `\"Last\"` not in body and \"_life\" in stored == %v", stored, body, strings.Contains(body, `"_life":"o"`))
 		}
 		if err := tab.Merge(ctx, e, family.Set("Bourne")); err != nil {
-			t.Errorf("a merge after the replace: got %v; want no error", err)
+			t.Errorf("Merge after the replace: got %v; want no error", err)
 		}
 		if body := w.last().body; strings.Contains(body, "_v") {
-			t.Errorf("a merge says %s", body)
+			t.Errorf("Merge: got body %s; want no _v in it", body)
 		}
 	}
 	tab, w := personTable(t, `"_type":"person","_v":2`)
@@ -132,7 +133,7 @@ func TestVersionsRefused(t *testing.T) {
 	if !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 2 || ve.Type != "person" {
 		t.Errorf(`got %v; want a *VersionError and ve.Got == 3 and ve.Want == 2 and ve.Type == "person"`, err)
 	}
-	_, err = newer.Update(ctx, personKey, func(*person) error { t.Error("changed"); return nil })
+	_, err = newer.Update(ctx, personKey, func(*person) error { t.Error("Update called its function; want no call"); return nil })
 	if !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *VersionError", err)
 	}
@@ -162,7 +163,7 @@ func TestVersionsRefused(t *testing.T) {
 	if _, err := old.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	// What is not known to be of this version is not mixed with it.
+	// A merge of an entity of unknown version is refused.
 	family := table.FieldOf(func(p *person) *string { return &p.Family })
 	if err := old.Merge(ctx, &table.Entity[person]{Key: personKey, ETag: etag}, family.Set("Bourne")); !errors.Is(err, table.ErrPartial) {
 		t.Errorf("got %v; want ErrPartial", err)
@@ -172,16 +173,16 @@ func TestVersionsRefused(t *testing.T) {
 	added, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
 	noError(t, err)
 	if _, err := added.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
-		t.Errorf("a merge past any version: got %v; want a *ValueError", err)
+		t.Errorf("Upsert that merges into any version: got %v; want a *ValueError", err)
 	}
 	if err := added.MergeAny(ctx, personKey, family.Set("x")); !errors.As(err, &value) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	// The first release of a program, which knows no versions, meets a row of a later one.
+	// The first release of a program has no versions, and reads a row of a later release.
 	schema.Type, schema.Version = "", 0
 	first, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
 	noError(t, err)
-	if _, err := first.Update(ctx, personKey, func(*person) error { t.Error("changed"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
+	if _, err := first.Update(ctx, personKey, func(*person) error { t.Error("Update called its function; want no call"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
 		t.Errorf("the first release: got %v; want a *VersionError and ve.Got == 3 and ve.Want == 0", err)
 	}
 	for _, err := range newer.GetMany(ctx, personKey) {
@@ -192,15 +193,15 @@ func TestVersionsRefused(t *testing.T) {
 	for _, odd := range []string{`"_v":"two"`, `"_v":-1`, `"_type":5`} {
 		tab, _ := personTable(t, odd)
 		if _, err := tab.Get(ctx, personKey); err == nil {
-			t.Errorf("%s was read", odd)
+			t.Errorf("%s: got no error; want one", odd)
 		}
 	}
 	w.sent = nil
 	for what, change := range map[string]func(*table.Schema[person]){
-		"negative":      func(s *table.Schema[person]) { s.Version = -1 },
-		"no function":   func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{0: nil} },
-		"the newest":    func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{2: s.Upgrade[0]} },
-		"below nothing": func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{-1: s.Upgrade[0]} },
+		"negative":    func(s *table.Schema[person]) { s.Version = -1 },
+		"no function": func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{0: nil} },
+		"the newest":  func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{2: s.Upgrade[0]} },
+		"below 0":     func(s *table.Schema[person]) { s.Upgrade = map[int]func(*table.Row) error{-1: s.Upgrade[0]} },
 	} {
 		s := personSchema()
 		change(&s)
@@ -222,7 +223,7 @@ func TestPinnedOldVersion(t *testing.T) {
 		t.Fatalf("got %v; want no error and string(e.ETag) == etagOf(1)", err)
 	}
 	if err := tab.Merge(ctx, e, table.FieldOf(func(p *person) *string { return &p.Family }).Set("Bourne")); !errors.Is(err, table.ErrOldVersion) {
-		t.Errorf("a merge of two versions: got %v; want ErrOldVersion", err)
+		t.Errorf("Merge of another version: got %v; want ErrOldVersion", err)
 	}
 	if _, err := table.Transact(ctx, tab.ReplaceOp(e)); err != nil || !strings.Contains(w.last().body, `"Family":"Bond"`) {
 		t.Errorf("got %v, %s; want no error and `\"Family\":\"Bond\"` in w.last().body", err, w.last().body)
@@ -271,7 +272,7 @@ func TestRowsAreEntities(t *testing.T) {
 	noError(t, err)
 	e, err := rows.Update(ctx, personKey, func(r *table.Row) error {
 		r.Delete("First")
-		r.Delete("_life") // not the user's to delete
+		r.Delete("_life") // which Delete ignores
 		return errors.Join(r.Set("Seen", time.Unix(0, 0)), r.Set("L", int64(6)), r.Set("Nothing", nil))
 	})
 	noError(t, err)
@@ -281,13 +282,13 @@ func TestRowsAreEntities(t *testing.T) {
 	if e.Value.Key != personKey || e.Key != personKey {
 		t.Errorf("got %+v; want e.Value.Key == personKey and e.Key == personKey", e)
 	}
-	// A copy does not share what is changed.
+	// A copy does not share changes.
 	copied := e.Value
 	noError(t, copied.Set("D", 4.0))
 	if d, _ := e.Value.Get("D"); d != 3.0 {
-		t.Errorf("a copy's change is seen: got %v; want 3.0", d)
+		t.Errorf("after a change of the copy: got %v; want 3.0", d)
 	}
-	// Another bag in the place of the first keeps what is the library's, and brings none of its own.
+	// Another row as the value keeps the entity's system properties, and adds none of its own.
 	_, other := personTable(t, `"_type":"company","_life":"theirs","_ix":"theirs","First":"Jim"`)
 	strangers, err := table.New(sdkClient(t, other), "people", table.Schema[table.Row]{}, singleAttempt())
 	noError(t, err)
@@ -297,7 +298,7 @@ func TestRowsAreEntities(t *testing.T) {
 	if err := rows.Replace(ctx, e); err != nil || w.last().body != `{"First":"Jim","PartitionKey":"p","RowKey":"007","_life":"o","_type":"person","_v":2}` {
 		t.Errorf("got %v, %s; want no error and w.last().body == `{\"First\":\"Jim\",\"PartitionKey\":\"p\",\"RowKey\":\"007\",\"_life\":\"o\",\"_type\":\"person\",\"_v\":2}`", err, w.last().body)
 	}
-	// The key of a row is its own.
+	// The key of a row cannot be changed.
 	e.Value.Key = keys.At(keys.Raw("p"), keys.Raw("008"))
 	if err := rows.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
 		t.Errorf("got %v; want ErrKeyChanged", err)
@@ -309,10 +310,10 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Errorf("got %v, %s; want no error and w.last().body == `{\"Age\":1,\"PartitionKey\":\"p\",\"RowKey\":\"009\"}`", err, w.last().body)
 	}
 	if _, err := rows.InsertAt(ctx, personKey, &fresh); err == nil {
-		t.Error("inserted under another row's key")
+		t.Error("InsertAt with another key: got no error; want one")
 	}
 	if _, err := rows.Insert(ctx, &table.Row{}); err == nil {
-		t.Error("inserted without a key")
+		t.Error("Insert without a key: got no error; want one")
 	}
 	var (
 		ve *table.ValueError
@@ -328,7 +329,7 @@ func TestRowsAreEntities(t *testing.T) {
 			t.Errorf("%s = %v: got %v; want a *ValueError", name, value, err)
 		}
 	}
-	// Merges and conditions name properties.
+	// Merges and conditions use properties by name.
 	age := table.PropertyOf[int32]("Age")
 	if err := rows.MergeAny(ctx, personKey, age.Set(50)); err != nil || w.last().body != `{"Age":50,"PartitionKey":"p","RowKey":"007"}` {
 		t.Errorf("got %v, %s; want no error and w.last().body == `{\"Age\":50,\"PartitionKey\":\"p\",\"RowKey\":\"007\"}`", err, w.last().body)
@@ -356,14 +357,14 @@ func TestRowsAreEntities(t *testing.T) {
 	if _, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.PropertyOf[int]("x' or 1 eq 1").Eq(1)}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	// A row becomes an entity, as Get would have read it.
+	// Entity returns the row as Get would read it.
 	people, err := table.New(sdkClient(t, w), "people", personSchema(), singleAttempt())
 	noError(t, err)
 	p, err := people.Entity(&e.Value)
 	if err != nil || p.Value.First != "James" || p.Value.ID != 7 || p.ETag != e.Value.ETag || p.ETag == "" {
 		t.Errorf(`got %+v, %v; want no error and p.Value.First == "James" and p.Value.ID == 7 and p.ETag == %q and p.ETag != ""`, p, err, e.Value.ETag)
 	}
-	if _, err := people.Entity(&fresh); err == nil || !strings.Contains(err.Error(), "upgrade") { // it lacks what that needs
+	if _, err := people.Entity(&fresh); err == nil || !strings.Contains(err.Error(), "upgrade") { // the row lacks the properties that the upgrade needs
 		t.Errorf(`got %v; want an error and "upgrade" in the error`, err)
 	}
 	if _, err := people.Entity(nil); !errors.As(err, &ve) {

@@ -83,12 +83,12 @@ func TestUnreachable(t *testing.T) {
 					err := do(ctx, rows)
 					for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound} {
 						if errors.Is(err, is) != (is == want) {
-							t.Errorf("%v: got is %q: %v; want %v", err, is, errors.Is(err, is), is == want)
+							t.Errorf("got %v; want errors.Is(err, %q) == %v", err, is, is == want)
 						}
 					}
 					var re *azcore.ResponseError
 					if want == table.ErrUnreachable && c.fault != storagetest.NotSent() && c.fault != storagetest.LostReply() && c.fault != storagetest.Hang() && !errors.As(err, &re) {
-						t.Errorf("%v hides the service's error", err)
+						t.Errorf("got %v; want an *azcore.ResponseError in it", err)
 					}
 				})
 			})

@@ -64,7 +64,7 @@ func TestUnreadableResponses(t *testing.T) {
 		"nothing":           ``,
 		"an empty object":   `{}`,
 		"an error":          `{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"x"}}}`,
-		"a proxy's":         `{"message":"ok"}`,
+		"a proxy's object":  `{"message":"ok"}`,
 		"a list":            `[]`,
 		"null":              `null`,
 		"no PartitionKey":   strings.Replace(employeeJSON, `"PartitionKey"`, `"X"`, 1),
@@ -78,7 +78,7 @@ func TestUnreadableResponses(t *testing.T) {
 			bodies := []string{body}
 			if strings.Contains(pages, name) {
 				bodies = append(bodies, `{"value":[`+body+`]}`, `{"value":`+body+`}`)
-				if strings.Contains("Count Page List Rows", name) { // which read on
+				if strings.Contains("Count Page List Rows", name) { // these read several rows
 					bodies = append(bodies, `{"value":[`+employeeJSON+","+body+`]}`)
 				}
 			} else {
@@ -86,7 +86,7 @@ func TestUnreadableResponses(t *testing.T) {
 			}
 			for _, body := range bodies {
 				if body == `{"value":[]}` && strings.Contains(pages, name) || strings.Contains(what, "another") && (name == "Rows" && what == "another row" || strings.Contains("Partitions CommitRecords", name)) && strings.HasPrefix(body, `{"value":[`) {
-					continue // which these may be told
+					continue // a valid response for these
 				}
 				w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, body, "ETag", etag), nil }
 				var de *table.DecodeError
@@ -108,7 +108,7 @@ func TestTruncatedResponses(t *testing.T) {
 	for cut := range len(employeeJSON) {
 		w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, employeeJSON[:cut]), nil }
 		if e, err := staff.Get(ctx, employeeKey("Sales", 223)); err == nil {
-			t.Fatalf("get, cut at %d: got %+v; want an error", cut, e)
+			t.Fatalf("Get, cut at %d: got %+v; want an error", cut, e)
 		}
 	}
 	for cut := range len(page) {
@@ -117,7 +117,7 @@ func TestTruncatedResponses(t *testing.T) {
 		for _, last = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
 		}
 		if last == nil {
-			t.Fatalf("list, cut at %d", cut)
+			t.Fatalf("List, cut at %d: got no error; want one", cut)
 		}
 	}
 	for _, bad := range []string{strings.Replace(employeeJSON, "44", `"old"`, 1), strings.Replace(employeeJSON, "44", "2147483648", 1), strings.Replace(employeeJSON, `"empid_000223"`, "5", 1)} {
