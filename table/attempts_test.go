@@ -43,7 +43,7 @@ func TestAttemptsRunOut(t *testing.T) {
 					t.Errorf("%s: got %v; want no error and string(e.ETag) == %q", what, err, s.Rows("staff")[1].ETag)
 				}
 			case err == nil || errors.Is(err, table.ErrUnknownOutcome) != (c.want == table.ErrUnknownOutcome):
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: got %v; want ErrUnknownOutcome: %v", what, err, c.want == table.ErrUnknownOutcome)
 			}
 			if got := s.Count(); got != c.requests || took < c.took || took > c.took+3*time.Second {
 				t.Errorf("%s: got %s in %v; want %q and took >= %v and took <= %v", what, got, took, c.requests, c.took, c.took+3*time.Second)
@@ -275,7 +275,7 @@ func TestReadBack(t *testing.T) {
 			t.Errorf("a transaction with an overwritten row: got %v; want no error", err)
 		}
 		// An unconditional write is not sent again after a concurrent write.
-		faultOnFirstWrite(s, storagetest.LostReply(), func() { t.Error("sent again") })
+		faultOnFirstWrite(s, storagetest.LostReply(), func() { t.Error("got a second attempt; want none") })
 		noError(t, staff.MergeAny(ctx, e.Key, age.Set(80)))
 	})
 }

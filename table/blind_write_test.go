@@ -163,7 +163,7 @@ func TestConcurrentReads(t *testing.T) {
 			}), nil)
 			took, want := time.Since(start), 20*time.Second // ten at a time
 			if got := s.Count(); err != nil || r.Done != 200 || took > want+time.Second || !strings.HasPrefix(got, "200 get, ") {
-				t.Errorf("exact=%v: got %+v, %v, %s in %v, want 200 get in %v", exact, r, err, got, took, want)
+				t.Errorf("exact=%v: got %+v, %v, %s in %v; want 200 get in %v", exact, r, err, got, took, want)
 			}
 		})
 	}
@@ -182,11 +182,11 @@ func TestReadForbidden(t *testing.T) {
 	key := keys.Stored("bob", "empid_100")
 	var re *azcore.ResponseError
 	if err := tab.DeleteAny(ctx, key); !errors.As(err, &re) || re.StatusCode != 403 || !strings.Contains(err.Error(), "BlindWrites") {
-		t.Errorf("got %v, want a 403 that names BlindWrites", err)
+		t.Errorf("got %v; want a 403 that names BlindWrites", err)
 	}
 	tab, err = table.New(s, "staff", table.Schema[struct{}]{}, blindOptions())
 	noError(t, err)
 	if err := tab.DeleteAny(ctx, key); err != nil {
-		t.Errorf("got %v, want none", err)
+		t.Errorf("got %v; want none", err)
 	}
 }

@@ -32,7 +32,7 @@ func TestBulkCompleting(t *testing.T) {
 		noError(t, err)
 		for _, r := range s.Rows("people") {
 			if r.RowKey == e.Key.RowKey() {
-				t.Errorf("operation %d: got the effect completed (%v) without its write", at, is.State)
+				t.Errorf("operation %d: got the effect %v without its write; want both or neither", at, is.State)
 			}
 		}
 	}

@@ -110,7 +110,7 @@ func TestCallsEndWithContext(t *testing.T) {
 							start := time.Now()
 							err = call(ctx, people)
 							if took := time.Since(start); took > patience {
-								t.Errorf("%v from request %d on: got %v after %v, want it after %v at the latest", fault, first, err, took, patience)
+								t.Errorf("%v from request %d on: got %v after %v; want it after %v at the latest", fault, first, err, took, patience)
 							}
 							more = len(s.Requests())-before >= first
 							runs++

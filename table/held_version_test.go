@@ -162,10 +162,10 @@ func TestHeldVersionResolved(t *testing.T) {
 	_, err := staff.Update(ctx, e.Key, func(v *employee) error { v.Last = "Secret"; return nil })
 	noError(t, err)
 	if done, err := unknown.Resolve(ctx); !done || err != nil {
-		t.Fatalf("resolved: got %v, %v, want true, none", done, err)
+		t.Fatalf("resolved: got %v, %v; want true, none", done, err)
 	}
 	requireOwnVersion(t, s, held, false)
 	if err := staff.Delete(ctx, held); !errors.Is(err, table.ErrChanged) {
-		t.Errorf("a delete of a concurrent writer's version: got %v, want ErrChanged", err)
+		t.Errorf("a delete of a concurrent writer's version: got %v; want ErrChanged", err)
 	}
 }

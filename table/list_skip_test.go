@@ -39,7 +39,7 @@ func TestListSkip(t *testing.T) {
 	var de *table.DecodeError
 	ids, err := list(table.Query[employee]{Partition: dept.Of("Sales")})
 	if got, want := fmt.Sprint(ids), "[1 2]"; got != want || !errors.As(err, &de) || de.Field != "Age" {
-		t.Errorf("without Skip: got %s, %v, want %s and a *DecodeError of Age", got, err, want)
+		t.Errorf("without Skip: got %s, %v; want %s and a *DecodeError of Age", got, err, want)
 	}
 	for _, page := range []int{1, 2, 3, 1000} {
 		var skipped []string
@@ -53,12 +53,12 @@ func TestListSkip(t *testing.T) {
 		}}
 		ids, err = list(q)
 		if got, want := fmt.Sprint(ids, skipped), "[1 2 5 6 7 8] [empid_000003 empid_000004 empid_000009]"; got != want || err != nil || stats.Skipped != 3 || !q.Cursor.Done() {
-			t.Errorf("pages of %d: got %s, %v, %+v, done %v, want %s", page, got, err, stats, q.Cursor.Done(), want)
+			t.Errorf("pages of %d: got %s, %v, %+v, done %v; want %s", page, got, err, stats, q.Cursor.Done(), want)
 		}
 	}
 	ids, err = list(table.Query[employee]{Partition: dept.Of("Sales"), Skip: func(k keys.Key, _ error) bool { return k.RowKey() != "empid_000004" }})
 	if got, want := fmt.Sprint(ids), "[1 2]"; got != want || !errors.As(err, &de) {
-		t.Errorf("Skip returns false: got %s, %v, want %s and a *DecodeError", got, err, want)
+		t.Errorf("Skip returns false: got %s, %v; want %s and a *DecodeError", got, err, want)
 	}
 	s.SetFaults(storagetest.OfKind("query", storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err := list(table.Query[employee]{Partition: dept.Of("Sales"), Skip: func(keys.Key, error) bool { return true }}); err == nil {

@@ -101,7 +101,7 @@ func TestForeignPartition(t *testing.T) {
 		t.Errorf(`got %v, %s; want a *keys.KeyError and ke.Key == "PartitionKey" and w.requests() == ""`, err, w.requests())
 	}
 	for _, err := range tab.Rows(context.Background(), q) {
-		t.Errorf("rows of any partition: %v", err)
+		t.Errorf("rows of any partition: got %v; want none", err)
 	}
 	if w.requests() != "GET" {
 		t.Errorf("got %q; want %q", w.requests(), "GET")

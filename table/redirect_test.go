@@ -18,13 +18,13 @@ import (
 )
 
 // redirectServer redirects every request to a handler that is not the service.
-func redirectServer(t testing.TB, status int, there http.HandlerFunc) (url string, followed *atomic.Int64) {
+func redirectServer(t testing.TB, status int, handler http.HandlerFunc) (url string, followed *atomic.Int64) {
 	t.Helper()
 	followed = new(atomic.Int64)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) {
 		followed.Add(1)
-		there(w, r)
+		handler(w, r)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/elsewhere")
@@ -56,15 +56,15 @@ func TestRedirects(t *testing.T) {
 		"a web page": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		for what, there := range handlers {
+		for what, handler := range handlers {
 			t.Run(fmt.Sprint(status, " ", what), func(t *testing.T) {
 				t.Parallel()
-				url, followed := redirectServer(t, status, there)
+				url, followed := redirectServer(t, status, handler)
 				acc, err := account.FromSAS(account.Endpoints{Table: url}, nil)
 				noError(t, err)
-				bare, err := aztables.NewServiceClientWithNoCredential(url+"/", nil)
+				client, err := aztables.NewServiceClientWithNoCredential(url+"/", nil)
 				noError(t, err)
-				for client, service := range map[string]table.Service{"account": acc.Tables(), "the SDK's": bare} {
+				for maker, service := range map[string]table.Service{"account": acc.Tables(), "the SDK": client} {
 					o := singleAttempt()
 					staff, err := table.New(service, "staff", staffSchema, o)
 					noError(t, err)
@@ -76,19 +76,19 @@ func TestRedirects(t *testing.T) {
 							continue // these need a loaded entity, and no read succeeds
 						}
 						if err := write(ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
-							t.Errorf("%s client, %s: got %v, want ErrUnknownOutcome", client, method, err)
+							t.Errorf("%s client, %s: got %v; want ErrUnknownOutcome", maker, method, err)
 						}
 					}
 					if _, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.DeleteAnyOp(employeeKey("Sales", 2))); !errors.Is(err, table.ErrUnknownOutcome) {
-						t.Errorf("%s client, Transact: got %v, want ErrUnknownOutcome", client, err)
+						t.Errorf("%s client, Transact: got %v; want ErrUnknownOutcome", maker, err)
 					}
 					if e, err := staff.Get(ctx, employeeKey("Sales", 223)); err == nil || errors.Is(err, table.ErrNotFound) {
-						t.Errorf("%s client, Get: got %v, %v, want an error that is not ErrNotFound", client, e, err)
+						t.Errorf("%s client, Get: got %v, %v; want an error that is not ErrNotFound", maker, e, err)
 					}
 					if n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")}); err == nil {
-						t.Errorf("%s client, Count: got %v, %v, want an error", client, n, err)
+						t.Errorf("%s client, Count: got %v, %v; want an error", maker, n, err)
 					}
-					if n := followed.Swap(0); client == "account" && n > 0 {
+					if n := followed.Swap(0); maker == "account" && n > 0 {
 						t.Errorf("account's client: got %d redirects followed; want none", n)
 					}
 				}
@@ -118,7 +118,7 @@ func TestForeignResponses(t *testing.T) {
 			e := readEmployee(t, staff, w)
 			w.respond = answer
 			if err := writeMethods(staff, e)[method](ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
-				t.Errorf("%s, %s: got %v, want ErrUnknownOutcome", what, method, err)
+				t.Errorf("%s, %s: got %v; want ErrUnknownOutcome", what, method, err)
 			}
 		}
 	}

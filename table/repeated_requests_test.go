@@ -36,7 +36,7 @@ func TestEarlierRefusals(t *testing.T) {
 	})
 	_, err := people.Exact().Insert(ctx, &resident{"S", 1, "Jones", ""})
 	if !errors.Is(err, table.ErrContended) {
-		t.Fatalf("got %v, want ErrContended", err)
+		t.Fatalf("got %v; want ErrContended", err)
 	}
 	s.beforeRequest = nil
 	s.SetFaults(nil)
@@ -66,7 +66,7 @@ func TestShortReadBack(t *testing.T) {
 	s.SetFaults(storagetest.OfKind("query", storagetest.Short(10)))
 	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
 	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
-		t.Errorf("got %+v, %v, want %+v", r, err, want)
+		t.Errorf("got %+v, %v; want %+v", r, err, want)
 	}
 	if left := s.Rows("staff"); len(left) != 1 {
 		t.Errorf("got %d rows; want the one that was not to be deleted", len(left))
@@ -88,7 +88,7 @@ func TestRepeatedDelete(t *testing.T) {
 		}
 		var re *azcore.ResponseError
 		if !errors.Is(err, table.ErrNotFound) || !strings.Contains(err.Error(), "repeated") || !errors.As(err, &re) {
-			t.Errorf("together=%v: got %v, want ErrNotFound that names the repetition", together, err)
+			t.Errorf("together=%v: got %v; want ErrNotFound that names the repetition", together, err)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestThrottled(t *testing.T) {
 						start := time.Now()
 						s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(start) < 12*time.Second }, fault))
 						if err := write(context.Background(), staff, e); err != nil {
-							t.Errorf("after %v: got %v, want none", time.Since(start), err)
+							t.Errorf("after %v: got %v; want none", time.Since(start), err)
 						}
 					})
 				})
@@ -86,7 +86,7 @@ func TestAlwaysThrottled(t *testing.T) {
 				start := time.Now()
 				err := write(context.Background(), staff, e)
 				if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took < 20*time.Second || took > 30*time.Second || writes > 100 {
-					t.Errorf("got %v after %v and %d requests, want ErrUnknownOutcome within 30 s", err, took, writes)
+					t.Errorf("got %v after %v and %d requests; want ErrUnknownOutcome within 30 s", err, took, writes)
 				}
 			})
 		})
@@ -143,10 +143,10 @@ func TestRetryAfter(t *testing.T) {
 			switch {
 			case c.least == 0:
 				if !errors.Is(err, table.ErrUnknownOutcome) || len(a.times) != 1 || time.Since(start) != 0 {
-					t.Errorf("%s: %s: got %v, %d requests, after %v, want ErrUnknownOutcome after one, at once", c.header, c.value, err, len(a.times), time.Since(start))
+					t.Errorf("%s: %s: got %v, %d requests, after %v; want ErrUnknownOutcome after one, at once", c.header, c.value, err, len(a.times), time.Since(start))
 				}
 			case err != nil || len(a.times) != 2 || a.times[1].Sub(a.times[0]) < c.least:
-				t.Errorf("%s: %s: got %v, requests at %v", c.header, c.value, err, a.times)
+				t.Errorf("%s: %s: got %v, requests at %v; want two, at least %v apart", c.header, c.value, err, a.times, c.least)
 			}
 		}
 	})
@@ -211,7 +211,7 @@ func TestThrottledReads(t *testing.T) {
 					start := time.Now()
 					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(start) < 20*time.Second }, storagetest.Refuse(503, "ServerBusy")))
 					if err := write(context.Background(), staff, e); err != nil {
-						t.Errorf("after %v: got %v, want none", time.Since(start), err)
+						t.Errorf("after %v: got %v; want none", time.Since(start), err)
 					}
 				})
 				synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestThrottledReads(t *testing.T) {
 					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.Refuse(503, "ServerBusy")))
 					err := write(context.Background(), staff, e)
 					if took := time.Since(start); !errors.Is(err, table.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
-						t.Errorf("after %v: got %v, want ErrUnreachable when the write's time is over", took, err)
+						t.Errorf("after %v: got %v; want ErrUnreachable when the write's time is over", took, err)
 					}
 				})
 			})

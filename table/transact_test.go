@@ -60,7 +60,7 @@ func TestTransact(t *testing.T) {
 		t.Errorf(`got %+v, %+v; want in != nil and in.Key == employeeKey("Sales", 10) and string(in.ETag) == etagOf(1) and in.Value.Last == "New" and up != nil and string(up.ETag) == etagOf(4)`, in, up)
 	}
 	if table.Stored[employee](r, 1) != es[0] || table.Stored[employee](r, 4) != nil || table.Stored[employee](r, 9) != nil || table.Stored[manager](r, 0) != nil {
-		t.Errorf("got other entities from Stored: %v, %v, %v", table.Stored[employee](r, 1), table.Stored[employee](r, 4), table.Stored[employee](r, 9))
+		t.Errorf("got %v, %v, %v from Stored; want the replaced entity, and nil twice", table.Stored[employee](r, 1), table.Stored[employee](r, 4), table.Stored[employee](r, 9))
 	}
 	// A renewed entity can be written again at once.
 	w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
@@ -238,7 +238,7 @@ func TestTransactCutAnywhere(t *testing.T) {
 				}
 				_, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.MergeOp(e, age.Set(1)))
 				if (want == nil) != (err == nil) || !errors.Is(err, want) {
-					t.Fatalf("%s, cut at %d of %d, cleanly %v: %v, want %v", what, cut, len(c.body), clean, err, want)
+					t.Fatalf("%s, cut at %d of %d, cleanly %v: %v; want %v", what, cut, len(c.body), clean, err, want)
 				}
 				var be *table.BatchError
 				if errors.As(err, &be) != (want == table.ErrChanged) || be != nil && (be.Index != 1 || be.Key != e.Key) {

@@ -240,7 +240,7 @@ func TestOtherType(t *testing.T) {
 	}
 	var stats table.Stats
 	for e, err := range tab.List(ctx, table.Query[person]{Stats: &stats}) {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf("got %+v, %v; want no entity", e, err)
 	}
 	if stats.Foreign != 1 {
 		t.Errorf("got %+v; want stats.Foreign == 1", stats)
@@ -249,7 +249,7 @@ func TestOtherType(t *testing.T) {
 	ages, err := table.As[age](tab)
 	noError(t, err)
 	for e, err := range ages.List(ctx, table.Query[person]{}) {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf("got %+v, %v; want no entity", e, err)
 	}
 	if q := w.last().query; !strings.Contains(q, "%24select=PartitionKey%2CRowKey%2C_type%2C_v%2CAge") {
 		t.Errorf(`got %q; want "%%24select=PartitionKey%%2CRowKey%%2C_type%%2C_v%%2CAge" in q`, q)

@@ -130,6 +130,6 @@ func TestUnreachableOrCancelled(t *testing.T) {
 	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(403, "AuthorizationFailure") })
 	_, err := rows.Get(context.Background(), keys.Stored("p", "r"))
 	if got, want := err.Error(), "the service could not be reached, or did not let the caller in (the service answered 403: Forbidden.)"; !errors.As(err, &re) || re.StatusCode != http.StatusForbidden || !strings.Contains(got, want) {
-		t.Errorf("got %q, want %q in it", got, want)
+		t.Errorf("got %q; want %q in it", got, want)
 	}
 }
