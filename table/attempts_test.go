@@ -40,13 +40,13 @@ func TestAttemptsRunOut(t *testing.T) {
 			switch {
 			case c.want == nil:
 				if err != nil || string(e.ETag) != s.Rows("staff")[1].ETag {
-					t.Errorf("%s: got %v; want no error and string(e.ETag) == %q", what, err, s.Rows("staff")[1].ETag)
+					t.Errorf("%s: got %+v, %v; want no error and the ETag of the row", what, e, err)
 				}
 			case err == nil || errors.Is(err, table.ErrUnknownOutcome) != (c.want == table.ErrUnknownOutcome):
 				t.Errorf("%s: got %v; want ErrUnknownOutcome: %v", what, err, c.want == table.ErrUnknownOutcome)
 			}
 			if got := s.Count(); got != c.requests || took < c.took || took > c.took+3*time.Second {
-				t.Errorf("%s: got %s in %v; want %q and took >= %v and took <= %v", what, got, took, c.requests, c.took, c.took+3*time.Second)
+				t.Errorf("%s: got %s in %v; want %s in %v to %v", what, got, took, c.requests, c.took, c.took+3*time.Second)
 			}
 		})
 	}

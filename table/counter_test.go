@@ -54,7 +54,7 @@ func TestCounter(t *testing.T) {
 			t.Errorf("%s: got %v; want no error", step.want, err)
 		}
 		if got := c.Take().String(); got != step.want {
-			t.Errorf("%s; want %s", got, step.want)
+			t.Errorf("got %s; want %s", got, step.want)
 		}
 	}
 	if got := c.Take().String(); got != "none" {

@@ -37,7 +37,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
 			noError(t, err)
 			if got := i.Effects[len(i.Effects)-1]; got.Kind != kind || string(got.Payload) != kind {
-				t.Errorf("%d bytes before %s: %d bytes of kind come back; want %d", lead, c, len(got.Kind), len(kind))
+				t.Errorf("%d bytes before %s: got %d bytes of kind; want %d", lead, c, len(got.Kind), len(kind))
 			}
 			for _, r := range s.Rows("people") {
 				for _, name := range []string{"Effects", "Effects1", "Effects2"} {

@@ -19,10 +19,10 @@ func TestEntityLogs(t *testing.T) {
 	const want = "('Sales','empid_000223') {Department:Sales ID:223 Last:Jones Age:44}"
 	for _, format := range []string{"%v", "%+v", "%s"} {
 		if got := fmt.Sprintf(format, e); got != want {
-			t.Errorf("%s: %s; want %s", format, got, want)
+			t.Errorf("%s: got %s; want %s", format, got, want)
 		}
 		if got := fmt.Sprintf(format, *e); got != want {
-			t.Errorf("%s: %s; want %s", format, got, want)
+			t.Errorf("%s: got %s; want %s", format, got, want)
 		}
 	}
 	row, err := e.Row()

@@ -184,11 +184,11 @@ func (m keyOrderModel) checkReads(ctx context.Context, q table.Query[leaf], from
 	noError(m, err)
 	for what, got := range map[string][]rowKeys{"List": listed, "Rows": seen, "Page": paged, "Cursor": resumed} {
 		if !slices.Equal(got, want) {
-			m.Fatalf("%s of %v: %q; want %q", what, q.Rows, got, want)
+			m.Fatalf("%s of %v: got %q; want %q", what, q.Rows, got, want)
 		}
 	}
 	if n != len(want) {
-		m.Fatalf("Count of %v: %d; want %d", q.Rows, n, len(want))
+		m.Fatalf("Count of %v: got %d; want %d", q.Rows, n, len(want))
 	}
 	ex, err := m.notes.Explain(q)
 	if got := strings.Count(ex.Filter, "RowKey ") + strings.Count(ex.Filter, "PartitionKey "); err != nil || got != ex.Comparisons {
@@ -217,7 +217,7 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 	}
 	noError(m, m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.Enc) error { each = append(each, pk.String()); return nil }))
 	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
-		m.Fatalf("%q, %q; want %q; behind %q %q; want %q", got, each, want, after, rest, behind)
+		m.Fatalf("got %q, %q; want %q; behind %q: got %q; want %q", got, each, want, after, rest, behind)
 	}
 }
 
@@ -250,7 +250,7 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to s
 	result, err := m.notes.DeleteQuery(ctx, q, nil)
 	noError(m, err)
 	if result.Done != len(want) {
-		m.Fatalf("%d deleted; want %d", result.Done, len(want))
+		m.Fatalf("got %d deleted; want %d", result.Done, len(want))
 	}
 	for _, p := range m.rows {
 		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))

@@ -80,7 +80,7 @@ func TestEmptyState(t *testing.T) {
 		t.Helper()
 		for _, r := range s.Rows("people") {
 			if b, is := r.Get("_ix").([]byte); r.RowKey == "p_000001" && (is != (want != nil) || len(b) > 0) {
-				t.Errorf("%s: _ix is %v; want %v", what, r.Get("_ix"), want)
+				t.Errorf("%s: got _ix %v; want %v", what, r.Get("_ix"), want)
 			}
 		}
 	}

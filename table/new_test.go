@@ -100,7 +100,7 @@ func TestInvalidFields(t *testing.T) {
 		"PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and (Name eq 'x')":  table.FieldOf(func(x *namedEffect) *string { return &x.a.Name }),
 	} {
 		if ex, err := tn.Explain(table.Query[namedEffect]{Partition: keys.Raw("p"), Where: want.Eq("x")}); err != nil || ex.Filter != f {
-			t.Errorf("%+v, %v; want %s", ex, err, f)
+			t.Errorf("got %+v, %v; want %s", ex, err, f)
 		}
 	}
 }

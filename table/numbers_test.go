@@ -120,7 +120,7 @@ func testWhere[N number](t *testing.T) {
 				t.Fatalf("%v %s: got %v; want no error", v, op, err)
 			}
 			if sent := strings.Count(ex.Filter, "N ") + strings.Count(ex.Filter, "Key "); sent != ex.Comparisons {
-				t.Errorf("%s: %d comparisons; want %d", ex.Filter, ex.Comparisons, sent)
+				t.Errorf("%s: got %d comparisons; want %d", ex.Filter, ex.Comparisons, sent)
 			}
 			var want, none []string
 			for id, x := range read {
@@ -132,12 +132,12 @@ func testWhere[N number](t *testing.T) {
 			}
 			slices.Sort(want)
 			if got := idsOf(t, tab, q); !slices.Equal(got, want) {
-				t.Errorf("%s finds %q; want %q", ex.Filter, got, want)
+				t.Errorf("%s: got %q; want %q", ex.Filter, got, want)
 			}
 			q.Where = table.Not(c.cond)
 			slices.Sort(none)
 			if got := slices.DeleteFunc(idsOf(t, tab, q), func(id string) bool { return id == "absent" }); !slices.Equal(got, none) {
-				t.Errorf("not %s finds %q; want %q", ex.Filter, got, none)
+				t.Errorf("not %s: got %q; want %q", ex.Filter, got, none)
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func TestStoredTypesStay(t *testing.T) {
 	is := func(id, want string) {
 		t.Helper()
 		if got := storedTypes(t, tab, id); got != want {
-			t.Errorf("%s: %s; want %s", id, got, want)
+			t.Errorf("%s: got %s; want %s", id, got, want)
 		}
 	}
 	noError(t, tab.Replace(ctx, get("replaced")))
@@ -249,7 +249,7 @@ func TestStoredTypesStay(t *testing.T) {
 	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
 	result, err := tab.DeleteQuery(ctx, table.Query[tally]{Where: where}, nil)
 	if noError(t, err); result.Done != 5 {
-		t.Errorf("%d deleted; want 5", result.Done)
+		t.Errorf("got %d deleted; want 5", result.Done)
 	}
 }
 

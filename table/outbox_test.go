@@ -65,10 +65,11 @@ func TestOutboxRequests(t *testing.T) {
 	ctx := context.Background()
 	d := &memoryOutbox{}
 	people, s := townWithEffects(t, d)
-	after := func(what, returned, cost string, err, want error) {
+	after := func(what, wantCalls, wantRequests string, err, want error) {
 		t.Helper()
-		if got := strings.Join(d.calls, " "); !errors.Is(err, want) || err != nil && want == nil || got != returned || s.Count() != cost {
-			t.Errorf("%s: got %v; %s; want %v and (no error or want != nil) and %q and s.Count() == %q", what, err, got, want, returned, cost)
+		calls, requests := strings.Join(d.calls, " "), s.Count()
+		if !errors.Is(err, want) || err != nil && want == nil || calls != wantCalls || requests != wantRequests {
+			t.Errorf("%s: got %v, the calls %q and %s; want %v, %q and %s", what, err, calls, requests, want, wantCalls, wantRequests)
 		}
 		d.calls = nil
 	}

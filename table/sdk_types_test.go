@@ -83,7 +83,7 @@ func TestSDKTypes(t *testing.T) {
 		"pointer": {pn.Eq(&seven), 2}, "none": {when.Gt(aztables.EDMDateTime(at)), 0},
 	} {
 		if got, err := tab.Count(ctx, table.Query[sdkTypes]{Where: c.cond}); got != c.want || err != nil {
-			t.Errorf("%s: %d, %v; want %d", what, got, err, c.want)
+			t.Errorf("%s: got %d, %v; want %d", what, got, err, c.want)
 		}
 	}
 

@@ -238,7 +238,7 @@ func TestTransactCutAnywhere(t *testing.T) {
 				}
 				_, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.MergeOp(e, age.Set(1)))
 				if (want == nil) != (err == nil) || !errors.Is(err, want) {
-					t.Fatalf("%s, cut at %d of %d, cleanly %v: %v; want %v", what, cut, len(c.body), clean, err, want)
+					t.Fatalf("%s, cut at %d of %d, cleanly %v: got %v; want %v", what, cut, len(c.body), clean, err, want)
 				}
 				var be *table.BatchError
 				if errors.As(err, &be) != (want == table.ErrChanged) || be != nil && (be.Index != 1 || be.Key != e.Key) {

@@ -91,7 +91,7 @@ func TestUnreadableResponses(t *testing.T) {
 				w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, body, "ETag", etag), nil }
 				var de *table.DecodeError
 				if err := read(); !errors.As(err, &de) || errors.Is(err, table.ErrNotFound) {
-					t.Errorf("%s of %s, %s: %v; want a *DecodeError", name, what, body, err)
+					t.Errorf("%s of %s, %s: got %v; want a *DecodeError", name, what, body, err)
 				}
 			}
 		}
