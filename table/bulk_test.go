@@ -166,7 +166,7 @@ func TestBulkBytes(t *testing.T) {
 		each := sizes[0] / counts[0]                   // a little more than each is
 		for i, size := range sizes[2 : len(sizes)-1] { // the first two were packed before the policies were known
 			if policies && size+each <= 4<<20 || size+3*each <= 4<<20 {
-				t.Errorf("got %v, %v, %v, %v; want (not policies or size+each > 4<<20) and size+3*each > 4<<20", policies, i, size, each)
+				t.Errorf("policies %v, transaction %d: got %d bytes, %d for each entity; want no room for another entity below 4 MiB", policies, i, size, each)
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func TestCompletingFaults(t *testing.T) {
 		is, gerr := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
 		noError(t, gerr)
 		if (err == nil) != done || done != (is.State == table.CommitDone) || is.State != i.State {
-			t.Errorf("%v: got %v, %v, %+v, %+v; want (err == nil) == %v and done == %v and is.State == i.State", f, err, done, is, i, done, is.State == table.CommitDone)
+			t.Errorf("%v: got %v, deleted %v, the records %+v and %+v; want all or nothing done, and equal states", f, err, done, is, i)
 		}
 	}
 }

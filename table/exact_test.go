@@ -93,7 +93,7 @@ func TestExactLate(t *testing.T) {
 		s.Deliver()
 		done := s.Rows("staff")[0].Get("Age") == int32(50)
 		if exact && (!errors.Is(err, table.ErrGivenUp) || done) || !exact && (!errors.Is(err, table.ErrUnknownOutcome) || !done) {
-			t.Errorf("exact %v: got %v, done %v; want (not exact or (ErrGivenUp and not done)) and (exact or (ErrUnknownOutcome and done))", exact, err, done)
+			t.Errorf("exact %v: got %v, done %v; want ErrGivenUp and not done if exact, else ErrUnknownOutcome and done", exact, err, done)
 		}
 		if exact {
 			if err := staff.Merge(context.Background(), e, age.Set(51)); !errors.Is(err, table.ErrGivenUp) { // the entity is not in doubt
@@ -179,7 +179,7 @@ func TestAbortedByResolver(t *testing.T) {
 		}
 		err := staff.Merge(context.Background(), e, age.Set(50))
 		if times == 1 && err != nil || times > 1 && !errors.Is(err, table.ErrGivenUp) {
-			t.Errorf("got %v; want (times != 1 or no error) and (times <= 1 or ErrGivenUp)", err)
+			t.Errorf("aborted %d times: got %v; want no error after one time, else ErrGivenUp", times, err)
 		}
 		if times > 1 && n != 8 {
 			t.Errorf("got %v; want times <= 1 or n == 8", n)

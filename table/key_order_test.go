@@ -107,7 +107,7 @@ func TestKeyOrder(t *testing.T) {
 				rt.Fatalf("%q: got %v, %v; want no error and there", p, there, err)
 			}
 			if _, err := notes.Get(ctx, keys.Stored(p.pk, p.rk)); (err == nil) == p.isLibrarys() {
-				rt.Fatalf("get of %q: got %v; want (err == nil) != %v", p, err, p.isLibrarys())
+				rt.Fatalf("Get of %q: got %v; want an error: %v", p, err, p.isLibrarys())
 			}
 		}
 		m.checkGrant(s, r, from, to)

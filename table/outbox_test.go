@@ -250,7 +250,7 @@ func TestEffectsRequests(t *testing.T) {
 	cost := func(what string, err, want error, requests string) {
 		t.Helper()
 		if !errors.Is(err, want) || err != nil && want == nil {
-			t.Errorf("%s: got %v; want %v and (no error or want != nil)", what, err, want)
+			t.Errorf("%s: got %v; want %v", what, err, want)
 		}
 		if got := s.Count(); got != requests {
 			t.Errorf("%s: got %s, not %s; want %q", what, got, requests, requests)

@@ -79,7 +79,7 @@ func TestAmbiguousTypes(t *testing.T) {
 		"two tables":                {[]table.AnyTable{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
 	} {
 		if _, err := table.NewTypes(c.tables...); (err == nil) != c.ok {
-			t.Errorf("%s: got %v; want (err == nil) == %v", what, err, c.ok)
+			t.Errorf("%s: got %v; want no error: %v", what, err, c.ok)
 		}
 	}
 }
