@@ -37,9 +37,9 @@ func TestBulkSkip(t *testing.T) {
 		}
 	}
 	// The outbox fails with an error of a transaction or a limit of its own.
-	for _, foreign := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
-		people, _ := townWithEffects(t, &memoryOutbox{notifyErr: &table.OpError{Op: "Transact", Err: foreign}})
-		ends(foreign.Error(), people, table.ErrOutbox)
+	for _, outboxErr := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
+		people, _ := townWithEffects(t, &memoryOutbox{notifyErr: &table.OpError{Op: "Transact", Err: outboxErr}})
+		ends(outboxErr.Error(), people, table.ErrOutbox)
 	}
 	// A row that the plan needs cannot be read.
 	people, s := newTown(t, nil)

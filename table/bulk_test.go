@@ -68,7 +68,7 @@ func TestBulkRequests(t *testing.T) {
 				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, table.BulkResult{Done: c.n, ResumeAt: c.n}, last)
 			}
 			if got := s.Count(); got != c.want {
-				t.Errorf("got %s, not %s; want %q", got, c.want, c.want)
+				t.Errorf("got %s; want %s", got, c.want)
 			}
 			if got := len(s.Rows("staff")) - 1; got != c.n {
 				t.Errorf("got %v; want %v", got, c.n)
@@ -258,7 +258,7 @@ func TestBulkMissing(t *testing.T) {
 			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300})
 		}
 		if got := s.Count(); got != c.want {
-			t.Errorf("got %s, not %s; want %q", got, c.want, c.want)
+			t.Errorf("got %s; want %s", got, c.want)
 		}
 	}
 }

@@ -56,17 +56,17 @@ func TestCompletingRaces(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, _, _, e, mine := pendingEffect(t)
-	foreign, err := people.CommitRecords().Get(ctx, keys.Raw("S"), mine.OperationID)
+	concurrent, err := people.CommitRecords().Get(ctx, keys.Raw("S"), mine.OperationID)
 	noError(t, err)
 	e.Value.Last = "Smith"
-	noError(t, people.Completing(foreign, 0).Replace(ctx, e))
+	noError(t, people.Completing(concurrent, 0).Replace(ctx, e))
 	if err := people.Completing(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Errorf("got %v; want ErrChanged", err)
 	}
 	if err := people.CommitRecords().MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.CommitPending {
 		t.Errorf("got %v; want ErrChanged and mine.State == table.CommitPending", err)
 	}
-	noError(t, people.CommitRecords().MarkDone(ctx, foreign))
+	noError(t, people.CommitRecords().MarkDone(ctx, concurrent))
 	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // the record is done already
 		t.Errorf("got %v; want no error and mine.State == table.CommitDone", err)
 	}

@@ -38,10 +38,10 @@ func ExampleTable_Replace() {
 	staff := sales(nil)
 	mine, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	foreign, err := staff.Get(ctx, employeeKey("Sales", 1))
+	concurrent, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	foreign.Value.Age = 50
-	check(staff.Replace(ctx, foreign))
+	concurrent.Value.Age = 50
+	check(staff.Replace(ctx, concurrent))
 
 	mine.Value.Last = "Johnson"
 	err = staff.Replace(ctx, mine)

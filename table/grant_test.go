@@ -208,9 +208,9 @@ func TestGrantsInTime(t *testing.T) {
 		ok    bool
 	}{
 		"an hour from now":     {table.Grant{Expiry: year2030.Add(time.Hour)}, true},
-		"the same elsewhere":   {table.Grant{Expiry: year2030.Add(time.Hour).In(zone)}, true},
+		"another time zone":    {table.Grant{Expiry: year2030.Add(time.Hour).In(zone)}, true},
 		"over":                 {table.Grant{Expiry: year2030.Add(-time.Hour)}, false},
-		"over, elsewhere":      {table.Grant{Expiry: year2030.Add(-time.Hour).In(zone)}, false},
+		"over in another zone": {table.Grant{Expiry: year2030.Add(-time.Hour).In(zone)}, false},
 		"not yet":              {table.Grant{Start: year2030.Add(time.Minute), Expiry: year2030.Add(time.Hour)}, false},
 		"just begun":           {table.Grant{Start: year2030.In(zone), Expiry: year2030.Add(time.Hour)}, true},
 		"fractions of seconds": {table.Grant{Start: year2030.Add(1), Expiry: year2030.Add(time.Second + 1)}, true},
@@ -233,7 +233,7 @@ func TestGrantsRefused(t *testing.T) {
 		"no table":               {Read: true, Expiry: later},
 		"a bad table":            {Table: "a-b", Read: true, Expiry: later},
 		"nothing":                {Table: "staff", Expiry: later},
-		"for ever":               {Table: "staff", Read: true},
+		"no expiry":              {Table: "staff", Read: true},
 		"over before it begins":  {Table: "staff", Read: true, Start: later, Expiry: later},
 		"rows everywhere":        {Table: "staff", Read: true, Expiry: later, Rows: empid.All()},
 		"rows of partitions":     {Table: "staff", Read: true, Expiry: later, Rows: empid.All(), Partitions: keys.RawBetween("a", "b")},

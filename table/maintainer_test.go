@@ -80,7 +80,7 @@ func TestMaintainedRequests(t *testing.T) {
 			e := insertAll(t, people, s, resident{"S", 1, "Jones", "j"})[0]
 			noError(t, c.do(people, e))
 			if got := s.Count(); got != c.want {
-				t.Errorf("got %s, not %s; want %q", got, c.want, c.want)
+				t.Errorf("got %s; want %s", got, c.want)
 			}
 			var strange []storagetest.Row
 			for _, r := range s.Rows("people") {

@@ -208,7 +208,7 @@ func TestStoredTypesStay(t *testing.T) {
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("tallies")
-	const foreign = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
+	const stored = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
 	for _, id := range []string{"replaced", "merged", "updated", "grown", "any"} {
 		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`","A":5,"B":5,"C@odata.type":"Edm.Int64","C":"5","D":5,"E0":5,"E1@odata.type":"Edm.Int64","E1":"5","BothFrom":5,"BothTo@odata.type":"Edm.Int64","BothTo":"5","Narrow@odata.type":"Edm.Int64","Narrow":"5"}`), nil)
 		noError(t, err)
@@ -225,10 +225,10 @@ func TestStoredTypesStay(t *testing.T) {
 		}
 	}
 	noError(t, tab.Replace(ctx, get("replaced")))
-	is("replaced", foreign)
+	is("replaced", stored)
 	_, err = tab.Update(ctx, keys.Stored("p", "updated"), func(v *tally) error { v.A, v.D = 6, 6; return nil })
 	noError(t, err)
-	is("updated", strings.Replace(strings.Replace(foreign, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
+	is("updated", strings.Replace(strings.Replace(stored, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
 	a, d := table.FieldOf(func(v *tally) *int { return &v.A }), table.FieldOf(func(v *tally) *float64 { return &v.D })
 	both := table.FieldOf(func(v *tally) *span { return &v.Both })
 	noError(t, tab.Merge(ctx, get("merged"), a.Set(7), d.Set(7.5), both.Set(span{7, 7})))
@@ -239,7 +239,7 @@ func TestStoredTypesStay(t *testing.T) {
 	noError(t, tab.Replace(ctx, e))
 	is("grown", "A Int64 2147483648, B Int64 1099511627776, BothFrom Int64 -2147483649, BothTo Int64 5, C Int64 5, D Double NaN, E0 Int32 5, E1 Int64 5, Narrow Int64 5")
 	noError(t, tab.MergeAny(ctx, keys.Stored("p", "any"), a.Set(8))) // which does not read the row
-	is("any", strings.Replace(foreign, "A Int32 5", "A Int64 8", 1))
+	is("any", strings.Replace(stored, "A Int32 5", "A Int64 8", 1))
 	five := int64(5)
 	_, err = tab.Insert(ctx, &tally{"new", 5, &five, 5, 5, []int{5, 5}, span{5, 5}, 5})
 	noError(t, err)

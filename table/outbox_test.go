@@ -253,7 +253,7 @@ func TestEffectsRequests(t *testing.T) {
 			t.Errorf("%s: got %v; want %v", what, err, want)
 		}
 		if got := s.Count(); got != requests {
-			t.Errorf("%s: got %s, not %s; want %q", what, got, requests, requests)
+			t.Errorf("%s: got %s; want %s", what, got, requests)
 		}
 	}
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})

@@ -49,15 +49,15 @@ func TestSDKTypes(t *testing.T) {
 	noError(t, err)
 	_, err = raw.AddEntity(ctx, body, nil)
 	noError(t, err)
-	foreign, err := tab.Get(ctx, keys.Stored("p", "by the SDK"))
+	loaded, err := tab.Get(ctx, keys.Stored("p", "by the SDK"))
 	noError(t, err)
-	v := foreign.Value
+	v := loaded.Value
 	if v.N != 1<<53+1 || !time.Time(v.At).Equal(at) || v.G != guid || string(v.B) != "abc" || v.PN == nil || *v.PN != 7 || v.PG != nil || v.PAt != nil || fmt.Sprint(v.Series) != "[0 2]" {
 		t.Errorf(`got %+v; want v.N == 1<<53+1 and time.Time(v.At).Equal(at) and v.G == guid and string(v.B) == "abc" and v.PN != nil and *v.PN == 7 and v.PG == nil and v.PAt == nil and fmt.Sprint(v.Series) == "[0 2]"`, v)
 	}
 
 	// The SDK reads entities that the library wrote.
-	noError(t, tab.Replace(ctx, foreign))
+	noError(t, tab.Replace(ctx, loaded))
 	v.ID, v.N, v.G = "by the library", -5, aztables.EDMGUID(strings.ToUpper(guid))
 	_, err = tab.Insert(ctx, &v)
 	noError(t, err)

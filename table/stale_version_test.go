@@ -38,7 +38,7 @@ func TestStaleVersions(t *testing.T) {
 			t.Errorf("%s in bulk: got %v %v %v; want no error and r.Done == 0 and skipped to be ErrChanged", method, r, err, skipped)
 		}
 		if after := fmt.Sprint(s.Rows("people")); after != before {
-			t.Errorf("%s: got %s, not %s; want after == %q", method, after, before, before)
+			t.Errorf("%s: got %s; want %s", method, after, before)
 		}
 		if _, err := table.Transact(ctx, op(people, made(e))); err != nil {
 			t.Errorf("%s, of the version that is there: got %v; want no error", method, err)

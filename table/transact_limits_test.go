@@ -45,20 +45,20 @@ func TestTransactRefusedBeforeSending(t *testing.T) {
 		is    error
 		as    any
 	}{
-		"none":              {nil, -1, nil, &limit},
-		"101":               {many(101), -1, nil, &limit},
-		"a row twice":       {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
-		"two partitions":    {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
-		"two tables":        {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
-		"two services":      {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
-		"a zero operation":  {[]table.Op{{}}, 0, nil, &value},
-		"nil":               {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
-		"a bad key":         {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
-		"a bad value":       {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
-		"no ETag":           {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1)})}, 0, table.ErrNoETag, nil},
-		"a partial entity":  {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
-		"a merge of nought": {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
-		"no upsert mode":    {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
+		"none":             {nil, -1, nil, &limit},
+		"101":              {many(101), -1, nil, &limit},
+		"a row twice":      {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
+		"two partitions":   {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
+		"two tables":       {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
+		"two services":     {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
+		"a zero operation": {[]table.Op{{}}, 0, nil, &value},
+		"nil":              {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
+		"a bad key":        {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
+		"a bad value":      {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
+		"no ETag":          {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1)})}, 0, table.ErrNoETag, nil},
+		"a partial entity": {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
+		"an empty merge":   {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
+		"no upsert mode":   {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
 	} {
 		_, err := table.Transact(ctx, c.ops...)
 		var be *table.BatchError
