@@ -8,10 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -140,94 +136,6 @@ func TestOperationIDs(t *testing.T) {
 	if got := name(0); got != "" {
 		t.Errorf("got operation ID %s; want none", got)
 	}
-}
-
-// T10: the SDK repeats each request whose response was lost, and reports the result of the second request.
-func TestTrapT10(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	body := []byte(`{"PartitionKey":"Sales","RowKey":"empid_000002"}`)
-	for what, c := range map[string]struct {
-		sdk     func(*aztables.Client, *table.Entity[employee]) error
-		code    string
-		library func(*table.Table[employee], *table.Entity[employee]) error
-	}{
-		"insert": {func(c *aztables.Client, _ *table.Entity[employee]) error {
-			_, err := c.AddEntity(ctx, body, nil)
-			return err
-		}, "EntityAlreadyExists",
-			func(s *table.Table[employee], _ *table.Entity[employee]) error {
-				_, err := s.Insert(ctx, &employee{"Sales", 2, "x", 1})
-				return err
-			}},
-		"replace": {func(c *aztables.Client, e *table.Entity[employee]) error {
-			_, err := c.UpdateEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"empid_000001"}`), &aztables.UpdateEntityOptions{IfMatch: &e.ETag, UpdateMode: aztables.UpdateModeReplace})
-			return err
-		}, "UpdateConditionNotSatisfied", func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Replace(ctx, e) }},
-		"transaction": {func(c *aztables.Client, _ *table.Entity[employee]) error {
-			_, err := c.SubmitTransaction(ctx, []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: body}}, nil)
-			return err
-		}, "EntityAlreadyExists", func(s *table.Table[employee], _ *table.Entity[employee]) error {
-			_, err := table.Transact(ctx, s.InsertOp(&employee{"Sales", 2, "x", 1}))
-			return err
-		}},
-		"delete": {func(c *aztables.Client, e *table.Entity[employee]) error {
-			_, err := c.DeleteEntity(ctx, "Sales", "empid_000001", &aztables.DeleteEntityOptions{IfMatch: &e.ETag})
-			return err
-		}, "ResourceNotFound", nil},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			lose := func(s *hookedService) {
-				lost := false
-				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-					now := !lost && q.Kind != "get"
-					lost = lost || now
-					return now
-				}, storagetest.LostReply()))
-			}
-			_, e, s := staffInMemory(t, nil)
-			lose(s)
-			var re *azcore.ResponseError
-			if err := c.sdk(sdkClientOf(t, s).NewClient("staff"), e); err == nil || !errors.As(err, &re) || !strings.Contains(err.Error(), c.code) {
-				t.Errorf("%s by the SDK: got %v; want %s", what, err, c.code)
-			}
-			staff, e, s := staffInMemory(t, nil)
-			lose(s)
-			if c.library == nil {
-				// A deleted row does not prove which write has deleted it.
-				if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
-					t.Errorf("%s by the library: got %v; want ErrUnknownOutcome", what, err)
-				}
-			} else if err := c.library(staff, e); err != nil {
-				t.Errorf("%s by the library: got %v; want no error", what, err)
-			}
-		})
-	}
-}
-
-// T12: a write can be applied after its caller has given up and has read the row. The library does not conclude from a
-// read-back that the write was not applied.
-func TestTrapT12(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx := context.Background()
-		staff, _, s := staffInMemory(t, nil)
-		s.SetFaults(storagetest.OfKind("insert", storagetest.Late(0)))
-		client := sdkClientOf(t, s).NewClient("staff")
-		_, err := client.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000007"}`), nil)
-		_, rerr := client.GetEntity(ctx, "Sales", "empid_000007", nil)
-		s.Deliver()
-		if err == nil || rerr == nil || len(s.Rows("staff")) != 2 {
-			t.Errorf(`got %v, %v, %d rows; want an error and rerr != nil and len(s.Rows("staff")) == 2`, err, rerr, len(s.Rows("staff")))
-		}
-		_, err = staff.Insert(ctx, &employee{"Sales", 8, "x", 1})
-		if !errors.Is(err, table.ErrUnknownOutcome) {
-			t.Errorf("before the late insert is applied: got %v; want ErrUnknownOutcome", err)
-		}
-		if s.Deliver(); len(s.Rows("staff")) != 3 {
-			t.Errorf("got %d rows; want 3", len(s.Rows("staff")))
-		}
-	})
 }
 
 // TestReadBack: after a read-back, an entity has the ETag and the properties of the write.

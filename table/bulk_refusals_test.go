@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -55,22 +52,6 @@ func TestBulkSkip(t *testing.T) {
 	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
 	ends("unknown", exact, table.ErrUnknownOutcome)
 	_ = people
-}
-
-// TestBulkDeleteRefused: a delete that a maintainer refuses is not counted as missing.
-func TestBulkDeleteRefused(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	_, s := newTown(t, nil)
-	plain := peopleOf(t, s, nil)
-	insertAll(t, plain, s, resident{"S", 1, "A", ""})
-	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	people, err := plain.With(nil, failsWith{&fails})
-	noError(t, err)
-	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
-	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
-		t.Errorf("got %+v %v; want %v and r == table.BulkResult{}", r, err, fails)
-	}
 }
 
 // TestBulkPanics: a panic in a maintainer reaches the caller of Bulk.
@@ -123,90 +104,6 @@ func TestBulkMixed(t *testing.T) {
 	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
 	if err != nil || r != (table.BulkResult{Done: 50, ResumeAt: 50}) {
 		t.Errorf("got %+v, %v; want no error and r == table.BulkResult{Done: 50, ResumeAt: 50}", r, err)
-	}
-}
-
-// TestDeleteQueryBounds: DeleteQuery keeps a limit and a budget, refuses a cursor, and deletes only rows of its type if several
-// types share a range of keys.
-func TestDeleteQueryBounds(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	staff, _, s := staffInMemory(t, nil)
-	_, err := table.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
-	noError(t, err)
-	e, err := staff.Get(ctx, employeeKey("D0", 3))
-	noError(t, err)
-	s.beforeBatch(func(n int) {
-		if n == 1 {
-			noError(t, staff.Merge(ctx, e, last.Set("Smith")))
-		}
-	})
-	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
-	if r, err := staff.DeleteQuery(ctx, q, nil); err != nil || r != (table.BulkResult{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
-		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
-	}
-	q.Limit, q.Budget.Rows = 0, 50
-	for i := range 3 {
-		r, err := staff.DeleteQuery(ctx, q, nil)
-		if want := min(50, 140-50*i); r.Done != want || errors.Is(err, table.ErrBudget) != (want == 50) {
-			t.Errorf("%v: got %+v, %v; want r.Done == %v and errors.Is(err, table.ErrBudget) == %v", i, r, err, want, want == 50)
-		}
-	}
-	var ve *table.ValueError
-	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
-		t.Errorf("got %v; want a *ValueError", err)
-	}
-
-	type user struct{ Team, Mail string }
-	mail := keys.Tuple1(keys.Text())
-	users, err := table.New(serviceOf(t, s), "staff", table.Schema[user]{
-		Partition: keys.Bind1(dept, func(u *user) *string { return &u.Team }),
-		Row:       keys.BindFunc(mail.All(), func(u *user) keys.Enc { return mail.Of(strings.ToLower(u.Mail)) }),
-	}, nil)
-	noError(t, err)
-	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
-	noError(t, err)
-	if r, err := users.DeleteQuery(ctx, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
-		t.Errorf("got %+v, %v, %d rows; want one deleted, and the employee left", r, err, len(s.Rows("staff")))
-	}
-}
-
-// TestHandlesOfOneTable: With and Exact return handles of the same table, even if its service cannot be compared.
-func TestHandlesOfOneTable(t *testing.T) {
-	t.Parallel()
-	s := &hookedService{Service: storagetest.New(nil)}
-	staff, err := table.New(serviceSlice{serviceOf(t, s)}, "staff", staffSchema, noWaitOptions())
-	noError(t, err)
-	noError(t, staff.Ensure(context.Background()))
-	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {
-		t.Error(err)
-	}
-	handles := []*table.Table[employee]{staff, staff.Exact()}
-	_, err = table.Bulk(context.Background(), stream(50, func(i int) table.Op {
-		return handles[i%2].UpsertOp(&employee{"D", 1, "a", int32(i)}, table.ReplaceExisting)
-	}), nil)
-	if got := s.Rows("staff")[0].Get("Age"); err != nil || got != int32(49) {
-		t.Errorf("got %v, %v; want no error and int32(49)", got, err)
-	}
-}
-
-// serviceSlice is a service that cannot be compared.
-type serviceSlice []table.Service
-
-func (s serviceSlice) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
-
-// TestBulkLostDelete: a row that is gone after a lost response counts as deleted, for one row and for several.
-func TestBulkLostDelete(t *testing.T) {
-	t.Parallel()
-	for n := 1; n < 3; n++ {
-		staff, _, s := staffInMemory(t, noWaitOptions())
-		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
-		noError(t, err)
-		s.SetFaults(batchFault(1, storagetest.LostReply()))
-		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
-		if err != nil || r != (table.BulkResult{Done: n, ResumeAt: n}) {
-			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, table.BulkResult{Done: n, ResumeAt: n})
-		}
 	}
 }
 

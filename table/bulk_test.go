@@ -263,51 +263,6 @@ func TestBulkMissing(t *testing.T) {
 	}
 }
 
-// TestDeleteQuery: DeleteQuery keeps rows of other types, reads keys alone, and checks rows again that have changed.
-func TestDeleteQuery(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	staff, _, s := staffInMemory(t, nil)
-	_, err := table.Bulk(ctx, stream(1500, func(i int) table.Op {
-		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
-	}), nil)
-	noError(t, err)
-	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
-	noError(t, err)
-	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw("D"), keys.Raw("empid_review"))})
-	noError(t, err)
-	s.Count()
-	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
-	r, err := staff.DeleteQuery(ctx, q, nil)
-	if err != nil || r.Done != 750 || r.ResumeAt != 750 {
-		t.Errorf("got %+v, %v; want no error and r.Done == 750 and r.ResumeAt == 750", r, err)
-	}
-	if got := s.Count(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
-		t.Errorf(`got %q; want "8 transaction, 2 query" or "2 query, 8 transaction" or "1 query, 8 transaction"`, got)
-	}
-	// Two of the remaining rows change meanwhile: one no longer matches the query, the other still does.
-	e7, err := staff.Get(ctx, employeeKey("D", 8))
-	noError(t, err)
-	e9, err := staff.Get(ctx, employeeKey("D", 10))
-	noError(t, err)
-	once := true
-	s.beforeRequest = func(r *http.Request) {
-		if strings.Contains(r.URL.Path, "$batch") && once {
-			once = false
-			noError(t, staff.Merge(ctx, e7, age.Set(5)))
-			noError(t, staff.Merge(ctx, e9, last.Set("Smith")))
-		}
-	}
-	q.Where = age.Eq(0)
-	r, err = staff.DeleteQuery(ctx, q, nil)
-	if left := s.Rows("staff"); err != nil || r.Done != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
-		t.Errorf(`got %+v, %v, %v; want no error and r.Done == 749 and len(left) == 3 and left[0].RowKey == "empid_000008" and left[1].RowKey == %q`, r, err, len(left), other.Key.RowKey())
-	}
-	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{}, nil); !errors.Is(err, table.ErrTableScan) {
-		t.Errorf("got %v; want ErrTableScan", err)
-	}
-}
-
 // TestBulkMaintained: derived rows change in the transactions of their entities.
 func TestBulkMaintained(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -133,3 +136,27 @@ func TestSameFieldInBothKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestHandlesOfOneTable: With and Exact return handles of the same table, even if its service cannot be compared.
+func TestHandlesOfOneTable(t *testing.T) {
+	t.Parallel()
+	s := &hookedService{Service: storagetest.New(nil)}
+	staff, err := table.New(serviceSlice{serviceOf(t, s)}, "staff", staffSchema, noWaitOptions())
+	noError(t, err)
+	noError(t, staff.Ensure(context.Background()))
+	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {
+		t.Error(err)
+	}
+	handles := []*table.Table[employee]{staff, staff.Exact()}
+	_, err = table.Bulk(context.Background(), stream(50, func(i int) table.Op {
+		return handles[i%2].UpsertOp(&employee{"D", 1, "a", int32(i)}, table.ReplaceExisting)
+	}), nil)
+	if got := s.Rows("staff")[0].Get("Age"); err != nil || got != int32(49) {
+		t.Errorf("got %v, %v; want no error and int32(49)", got, err)
+	}
+}
+
+// serviceSlice is a service that cannot be compared.
+type serviceSlice []table.Service
+
+func (s serviceSlice) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }

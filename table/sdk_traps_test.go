@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -322,5 +323,19 @@ func TestTrapT11(t *testing.T) {
 	// A single insert is a POST too.
 	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("got %v; want ErrUnknownOutcome", err)
+	}
+}
+
+// T4: the SDK's receipt has no fields.
+func TestTrapT04(t *testing.T) {
+	t.Parallel()
+	if n := reflect.TypeFor[aztables.TransactionResponse]().NumField(); n != 0 {
+		t.Errorf("the SDK's receipt: got %d fields; want 0, unless the SDK was repaired", n)
+	}
+	w := batchService(batchBody(donePart(7)))
+	staff := newStaff(t, sdkClient(t, w))
+	r, err := table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))
+	if err != nil || string(r.ETags[0]) != etagOf(7) || string(table.Stored[employee](r, 0).ETag) != etagOf(7) {
+		t.Errorf("got %+v, %v; want no error and string(r.ETags[0]) == etagOf(7) and string(table.Stored[employee](r, 0).ETag) == etagOf(7)", r, err)
 	}
 }
