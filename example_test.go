@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The README's program: a test compares the two.
+// Example is the README's program; TestReadme compares the two.
 func Example() {
 	ctx := context.Background()
 
@@ -42,30 +42,30 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// A secondary index: each write by this handle updates it in the same transaction. Attach it before the first write;
-	// index.Verify with Repair adds the entities that a table already has.
+	// A secondary index. Each write by this handle updates the index in the same transaction. Attach it before the first write;
+	// index.Verify with Repair adds the entities that a table contains already.
 	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 	if staff, err = index.Attach(staff, nil, byName); err != nil {
 		log.Fatal(err)
 	}
 
-	// Stored as PartitionKey Sales, RowKey empid_000223, LastName and Age. Insert would refuse a row that exists.
+	// The row has PartitionKey Sales, RowKey empid_000223, LastName and Age. If it exists, Upsert replaces it; Insert would fail.
 	jones, err := staff.Upsert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Age: 44}, table.ReplaceExisting)
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	// Read, change, replace by ETag, and repeat after a conflict.
+	// Update reads, changes and replaces by ETag, and repeats this after a conflict.
 	_, err = staff.Update(ctx, jones.Key, func(e *Employee) error { e.Age++; return nil })
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	// An old version does not overwrite the new one.
+	// jones contains the ETag of the old version, so the delete fails.
 	err = staff.Delete(ctx, jones)
 	fmt.Println(errors.Is(err, table.ErrChanged))
 
-	// One partition, a range of keys, a typed condition.
+	// List a range of keys in one partition, with a typed condition.
 	q := table.Query[Employee]{
 		Partition: dept.Of("Sales"),
 		Rows:      empid.Between(200, 299),
@@ -78,7 +78,7 @@ func Example() {
 		fmt.Println(e.Value.ID, e.Value.LastName, e.Value.Age)
 	}
 
-	// One request finds an employee by the index.
+	// The index finds an employee in one request.
 	if _, err := staff.Upsert(ctx, &Employee{Department: "Sales", ID: 300, LastName: "Cao", Age: 38}, table.ReplaceExisting); err != nil {
 		log.Fatal(err)
 	}

@@ -9,18 +9,14 @@ import (
 	"testing"
 )
 
-// TestExamples: every exported function and method of the public packages is used in an example, which is its
-// documentation. What only satisfies an interface of Go or of the SDK is not.
+// TestExamples: an example of its package uses each exported function and method of the public packages, except methods that only
+// implement an interface of Go or of the SDK.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	plumbing := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true, "ServeHTTP": true, "MarshalJSON": true, "UnmarshalJSON": true}
+	exempt := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true, "ServeHTTP": true, "MarshalJSON": true, "UnmarshalJSON": true}
 	for _, dir := range []string{"account", "archive", "eventual", "index", "keys", "table", "storagetest"} {
 		used, exported := map[string]bool{}, map[string]bool{}
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatal(dir, err)
-		}
-		for _, path := range files {
+		for _, path := range glob(t, filepath.Join(dir, "*.go")) {
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -36,7 +32,7 @@ func TestExamples(t *testing.T) {
 						used[n.Sel.Name] = true
 					}
 				case *ast.FuncDecl:
-					if !test && n.Name.IsExported() && publicReceiver(n) && !plumbing[n.Name.Name] {
+					if !test && n.Name.IsExported() && hasExportedReceiver(n) && !exempt[n.Name.Name] {
 						exported[n.Name.Name] = true
 					}
 				}
@@ -45,14 +41,14 @@ func TestExamples(t *testing.T) {
 		}
 		for name := range exported {
 			if !used[name] {
-				t.Errorf("no example of package %s uses %s", dir, name)
+				t.Errorf("package %s: got no example that uses %s", dir, name)
 			}
 		}
 	}
 }
 
-// publicReceiver tells whether a function is not a method of a type that nobody sees.
-func publicReceiver(f *ast.FuncDecl) bool {
+// hasExportedReceiver reports whether a declaration is a function, or a method of an exported type.
+func hasExportedReceiver(f *ast.FuncDecl) bool {
 	if f.Recv == nil {
 		return true
 	}

@@ -22,7 +22,7 @@ import (
 
 const module = "github.com/aztablekit/aztablekit"
 
-// arrows says which packages of the project a package may import. A package that is missing here fails the test.
+// arrows are the packages of the project that each package may import. Each package must have an entry.
 var arrows = map[string][]string{
 	"":                         {},
 	"keys":                     {},
@@ -44,16 +44,12 @@ var arrows = map[string][]string{
 	"patterns":                 {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
 }
 
-// TestReservedNames: only package reserved spells system properties and the prefixes of the library's rows.
+// TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
 	for _, dir := range []string{"keys", "internal/edm", "table", "account", "eventual", "index", "archive"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s has no files: %v", dir, err)
-		}
-		for _, name := range files {
+		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
@@ -67,7 +63,7 @@ func TestReservedNames(t *testing.T) {
 					return true
 				}
 				if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(names, text) {
-					t.Errorf("%s spells %q; want the constant of package reserved", name, text)
+					t.Errorf("%s: got literal %q, want the constant of package reserved", name, text)
 				}
 				return true
 			})
@@ -75,8 +71,7 @@ func TestReservedNames(t *testing.T) {
 	}
 }
 
-// TestArrows keeps the house: no package imports what stands beside or above it, and at run time the project depends on the
-// Azure SDK and Go's own modules alone.
+// TestArrows: a package imports only packages below it, and the project depends on no modules except the Azure SDK and golang.org/x.
 func TestArrows(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
@@ -98,57 +93,57 @@ func TestArrows(t *testing.T) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		allowed, ok := arrows[name]
 		if !ok {
-			t.Errorf("%q has no place in the house", name)
+			t.Errorf("package %q has no entry in arrows", name)
 		}
 		for _, i := range p.Imports {
 			first, _, _ := strings.Cut(i, "/")
 			switch {
 			case strings.HasPrefix(i, module+"/"):
 				if !slices.Contains(allowed, strings.TrimPrefix(i, module+"/")) {
-					t.Errorf("%s must not import %s", name, i)
+					t.Errorf("package %s imports %s; arrows allows %v", name, i, allowed)
 				}
 			case strings.Contains(first, ".") && !strings.HasPrefix(i, "github.com/Azure/azure-sdk-for-go/sdk/") && !strings.HasPrefix(i, "golang.org/x/"):
-				t.Errorf("%s depends on %s", name, i)
+				t.Errorf("package %s imports %s; want the Azure SDK and golang.org/x only", name, i)
 			}
 		}
 	}
 	if seen != len(arrows) {
-		t.Errorf("%d packages, %d places", seen, len(arrows))
+		t.Errorf("got %d packages, want the %d of arrows", seen, len(arrows))
 	}
 }
 
-// TestReadme: the README's program is the example that runs, and its commands are those of .ci/run.
+// TestReadme: the README's program is the body of Example, and .ci/run contains its test command.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme := read(t, "README.md")
 	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(readme)
 	body := regexp.MustCompile(`(?s)func Example\(\) \{\n(.*?)\t// Output:`).FindStringSubmatch(read(t, "example_test.go"))
 	if block == nil || body == nil {
-		t.Fatal("no program")
+		t.Fatalf("README.md: program found: %v; example_test.go: Example found: %v; want both", block != nil, body != nil)
 	}
 	want := regexp.MustCompile(`(?m)^\t`).ReplaceAllString(body[1], "")
 	if block[1] != want {
-		t.Errorf("the README's program is not the example's:\n%s\nwant\n%s", block[1], want)
+		t.Errorf("README.md: got program\n%s\nwant the body of Example\n%s", block[1], want)
 	}
 	ci := read(t, ".ci/run")
 	for _, command := range []string{"go run ./patterns", "go test ./...", "go test -short ./..."} {
 		if !strings.Contains(readme, command) {
-			t.Errorf("the README does not say %q", command)
+			t.Errorf("README.md: got no command %q", command)
 		}
 	}
 	if !regexp.MustCompile(`(?m)^go test \./\.\.\.$`).MatchString(ci) {
-		t.Error(".ci/run does not run the README's test command")
+		t.Error(".ci/run: got no line \"go test ./...\", want the README's test command")
 	}
 }
 
-// TestCompose: the emulator of docker-compose.yml is the one that the tests start, and listens on loopback alone.
+// TestCompose: docker-compose.yml starts the same emulator as the tests, and publishes its ports on loopback only.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	compose := read(t, "docker-compose.yml")
 	list := func(key string) []string {
 		m := regexp.MustCompile(`(?m)^    ` + key + `:\n((?:      - .*\n)+)`).FindStringSubmatch(compose)
 		if m == nil {
-			t.Fatalf("no %s", key)
+			t.Fatalf("docker-compose.yml: got no list %q", key)
 		}
 		var items []string
 		for line := range strings.Lines(m[1]) {
@@ -157,33 +152,36 @@ func TestCompose(t *testing.T) {
 		return items
 	}
 	if !strings.Contains(compose, "\n    image: "+azurite.Image+"\n") {
-		t.Errorf("the image is not %s", azurite.Image)
+		t.Errorf("docker-compose.yml: got no image %s", azurite.Image)
 	}
 	if !strings.Contains(read(t, "internal/azurite/npm/package.json"), `"azurite": "`+azurite.Image[strings.LastIndex(azurite.Image, ":")+1:]+`"`) {
-		t.Error("npm and Docker run different versions")
+		t.Errorf("package.json: got another version of azurite, want that of the image %s", azurite.Image)
 	}
 	command := list("command")
 	for _, flag := range azurite.Flags {
 		if !slices.Contains(command, flag) {
-			t.Errorf("the command lacks %s", flag)
+			t.Errorf("command: got %q, want also %s", command, flag)
 		}
 	}
 	ports := list("ports")
 	for service, port := range map[string]string{"blob": "10000", "queue": "10001", "table": "10002"} {
 		joined := strings.Join(command, " ")
 		if !strings.Contains(joined, "--"+service+"Host 0.0.0.0 --"+service+"Port "+port) {
-			t.Errorf("%s: %s", service, joined)
+			t.Errorf("command: got %s, want host 0.0.0.0 and port %s for service %s", joined, port, service)
 		}
 		if !slices.Contains(ports, "127.0.0.1:"+port+":"+port) {
-			t.Errorf("%s is not published on loopback: %q", service, ports)
+			t.Errorf("ports: got %q, want port %s of service %s on 127.0.0.1", ports, port, service)
 		}
 	}
-	if len(ports) != 3 || !strings.Contains(compose, "healthcheck:") {
-		t.Errorf("%q", ports)
+	if len(ports) != 3 {
+		t.Errorf("ports: got %q, want 3", ports)
+	}
+	if !strings.Contains(compose, "healthcheck:") {
+		t.Error("docker-compose.yml: got no healthcheck")
 	}
 }
 
-// TestLockFile: it names no hosts to download from, and is the one of package.json.
+// TestLockFile: package-lock.json names no hosts, and has the pinned versions of package.json.
 func TestLockFile(t *testing.T) {
 	t.Parallel()
 	var lock struct {
@@ -201,17 +199,18 @@ func TestLockFile(t *testing.T) {
 	}
 	for name, p := range lock.Packages {
 		if p.Resolved != "" {
-			t.Errorf("%s is resolved to %s", name, p.Resolved)
+			t.Errorf("package-lock.json: package %s: got address %s, want none", name, p.Resolved)
 		}
 	}
 	for name, version := range manifest.Dependencies {
-		if lock.Packages[""].Dependencies[name] != version || strings.ContainsAny(version, "^~*") {
-			t.Errorf("%s %s is not pinned", name, version)
+		if got := lock.Packages[""].Dependencies[name]; got != version || strings.ContainsAny(version, "^~*") {
+			t.Errorf("%s: got version %q in package-lock.json and %q in package.json, want the same exact version", name, got, version)
 		}
 	}
 }
 
-func read(t *testing.T, name string) string {
+// read returns the text of a file.
+func read(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestMain gives the README's program an account.
+// TestMain starts a service in memory, and makes it the account of the README's program.
 func TestMain(m *testing.M) {
 	cs, err := storagetest.New(nil).Listen()
 	if err != nil {
@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestQuickStartTwice: the README's program runs twice on one account; the example is its second run.
+// TestQuickStartTwice: the README's program can run twice on one account. This test and Example each run it once.
 func TestQuickStartTwice(*testing.T) { Example() }

@@ -30,3 +30,13 @@ var catalogue = []recipe{
 	searchIndex,
 	lostNotifications,
 }
+
+// findRecipe returns the recipe of a name, and reports whether there is one.
+func findRecipe(name string) (recipe, bool) {
+	for _, r := range catalogue {
+		if r.name == name {
+			return r, true
+		}
+	}
+	return recipe{}, false
+}

@@ -1,16 +1,19 @@
-// Command patterns is the catalogue: one recipe for each pattern of the Azure Table storage design guide, each a file to
-// copy, and this program to run them.
+// Command patterns is the catalogue: one recipe for each pattern of the Azure Table storage design guide. Each recipe is a file
+// to copy, and this program runs them.
 //
-//	go run ./patterns                        every recipe
-//	go run ./patterns list                   their names, and the requirements of the guide that they show
-//	go run ./patterns run NAME…              some of them
-//	go run ./patterns -on azurite            on an emulator instead of a service in memory
-//	go run ./patterns -on env                on the account of AZURE_STORAGE_CONNECTION_STRING
-//	go run ./patterns -json                  for programs
-//	go run ./patterns -on env poison list QUEUE, poison replay QUEUE HINTS [OP…], poison drop QUEUE [OP…]
+//	go run ./patterns                        run all recipes
+//	go run ./patterns list                   list the recipes, with the requirements of the guide that they show
+//	go run ./patterns run NAME…              run some recipes
+//	go run ./patterns -on azurite            use an emulator instead of the service in memory
+//	go run ./patterns -on env                use the account of AZURE_STORAGE_CONNECTION_STRING
+//	go run ./patterns -json                  print JSON
+//	go run ./patterns -on env poison list POISON_QUEUE
+//	go run ./patterns -on env poison replay POISON_QUEUE QUEUE [OPERATION_ID…]
+//	go run ./patterns -on env poison drop POISON_QUEUE [OPERATION_ID…]
 //
-// The service in memory is package storagetest, and needs nothing but this program. Azurite is started by itself, from npm or
-// Docker, and ends with this program. On an account, tables get a random prefix and are deleted at the end.
+// The service in memory is package storagetest; it needs nothing but this program. With -on azurite, the program starts the
+// emulator Azurite from npm or Docker, and stops it at the end. On an account, the names of tables and queues begin with a random
+// prefix, and the program deletes them at the end.
 package main
 
 import (
@@ -29,35 +32,37 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if was, err := other(ctx); was {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "patterns:", err)
-			stop()
-			os.Exit(1)
-		}
-		return
+	child, err := runAsChild(ctx)
+	if !child {
+		err = command(ctx, os.Args[1:], os.Stdout)
 	}
-	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return
-		}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "patterns:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-// command is the program: what its arguments ask for, printed to out.
+// intro tells readers of the catalogue how to read the rows.
+const intro = `The recipes show rows as they are stored, except that
+- the property _op is left out: it contains the operation ID of the write;
+- random IDs are shown as OP1, LIFE1 and so on, and the times that the library stores as TIME.
+_ix contains maintainer state: the keys of the rows that were derived from an entity.
+_sys in a derived row names its entity or its definition.
+
+`
+
+// command runs the program with its arguments, and prints to out.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("patterns", flag.ContinueOnError)
-	on := flags.String("on", "memory", "the service: memory, azurite (started by itself) or env (AZURE_STORAGE_CONNECTION_STRING)")
+	on := flags.String("on", "memory", "the service: memory, azurite (started by this program) or env (AZURE_STORAGE_CONNECTION_STRING)")
 	asJSON := flags.Bool("json", false, "print JSON")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|azurite|env] [-json] [list | run NAME… | poison list|replay|drop QUEUE …]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|azurite|env] [-json] [list | run NAME… | poison list|replay|drop POISON_QUEUE …]")
 		flags.PrintDefaults()
 	}
 	var words []string
-	for rest := args; ; { // flags may stand before, between and behind words
+	for rest := args; ; { // flags may stand before, between and after words
 		if err := flags.Parse(rest); err != nil {
 			return err
 		}
@@ -81,14 +86,14 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	case words[0] == "run" && len(words) > 1:
 		chosen = nil
 		for _, name := range words[1:] {
-			r, ok := find(name)
+			r, ok := findRecipe(name)
 			if !ok {
-				return fmt.Errorf("no recipe is called %q; `list` shows their names", name)
+				return fmt.Errorf("run: no recipe has the name %q; the command list shows all names", name)
 			}
 			chosen = append(chosen, r)
 		}
 	default:
-		return fmt.Errorf("unknown words %q: list, run and names, or poison", strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q; want list, run NAME…, or poison", strings.Join(words, " "))
 	}
 	s, err := open(ctx, *on)
 	if err != nil {
@@ -96,10 +101,10 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer s.close()
 	if !*asJSON {
-		fmt.Fprint(out, "Rows are shown as they are stored, but for _op, which names the write that a row is from, and names made by chance and times: OP1, LIFE1, TIME. _ix says which rows were derived from an entity, and _sys whose copy a row is.\n\n")
+		fmt.Fprint(out, intro)
 	}
 	start := time.Now()
-	reports, err := s.runAll(ctx, chosen, func(r report) {
+	reports, err := runRecipes(ctx, s, chosen, func(r report) {
 		if !*asJSON {
 			r.print(out)
 		}
@@ -115,16 +120,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-func find(name string) (recipe, bool) {
-	for _, r := range catalogue {
-		if r.name == name {
-			return r, true
-		}
-	}
-	return recipe{}, false
-}
-
-// list prints the catalogue.
+// list prints the catalogue without running it.
 func list(out io.Writer, asJSON bool) error {
 	if asJSON {
 		var all []report
@@ -134,7 +130,7 @@ func list(out io.Writer, asJSON bool) error {
 		return json.NewEncoder(out).Encode(all)
 	}
 	for _, r := range catalogue {
-		fmt.Fprintf(out, "%-14s %-48s %s\n", r.name, r.title, strings.Join(r.guide, " "))
+		fmt.Fprintf(out, "%-21s  %-63s  %s\n", r.name, r.title, strings.Join(r.guide, " "))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,21 +13,21 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 )
 
-// poison looks after a queue of poison messages: list, replay into the queue of hints, or drop them, all or those of some writes.
+// poison lists, replays or drops poison messages: all messages of a queue, or those of the writes whose operation IDs are given.
 func poison(ctx context.Context, s *service, words []string, out io.Writer) error {
 	if len(words) < 2 {
-		return errPoisonWords
+		return errPoisonUsage
 	}
-	verb, queue, rest := words[0], words[1], words[2:]
+	command, queue, rest := words[0], words[1], words[2:]
 	q, err := eventual.NewPoisonQueue(s.acc.Queue(queue), nil)
 	if err != nil {
 		return err
 	}
-	chosen := func(ops []string) func(eventual.PoisonMessage) bool {
-		return func(p eventual.PoisonMessage) bool { return len(ops) == 0 || slices.Contains(ops, p.Op) }
+	ofWrites := func(ids []string) func(eventual.PoisonMessage) bool {
+		return func(p eventual.PoisonMessage) bool { return len(ids) == 0 || slices.Contains(ids, p.Op) }
 	}
 	switch {
-	case verb == "list" && len(rest) == 0:
+	case command == "list" && len(rest) == 0:
 		n := 0
 		for p, err := range q.List(ctx) {
 			if err != nil {
@@ -37,24 +38,24 @@ func poison(ctx context.Context, s *service, words []string, out io.Writer) erro
 		}
 		fmt.Fprintf(out, "%d messages in %s\n", n, quoted(queue))
 		return nil
-	case verb == "replay" && len(rest) > 0:
-		n, err := q.Replay(ctx, s.acc.Queue(rest[0]), chosen(rest[1:]))
-		fmt.Fprintf(out, "%d messages from %s to %s\n", n, quoted(queue), quoted(rest[0]))
+	case command == "replay" && len(rest) > 0:
+		n, err := q.Replay(ctx, s.acc.Queue(rest[0]), ofWrites(rest[1:]))
+		fmt.Fprintf(out, "%d messages replayed from %s to %s\n", n, quoted(queue), quoted(rest[0]))
 		return err
-	case verb == "drop":
-		n, err := q.Drop(ctx, chosen(rest))
+	case command == "drop":
+		n, err := q.Drop(ctx, ofWrites(rest))
 		fmt.Fprintf(out, "%d messages dropped from %s\n", n, quoted(queue))
 		if n > 0 {
-			fmt.Fprintln(os.Stderr, "The commit records of these writes are still pending. To have their effects executed after all, see eventual.Outbox.NotifyPending.")
+			fmt.Fprintln(os.Stderr, "The commit records of these writes are still pending. eventual.Outbox.NotifyPending notifies the workers of them again.")
 		}
 		return err
 	}
-	return errPoisonWords
+	return errPoisonUsage
 }
 
-var errPoisonWords = fmt.Errorf("poison: list QUEUE, replay QUEUE HINTS [OP…], or drop QUEUE [OP…]")
+var errPoisonUsage = errors.New("poison: want list POISON_QUEUE, replay POISON_QUEUE QUEUE [OPERATION_ID…], or drop POISON_QUEUE [OPERATION_ID…]")
 
-// describe is a message in a few words.
+// describe returns the operation ID or the beginning of the text of a message, its kind, and the class of its error.
 func describe(p eventual.PoisonMessage) string {
 	s := quoted(p.Op)
 	if p.Op == "" {
@@ -69,13 +70,13 @@ func describe(p eventual.PoisonMessage) string {
 	return s
 }
 
-// plain is a text that does nothing to a terminal and cannot be taken for two.
-var plain = regexp.MustCompile(`^[A-Za-z0-9@._+/-]{1,100}$`)
+// harmless matches texts that a terminal shows as they are and that are one word.
+var harmless = regexp.MustCompile(`^[A-Za-z0-9@._+/-]{1,100}$`)
 
-// quoted is a text that anybody may have put into a queue, as it can be printed: it may hold what moves the cursor, or looks like a
-// line of this program.
+// quoted returns a text of a message in a form that is safe to print. Messages are not trusted: a text could move the cursor, or
+// imitate a line of this program.
 func quoted(s string) string {
-	if s == "" || plain.MatchString(s) {
+	if s == "" || harmless.MatchString(s) {
 		return s
 	}
 	return strconv.QuoteToASCII(s)

@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestPoison: what workers have given up is listed, dropped and replayed.
+// TestPoison: messages that workers have made poison are listed, dropped and replayed.
 func TestPoison(t *testing.T) {
 	ctx := context.Background()
 	server, acc := onEnv(t)
@@ -21,54 +21,54 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := eventual.NewOutbox(acc.Queue("hints"), nil)
+	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := plain.With(out, eventual.OnChange("search", Due))
+	indexed, err := plain.With(outbox, eventual.OnChange("search", TitleChanged))
 	if err != nil {
 		t.Fatal(err)
 	}
-	never := eventual.Kind("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
-	w, err := eventual.NewWorker(acc.Queue("hints"), acc.Queue("poison"), []eventual.Handler{never}, nil)
+	failing := eventual.Kind("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
+	worker, err := eventual.NewWorker(acc.Queue("notifications"), acc.Queue("poison"), []eventual.Handler{failing}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(plain.Ensure(ctx), w.Ensure(ctx)); err != nil {
+	if err := errors.Join(plain.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if err := insert(ctx, all, &Article{"News", i, "x"}); err != nil {
+		if _, err := indexed.Insert(ctx, &Article{"News", i, "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Drain(ctx); err != nil {
+	if err := worker.Drain(ctx); err != nil {
 		t.Fatal(err)
 	}
 	listed := string(run(t, "-on", "env", "poison", "list", "poison"))
 	ops := regexp.MustCompile(`[0-9A-Z]{26}`).FindAllString(listed, -1)
 	if len(ops) != 3 || strings.Count(listed, "articles News") != 3 || strings.Count(listed, "search: handler after 1 attempts") != 3 || !strings.HasSuffix(listed, "3 messages in poison\n") {
-		t.Fatal(listed)
+		t.Fatalf("list: got\n%s\nwant three messages of kind search, of articles in News", listed)
 	}
 	for _, c := range []struct {
-		words []string
-		says  string
+		args []string
+		want string
 	}{
 		{[]string{"drop", "poison", ops[0]}, "1 messages dropped from poison\n"},
-		{[]string{"replay", "poison", "hints", ops[1]}, "1 messages from poison to hints\n"},
-		{[]string{"replay", "poison", "hints"}, "1 messages from poison to hints\n"},
+		{[]string{"replay", "poison", "notifications", ops[1]}, "1 messages replayed from poison to notifications\n"},
+		{[]string{"replay", "poison", "notifications"}, "1 messages replayed from poison to notifications\n"},
 		{[]string{"drop", "poison"}, "0 messages dropped from poison\n"},
 	} {
-		if got := string(run(t, append([]string{"-on", "env", "poison"}, c.words...)...)); got != c.says {
-			t.Errorf("%v: %s", c.words, got)
+		if got := string(run(t, append([]string{"-on", "env", "poison"}, c.args...)...)); got != c.want {
+			t.Errorf("%v: got %q, want %q", c.args, got, c.want)
 		}
 	}
-	if n := len(server.Messages("hints")); n != 2 {
-		t.Error(n)
+	if n := len(server.Messages("notifications")); n != 2 {
+		t.Errorf("got %d notifications, want the 2 that were replayed", n)
 	}
 }
 
-// TestPoisonForged: whatever others have put into the queues, nothing of it reaches the terminal as it is.
+// TestPoisonForged: a forged message cannot control the terminal or imitate a line of the output.
 func TestPoisonForged(t *testing.T) {
 	ctx := context.Background()
 	_, acc := onEnv(t)
@@ -91,15 +91,19 @@ func TestPoisonForged(t *testing.T) {
 	for _, words := range [][]string{{"list", "poison"}, {"replay", "poison", "poison"}, {"drop", "poison", "\x1b"}, {"drop", "poison"}} {
 		got := string(run(t, append([]string{"-on", "env", "poison"}, words...)...))
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }); i >= 0 {
-			t.Errorf("%q reaches the terminal in %q", got[i], got)
+			t.Errorf("%q: got the character %q in the output, want it quoted:\n%s", words, got[i], got)
 		}
-		if lines := strings.Count(got, "\n"); words[0] == "list" && lines != 8 || words[0] != "list" && lines != 1 {
-			t.Errorf("%q: %d lines", got, lines)
+		want := 1
+		if words[0] == "list" {
+			want = 8
+		}
+		if lines := strings.Count(got, "\n"); lines != want {
+			t.Errorf("%q: got %d lines, want %d:\n%s", words, lines, want, got)
 		}
 	}
 }
 
-// onEnv is a service at a port, as the account of the environment.
+// onEnv starts a service in memory at a port, and makes it the account of the environment.
 func onEnv(t *testing.T) (*storagetest.Service, *account.Account) {
 	t.Helper()
 	server := storagetest.New(nil)

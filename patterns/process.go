@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// Environment variables by which a process of the catalogue tells another what to do.
+// Environment variables by which the catalogue tells a child process what to run.
 const (
-	otherEnv      = "AZTABLEKIT_PATTERNS_OTHER"
+	childEnv      = "AZTABLEKIT_PATTERNS_CHILD"
 	connectionEnv = "AZTABLEKIT_PATTERNS_CONNECTION"
 )
 
-// Other runs the recipe's second half in another process, which has nothing of this one but the account and the words that
-// it is given. What it finds become answers of the step.
-func (r *Run) Other(ctx context.Context, words ...string) error {
-	cmd, err := r.half(ctx, words)
+// RunChild runs the child part of the recipe in another process, which gets only the account and these words. The answers of
+// the child become answers of the step.
+func (r *Run) RunChild(ctx context.Context, words ...string) error {
+	cmd, err := r.childCommand(ctx, words)
 	if err != nil {
 		return err
 	}
 	out, err := cmd.Output()
 	if err != nil {
-		var ee *exec.ExitError
-		if errors.As(err, &ee) {
-			err = fmt.Errorf("the other process: %w: %s", err, ee.Stderr)
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("child process: %w: %s", err, exit.Stderr)
 		}
 		return err
 	}
@@ -38,23 +38,22 @@ func (r *Run) Other(ctx context.Context, words ...string) error {
 	return nil
 }
 
-// Killed is Other for a process that must not survive what it does.
-func (r *Run) Killed(ctx context.Context, words ...string) error {
-	cmd, err := r.half(ctx, words)
+// RunKilledChild is RunChild for a child that kills itself. A child that survives is an error.
+func (r *Run) RunKilledChild(ctx context.Context, words ...string) error {
+	cmd, err := r.childCommand(ctx, words)
 	if err != nil {
 		return err
 	}
 	out, err := cmd.CombinedOutput()
-	var ee *exec.ExitError
-	if !errors.As(err, &ee) || ee.Exited() || ctx.Err() != nil {
-		return fmt.Errorf("the other process was not killed: %v: %s", err, out)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Exited() || ctx.Err() != nil {
+		return fmt.Errorf("child process: got %v, want a killed process: %s", err, out)
 	}
-	r.Answer("%v; its requests are its own and not counted here", err)
+	r.Answer("%v; the requests of that process are not counted here", err)
 	return nil
 }
 
-// half is another process of this program.
-func (r *Run) half(ctx context.Context, words []string) (*exec.Cmd, error) {
+func (r *Run) childCommand(ctx context.Context, words []string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -64,36 +63,7 @@ func (r *Run) half(ctx context.Context, words []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), otherEnv+"="+string(text), connectionEnv+"="+r.service.connection)
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text), connectionEnv+"="+r.service.connection)
 	cmd.WaitDelay = 10 * time.Second
 	return cmd, nil
-}
-
-// other is what a process does that was started by Other. It tells whether this process was.
-func other(ctx context.Context) (was bool, err error) {
-	text := os.Getenv(otherEnv)
-	if text == "" {
-		return false, nil
-	}
-	var words []string
-	if err := json.Unmarshal([]byte(text), &words); err != nil || len(words) < 2 {
-		return true, fmt.Errorf("%s cannot be read: %v", otherEnv, err)
-	}
-	rec, ok := find(words[1])
-	if !ok || rec.other == nil {
-		return true, fmt.Errorf("%s has no second half", words[1])
-	}
-	s, err := connect(words[0], os.Getenv(connectionEnv))
-	if err != nil {
-		return true, err
-	}
-	r := &Run{service: s, report: rec.head()}
-	err = r.Do("there", func() error { return rec.other(ctx, r, words[2:]) })
-	for _, step := range r.report.Steps {
-		for _, a := range step.Answers {
-			fmt.Println(a)
-		}
-		fmt.Printf("requests there: %v\n", step.Requests)
-	}
-	return true, err
 }

@@ -13,61 +13,65 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// former is an employee as both halves of the recipe know one.
-type former struct {
+// movedEmployee is an entity that moves. Both processes of the recipe use the type.
+type movedEmployee struct {
 	Department string
 	ID         int
 	LastName   string
 }
 
-// killed is a destination whose worker is killed as soon as it has put something there.
-type killed struct{ archive.Destination }
+// killAfterPut is a destination that kills its process as soon as it has stored a row.
+type killAfterPut struct{ archive.Destination }
 
-func (k killed) Put(ctx context.Context, kept *archive.ArchivedRow, version string) error {
-	if err := k.Destination.Put(ctx, kept, version); err != nil {
+func (d killAfterPut) Put(ctx context.Context, row *archive.ArchivedRow, version string) error {
+	if err := d.Destination.Put(ctx, row, version); err != nil {
 		return err
 	}
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		return err
 	}
-	self.Kill()
-	select {}
+	if err := self.Kill(); err != nil {
+		return err
+	}
+	select {} // until the signal arrives
 }
+
+// moveNames are the names of tables and queues that both processes use.
+type moveNames struct{ current, archive, moves, poison string }
 
 var archiving = recipe{
 	name:  "archive",
-	title: "Move an entity to another table, whoever crashes",
+	title: "Move an entity to another table, even if workers crash",
 	guide: []string{"G22"},
-	problem: `Employee 456 has left and goes from the table Current to the table Archive. There is no transaction over two tables. The guide
-		puts a message into a queue, and a worker copies the row and deletes it: what others change in between is lost, and an employee
-		who comes back is deleted by an old message. Here the request is part of a write, the worker goes by versions, and says in the
-		transaction that deletes the row that it was moved. The row ~i|OP1 is the intent of the write that asked for it; _life tells an
-		employee from one who comes back, and stands behind the RowKey in the archive; _sys says whose row that is, and who has put it.`,
+	problem: `Employee 456 has left and moves from the table Current to the table Archive. No transaction covers two tables. The
+		guide puts a message into a queue, and a worker copies the row and deletes it. This loses changes that are made in
+		between, and an old message deletes an employee who has come back. Here a write requests the move and stores a commit
+		record. The worker checks the versions of the rows, and the transaction that deletes the row also records the move. In
+		the rows below, ~i|OP1 is the commit record. _life is the incarnation: it distinguishes an employee from one who has
+		come back, and is part of the RowKey in the archive. _sys contains the RowKey of the entity, the name of the mover, and
+		the time and operation ID of the request.`,
 	run: func(ctx context.Context, r *Run) error {
-		current, mover, worker, err := moving(r, "", "", "", "", false)
+		names := moveNames{r.TableName("Current"), r.TableName("Archive"), r.QueueName("moves"), r.QueueName("poison")}
+		current, mover, worker, err := newMover(r, names, false)
 		if err != nil {
 			return err
 		}
-		out, err := eventual.NewOutbox(r.Queue("moves"), nil)
+		destination, err := archive.ToTable(r.Tables(), names.archive, nil)
 		if err != nil {
 			return err
 		}
-		old, err := archive.ToTable(r.Tables(), r.Table("Archive"), nil)
-		if err != nil {
-			return err
-		}
-		var e *table.Entity[former]
-		if err := r.Do("create both tables, the queues, and employee 456", func() (err error) {
-			if err := errors.Join(current.Ensure(ctx), old.Ensure(ctx), out.Ensure(ctx), worker.Ensure(ctx)); err != nil {
+		var e *table.Entity[movedEmployee]
+		if err := r.Do("create the tables and queues, and insert employee 456", func() (err error) {
+			if err := errors.Join(current.Ensure(ctx), destination.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 				return err
 			}
-			e, err = current.Insert(ctx, &former{"Sales", 456, "Jones"})
+			e, err = current.Insert(ctx, &movedEmployee{"Sales", 456, "Jones"})
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("ask for 456 to be archived: the message, hidden; the intent with a touch of the entity; the message, visible", func() error {
+		if err := r.Do("request the move: put a hidden notification, touch the entity and store a commit record, make the notification visible", func() error {
 			return mover.Archive(ctx, e)
 		}); err != nil {
 			return err
@@ -75,22 +79,22 @@ var archiving = recipe{
 		if err := errors.Join(r.Stored(ctx, "Current"), r.Library(ctx, "Current", "Sales")); err != nil {
 			return err
 		}
-		if err := r.Do("a worker is killed half-way, when 456 is in both tables", func() error {
-			return r.Killed(ctx, r.Table("Current"), r.Table("Archive"), r.prefix+"moves", r.prefix+"poison")
+		if err := r.Do("kill a worker during the move, when 456 is in both tables", func() error {
+			return r.RunKilledChild(ctx, names.current, names.archive, names.moves, names.poison)
 		}); err != nil {
 			return err
 		}
 		if err := errors.Join(r.Stored(ctx, "Current"), r.Stored(ctx, "Archive")); err != nil {
 			return err
 		}
-		if err := r.Do("meanwhile somebody changes her name", func() error {
-			_, err := current.Update(ctx, e.Key, func(f *former) error { f.LastName = "Brown"; return nil })
+		if err := r.Do("change the name of 456 before the move continues", func() error {
+			_, err := current.Update(ctx, e.Key, func(e *movedEmployee) error { e.LastName = "Brown"; return nil })
 			return err
 		}); err != nil {
 			return err
 		}
-		time.Sleep(1100 * time.Millisecond) // the dead worker's message is seen again, after a second
-		if err := r.Do("a second worker finishes: message, intent, Archive, Current, put, delete, message; and a look for more", func() error {
+		time.Sleep(1100 * time.Millisecond) // until the notification of the killed worker is visible again
+		if err := r.Do("a second worker completes the move: read the commit record, Archive and Current; write to Archive; delete from Current", func() error {
 			return worker.Drain(ctx)
 		}); err != nil {
 			return err
@@ -98,7 +102,7 @@ var archiving = recipe{
 		if err := errors.Join(r.Stored(ctx, "Current"), r.Library(ctx, "Current", "Sales"), r.Stored(ctx, "Archive")); err != nil {
 			return err
 		}
-		if err := r.Do("find 456, wherever she is", func() error {
+		if err := r.Do("find 456 in either table", func() error {
 			e, archived, err := mover.Find(ctx, e.Key)
 			if err == nil {
 				r.Answer("%s, archived: %v", e.Value.LastName, archived)
@@ -107,24 +111,25 @@ var archiving = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("restore her, as a new life", func() error {
+		if err := r.Do("restore 456 as a new incarnation", func() error {
 			_, err := mover.Restore(ctx, e.Key)
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("the worker forgets the old life", func() error { return worker.Drain(ctx) }); err != nil {
+		if err := r.Do("a worker deletes the old incarnation from Archive, and leaves a tombstone", func() error { return worker.Drain(ctx) }); err != nil {
 			return err
 		}
 		if err := errors.Join(r.Stored(ctx, "Current"), r.Stored(ctx, "Archive")); err != nil {
 			return err
 		}
-		return r.Naive("the guide's way: message, copy, delete; what others write in between is lost", func() error {
-			return asInTheGuide(ctx, r, current, e.Key)
+		return r.Naive("the guide's way: message, copy, delete; a concurrent change is lost", func() error {
+			return moveAsInTheGuide(ctx, r, current, e.Key)
 		})
 	},
-	other: func(ctx context.Context, r *Run, words []string) error {
-		_, _, worker, err := moving(r, words[0], words[1], words[2], words[3], true)
+	child: func(ctx context.Context, r *Run, words []string) error {
+		names := moveNames{words[0], words[1], words[2], words[3]}
+		_, _, worker, err := newMover(r, names, true)
 		if err != nil {
 			return err
 		}
@@ -132,52 +137,47 @@ var archiving = recipe{
 	},
 }
 
-// moving is what both processes have. dies is the one that is killed.
-func moving(r *Run, current, old, hints, poison string, dies bool) (*table.Table[former], *archive.Mover[former], *eventual.Worker, error) {
-	fail := func(err error) (*table.Table[former], *archive.Mover[former], *eventual.Worker, error) {
+// newMover returns the parts that both processes use. If kill is set, the worker kills its process during a move.
+func newMover(r *Run, names moveNames, kill bool) (*table.Table[movedEmployee], *archive.Mover[movedEmployee], *eventual.Worker, error) {
+	fail := func(err error) (*table.Table[movedEmployee], *archive.Mover[movedEmployee], *eventual.Worker, error) {
 		return nil, nil, nil, err
 	}
-	queue, dead := r.Account().Queue(hints), r.Account().Queue(poison)
-	if !dies {
-		current, old, queue, dead = r.Table("Current"), r.Table("Archive"), r.Queue("moves"), r.Queue("poison")
-	}
-	staff, err := table.New(r.Tables(), current, table.Schema[former]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(f *former) *string { return &f.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(f *former) *int { return &f.ID }),
+	staff, err := table.New(r.Tables(), names.current, table.Schema[movedEmployee]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *movedEmployee) *string { return &e.Department }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *movedEmployee) *int { return &e.ID }),
 	}, nil)
 	if err != nil {
 		return fail(err)
 	}
-	rows, err := archive.ToTable(r.Tables(), old, nil)
+	rows, err := archive.ToTable(r.Tables(), names.archive, nil)
 	if err != nil {
 		return fail(err)
 	}
-	var to archive.Destination = rows
-	if dies {
-		to = killed{rows}
+	var destination archive.Destination = rows
+	options := &eventual.WorkerOptions{Concurrency: 1}
+	if kill {
+		destination = killAfterPut{rows}
+		options.Visibility = time.Second // so that the notification is soon visible again
 	}
-	out, err := eventual.NewOutbox(queue, nil)
+	moves := r.Account().Queue(names.moves)
+	outbox, err := eventual.NewOutbox(moves, nil)
 	if err != nil {
 		return fail(err)
 	}
-	mover, err := archive.New("staff", staff, to, out)
+	mover, err := archive.New("staff", staff, destination, outbox)
 	if err != nil {
 		return fail(err)
 	}
-	o := &eventual.WorkerOptions{Concurrency: 1}
-	if dies {
-		o.Visibility = time.Second // so that its message is soon seen again
-	}
-	worker, err := eventual.NewWorker(queue, dead, []eventual.Handler{mover.Handler()}, o)
+	worker, err := eventual.NewWorker(moves, r.Account().Queue(names.poison), []eventual.Handler{mover.Handler()}, options)
 	if err != nil {
 		return fail(err)
 	}
 	return staff, mover, worker, nil
 }
 
-// asInTheGuide is the pattern as the guide has it: a message that says what to do.
-func asInTheGuide(ctx context.Context, r *Run, current *table.Table[former], k keys.Key) error {
-	old, err := table.New(r.Tables(), r.Table("Archive"), table.Schema[table.Row]{}, nil)
+// moveAsInTheGuide is the pattern of the guide: a message says what to do.
+func moveAsInTheGuide(ctx context.Context, r *Run, current *table.Table[movedEmployee], k keys.Key) error {
+	archived, err := table.New(r.Tables(), r.TableName("Archive"), table.Schema[table.Row]{}, nil)
 	if err != nil {
 		return err
 	}
@@ -186,26 +186,31 @@ func asInTheGuide(ctx context.Context, r *Run, current *table.Table[former], k k
 		return err
 	}
 	got, err := queue.DequeueMessage(ctx, nil)
-	if err != nil || len(got.Messages) != 1 {
-		return fmt.Errorf("%d messages: %w", len(got.Messages), err)
+	if err != nil {
+		return err
+	}
+	if len(got.Messages) != 1 {
+		return fmt.Errorf("got %d messages, want 1", len(got.Messages))
 	}
 	row, err := current.GetRow(ctx, k)
 	if err != nil {
 		return err
 	}
-	lost, err := current.Update(ctx, k, func(f *former) error { f.LastName = "Lost"; return nil }) // somebody else, meanwhile
+	// A concurrent writer changes the entity.
+	lost, err := current.Update(ctx, k, func(e *movedEmployee) error { e.LastName = "Lost"; return nil })
 	if err != nil {
 		return err
 	}
-	r.Answer("somebody has changed her name to %s", lost.Value.LastName)
-	if _, err := old.Insert(ctx, row); err != nil { // a copy of what was there then
+	r.Answer("a concurrent writer changes the name to %s", lost.Value.LastName)
+	if _, err := archived.Insert(ctx, row); err != nil { // the version before that change
 		return err
 	}
-	if err := current.DeleteAny(ctx, k); err != nil { // and all that was written since it was read
+	if err := current.DeleteAny(ctx, k); err != nil { // the version after that change
 		return err
 	}
 	name, _ := row.Get("LastName")
-	r.Answer("in the archive she is %v; 6 requests, and 2 of the other's; ours are 3 to ask and 7 to move", name)
+	r.Answer("the archive contains the name %v", name)
+	r.Answer("the guide's way takes 7 requests, and the concurrent writer 2; the library takes 3 to request a move and 7 to execute it")
 	_, err = queue.DeleteMessage(ctx, *got.Messages[0].MessageID, *got.Messages[0].PopReceipt, nil)
 	return err
 }

@@ -19,32 +19,34 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Directory is a destination: a folder for each key, in it one for each life, in it a file for each version, of which the last counts.
-// A version is written only if it is the next one, for a file of that name can be made only once; so older ones stay.
+// Directory is a destination in the file system: a folder for each key, in it a folder for each incarnation, and in it a file for
+// each version. The file with the highest number is the current version. A version is written by creating a file with the next
+// number, which succeeds only once. Older versions are kept.
 type Directory string
 
-// file is what a version holds.
+// file is the content of a version.
 type file struct {
-	archive.ArchivedRow  // but for its row
+	archive.ArchivedRow  // without its row
 	PartitionKey, RowKey string
-	Row                  *table.Row // null: it has gone
+	Row                  *table.Row // null: the row was removed
 }
 
-// folder is that of a key: of its hash, since file systems take not all names, and some for the same.
+// folder returns the folder of a key. Its name is a hash, because file systems do not accept all names, and take some names for
+// equal.
 func (d Directory) folder(k keys.Key) string {
 	sum := sha256.Sum256([]byte(k.PartitionKey() + "\x00" + k.RowKey()))
 	return filepath.Join(string(d), hex.EncodeToString(sum[:]))
 }
 
-// incarnation is the folder of an incarnation. Its text comes from a row, and becomes a name here: so it must not be a path.
+// incarnation returns the folder of an incarnation. The incarnation comes from a row and is not trusted: it must not be a path.
 func (d Directory) incarnation(id archive.ID) (string, error) {
 	if name := id.Incarnation; name == "." || filepath.Base(name) != name || !filepath.IsLocal(name) {
-		return "", fmt.Errorf("%q is not the name of a folder", name)
+		return "", fmt.Errorf("incarnation %q cannot be the name of a folder", name)
 	}
 	return filepath.Join(d.folder(id.Key), id.Incarnation), nil
 }
 
-// Get reads the last version.
+// Get returns the current version, or nil if there is none.
 func (d Directory) Get(_ context.Context, id archive.ID) (*archive.ArchivedRow, error) {
 	folder, err := d.incarnation(id)
 	if err != nil {
@@ -56,62 +58,63 @@ func (d Directory) Get(_ context.Context, id archive.ID) (*archive.ArchivedRow, 
 	} else if err != nil {
 		return nil, unreachable(err)
 	}
-	last := 0
+	latest := 0
 	for _, f := range files {
-		n, _ := strconv.Atoi(f.Name()) // others are being written
-		last = max(last, n)
+		n, _ := strconv.Atoi(f.Name()) // 0 for temporary files
+		latest = max(latest, n)
 	}
-	if last == 0 {
+	if latest == 0 {
 		return nil, nil
 	}
-	b, err := os.ReadFile(filepath.Join(folder, strconv.Itoa(last)))
+	b, err := os.ReadFile(filepath.Join(folder, strconv.Itoa(latest)))
 	if err != nil {
 		return nil, unreachable(err)
 	}
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("version %d in %s: %w", latest, folder, err)
 	}
 	if f.PartitionKey != id.Key.PartitionKey() || f.RowKey != id.Key.RowKey() || f.Incarnation != id.Incarnation {
-		return nil, fmt.Errorf("%s is of another entity", folder)
+		return nil, fmt.Errorf("version %d in %s belongs to another entity", latest, folder)
 	}
-	f.ArchivedRow.ID, f.ArchivedRow.Row, f.Version = id, f.Row, strconv.Itoa(last)
+	f.ArchivedRow.ID, f.ArchivedRow.Row, f.Version = id, f.Row, strconv.Itoa(latest)
 	return &f.ArchivedRow, nil
 }
 
-// Put writes the next version, all of it or nothing, if it is the next, and for good: the row is deleted in its table then.
-func (d Directory) Put(_ context.Context, k *archive.ArchivedRow, version string) error {
-	f := file{ArchivedRow: *k, PartitionKey: k.Key.PartitionKey(), RowKey: k.Key.RowKey(), Row: k.Row}
+// Put writes the version after the given one, and fails with table.ErrChanged if there is one already. When Put returns without an
+// error, the file is complete and on disk, because the mover then deletes the row from its table.
+func (d Directory) Put(_ context.Context, row *archive.ArchivedRow, version string) error {
+	f := file{ArchivedRow: *row, PartitionKey: row.Key.PartitionKey(), RowKey: row.Key.RowKey(), Row: row.Row}
 	f.ArchivedRow.Row, f.ArchivedRow.Key = nil, keys.Key{}
 	b, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
-	folder, err := d.incarnation(k.ID)
+	folder, err := d.incarnation(row.ID)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return unreachable(err)
 	}
-	t, err := os.CreateTemp(folder, "new")
+	temp, err := os.CreateTemp(folder, "new")
 	if err != nil {
 		return unreachable(err)
 	}
-	defer os.Remove(t.Name())
-	_, err = t.Write(b)
-	if err = errors.Join(err, t.Sync(), t.Close()); err != nil {
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(b)
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return unreachable(err)
 	}
-	last, _ := strconv.Atoi(version)
-	err = os.Link(t.Name(), filepath.Join(folder, strconv.Itoa(last+1)))
+	expected, _ := strconv.Atoi(version) // 0 if version is "": no file is expected
+	err = os.Link(temp.Name(), filepath.Join(folder, strconv.Itoa(expected+1)))
 	if errors.Is(err, os.ErrExist) {
 		return table.ErrChanged
 	}
-	return unreachable(errors.Join(err, durable(folder), durable(filepath.Dir(folder)), durable(string(d))))
+	return unreachable(errors.Join(err, syncFolder(folder), syncFolder(filepath.Dir(folder)), syncFolder(string(d))))
 }
 
-// unreachable says that a move whose file cannot be read or written now, as on a full disk, is to be tried again until it can.
+// unreachable marks an error of the file system, such as a full disk, so that the worker retries the move until it succeeds.
 func unreachable(err error) error {
 	if err == nil {
 		return nil
@@ -119,8 +122,8 @@ func unreachable(err error) error {
 	return fmt.Errorf("%w: %w", table.ErrUnreachable, err)
 }
 
-// durable waits until a folder's entries are stored.
-func durable(folder string) error {
+// syncFolder waits until the entries of a folder are on disk.
+func syncFolder(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {
 		return err
@@ -128,21 +131,23 @@ func durable(folder string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Lives reads what is kept under a key.
+// Incarnations returns the archived rows of all incarnations of a key.
 func (d Directory) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
-		lives, err := os.ReadDir(d.folder(k))
+		folders, err := os.ReadDir(d.folder(k))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			yield(nil, err)
+			yield(nil, unreachable(err))
 			return
 		}
-		for _, life := range lives {
-			id := archive.ID{Key: k, Incarnation: life.Name()}
-			if !life.IsDir() {
+		for _, folder := range folders {
+			if !folder.IsDir() {
 				continue
 			}
-			kept, err := d.Get(ctx, id)
-			if (err != nil || kept != nil && kept.Row != nil) && !yield(kept, err) {
+			row, err := d.Get(ctx, archive.ID{Key: k, Incarnation: folder.Name()})
+			if err == nil && (row == nil || row.Row == nil) {
+				continue // no version is complete, or the row was removed
+			}
+			if !yield(row, err) {
 				return
 			}
 		}
@@ -153,43 +158,54 @@ var archiveDirectory = recipe{
 	name:  "archive-directory",
 	title: "Archive entities in files",
 	guide: []string{"G22"},
-	problem: `What is archived need not cost the price of a table. A destination is anything that can write a thing only if it is still as it
-		was read: this one is a directory, in a hundred lines.`,
+	problem: `An archive need not have the price of a table. A destination can be anything that writes a row only if the stored
+		version is the expected one. This destination is a directory, in a hundred lines.`,
 	run: func(ctx context.Context, r *Run) error {
 		dir, err := os.MkdirTemp("", "archive")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		current, err := table.New(r.Tables(), r.Table("Current"), articles, nil)
+		type Report struct {
+			Department string
+			Number     int
+			Title      string
+		}
+		current, err := table.New(r.Tables(), r.TableName("Current"), table.Schema[Report]{
+			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *Report) *string { return &p.Department }),
+			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("report"), func(p *Report) *int { return &p.Number }),
+		}, nil)
 		if err != nil {
 			return err
 		}
-		out, err := eventual.NewOutbox(r.Queue("moves"), nil)
+		outbox, err := eventual.NewOutbox(r.Queue("moves"), nil)
 		if err != nil {
 			return err
 		}
-		mover, err := archive.New("articles/files", current, Directory(dir), out)
+		mover, err := archive.New("reports", current, Directory(dir), outbox)
 		if err != nil {
 			return err
 		}
-		w, err := eventual.NewWorker(r.Queue("moves"), r.Queue("poison"), []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1})
+		worker, err := eventual.NewWorker(r.Queue("moves"), r.Queue("poison"), []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(current.Ensure(ctx), w.Ensure(ctx)); err != nil {
+		if err := errors.Join(current.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 			return err
 		}
-		e, err := current.Insert(ctx, &Article{"News", 1, "Queues for beginners"})
+		e, err := current.Insert(ctx, &Report{"Sales", 1, "Sales of last year"})
 		if err != nil {
 			return err
 		}
-		if err := r.Do("ask for the article to be archived, and let a worker do it", func() error {
-			return errors.Join(mover.Archive(ctx, e), w.Drain(ctx))
+		if err := r.Do("request the move of a report, and let a worker execute it", func() error {
+			if err := mover.Archive(ctx, e); err != nil {
+				return err
+			}
+			return worker.Drain(ctx)
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("find it: the table is asked, and then the file", func() error {
+		if err := r.Do("find the report: read the table, and then the file", func() error {
 			found, archived, err := mover.Find(ctx, e.Key)
 			if err == nil {
 				r.Answer("%s, archived: %v", found.Value.Title, archived)
@@ -198,13 +214,15 @@ var archiveDirectory = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("restore it, and let a worker forget the file", func() error {
-			_, err := mover.Restore(ctx, e.Key)
-			return errors.Join(err, w.Drain(ctx))
+		if err := r.Do("restore the report, and let a worker remove it from the archive", func() error {
+			if _, err := mover.Restore(ctx, e.Key); err != nil {
+				return err
+			}
+			return worker.Drain(ctx)
 		}); err != nil {
 			return err
 		}
-		return r.Do("where it is now", func() error {
+		return r.Do("find the report again, and list the files", func() error {
 			found, archived, err := mover.Find(ctx, e.Key)
 			if err != nil {
 				return err
@@ -212,12 +230,13 @@ var archiveDirectory = recipe{
 			var files []string
 			err = filepath.WalkDir(dir, func(path string, f os.DirEntry, err error) error {
 				if err == nil && !f.IsDir() {
-					files = append(files, fmt.Sprint("version ", f.Name()))
+					files = append(files, f.Name())
 				}
 				return err
 			})
 			slices.Sort(files)
-			r.Answer("%s, archived: %v; of its old life in the directory: %v, the last of which says that it has gone", found.Value.Title, archived, files)
+			r.Answer("%s, archived: %v", found.Value.Title, archived)
+			r.Answer("files of the old incarnation: %v; the last one says that the row was removed", files)
 			return err
 		})
 	},

@@ -14,12 +14,12 @@ import (
 
 var batchErrors = recipe{
 	name:  "batch-errors",
-	title: "Which of a hundred operations was it?",
+	title: "Find the operation that made a transaction fail",
 	guide: []string{"G44"},
-	problem: `A transaction fails as a whole, for one of its operations. The service answers 202 all the same and says which one
-		deep in the reply; the SDK gives an error with status 202 and no code. Here the error names the operation, its row, the
-		service's code and the condition. What the service would refuse, or what an emulator would let through, is refused
-		before it is sent.`,
+	problem: `One failed operation makes its whole transaction fail. The service still answers with status 202, and names the
+		operation inside the body of the response; the SDK's error has status 202 and no code. Here the error names the
+		operation, its row and the service's code, and matches a condition such as table.ErrExists. The library checks the
+		limits of a transaction before it sends anything, including limits that emulators ignore.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -28,27 +28,30 @@ var batchErrors = recipe{
 		}
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(staff.Ensure(ctx), insert(ctx, staff, &Employee{"Sales", 3, "Jones"})); err != nil {
+		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		four := []table.Op{}
-		for id := range 4 {
-			four = append(four, staff.InsertOp(&Employee{"Sales", id + 1, fmt.Sprint("new ", id+1)}))
+		if _, err := staff.Insert(ctx, &Employee{"Sales", 3, "Jones"}); err != nil {
+			return err
 		}
-		if err := r.Do("insert employees 1 to 4, of whom 3 exists", func() error {
-			_, err := table.Transact(ctx, four...)
+		inserts := []table.Op{}
+		for id := range 4 {
+			inserts = append(inserts, staff.InsertOp(&Employee{"Sales", id + 1, fmt.Sprint("new ", id+1)}))
+		}
+		if err := r.Do("insert employees 1 to 4, of whom employee 3 exists", func() error {
+			_, err := table.Transact(ctx, inserts...)
 			var failed *table.BatchError
 			if !errors.As(err, &failed) {
-				return err
+				return fmt.Errorf("got error %v, want a BatchError", err)
 			}
-			r.Answer("operation %d, %v, %s; it exists: %v", failed.Index, failed.Key, failed.Code, errors.Is(err, table.ErrExists))
+			r.Answer("operation %d on %v failed with %s; errors.Is(err, table.ErrExists) is %v", failed.Index, failed.Key, failed.Code, errors.Is(err, table.ErrExists))
 			return nil
 		}); err != nil {
 			return err
@@ -60,15 +63,15 @@ var batchErrors = recipe{
 			what string
 			ops  []table.Op
 		}{
-			{"a row twice", []table.Op{four[0], staff.DeleteAnyOp(keys.At(dept.Of("Sales"), empid.Of(1)))}},
-			{"two partitions", []table.Op{four[0], staff.InsertOp(&Employee{"Marketing", 2, "Cao"})}},
-			{"a value that is too long", []table.Op{four[0], staff.InsertOp(&Employee{"Sales", 2, string(make([]byte, 40_000))})}},
-			{"101 operations", make([]table.Op, 101)},
+			{"a transaction with two operations on one row", []table.Op{inserts[0], staff.DeleteAnyOp(keys.At(dept.Of("Sales"), empid.Of(1)))}},
+			{"a transaction over two partitions", []table.Op{inserts[0], staff.InsertOp(&Employee{"Marketing", 2, "Cao"})}},
+			{"a transaction with a value that is too long", []table.Op{inserts[0], staff.InsertOp(&Employee{"Sales", 2, string(make([]byte, 40_000))})}},
+			{"a transaction of 101 operations", make([]table.Op, 101)},
 		} {
 			if err := r.Do(c.what, func() error {
 				_, err := table.Transact(ctx, c.ops...)
 				if err == nil {
-					return errors.New("it was sent")
+					return errors.New("got no error, want a refusal")
 				}
 				r.Answer("refused: %v", err)
 				return nil
@@ -76,18 +79,18 @@ var batchErrors = recipe{
 				return err
 			}
 		}
-		return r.Naive("what the SDK says of the first transaction", func() error {
+		return r.Naive("the SDK's error for the first transaction", func() error {
 			var actions []aztables.TransactionAction
 			for id := range 4 {
 				body := fmt.Appendf(nil, `{"PartitionKey":"Sales","RowKey":"%06d"}`, id+1)
 				actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: body})
 			}
 			_, err := r.Tables().NewClient(staff.Name()).SubmitTransaction(ctx, actions, nil)
-			var re *azcore.ResponseError
-			if !errors.As(err, &re) {
-				return err
+			var response *azcore.ResponseError
+			if !errors.As(err, &response) {
+				return fmt.Errorf("got error %v, want a ResponseError", err)
 			}
-			r.Answer("status %d, code %q", re.StatusCode, re.ErrorCode)
+			r.Answer("status %d, code %q", response.StatusCode, response.ErrorCode)
 			return nil
 		})
 	},

@@ -10,11 +10,11 @@ import (
 
 var bulk = recipe{
 	name:  "bulk",
-	title: "Load and delete many entities",
+	title: "Write and delete many entities",
 	guide: []string{"G13", "G49"},
-	problem: `Entities come as a stream, in any order of partitions, and a transaction takes a hundred of one. The stream is read
-		as far as a window allows, what belongs to one partition is sent together, and several partitions at once. Whoever stops
-		half-way knows up to where everything is done. A delete by query is the same, with the rows that a query finds.`,
+	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Bulk reads
+		ahead in the stream, groups the operations by partition, and sends several transactions at the same time. If Bulk stops
+		early, ResumeAt is the index at which to resume. DeleteQuery deletes the results of a query in the same way.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -24,17 +24,17 @@ var bulk = recipe{
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
 		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, &table.Options{BlindWrites: true}) // no row has derived rows, so none need be read before it is written
+		}, &table.Options{BlindWrites: true}) // no entity has derived rows, so writes need not read the row first
 		if err != nil {
 			return err
 		}
 		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		// A file, a queue, another table: whatever can be read one by one.
+		// In a program, the operations come from a file, a queue or another table.
 		employees := func(yield func(table.Op, error) bool) {
 			for i := range 600 {
 				e := &Employee{[]string{"Finance", "Marketing", "Sales"}[i%3], i, int32(20 + i%45)}
@@ -43,22 +43,25 @@ var bulk = recipe{
 				}
 			}
 		}
-		if err := r.Do("600 employees of three departments, one after the other from each", func() error {
+		show := func(b table.BulkResult) {
+			r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", b.Done, b.Missing, b.Skipped, b.ResumeAt)
+		}
+		if err := r.Do("upsert 600 employees of three departments, in alternating order", func() error {
 			result, err := table.Bulk(ctx, employees, nil)
-			r.Answer("%+v", result)
+			show(result)
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("everybody in Sales who is 60 or older leaves", func() error {
+		if err := r.Do("delete the employees of Sales aged 60 or over", func() error {
 			q := table.Query[Employee]{Partition: dept.Of("Sales"), Where: age.Ge(60)}
 			result, err := staff.DeleteQuery(ctx, q, nil)
-			r.Answer("%+v", result)
+			show(result)
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("employees 0 to 299 leave, of whom some have left already", func() error {
+		if err := r.Do("delete employees 0 to 299, of whom some are deleted already", func() error {
 			result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for i := range 300 {
 					k := keys.At(dept.Of([]string{"Finance", "Marketing", "Sales"}[i%3]), empid.Of(i))
@@ -67,7 +70,7 @@ var bulk = recipe{
 					}
 				}
 			}, nil)
-			r.Answer("%+v", result)
+			show(result)
 			return err
 		}); err != nil {
 			return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -10,17 +9,17 @@ import (
 
 var compoundEntity = recipe{
 	name:  "reviews",
-	title: "An employee with all reviews in one query",
+	title: "Read an employee and all her reviews in one query",
 	guide: []string{"G25", "G08"},
-	problem: `Reviews in a table of their own need a second query to be read with their employee, and no transaction covers both
-		tables. In the employee's partition, under a compound key that begins with the employee's own (000123, 000123_2012),
-		they are neighbours: one range holds them all and nobody else's, and one transaction writes them.`,
+	problem: `If reviews have a table of their own, an employee and her reviews take two queries, and no transaction covers both
+		tables. Here the reviews are in the employee's partition, and their RowKeys begin with the employee's own (000123,
+		000123_2012). One range query reads the employee with her reviews, and one transaction writes them.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
 			ID         int
 			LastName   string
-			Rating     int32 // the last review's
+			Rating     int32 // of the last review
 		}
 		type Review struct {
 			Department string
@@ -29,38 +28,38 @@ var compoundEntity = recipe{
 			Text       string
 		}
 		var (
-			dept    = keys.Tuple1(keys.Text())
-			empid   = keys.Tuple1(keys.Digits[int](6))
-			reviews = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
+			dept      = keys.Tuple1(keys.Text())
+			empid     = keys.Tuple1(keys.Digits[int](6))
+			reviewKey = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
 		)
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		yearly, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Review]{
+		reviews, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Review]{
 			Partition: keys.Bind1(dept, func(v *Review) *string { return &v.Department }),
-			Row:       keys.Bind2(reviews, func(v *Review) (*int, *int) { return &v.ID, &v.Year }),
+			Row:       keys.Bind2(reviewKey, func(v *Review) (*int, *int) { return &v.ID, &v.Year }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		types, err := table.NewTypes(staff, yearly)
+		types, err := table.NewTypes(staff, reviews)
 		if err != nil {
 			return err
 		}
 		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		if err := r.Do("two employees and three reviews at once", func() error {
+		if err := r.Do("insert two employees and three reviews in one transaction", func() error {
 			_, err := table.Transact(ctx,
 				staff.InsertOp(&Employee{"Sales", 123, "Jones", 4}),
-				yearly.InsertOp(&Review{"Sales", 123, 2011, 5, "A very good year"}),
-				yearly.InsertOp(&Review{"Sales", 123, 2012, 4, "A good year"}),
+				reviews.InsertOp(&Review{"Sales", 123, 2011, 5, "A very good year"}),
+				reviews.InsertOp(&Review{"Sales", 123, 2012, 4, "A good year"}),
 				staff.InsertOp(&Employee{"Sales", 124, "Smith", 3}),
-				yearly.InsertOp(&Review{"Sales", 124, 2012, 3, "A year"}),
+				reviews.InsertOp(&Review{"Sales", 124, 2012, 3, "A year"}),
 			)
 			return err
 		}); err != nil {
@@ -72,7 +71,7 @@ var compoundEntity = recipe{
 			return err
 		}
 		var jones *table.Entity[Employee]
-		if err := r.Ask("employee 123 and all that is below her key, each as its own type", ex, func() error {
+		if err := r.Ask("list employee 123 and her reviews, each row as its own type", ex, func() error {
 			for x, err := range types.List(ctx, q) {
 				if err != nil {
 					return err
@@ -80,19 +79,19 @@ var compoundEntity = recipe{
 				switch x := x.(type) {
 				case *table.Entity[Employee]:
 					jones = x
-					r.Answer("%s, rated %d", x.Value.LastName, x.Value.Rating)
+					r.Answer("employee %s: rating %d", x.Value.LastName, x.Value.Rating)
 				case *table.Entity[Review]:
-					r.Answer("   %d: %d, %q", x.Value.Year, x.Value.Rating, x.Value.Text)
+					r.Answer("review of %d: rating %d, %q", x.Value.Year, x.Value.Rating, x.Value.Text)
 				}
 			}
 			return nil
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("this year's review, and the employee's rating with it", func() error {
+		if err := r.Do("insert a review and change the employee's rating in one transaction", func() error {
 			review := Review{"Sales", 123, 2013, 5, "Her best year"}
 			jones.Value.Rating = review.Rating
-			_, err := table.Transact(ctx, yearly.InsertOp(&review), staff.ReplaceOp(jones))
+			_, err := table.Transact(ctx, reviews.InsertOp(&review), staff.ReplaceOp(jones))
 			return err
 		}); err != nil {
 			return err
@@ -100,11 +99,13 @@ var compoundEntity = recipe{
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		return r.Naive("a table for each type", func() error {
-			_, err1 := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(123)))
-			n, err2 := yearly.Count(ctx, table.Query[Review]{Partition: dept.Of("Sales"), Rows: reviews.Prefix(123)})
-			r.Answer("an employee by one query, %d reviews by another, and no transaction over both", n)
-			return errors.Join(err1, err2)
+		return r.Naive("one table for each type", func() error {
+			if _, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(123))); err != nil {
+				return err
+			}
+			n, err := reviews.Count(ctx, table.Query[Review]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(123)})
+			r.Answer("one query for the employee, another for her %d reviews, and no transaction over both tables", n)
+			return err
 		})
 	},
 }

@@ -9,11 +9,12 @@ import (
 
 var compoundKeys = recipe{
 	name:  "compound-keys",
-	title: "Keys of several parts, parsed without doubt",
+	title: "Build and parse keys of several parts",
 	guide: []string{"G08"},
-	problem: `Related rows belong next to each other, so their keys begin alike: 000123_2012 is the review of employee 123 for
-		2012. Built by hand, such keys leak: the prefix 123 also finds 1234, and a separator inside a text breaks parsing. A
-		layout pads and escapes its parts, so that a prefix finds just what it says and every key can be read back.`,
+	problem: `Related rows are neighbours if their keys begin alike: 000123_2012 is the review of employee 123 for 2012. Keys
+		that are joined by hand go wrong: the prefix 123 also finds 1234, and a separator inside a value breaks parsing. A
+		layout of package keys pads and escapes each part, so that a prefix finds only the keys that begin with these parts, and
+		every key can be parsed.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Review struct {
 			Department string
@@ -22,18 +23,18 @@ var compoundKeys = recipe{
 		}
 		dept := keys.Tuple1(keys.Text())
 		reviews := keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
-		tab, err := table.New(r.Tables(), r.Table("reviews"), table.Schema[Review]{
+		ratings, err := table.New(r.Tables(), r.TableName("reviews"), table.Schema[Review]{
 			Partition: keys.Bind1(dept, func(v *Review) *string { return &v.Department }),
 			Row:       keys.Bind2(reviews, func(v *Review) (*int, *int) { return &v.ID, &v.Year }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		if err := tab.Ensure(ctx); err != nil {
+		if err := ratings.Ensure(ctx); err != nil {
 			return err
 		}
 		for _, v := range []Review{{"R&D", 123, 2010, 4}, {"R&D", 123, 2011, 5}, {"R&D", 123, 2012, 4}, {"R&D", 1234, 2012, 2}, {"Sales_EU", 123, 2012, 3}} {
-			if _, err := tab.Insert(ctx, &v); err != nil {
+			if _, err := ratings.Insert(ctx, &v); err != nil {
 				return err
 			}
 		}
@@ -44,20 +45,20 @@ var compoundKeys = recipe{
 			what string
 			rows keys.Range
 		}{
-			{"all reviews of employee 123, and nobody else's", reviews.Prefix(123)},
-			{"those of 2011 and 2012", reviews.Between(123, 2011, 2012)},
+			{"list all reviews of employee 123", reviews.Prefix(123)},
+			{"list her reviews of 2011 and 2012", reviews.Between(123, 2011, 2012)},
 		} {
 			q := table.Query[Review]{Partition: dept.Of("R&D"), Rows: c.rows}
-			ex, err := tab.Explain(q)
+			ex, err := ratings.Explain(q)
 			if err != nil {
 				return err
 			}
 			if err := r.Ask(c.what, ex, func() error {
-				for e, err := range tab.List(ctx, q) {
+				for e, err := range ratings.List(ctx, q) {
 					if err != nil {
 						return err
 					}
-					r.Answer("employee %d in %d: %d", e.Value.ID, e.Value.Year, e.Value.Rating)
+					r.Answer("employee %d, review of %d: rating %d", e.Value.ID, e.Value.Year, e.Value.Rating)
 				}
 				return nil
 			}); err != nil {

@@ -12,12 +12,12 @@ import (
 
 var entityTypes = recipe{
 	name:  "entity-types",
-	title: "Many types in one table, and their versions",
+	title: "Store several types in one table, and change their form",
 	guide: []string{"G47"},
-	problem: `A table has no schema: employees, contractors and whatever next year brings stand side by side. A reader must know
-		what each row is, an older program must not damage what a newer one has written, and a form that changes must not make
-		old rows unreadable. A row says what it is in _type and _v; readers get each as its own type, old ones upgraded, and
-		what they do not know as a bag of properties.`,
+	problem: `A table has no schema: employees, contractors and future types share it. A reader must know the type of each row.
+		An older program must not damage what a newer program has written. A new form of a type must not make old rows
+		unreadable. Here each row contains its type (_type) and version (_v). A reader gets each row as its own type, upgrades
+		old versions, and gets rows of unknown types as table.Row.`,
 	run: func(ctx context.Context, r *Run) error {
 		type OldEmployee struct {
 			ID   int
@@ -36,18 +36,23 @@ var entityTypes = recipe{
 		at := func(n int) keys.Key { return keys.At(keys.Raw("Sales"), id.Of(n)) }
 
 		// Last year's program.
-		old, err := table.New(r.Tables(), r.Table("staff"), table.Schema[OldEmployee]{
+		old, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[OldEmployee]{
 			Partition: keys.Const[OldEmployee]("Sales"), Row: keys.Bind1(id, func(e *OldEmployee) *int { return &e.ID }), Type: "employee",
 		}, nil)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(old.Ensure(ctx), insert(ctx, old, &OldEmployee{1, "Jessy Jones"}), insert(ctx, old, &OldEmployee{2, "Kim Smith"})); err != nil {
+		if err := old.Ensure(ctx); err != nil {
 			return err
 		}
+		for _, e := range []OldEmployee{{1, "Jessy Jones"}, {2, "Kim Smith"}} {
+			if _, err := old.Insert(ctx, &e); err != nil {
+				return err
+			}
+		}
 
-		// This year's: names in two properties, and another type with RowKeys of the same form.
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		// This year's program: the name has two properties, and another type has RowKeys of the same form.
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Const[Employee]("Sales"), Row: keys.Bind1(id, func(e *Employee) *int { return &e.ID }), Type: "employee", Version: 1,
 			Upgrade: map[int]func(*table.Row) error{0: func(row *table.Row) error {
 				name, _ := row.Get("Name")
@@ -59,7 +64,7 @@ var entityTypes = recipe{
 		if err != nil {
 			return err
 		}
-		contractors, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Contractor]{
+		contractors, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Contractor]{
 			Partition: keys.Const[Contractor]("Sales"), Row: keys.Bind1(id, func(c *Contractor) *int { return &c.ID }), Type: "contractor",
 		}, nil)
 		if err != nil {
@@ -70,10 +75,16 @@ var entityTypes = recipe{
 			return err
 		}
 		robot := table.Row{Key: at(4)}
-		if err := errors.Join(robot.Set("Model", "R2"), insert(ctx, contractors, &Contractor{3, "Cao", "Contoso"}), insert(ctx, types.Rows(), &robot)); err != nil {
+		if err := robot.Set("Model", "R2"); err != nil {
 			return err
 		}
-		if err := r.Do("an old row is changed by the new program", func() error {
+		if _, err := types.Rows().Insert(ctx, &robot); err != nil {
+			return err
+		}
+		if _, err := contractors.Insert(ctx, &Contractor{3, "Cao", "Contoso"}); err != nil {
+			return err
+		}
+		if err := r.Do("the new program changes an old row, and so upgrades it", func() error {
 			_, err := staff.Update(ctx, at(1), func(e *Employee) error { e.Last = "Johnson"; return nil })
 			return err
 		}); err != nil {
@@ -87,29 +98,34 @@ var entityTypes = recipe{
 		if err != nil {
 			return err
 		}
-		if err := r.Ask("each row as what it is", ex, func() error {
+		if err := r.Ask("list each row as its own type", ex, func() error {
 			for x, err := range types.List(ctx, q) {
+				if err != nil {
+					return err
+				}
 				switch x := x.(type) {
 				case *table.Entity[Employee]:
 					r.Answer("employee %d: %s, %s", x.Value.ID, x.Value.Last, x.Value.First)
 				case *table.Entity[Contractor]:
 					r.Answer("contractor %d: %s of %s", x.Value.ID, x.Value.Name, x.Value.Agency)
 				case *table.Entity[table.Row]:
-					r.Answer("something: %v", r.properties(&x.Value))
-				default:
-					return err
+					model, _ := x.Value.Get("Model")
+					r.Answer("row of an unknown type: model %v", model)
 				}
 			}
 			return nil
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("every row gets a badge, whatever it is", func() error {
+		if err := r.Do("add a badge to each row, whatever its type", func() error {
 			for row, err := range types.Rows().List(ctx, q) {
 				if err != nil {
 					return err
 				}
-				if err := errors.Join(row.Value.Set("Badge", 1000), types.Rows().Replace(ctx, row)); err != nil {
+				if err := row.Value.Set("Badge", 1000); err != nil {
+					return err
+				}
+				if err := types.Rows().Replace(ctx, row); err != nil {
 					return err
 				}
 			}
@@ -117,7 +133,7 @@ var entityTypes = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("a program that does not know badges changes a contractor, and leaves it", func() error {
+		if err := r.Do("a program that does not know badges changes a contractor, and keeps the badge", func() error {
 			_, err := contractors.Update(ctx, at(3), func(c *Contractor) error { c.Agency = "Fabrikam"; return nil })
 			return err
 		}); err != nil {
@@ -126,11 +142,11 @@ var entityTypes = recipe{
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		return r.Do("last year's program meets this year's row", func() error {
+		return r.Do("last year's program refuses to read this year's row", func() error {
 			_, err := old.Get(ctx, at(1))
 			var newer *table.VersionError
 			if !errors.As(err, &newer) {
-				return errors.Join(errors.New("it was read"), err)
+				return fmt.Errorf("got error %v, want a VersionError", err)
 			}
 			r.Answer("refused: %v", newer)
 			return nil

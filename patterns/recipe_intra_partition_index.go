@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -14,10 +16,10 @@ var intraPartitionIndex = recipe{
 	name:  "intra-partition-index",
 	title: "Find employees by e-mail address, by hire date, and by name",
 	guide: []string{"G20", "G07", "G10"},
-	problem: `The service finds rows by their keys and by nothing else: whoever has only an address reads the whole department.
-		Copies of each employee under other RowKeys answer in one request, point queries and ranges in their own order. They are
-		written in the employee's own transaction, so that they are right at every instant, and what takes an address that
-		somebody has is refused.`,
+	problem: `The service finds rows by their keys and by nothing else: to find an address, it reads the whole department. An
+		index stores a copy of each employee under another RowKey, so that one request finds an address, and one range query
+		lists employees in the order of the index. The copies change in the transaction of their employee, so they are never out
+		of date. A write that takes the address of another employee fails.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -35,17 +37,17 @@ var intraPartitionIndex = recipe{
 			return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 		}
 
-		// A full copy under the address, however that is spelled; nobody else may have it.
+		// A full copy under the address in any case of letters. No two employees of a department have the same address.
 		byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 			&index.Options[Employee]{Unique: index.InPartition})
-		// The name alone, in the order of hiring.
+		// A copy of two properties, in the order of hiring.
 		byHire := index.New("hired", keys.Tuple1(keys.Date()), func(e *Employee) (time.Time, bool) { return e.Hired, true },
 			&index.Options[Employee]{Only: []table.AnyField[Employee]{lastName, hired}})
-		// A small row for each employee of a name.
+		// A row without properties, which names its employee.
 		byName := index.New("last", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true },
 			&index.Options[Employee]{Pointer: true})
 
-		plain, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -59,12 +61,12 @@ var intraPartitionIndex = recipe{
 		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		if err := r.Do("four employees are hired", func() error {
+		if err := r.Do("insert four employees", func() error {
 			for _, e := range []Employee{
 				{"Sales", 100, "Brown", "brownb@contoso.com", day(2019, 5, 2)}, {"Sales", 152, "Jones", "jonesa@contoso.com", day(2024, 1, 15)},
 				{"Sales", 199, "Cao", "", day(2018, 11, 1)}, {"Sales", 223, "Jones", "JonesJ@contoso.com", day(2021, 3, 1)},
 			} {
-				if err := insert(ctx, staff, &e); err != nil {
+				if _, err := staff.Insert(ctx, &e); err != nil {
 					return err
 				}
 			}
@@ -89,41 +91,44 @@ var intraPartitionIndex = recipe{
 		var jones *table.Entity[Employee]
 		for _, step := range []struct {
 			what string
-			ask  func() error
+			run  func() error
 		}{
-			{"who is jonesj@contoso.com", func() (err error) {
+			{"find jonesj@contoso.com", func() (err error) {
 				if jones, err = byEmail.Get(ctx, staff, sales, "jonesj@contoso.com"); err != nil {
 					return err
 				}
 				r.Answer("%d %s", jones.Value.ID, jones.Value.LastName)
 				return nil
 			}},
-			{"whose address begins with j", func() error { return show(byEmail.Prefix(ctx, staff, sales, "j")) }},
-			{"employees 100 to 199", func() error {
+			{"list the addresses that begin with j", func() error { return show(byEmail.Prefix(ctx, staff, sales, "j")) }},
+			{"list employees 100 to 199", func() error {
 				return show(staff.List(ctx, table.Query[Employee]{Partition: sales, Rows: empid.Between(100, 199)}))
 			}},
-			{"who was hired from 2019 to 2023, the first first; the copies hold no address", func() error {
+			{"list the employees hired from 2019 to 2023, in this order; these copies contain no address", func() error {
 				return show(byHire.Between(ctx, staff, sales, day(2019, 1, 1), day(2023, 12, 31)))
 			}},
-			{"who is called Jones", func() error { return show(byName.List(ctx, staff, sales, "Jones")) }},
-			{"Jones gets another name and address, by what the look-up has found: all rows change in one transaction", func() error {
+			{"list the employees with the last name Jones: read the index, and then each employee", func() error { return show(byName.List(ctx, staff, sales, "Jones")) }},
+			{"change the name and address of the employee found: all rows change in one transaction", func() error {
 				jones.Value.LastName, jones.Value.Email = "Smith", "smithj@contoso.com"
 				return staff.Replace(ctx, jones)
 			}},
-			{"and cannot have Brown's", func() error {
+			{"take the address of Brown", func() error {
 				err := staff.Merge(ctx, jones, email.Set("brownb@contoso.com"))
-				r.Answer("%v", err)
+				if !errors.Is(err, index.ErrTaken) {
+					return fmt.Errorf("got error %v, want: %w", err, index.ErrTaken)
+				}
+				r.Answer("refused: %v", err)
 				return nil
 			}},
 		} {
-			if err := r.Do(step.what, step.ask); err != nil {
+			if err := r.Do(step.what, step.run); err != nil {
 				return err
 			}
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		return r.Naive("who is smithj@contoso.com: a filter, which reads all rows of the department, 1 request for each 1,000, and finds this spelling only", func() error {
+		return r.Naive("find smithj@contoso.com by a filter, which reads all rows of the department, 1 request for each 1,000, and finds this spelling only", func() error {
 			return show(plain.List(ctx, table.Query[Employee]{Partition: sales, Where: email.Eq("smithj@contoso.com")}))
 		})
 	},

@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Order is an entity whose insertion sends a mail.
+// Order is an entity. Each new order sends a mail.
 type Order struct {
 	Shop string
 	ID   int
@@ -20,83 +20,92 @@ var orders = table.Schema[Order]{
 	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("order"), func(o *Order) *int { return &o.ID }),
 }
 
-// Mailed is due for each new order.
-func Mailed(c *table.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old == nil }
+// IsNew reports whether a write inserts an order.
+func IsNew(c *table.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old == nil }
 
-// NotifyAll sends the notifications that a queue has lost, for all pending commit records of a table. From here on it is what a user would
-// write: a job that can be stopped at any time and goes on from where save has noted it.
-func NotifyAll(ctx context.Context, out *eventual.Outbox, of eventual.Source, o eventual.NotifyOptions, save func(resume string) error) (sent int, err error) {
+// NotifyAll sends a notification for each pending commit record of a table, and returns their number. It is a job that can be
+// stopped at any time: after each part it calls save with the position at which to resume, for NotifyOptions.Resume. From here to
+// the recipe, the code is what a user writes.
+func NotifyAll(ctx context.Context, out *eventual.Outbox, source eventual.Source, o eventual.NotifyOptions, save func(resume string) error) (sent int, err error) {
 	for {
-		r, err := out.NotifyPending(ctx, of, &o)
-		sent += r.Sent
-		if err = errors.Join(err, save(r.Resume)); err != nil || r.Resume == "" {
+		result, err := out.NotifyPending(ctx, source, &o)
+		sent += result.Sent
+		if err := errors.Join(err, save(result.Resume)); err != nil { // also after an error, the position is valid
 			return sent, err
 		}
-		o.Resume = r.Resume
+		if result.Resume == "" {
+			return sent, nil
+		}
+		o.Resume = result.Resume
 	}
 }
 
 var lostNotifications = recipe{
 	name:  "lost-notifications",
-	title: "Bring back effects whose queue was cleared",
+	title: "Execute effects whose notifications were lost",
 	guide: []string{"G22"},
-	problem: `The notifications of writes are in a queue, and somebody has cleared the queue, or deleted it, or dropped the poison messages
-		because they looked like rubbish. No worker returns to those writes. But each write has stored in its own transaction what is
-		due, so a job finds the pending commit records and notifies the workers again, while writers and workers go on.`,
+	problem: `Workers learn of writes by notifications in a queue. If an operator clears or deletes the queue, or drops poison
+		messages that looked like rubbish, no worker executes the effects of those writes. But the transaction of each write has
+		stored its effects in a commit record. A job finds the pending commit records and notifies the workers again, while
+		writers and workers keep running.`,
 	run: func(ctx context.Context, r *Run) error {
-		plain, err := table.New(r.Tables(), r.Table("orders"), orders, nil)
+		plain, err := table.New(r.Tables(), r.TableName("orders"), orders, nil)
 		if err != nil {
 			return err
 		}
-		out, err := eventual.NewOutbox(r.Queue("mails"), nil)
+		outbox, err := eventual.NewOutbox(r.Queue("mails"), nil)
 		if err != nil {
 			return err
 		}
-		all, err := plain.With(out, eventual.OnChange("mail", Mailed))
+		mailed, err := plain.With(outbox, eventual.OnChange("mail", IsNew))
 		if err != nil {
 			return err
 		}
 		mails := 0
 		send := eventual.Kind("mail", plain, func(context.Context, eventual.Job, struct{}) error { mails++; return nil })
-		w, err := eventual.NewWorker(r.Queue("mails"), r.Queue("poison"), []eventual.Handler{send}, &eventual.WorkerOptions{Concurrency: 1})
+		worker, err := eventual.NewWorker(r.Queue("mails"), r.Queue("poison"), []eventual.Handler{send}, &eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(plain.Ensure(ctx), w.Ensure(ctx)); err != nil {
+		if err := errors.Join(plain.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 			return err
 		}
-		if err := r.Do("three orders in two shops, and the queue is cleared", func() error {
-			err := errors.Join(insert(ctx, all, &Order{"Bern", 1}), insert(ctx, all, &Order{"Bern", 2}), insert(ctx, all, &Order{"Ulm", 3}))
-			_, cleared := r.Queue("mails").ClearMessages(ctx, nil)
-			return errors.Join(err, cleared)
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("workers find nothing", func() error {
-			err := w.Drain(ctx)
-			r.Answer("%d mails", mails)
-			return err
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("a look for each partition and into it, and a notification for each pending commit record", func() error {
-			// The default of Grace leaves out the writes of the last minutes, which have notifications of their own.
-			sent, err := NotifyAll(ctx, out, plain, eventual.NotifyOptions{Grace: -1, Max: 2}, func(string) error { return nil })
-			r.Answer("%d notifications", sent)
+		if err := r.Do("insert three orders of two shops, and clear the queue", func() error {
+			for _, o := range []Order{{"Bern", 1}, {"Bern", 2}, {"Ulm", 3}} {
+				if _, err := mailed.Insert(ctx, &o); err != nil {
+					return err
+				}
+			}
+			_, err := r.Queue("mails").ClearMessages(ctx, nil)
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("the worker finds them", func() error {
-			err := w.Drain(ctx)
-			r.Answer("%d mails", mails)
+		if err := r.Do("a worker finds no notifications", func() error {
+			err := worker.Drain(ctx)
+			r.Answer("%d mails sent", mails)
 			return err
 		}); err != nil {
 			return err
 		}
-		return r.Do("once more: nothing is due, so nothing is sent", func() error {
-			sent, err := NotifyAll(ctx, out, plain, eventual.NotifyOptions{Grace: -1}, func(string) error { return nil })
-			r.Answer("%d notifications", sent)
+		if err := r.Do("find the partitions, query each one for pending commit records, and send a notification for each record", func() error {
+			// By default, Grace leaves out the writes of the last minutes, whose own notifications may still arrive.
+			sent, err := NotifyAll(ctx, outbox, plain, eventual.NotifyOptions{Grace: -1, Max: 2}, func(string) error { return nil })
+			r.Answer("%d notifications sent", sent)
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("the worker executes the effects", func() error {
+			err := worker.Drain(ctx)
+			r.Answer("%d mails sent", mails)
+			return err
+		}); err != nil {
+			return err
+		}
+		return r.Do("run the job again: no commit record is pending", func() error {
+			sent, err := NotifyAll(ctx, outbox, plain, eventual.NotifyOptions{Grace: -1}, func(string) error { return nil })
+			r.Answer("%d notifications sent", sent)
 			return err
 		})
 	},

@@ -10,11 +10,12 @@ import (
 
 var newIndex = recipe{
 	name:  "new-index",
-	title: "Give a table in use an index, check it, and let it go",
+	title: "Add an index to a table in use, check it, and remove it",
 	guide: []string{"G20"},
-	problem: `A new index knows nothing of the rows that are there, and while they are read and copied others write. First a look
-		whether there can be such an index; then a release whose writers keep it and that nobody reads; then one pass over the
-		table; then the look-ups. The same pass finds and repairs what other programs have broken, and clears an index away.`,
+	problem: `A new index has no rows for the entities that exist already, and other programs write while it is filled. Four
+		steps are safe. Verify reports whether the index is possible. A first release updates the index but does not read it
+		(WriteOnly). Verify with Repair adds the missing rows. The next release reads the index. Verify also finds and repairs
+		rows that other programs have damaged, and deletes the rows of an index that is no longer used.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -24,7 +25,7 @@ var newIndex = recipe{
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
-		plain, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -34,7 +35,7 @@ var newIndex = recipe{
 		if err := plain.Ensure(ctx); err != nil {
 			return err
 		}
-		// Each release of the program has its own definition.
+		// release returns the definition of one release of the program, and a handle with it.
 		release := func(key func(*Employee) (string, bool), writeOnly bool) (*index.Index[Employee, string], *table.Table[Employee], error) {
 			byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), key, &index.Options[Employee]{Unique: index.InPartition, WriteOnly: writeOnly})
 			staff, err := index.Attach(plain, nil, byEmail)
@@ -42,7 +43,7 @@ var newIndex = recipe{
 		}
 		address := func(e *Employee) (string, bool) { return e.Email, e.Email != "" }
 		sales := dept.Of("Sales")
-		if err := r.Do("a table that has been in use for years", func() error {
+		if err := r.Do("insert three employees without an index", func() error {
 			for _, e := range []Employee{{"Sales", 1, "ann@contoso.com"}, {"Sales", 2, "bob@contoso.com"}, {"Sales", 3, "Bob@contoso.com"}} {
 				if _, err := plain.Insert(ctx, &e); err != nil {
 					return err
@@ -55,11 +56,11 @@ var newIndex = recipe{
 		verify := func(staff *table.Table[Employee], repair bool) error {
 			report, err := index.Verify(ctx, staff, &index.VerifyOptions{Partition: sales, Repair: repair, Fault: func(f index.Fault) {
 				if f.Kind == index.Conflict {
-					r.Answer("%s of %s: in conflict with %s", f.Row.RowKey(), f.Entity.RowKey(), f.Owner.RowKey())
+					r.Answer("%s of %s conflicts with %s", f.Row.RowKey(), f.Entity.RowKey(), f.Owner.RowKey())
 				}
 			}})
 			if err == nil {
-				r.Answer("%d employees, %d rows of the index; wrong: %v, repaired: %d", report.Entities, report.Rows, report.Faults, report.Repaired)
+				r.Answer("employees: %d; index rows found: %d; faults: %v; repaired: %d", report.Entities, report.Rows, report.Faults, report.Repaired)
 			}
 			return err
 		}
@@ -67,21 +68,21 @@ var newIndex = recipe{
 		if err != nil {
 			return err
 		}
-		if err := r.Do("could addresses be unique? A report writes nothing", func() error { return verify(staff, false) }); err != nil {
+		if err := r.Do("report whether addresses can be unique; Verify without Repair writes nothing", func() error { return verify(staff, false) }); err != nil {
 			return err
 		}
-		if err := r.Do("they are not, so that is put right", func() error {
+		if err := r.Do("two employees have the same address, so change one of them", func() error {
 			return plain.MergeAny(ctx, keys.At(sales, empid.Of(3)), email.Set("bobby@contoso.com"))
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("released with WriteOnly: whoever is hired now is in the index", func() error {
+		if err := r.Do("release the index with WriteOnly, and insert an employee: the write adds the index row", func() error {
 			_, err := staff.Insert(ctx, &Employee{"Sales", 4, "dan@contoso.com"})
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("the others are written by Verify, in transactions of up to 100 operations, each by its ETag", func() error { return verify(staff, true) }); err != nil {
+		if err := r.Do("Verify with Repair adds the other rows, in transactions of up to 100 operations, each by its ETag", func() error { return verify(staff, true) }); err != nil {
 			return err
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
@@ -91,17 +92,17 @@ var newIndex = recipe{
 		if err != nil {
 			return err
 		}
-		if err := r.Do("released for reading: who is bob@contoso.com?", func() error {
+		if err := r.Do("release the index for reading, and find bob@contoso.com", func() error {
 			e, err := byEmail.Get(ctx, staff, sales, "bob@contoso.com")
 			if err == nil {
-				r.Answer("%d", e.Value.ID)
+				r.Answer("employee %d", e.Value.ID)
 			}
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("another program deletes a row of the index, and Verify makes it anew", func() error {
-			rows, err := table.New(r.Tables(), r.Table("staff"), table.Schema[table.Row]{}, nil)
+		if err := r.Do("another program deletes an index row, and Verify adds it again", func() error {
+			rows, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[table.Row]{}, nil)
 			if err != nil {
 				return err
 			}
@@ -112,7 +113,7 @@ var newIndex = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("let go: a release that keeps no addresses, and Verify once more. The next needs no definition", func() error {
+		if err := r.Do("stop using the index: release a key function that returns false, and Verify deletes the rows; later releases need no definition", func() error {
 			_, staff, err := release(func(*Employee) (string, bool) { return "", false }, true)
 			if err != nil {
 				return err
@@ -121,8 +122,8 @@ var newIndex = recipe{
 		}); err != nil {
 			return err
 		}
-		return r.Naive("a program copies each employee that it has read, 1 request for each, and does not see who is hired meanwhile", func() error {
-			rows, err := table.New(r.Tables(), r.Table("staff"), table.Schema[table.Row]{}, nil)
+		return r.Naive("read all employees and write one copy of each, 1 request for each copy; employees inserted meanwhile are missed", func() error {
+			rows, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[table.Row]{}, nil)
 			if err != nil {
 				return err
 			}

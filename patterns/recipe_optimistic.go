@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -10,11 +9,11 @@ import (
 
 var optimistic = recipe{
 	name:  "optimistic",
-	title: "Two writers, and nothing lost",
+	title: "Prevent lost updates",
 	guide: []string{"G45"},
-	problem: `Two programs read the same entity, change it, and write it back: the second write undoes the first. An ETag names
-		the version that was read, and a write that carries it is refused if the row has moved on. Entities carry theirs from
-		one write to the next; going past it has a name of its own.`,
+	problem: `Two programs read the same entity, change it, and write it. Without a check, the second write undoes the first. An
+		ETag names the version that was read, and a write with this ETag fails if the row has changed meanwhile. Each Entity
+		contains its ETag; a method that overwrites any version has Any in its name.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Account struct {
 			Owner   string
@@ -23,7 +22,7 @@ var optimistic = recipe{
 		}
 		note := table.FieldOf(func(a *Account) *string { return &a.Note })
 		owner := keys.Tuple1(keys.Text())
-		accounts, err := table.New(r.Tables(), r.Table("accounts"), table.Schema[Account]{
+		accounts, err := table.New(r.Tables(), r.TableName("accounts"), table.Schema[Account]{
 			Partition: keys.Bind1(owner, func(a *Account) *string { return &a.Owner }),
 			Row:       keys.Const[Account]("account"),
 		}, nil)
@@ -38,7 +37,7 @@ var optimistic = recipe{
 			return err
 		}
 		key := mine.Key
-		if err := r.Do("another program adds 50, and I, who read before, take 30", func() error {
+		if err := r.Do("another program adds 50, and then this program takes 30 from the balance that it read before", func() error {
 			theirs, err := accounts.Get(ctx, key)
 			if err != nil {
 				return err
@@ -48,18 +47,14 @@ var optimistic = recipe{
 				return err
 			}
 			mine.Value.Balance -= 30
-			if err := accounts.Replace(ctx, mine); !errors.Is(err, table.ErrChanged) {
-				return errors.Join(errors.New("the second write was not refused"), err)
-			}
-			r.Answer("refused: %v", table.ErrChanged)
-			return nil
+			return r.Refused(accounts.Replace(ctx, mine), table.ErrChanged)
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("Update reads, changes and writes, and starts again where it lost a race", func() error {
-			rounds := 0
+		if err := r.Do("Update reads, changes and replaces the entity, and repeats this after a conflict", func() error {
+			attempts := 0
 			e, err := accounts.Update(ctx, key, func(a *Account) error {
-				if rounds++; rounds == 1 { // somebody is faster, once
+				if attempts++; attempts == 1 { // cause one conflict
 					if err := accounts.MergeAny(ctx, key, note.Set("audited")); err != nil {
 						return err
 					}
@@ -70,7 +65,7 @@ var optimistic = recipe{
 			if err != nil {
 				return err
 			}
-			r.Answer("after %d rounds the balance is %d and the note is %q", rounds, e.Value.Balance, e.Value.Note)
+			r.Answer("after %d attempts the balance is %d and the note is %q", attempts, e.Value.Balance, e.Value.Note)
 			return nil
 		}); err != nil {
 			return err
@@ -78,12 +73,12 @@ var optimistic = recipe{
 		if err := r.Stored(ctx, "accounts"); err != nil {
 			return err
 		}
-		return r.Naive("write without looking", func() error {
+		return r.Naive("overwrite any version", func() error {
 			mine.Value.Balance = 70
 			if err := accounts.ReplaceAny(ctx, mine); err != nil {
 				return err
 			}
-			r.Answer("the balance is 70: the 50 are lost")
+			r.Answer("the balance is 70; the 50 are lost")
 			return nil
 		})
 	},

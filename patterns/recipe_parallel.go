@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -11,11 +13,11 @@ import (
 
 var parallel = recipe{
 	name:  "parallel",
-	title: "Work on all partitions at once",
+	title: "Work on all partitions at the same time",
 	guide: []string{"G49"},
-	problem: `A scan of the table reads one partition after the other, a thousand rows at a time. Partitions are served by
-		different machines: work that is spread over them is as much faster as there are partitions. The list of partitions
-		itself is found by jumping from one to the next, without reading what is in them.`,
+	problem: `A table scan reads one partition after another, at most 1,000 rows in each request. The service can serve
+		partitions from different machines, so a program that works on several partitions at the same time is faster. Partitions
+		lists the PartitionKeys: it jumps from each partition to the next without reading the rows in between.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -25,7 +27,7 @@ var parallel = recipe{
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
 		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -35,30 +37,25 @@ var parallel = recipe{
 		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		if err := r.Do("100 employees into each of four departments, a transaction for each, all at once", func() error {
+		if err := r.Do("insert 100 employees into each of four departments: four transactions at the same time", func() error {
+			departments := []string{"Finance", "Marketing", "Sales", "Support"}
+			errs := make([]error, len(departments))
 			var wg sync.WaitGroup
-			errs := make(chan error, 4)
-			for _, d := range []string{"Finance", "Marketing", "Sales", "Support"} {
+			for i, d := range departments {
 				wg.Go(func() {
 					var ops []table.Op
 					for id := range 100 {
 						ops = append(ops, staff.InsertOp(&Employee{d, id, int32(20 + (id+len(d))%45)}))
 					}
-					_, err := table.Transact(ctx, ops...)
-					errs <- err
+					_, errs[i] = table.Transact(ctx, ops...)
 				})
 			}
 			wg.Wait()
-			for range 4 {
-				if err := <-errs; err != nil {
-					return err
-				}
-			}
-			return nil
+			return errors.Join(errs...)
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("which departments are there?", func() error {
+		if err := r.Do("list the departments", func() error {
 			for pk, err := range staff.Partitions(ctx) {
 				if err != nil {
 					return err
@@ -69,7 +66,7 @@ var parallel = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("who is 60 or older? All departments at once", func() error {
+		if err := r.Do("count the employees aged 60 or over in all departments at the same time", func() error {
 			var mu sync.Mutex
 			found := map[string]int{}
 			err := staff.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
@@ -79,20 +76,22 @@ var parallel = recipe{
 				found[partition.String()] = n
 				return err
 			})
-			r.Answer("%v", fmt.Sprint(found))
+			for _, d := range slices.Sorted(maps.Keys(found)) {
+				r.Answer("%s: %d", d, found[d])
+			}
 			return err
 		}); err != nil {
 			return err
 		}
-		return r.Naive("a table scan with small pages, one after the other", func() error {
-			n, stats := 0, new(table.Stats)
-			for _, err := range staff.List(ctx, table.Query[Employee]{TableScan: true, Where: age.Ge(60), PageSize: 10, Stats: stats}) {
+		return r.Naive("a table scan, in pages of up to 10 employees, one after another", func() error {
+			n := 0
+			for _, err := range staff.List(ctx, table.Query[Employee]{TableScan: true, Where: age.Ge(60), PageSize: 10}) {
 				if err != nil {
 					return err
 				}
 				n++
 			}
-			r.Answer("%d found; on the service every row of the table is read, page by page", n)
+			r.Answer("%d found; the service reads every row of the table", n)
 			return nil
 		})
 	},

@@ -9,12 +9,12 @@ import (
 
 var pointQuery = recipe{
 	name:  "point-query",
-	title: "Read one entity by both of its keys",
+	title: "Read one entity by both keys",
 	guide: []string{"G01", "G40"},
-	problem: `Table storage has a single index, over PartitionKey and RowKey. A look-up that gives both is answered from it at
-		once, whatever the size of the table; every other look-up reads rows to throw them away.`,
+	problem: `Table storage has one index, over PartitionKey and RowKey. A query that gives both keys reads one row, however
+		large the table is. Any other query may read rows that it does not return.`,
 	run: func(ctx context.Context, r *Run) error {
-		// The department is the PartitionKey and the number is the RowKey: the type holds them as plain fields.
+		// Department is the PartitionKey and ID is the RowKey.
 		type Employee struct {
 			Department string
 			ID         int
@@ -25,7 +25,7 @@ var pointQuery = recipe{
 		}
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](8))
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -41,15 +41,14 @@ var pointQuery = recipe{
 			{"Sales", 10, "Ken", "Kwok", 23, "kenk@contoso.com"},
 			{"Sales", 123, "Jessy", "Jones", 44, "jonesj@contoso.com"},
 		}
-		err = r.Do("store four employees", func() error {
+		if err := r.Do("insert four employees", func() error {
 			for i := range employees {
 				if _, err := staff.Insert(ctx, &employees[i]); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
@@ -60,7 +59,7 @@ var pointQuery = recipe{
 		if err != nil {
 			return err
 		}
-		return r.Ask("employee 123 of Sales", ex, func() error {
+		return r.Ask("get employee 123 of Sales", ex, func() error {
 			e, err := staff.Get(ctx, key)
 			if err != nil {
 				return err

@@ -10,10 +10,10 @@ import (
 
 var projection = recipe{
 	name:  "projection",
-	title: "Fetch only the properties that are needed",
+	title: "Read only the properties that you need",
 	guide: []string{"G09", "G43"},
-	problem: `A query returns whole entities unless it names the properties that it wants, and a page of whole entities can be
-		a megabyte. Here a narrower Go type is the projection: its fields are what the service sends.`,
+	problem: `A query returns all properties of each entity unless it selects some, and a page of whole entities can exceed a
+		megabyte. Here a narrower Go type selects the properties: the service sends only its fields.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -27,7 +27,7 @@ var projection = recipe{
 		}
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -54,7 +54,7 @@ var projection = recipe{
 		if err != nil {
 			return err
 		}
-		if err := r.Ask("the names in Sales, without the CVs", ex, func() error {
+		if err := r.Ask("list the names of Sales without the CVs", ex, func() error {
 			for n, err := range names.List(ctx, q) {
 				if err != nil {
 					return err
@@ -69,7 +69,7 @@ var projection = recipe{
 		}); err != nil {
 			return err
 		}
-		return r.Naive("whole entities", func() error {
+		return r.Naive("list whole entities", func() error {
 			read := 0
 			for e, err := range staff.List(ctx, q) {
 				if err != nil {
@@ -77,7 +77,7 @@ var projection = recipe{
 				}
 				read += len(e.Value.CV)
 			}
-			r.Answer("%d characters of CVs were read to be thrown away", read)
+			r.Answer("%d characters of CVs transferred, and not used", read)
 			return nil
 		})
 	},

@@ -9,10 +9,10 @@ import (
 
 var rangeQuery = recipe{
 	name:  "range-query",
-	title: "Read a run of neighbouring rows",
+	title: "Read a range of rows",
 	guide: []string{"G02", "G06"},
-	problem: `Within a partition rows are sorted by RowKey, so a range of RowKeys is read without touching any other row. For
-		numbers that holds only if their text sorts as they do: 000123, not 123.`,
+	problem: `The rows of a partition are sorted by RowKey, so a query for a range of RowKeys reads only the rows of that range.
+		RowKeys are text: numbers are in order only if they have leading zeros (000123, not 123).`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -21,7 +21,7 @@ var rangeQuery = recipe{
 		}
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -44,7 +44,7 @@ var rangeQuery = recipe{
 		if err != nil {
 			return err
 		}
-		return r.Ask("employees 100 to 199 of Sales", ex, func() error {
+		return r.Ask("list employees 100 to 199 of Sales", ex, func() error {
 			for e, err := range staff.List(ctx, q) {
 				if err != nil {
 					return err

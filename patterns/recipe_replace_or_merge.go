@@ -9,19 +9,19 @@ import (
 
 var replaceOrMerge = recipe{
 	name:  "replace-merge",
-	title: "Replace or merge, update or upsert",
+	title: "Choose between replace, merge and upsert",
 	guide: []string{"G46"},
-	problem: `Four writes look alike and differ in what they delete. Replace makes the row what the value is; merge sets some
-		properties and leaves the others. Each comes for a row that must exist, and as an upsert for one that may. A program
-		with an older type must not delete the columns that a newer one has added.`,
+	problem: `Four kinds of writes look alike and differ in the properties that they delete. Replace makes the row equal to the
+		value; Merge sets some properties and keeps the rest. Both fail if the row does not exist; as an Upsert, both insert it.
+		A program with an older type must not delete the properties that a newer program has added.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
 			ID         int
 			LastName   string
-			Age        *int32 // nil is absent
+			Age        *int32 // nil: the row has no such property
 		}
-		type Newer struct {
+		type NewerEmployee struct {
 			Department string
 			ID         int
 			LastName   string
@@ -31,16 +31,16 @@ var replaceOrMerge = recipe{
 		last := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, &table.Options{BlindWrites: true}) // no row has derived rows, so none need be read before it is written
+		}, &table.Options{BlindWrites: true}) // no entity has derived rows, so writes need not read the row first
 		if err != nil {
 			return err
 		}
-		newer, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Newer]{
-			Partition: keys.Bind1(dept, func(e *Newer) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Newer) *int { return &e.ID }),
+		newer, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[NewerEmployee]{
+			Partition: keys.Bind1(dept, func(e *NewerEmployee) *string { return &e.Department }),
+			Row:       keys.Bind1(empid, func(e *NewerEmployee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
@@ -49,7 +49,7 @@ var replaceOrMerge = recipe{
 			return err
 		}
 		age := int32(44)
-		if _, err := newer.Insert(ctx, &Newer{"Sales", 1, "Jones", &age, 4711}); err != nil {
+		if _, err := newer.Insert(ctx, &NewerEmployee{"Sales", 1, "Jones", &age, 4711}); err != nil {
 			return err
 		}
 		key := keys.At(dept.Of("Sales"), empid.Of(1))
@@ -57,8 +57,8 @@ var replaceOrMerge = recipe{
 			what string
 			do   func() error
 		}{
-			{"merge sets the name alone, and needs no read", func() error { return staff.MergeAny(ctx, key, last.Set("Smith")) }},
-			{"replace by the older type: the age goes, the badge that it does not know stays", func() error {
+			{"Merge sets the last name only, and reads nothing", func() error { return staff.MergeAny(ctx, key, last.Set("Smith")) }},
+			{"Replace by a program with the older type deletes Age, and keeps Badge, which this type does not have", func() error {
 				e, err := staff.Get(ctx, key)
 				if err != nil {
 					return err
@@ -66,11 +66,11 @@ var replaceOrMerge = recipe{
 				e.Value.Age = nil
 				return staff.Replace(ctx, e)
 			}},
-			{"insert-or-merge adds the age again", func() error {
+			{"Upsert with MergeExisting adds Age again", func() error {
 				_, err := staff.Upsert(ctx, &Employee{"Sales", 1, "Smith", &age}, table.MergeExisting)
 				return err
 			}},
-			{"insert-or-replace makes the row what the value is, badge and all gone", func() error {
+			{"Upsert with ReplaceExisting makes the row equal to the value: Age and Badge are deleted", func() error {
 				_, err := staff.Upsert(ctx, &Employee{"Sales", 1, "Weber", nil}, table.ReplaceExisting)
 				return err
 			}},

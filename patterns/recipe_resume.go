@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// A large list, of which two processes each read a part.
+// resumeEmployee is an entity of the list. Two processes each read a part of it.
 type resumeEmployee struct {
 	Department string
 	ID         int
@@ -28,13 +29,14 @@ var (
 
 var resume = recipe{
 	name:  "resume",
-	title: "A large list, left here and taken up elsewhere",
+	title: "Resume a large list in another process",
 	guide: []string{"G42"},
-	problem: `The service gives a list in pages, with a continuation token for the next one. A program that shows pages, or a job
-		that may die, must remember its place: also in the middle of a page, after a limit, and for another process. A cursor
-		is that place, and its token a text to be stored. It names table and query, so that it cannot be used for another.`,
+	problem: `The service returns a list in pages, each with a continuation token for the next page. A program that shows pages,
+		or a job that may crash, must store its position: also in the middle of a page, after a limit, and for another process.
+		A Cursor is that position, and its token is text that can be stored. A token names its table and query, and cannot be
+		used with another query.`,
 	run: func(ctx context.Context, r *Run) error {
-		staff, err := table.New(r.Tables(), r.Table("staff"), resumeSchema, nil)
+		staff, err := table.New(r.Tables(), r.TableName("staff"), resumeSchema, nil)
 		if err != nil {
 			return err
 		}
@@ -60,7 +62,7 @@ var resume = recipe{
 		if err != nil {
 			return err
 		}
-		if err := r.Ask("read 7 of 25 and store the place", ex, func() error {
+		if err := r.Ask("read 7 of 25 employees and store the position", ex, func() error {
 			last := 0
 			for e, err := range staff.List(ctx, q) {
 				if err != nil {
@@ -75,12 +77,12 @@ var resume = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("another process goes on, with the file and nothing else", func() error {
-			return r.Other(ctx, staff.Name(), file)
+		if err := r.Do("continue in another process, which has only the stored token", func() error {
+			return r.RunChild(ctx, staff.Name(), file)
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("pages of 10 for a program that shows them", func() error {
+		if err := r.Do("read pages of 10", func() error {
 			q := table.Query[resumeEmployee]{Partition: resumeDept.Of("Sales"), Limit: 10}
 			for token := ""; ; {
 				page, err := staff.Page(ctx, q, token)
@@ -97,7 +99,7 @@ var resume = recipe{
 		}); err != nil {
 			return err
 		}
-		return r.Do("the token with another query", func() error {
+		return r.Do("use the token with another query", func() error {
 			token, err := os.ReadFile(file)
 			if err != nil {
 				return err
@@ -105,18 +107,19 @@ var resume = recipe{
 			_, err = staff.Page(ctx, table.Query[resumeEmployee]{Partition: resumeDept.Of("Marketing")}, string(token))
 			var refused *table.TokenError
 			if !errors.As(err, &refused) {
-				return errors.Join(errors.New("it was taken"), err)
+				return fmt.Errorf("got error %v, want a TokenError", err)
 			}
-			r.Answer("refused before anything was sent: %v", refused)
+			r.Answer("refused: %v", refused)
 			return nil
 		})
 	},
-	other: func(ctx context.Context, r *Run, words []string) error {
-		token, err := os.ReadFile(words[1])
+	child: func(ctx context.Context, r *Run, words []string) error {
+		tableName, file := words[0], words[1]
+		token, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		staff, err := table.New(r.Tables(), words[0], resumeSchema, nil)
+		staff, err := table.New(r.Tables(), tableName, resumeSchema, nil)
 		if err != nil {
 			return err
 		}

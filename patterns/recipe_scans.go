@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -10,11 +9,11 @@ import (
 
 var partitionScan = recipe{
 	name:  "scans",
-	title: "Filter a partition; refuse to scan the table",
+	title: "Filter a partition, and refuse a table scan",
 	guide: []string{"G03", "G04"},
-	problem: `A filter on a property that is not in the key is answered by reading: with a PartitionKey that partition, without
-		one the whole table, however much else the filter says. The second is slow, costs by the row, and is easily written by
-		mistake.`,
+	problem: `A filter on a property that is in neither key makes the service read rows to find matches: one partition if the
+		filter gives a PartitionKey, and otherwise the whole table, whatever else the filter says. A table scan is slow,
+		expensive, and easily written by mistake. The library refuses to scan a table unless Query.TableScan is set.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -25,7 +24,7 @@ var partitionScan = recipe{
 		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -57,17 +56,12 @@ var partitionScan = recipe{
 		if err != nil {
 			return err
 		}
-		if err := r.Ask("who in Sales is 40 or older", ex, show); err != nil {
+		if err := r.Ask("list the employees of Sales aged 40 or over", ex, show); err != nil {
 			return err
 		}
 		q.Partition = keys.Enc{}
-		if err := r.Do("the same without a department", func() error {
-			err := show()
-			if !errors.Is(err, table.ErrTableScan) {
-				return err
-			}
-			r.Answer("refused before anything was sent: %v", table.ErrTableScan)
-			return nil
+		if err := r.Do("the same query without a department", func() error {
+			return r.Refused(show(), table.ErrTableScan)
 		}); err != nil {
 			return err
 		}
@@ -75,6 +69,6 @@ var partitionScan = recipe{
 		if ex, err = staff.Explain(q); err != nil {
 			return err
 		}
-		return r.Ask("the same, meant", ex, show)
+		return r.Ask("the same query with TableScan set", ex, show)
 	},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -25,39 +26,40 @@ var articles = table.Schema[Article]{
 	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("article"), func(a *Article) *int { return &a.ID }),
 }
 
-// SearchIndex is a search index in a file: titles by the keys of their articles. From here on it is what a user would write, forty
-// lines: what must hold is that the file follows the table, whichever process dies. It is one process's: what keeps it right is that one
-// at a time reads the article and writes the file. For several processes, or a service, write by the version of what was read before
-// the article, and where a machine may fail, wait until it is stored, both as recipe archive-directory does.
+// SearchIndex is a search index in a file: titles by the keys of their articles. The file follows the table, whichever process
+// crashes. From here to the recipe, the code is what a user writes. The mutex makes it safe within one process. For several
+// processes, or for a search service, write on condition of the version that was read before the article; where a machine may
+// fail, wait until the file is on disk. Recipe archive-directory does both.
 type SearchIndex struct {
 	mu   sync.Mutex
 	path string
 	from *table.Table[Article]
 }
 
-// Titles are what is indexed, for whoever searches.
+// Titles returns the titles in the index.
 func (x *SearchIndex) Titles() (map[string]string, error) {
 	titles := map[string]string{}
 	b, err := os.ReadFile(x.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return titles, nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, err
 	}
 	return titles, json.Unmarshal(b, &titles)
 }
 
-// Due is what has to be done after a write: to look at one article again. It says nothing of what the article holds, for that may be
-// old when somebody looks.
-func Due(c *table.Change[Article]) (struct{}, bool) {
+// TitleChanged reports whether a write needs an update of the index. The effect contains no data of the article, because the
+// article may have changed again before the worker executes the effect.
+func TitleChanged(c *table.Change[Article]) (struct{}, bool) {
 	return struct{}{}, c.Old == nil || c.New == nil || c.Old.Title != c.New.Title
 }
 
-// Update makes the file follow from the article as it is now. It can be called any number of times, in any order.
-func (x *SearchIndex) Update(ctx context.Context, j eventual.Job, _ struct{}) error {
+// Update derives the entry of an article from the current article. It is idempotent, and calls may come in any order.
+func (x *SearchIndex) Update(ctx context.Context, job eventual.Job, _ struct{}) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k := keys.Stored(j.Partition.String(), j.Effect.RowKey)
+	k := keys.Stored(job.Partition.String(), job.Effect.RowKey)
 	titles, err := x.Titles()
 	if err != nil {
 		return err
@@ -71,51 +73,52 @@ func (x *SearchIndex) Update(ctx context.Context, j eventual.Job, _ struct{}) er
 		titles[k.String()] = a.Value.Title
 	}
 	b, err := json.Marshal(titles)
-	if err == nil {
-		err = os.WriteFile(x.path+".new", b, 0o600)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(x.path+".new", x.path) // all of it or nothing
+	if err := os.WriteFile(x.path+".new", b, 0o600); err != nil {
+		return err
 	}
-	return err
+	return os.Rename(x.path+".new", x.path) // readers see the old file or the new one
 }
 
 var searchIndex = recipe{
 	name:  "search-index",
-	title: "Keep something outside storage consistent with a table",
+	title: "Keep a search index consistent with a table",
 	guide: []string{"G22"},
-	problem: `Articles are in a table, and a search index of their titles is in a file, or a search service. Whoever writes both, one after the
-		other, will die in between one day. Here a write says in its own transaction that the index is due, and a worker makes the index
-		follow from the article as it is then: as often as it takes.`,
+	problem: `Articles are in a table, and a search index of their titles is in a file or a search service. A program that
+		writes one after the other will crash in between one day. Here the transaction of the write also stores that the index
+		is to be updated. A worker then derives the index from the current article, and repeats this until it succeeds.`,
 	run: func(ctx context.Context, r *Run) error {
 		dir, err := os.MkdirTemp("", "search-index")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		plain, err := table.New(r.Tables(), r.Table("articles"), articles, nil)
+		plain, err := table.New(r.Tables(), r.TableName("articles"), articles, nil)
 		if err != nil {
 			return err
 		}
-		out, err := eventual.NewOutbox(r.Queue("search"), nil)
+		outbox, err := eventual.NewOutbox(r.Queue("search"), nil)
 		if err != nil {
 			return err
 		}
-		all, err := plain.With(out, eventual.OnChange("search", Due))
+		indexed, err := plain.With(outbox, eventual.OnChange("search", TitleChanged))
 		if err != nil {
 			return err
 		}
 		x := &SearchIndex{path: filepath.Join(dir, "titles.json"), from: plain}
-		w, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.Kind("search", plain, x.Update)}, &eventual.WorkerOptions{Concurrency: 1})
+		worker, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.Kind("search", plain, x.Update)},
+			&eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(plain.Ensure(ctx), w.Ensure(ctx)); err != nil {
+		if err := errors.Join(plain.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 			return err
 		}
 		var e *table.Entity[Article]
-		if err := r.Do("an article: the message, hidden; the article with its intent; the message, visible", func() (err error) {
-			e, err = all.Insert(ctx, &Article{"News", 1, "Queues for beginners"})
+		if err := r.Do("insert an article: put a hidden notification, write the article and a commit record, make the notification visible", func() (err error) {
+			e, err = indexed.Insert(ctx, &Article{"News", 1, "Queues for beginners"})
 			return err
 		}); err != nil {
 			return err
@@ -125,43 +128,53 @@ var searchIndex = recipe{
 		}
 		work := func(what string) error {
 			return r.Do(what, func() error {
-				if err := w.Drain(ctx); err != nil {
+				if err := worker.Drain(ctx); err != nil {
 					return err
 				}
-				titles, err := x.Titles()
-				r.Answer("titles.json: %v", titles)
-				return err
+				text, err := os.ReadFile(x.path)
+				if err != nil {
+					return err
+				}
+				r.Answer("titles.json contains %s", text)
+				return nil
 			})
 		}
-		if err := work("a worker: message, intent, article, intent, message; and a look for more"); err != nil {
+		if err := work("a worker updates the index: read the commit record and the article; write the file; mark the commit record as done"); err != nil {
 			return err
 		}
-		if err := r.Do("a writer whose queue is down is refused before it writes anything", func() error {
+		if err := r.Do("a write whose queue is down fails before anything is written", func() error {
 			down, err := eventual.NewOutbox(r.Queue("nowhere"), nil)
 			if err != nil {
 				return err
 			}
-			refused, err := plain.With(down, eventual.OnChange("search", Due))
+			unnotified, err := plain.With(down, eventual.OnChange("search", TitleChanged))
 			if err != nil {
 				return err
 			}
-			_, err = refused.Insert(ctx, &Article{"News", 2, "Lost"})
-			r.Answer("refused: %v; %v", errors.Is(err, table.ErrOutbox), err)
+			_, err = unnotified.Insert(ctx, &Article{"News", 2, "Lost"})
+			if !errors.Is(err, table.ErrOutbox) {
+				return fmt.Errorf("got error %v, want: %w", err, table.ErrOutbox)
+			}
+			r.Answer("refused: %v", err)
 			return nil
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("the title changes, and then the article is deleted, before any worker has looked", func() error {
+		if err := r.Do("change the title and then delete the article, before a worker runs", func() error {
 			e.Value.Title = "Queues for everybody"
-			return errors.Join(all.Replace(ctx, e), all.Delete(ctx, e))
+			if err := indexed.Replace(ctx, e); err != nil {
+				return err
+			}
+			return indexed.Delete(ctx, e)
 		}); err != nil {
 			return err
 		}
-		if err := work("two messages, and the index follows from how things are"); err != nil {
+		if err := work("a worker handles both notifications, and derives the index from the current rows"); err != nil {
 			return err
 		}
-		return r.Naive("to write the table and then the file: whoever dies in between leaves them apart", func() error {
-			return insert(ctx, plain, &Article{"News", 3, "Torn"})
+		return r.Naive("write the table and then the file: after a crash in between, the file lacks the article", func() error {
+			_, err := plain.Insert(ctx, &Article{"News", 3, "Not in the index"})
+			return err
 		})
 	},
 }

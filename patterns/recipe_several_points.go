@@ -9,11 +9,11 @@ import (
 
 var severalPoints = recipe{
 	name:  "several-points",
-	title: "Several rows by key, without 'or'",
+	title: "Read several rows by key, without 'or'",
 	guide: []string{"G05"},
-	problem: `A filter RowKey eq 'a' or RowKey eq 'b' looks like two point queries and is a partition scan: the service reads
-		every row of the partition. Conditions on keys are therefore no conditions here: 'or' over them does not compile. Each
-		row is a point query of its own, and ten are under way at a time.`,
+	problem: `The filter RowKey eq 'a' or RowKey eq 'b' looks like two point queries, but the service executes it as a partition
+		scan and reads every row of the partition. The library has no 'or' over keys: such a condition does not compile. GetMany
+		sends one point query for each key, up to ten at a time.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -22,7 +22,7 @@ var severalPoints = recipe{
 		}
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -46,7 +46,7 @@ var severalPoints = recipe{
 		if err != nil {
 			return err
 		}
-		if err := r.Ask("employees 1 and 4 of 6", ex, func() error {
+		if err := r.Ask("get employees 1 and 4", ex, func() error {
 			var wanted []keys.Key
 			for _, id := range ids {
 				wanted = append(wanted, keys.At(dept.Of("Sales"), empid.Of(id)))
@@ -62,13 +62,13 @@ var severalPoints = recipe{
 			return err
 		}
 		stats := new(table.Stats)
-		return r.Naive("what 'or' makes the service read", func() error {
+		return r.Naive("the partition scan that 'or' would be", func() error {
 			for _, err := range staff.List(ctx, table.Query[Employee]{Partition: dept.Of("Sales"), Stats: stats}) {
 				if err != nil {
 					return err
 				}
 			}
-			r.Answer("%d rows read for %d wanted; in a large partition, page after page", stats.Rows, len(ids))
+			r.Answer("%d rows read to find %d; a large partition takes many pages", stats.Rows, len(ids))
 			return nil
 		})
 	},

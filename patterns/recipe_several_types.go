@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -10,16 +9,16 @@ import (
 
 var severalTypes = recipe{
 	name:  "several-types",
-	title: "Two types in one partition, one transaction",
+	title: "Change entities of two types in one transaction",
 	guide: []string{"G13"},
-	problem: `A department keeps the number of its employees. Two writes, one after the other, leave the number wrong when the
-		program dies between them or two of them run at once. Entities of several types in one partition change in one entity
-		group transaction: all or nothing. InPartition reads what the change depends on and begins again where another writer
-		was faster.`,
+	problem: `A department contains the number of its employees. If an employee and the number are written one after the other,
+		the number becomes wrong when the program crashes in between, or when two programs write at the same time. An entity
+		group transaction changes entities of several types in one partition, all or nothing. InPartition reads the entities
+		that the change depends on, and repeats the change after a conflict.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Department struct {
-			Name  string
-			Heads int32
+			Name          string
+			EmployeeCount int32
 		}
 		type Employee struct {
 			Department string
@@ -30,72 +29,72 @@ var severalTypes = recipe{
 			dept  = keys.Tuple1(keys.Text())
 			empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
 		)
-		departments, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Department]{
+		departments, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Department]{
 			Partition: keys.Bind1(dept, func(d *Department) *string { return &d.Name }),
 			Row:       keys.Const[Department]("department"),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(staff.Ensure(ctx), insert(ctx, departments, &Department{"Sales", 0})); err != nil {
+		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		hire := func(e Employee, rival func() error) (rounds int, err error) {
+		if _, err := departments.Insert(ctx, &Department{"Sales", 0}); err != nil {
+			return err
+		}
+		// hire inserts an employee and counts her. The catalogue calls concurrent in the first attempt, to cause a conflict.
+		hire := func(e Employee, concurrent func() error) (attempts int, err error) {
 			_, err = table.InPartition(ctx, dept.Of(e.Department), func(tx *table.Tx) error {
-				rounds++
+				attempts++
 				d, err := table.GetIn(tx, departments, keys.Raw("department"))
 				if err != nil {
 					return err
 				}
-				if rounds == 1 && rival != nil {
-					if err := rival(); err != nil {
+				if attempts == 1 && concurrent != nil {
+					if err := concurrent(); err != nil {
 						return err
 					}
 				}
-				d.Value.Heads++
+				d.Value.EmployeeCount++
 				tx.Do(staff.InsertOp(&e), departments.ReplaceOp(d))
 				return nil
 			})
-			return rounds, err
+			return attempts, err
 		}
-		if err := r.Do("hire Jones: insert the employee, count her", func() error {
+		if err := r.Do("hire Jones: insert the employee and count her", func() error {
 			_, err := hire(Employee{"Sales", 123, "Jones"}, nil)
 			return err
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("hire Smith while another program hires Weber", func() error {
-			rounds, err := hire(Employee{"Sales", 124, "Smith"}, func() error {
+			attempts, err := hire(Employee{"Sales", 124, "Smith"}, func() error {
 				_, err := hire(Employee{"Sales", 125, "Weber"}, nil)
 				return err
 			})
-			r.Answer("done in round %d", rounds)
+			r.Answer("applied in attempt %d", attempts)
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("hire Jones again: refused, and she is not counted twice", func() error {
+		if err := r.Do("hire Jones again: the transaction fails, so she is counted once", func() error {
 			_, err := hire(Employee{"Sales", 123, "Jones"}, nil)
-			if !errors.Is(err, table.ErrExists) {
-				return err
-			}
-			r.Answer("she %v", table.ErrExists)
-			return nil
+			return r.Refused(err, table.ErrExists)
 		}); err != nil {
 			return err
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		return r.Naive("two writes, and the program dies between them", func() error {
-			if err := insert(ctx, staff, &Employee{"Sales", 126, "Cao"}); err != nil {
+		return r.Naive("two writes, and a crash between them", func() error {
+			if _, err := staff.Insert(ctx, &Employee{"Sales", 126, "Cao"}); err != nil {
 				return err
 			}
 			d, err := departments.Get(ctx, keys.At(dept.Of("Sales"), keys.Raw("department")))
@@ -106,7 +105,7 @@ var severalTypes = recipe{
 			if err != nil {
 				return err
 			}
-			r.Answer("%d employees, %d counted", n, d.Value.Heads)
+			r.Answer("%d employees, and EmployeeCount is %d", n, d.Value.EmployeeCount)
 			return nil
 		})
 	},

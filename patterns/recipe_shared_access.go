@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -13,11 +14,12 @@ import (
 
 var sharedAccess = recipe{
 	name:  "shared-access",
-	title: "Each user sees her own rows, and no others",
+	title: "Let each user read only her own rows",
 	guide: []string{"G48"},
-	problem: `A client that talks to the table itself needs no server in between, but must not get the account key. A shared access
-		signature allows some operations on a range of keys for some time. The SDK signs ranges that it then leaves out of the
-		URL, so that such signatures work nowhere, and writes local times as if they were UTC.`,
+	problem: `A client can use the table directly, without a server in between, but must not get the account key. A shared
+		access signature allows some operations on a range of keys until it expires. The SDK signs key ranges but leaves them
+		out of the URL, so that such signatures do not work, and it writes local times as if they were UTC. Account.TableSAS
+		avoids both errors.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Setting struct {
 			User, Name string
@@ -28,7 +30,7 @@ var sharedAccess = recipe{
 			Partition: keys.Bind1(user, func(s *Setting) *string { return &s.User }),
 			Row:       keys.Bind1(user, func(s *Setting) *string { return &s.Name }),
 		}
-		settings, err := table.New(r.Tables(), r.Table("settings"), schema, nil)
+		settings, err := table.New(r.Tables(), r.TableName("settings"), schema, nil)
 		if err != nil {
 			return err
 		}
@@ -36,15 +38,15 @@ var sharedAccess = recipe{
 			return err
 		}
 		for _, s := range []Setting{{"jonesj", "color", "blue"}, {"jonesj", "size", "12"}, {"smithk", "color", "red"}} {
-			if err := insert(ctx, settings, &s); err != nil {
+			if _, err := settings.Insert(ctx, &s); err != nil {
 				return err
 			}
 		}
 		if err := r.Stored(ctx, "settings"); err != nil {
 			return err
 		}
-		var held *table.Table[Setting] // by somebody who has the URL and nothing else
-		if err := r.Do("a URL for jonesj: to read and add her own settings for an hour", func() error {
+		var granted *table.Table[Setting] // the handle of a client that has only the URL
+		if err := r.Do("create a URL with which jonesj can read and add her own settings for an hour", func() error {
 			address, err := r.Account().TableSAS(table.Grant{
 				Table:      settings.Name(),
 				Read:       true,
@@ -60,49 +62,50 @@ var sharedAccess = recipe{
 			if err != nil {
 				return err
 			}
-			r.Answer("sp=%s spk=%s epk=%s, and a signature", u.Query().Get("sp"), u.Query().Get("spk"), u.Query().Get("epk"))
+			r.Answer("the URL contains sp=%s, spk=%s, epk=%s and a signature", u.Query().Get("sp"), u.Query().Get("spk"), u.Query().Get("epk"))
 			acc, err := account.FromSAS(account.Endpoints{Table: address}, &account.Options{Counter: r.Counter()})
 			if err != nil {
 				return err
 			}
-			held, err = table.New(acc.Tables(), settings.Name(), schema, nil)
+			granted, err = table.New(acc.Tables(), settings.Name(), schema, nil)
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("inside: her rows", func() error {
-			for e, err := range held.List(ctx, table.Query[Setting]{Partition: user.Of("jonesj")}) {
+		if err := r.Do("list the settings of jonesj, and add one", func() error {
+			for e, err := range granted.List(ctx, table.Query[Setting]{Partition: user.Of("jonesj")}) {
 				if err != nil {
 					return err
 				}
 				r.Answer("%s = %s", e.Value.Name, e.Value.Value)
 			}
-			return insert(ctx, held, &Setting{"jonesj", "font", "serif"})
+			_, err := granted.Insert(ctx, &Setting{"jonesj", "font", "serif"})
+			return err
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("what she may not do: delete", func() error {
-			err := held.DeleteAny(ctx, keys.At(user.Of("jonesj"), user.Of("color")))
+		if err := r.Do("delete a setting, which the URL does not allow", func() error {
+			err := granted.DeleteAny(ctx, keys.At(user.Of("jonesj"), user.Of("color")))
 			var refused *table.OpError
 			if !errors.As(err, &refused) {
-				return errors.New("it was done")
+				return fmt.Errorf("got error %v, want an OpError", err)
 			}
 			r.Answer("refused: %s", refused.Code)
 			return nil
 		}); err != nil {
 			return err
 		}
-		return r.Do("outside: somebody else's", func() error {
-			_, err := held.Get(ctx, keys.At(user.Of("smithk"), user.Of("color")))
+		return r.Do("get a setting of smithk, which is outside the range", func() error {
+			_, err := granted.Get(ctx, keys.At(user.Of("smithk"), user.Of("color")))
 			switch {
 			case errors.Is(err, table.ErrNotFound):
 				r.Answer("not found")
 				return nil
 			case err == nil && r.Emulated():
-				r.Answer("Azurite checks the signature but not the range; the service finds nothing")
+				r.Answer("found, because Azurite does not check the range; the service finds no row")
 				return nil
 			}
-			return errors.Join(errors.New("it was found, or something else is wrong"), err)
+			return fmt.Errorf("got error %v, want: %w", err, table.ErrNotFound)
 		})
 	},
 }

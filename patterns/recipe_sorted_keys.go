@@ -11,11 +11,11 @@ import (
 
 var sortedKeys = recipe{
 	name:  "sorted-keys",
-	title: "A RowKey that gives the sort order for free",
+	title: "Choose RowKeys that sort in the order you need",
 	guide: []string{"G06", "G07"},
-	problem: `The service sorts by key and by nothing else, and keys are text: 9 comes after 10, and yesterday before today.
-		Choose the RowKey so that the order most asked for is the order of the rows: numbers padded, times as ticks, or turned
-		around where the newest should come first.`,
+	problem: `The service sorts rows by key and by nothing else, and keys are text: as text, 9 comes after 10. Choose RowKeys
+		whose order is the order that you list most often: numbers with leading zeros, times as ticks, and inverted ticks if the
+		newest row is to come first.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Claim struct {
 			Employee  string
@@ -24,7 +24,7 @@ var sortedKeys = recipe{
 		}
 		employee := keys.Tuple1(keys.Text())
 		newestFirst := keys.Tuple1(keys.Desc(keys.Time()))
-		claims, err := table.New(r.Tables(), r.Table("claims"), table.Schema[Claim]{
+		claims, err := table.New(r.Tables(), r.TableName("claims"), table.Schema[Claim]{
 			Partition: keys.Bind1(employee, func(c *Claim) *string { return &c.Employee }),
 			Row:       keys.Bind1(newestFirst, func(c *Claim) *time.Time { return &c.Submitted }),
 		}, nil)
@@ -48,8 +48,8 @@ var sortedKeys = recipe{
 			what string
 			q    table.Query[Claim]
 		}{
-			{"the two newest claims of jonesj", table.Query[Claim]{Partition: employee.Of("jonesj"), Limit: 2}},
-			{"those since Thursday", table.Query[Claim]{Partition: employee.Of("jonesj"), Rows: newestFirst.AtLeast(monday.AddDate(0, 0, 3))}},
+			{"list the two newest claims of jonesj", table.Query[Claim]{Partition: employee.Of("jonesj"), Limit: 2}},
+			{"list the claims since Thursday", table.Query[Claim]{Partition: employee.Of("jonesj"), Rows: newestFirst.AtLeast(monday.AddDate(0, 0, 3))}},
 		} {
 			ex, err := claims.Explain(c.q)
 			if err != nil {
@@ -67,9 +67,9 @@ var sortedKeys = recipe{
 				return err
 			}
 		}
-		return r.Naive("numbers as they are", func() error {
+		return r.Naive("numbers without leading zeros", func() error {
 			padded := keys.Tuple1(keys.Digits[int](6))
-			r.Answer("'9' < '10' is %v, '%s' < '%s' is %v", fmt.Sprint(9) < fmt.Sprint(10), padded.Of(9), padded.Of(10), padded.Of(9).String() < padded.Of(10).String())
+			r.Answer("'9' < '10' is %v; '%s' < '%s' is %v", fmt.Sprint(9) < fmt.Sprint(10), padded.Of(9), padded.Of(10), padded.Of(9).String() < padded.Of(10).String())
 			return nil
 		})
 	},

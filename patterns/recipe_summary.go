@@ -12,9 +12,9 @@ var summary = recipe{
 	name:  "summary",
 	title: "Count and add up a group in one row",
 	guide: []string{"G10"},
-	problem: `The service neither counts nor adds: how many work in a team, and what they earn, is read from all of their rows. A
-		summary keeps that in one row for each team, changed in the transaction of each employee, so that it is exact at every
-		instant. All writers of a team share its row: that is its price, and its limit.`,
+	problem: `The service cannot count or add: to find how many employees a team has and how much they earn, a program reads all
+		their rows. A summary contains these numbers in one row for each team. The write of an employee updates this row in the
+		same transaction, so the summary is exact at any time. The cost is that all writers of a team compete for its row.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -29,7 +29,7 @@ var summary = recipe{
 			&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{
 				{Name: "Salary", Of: func(e *Employee) (int64, bool) { return e.Salary, e.Salary > 0 }},
 			}})
-		plain, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -43,12 +43,12 @@ var summary = recipe{
 		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		var last *table.Entity[Employee]
-		if err := r.Do("four are hired: each reads the summary of her team, and writes it with herself", func() error {
+		var fourth *table.Entity[Employee] // the last one that is inserted
+		if err := r.Do("insert four employees: each write reads the summary of the team, and writes it with the employee", func() error {
 			for _, e := range []Employee{
 				{"Sales", 1, "North", 400_000}, {"Sales", 2, "North", 650_000}, {"Sales", 3, "South", 510_000}, {"Sales", 4, "North", 480_000},
 			} {
-				if last, err = staff.Insert(ctx, &e); err != nil {
+				if fourth, err = staff.Insert(ctx, &e); err != nil {
 					return err
 				}
 			}
@@ -62,9 +62,9 @@ var summary = recipe{
 		sales := dept.Of("Sales")
 		show := func(g *index.Group[string]) {
 			s := g.Measures["Salary"]
-			r.Answer("%s: %d, who earn %d cents in all, from %d to %d", g.Value, g.Count, s.Sum, s.Min, s.Max)
+			r.Answer("team %s: members: %d; salaries in cents: %d in all, from %d to %d", g.Value, g.Count, s.Sum, s.Min, s.Max)
 		}
-		if err := r.Do("team North", func() error {
+		if err := r.Do("get the summary of team North", func() error {
 			g, err := teams.Get(ctx, staff, sales, "North")
 			if err == nil {
 				show(g)
@@ -73,7 +73,7 @@ var summary = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("all teams", func() error {
+		if err := r.Do("list the summaries of all teams", func() error {
 			for g, err := range teams.All(ctx, staff, sales) {
 				if err != nil {
 					return err
@@ -84,17 +84,17 @@ var summary = recipe{
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("somebody in the middle gets more: the summary is read, and written with the employee", func() error {
-			return staff.Merge(ctx, last, salary.Set(490_000))
+		if err := r.Do("raise a salary that is neither the lowest nor the highest: read the summary, and write it with the employee", func() error {
+			return staff.Merge(ctx, fourth, salary.Set(490_000))
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("who earns the least leaves: the next is found by reading the department, 1 request for each 1,000 rows", func() error {
+		if err := r.Do("delete the employee with the lowest salary: read the department to find the next lowest, 1 request for each 1,000 rows", func() error {
 			return staff.DeleteAny(ctx, keys.At(sales, empid.Of(1)))
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("team North", func() error {
+		if err := r.Do("get the summary of team North", func() error {
 			g, err := teams.Get(ctx, staff, sales, "North")
 			if err == nil {
 				show(g)
@@ -103,20 +103,20 @@ var summary = recipe{
 		}); err != nil {
 			return err
 		}
-		return r.Naive("team North: all rows of the department are read, 1 request for each 1,000, and those of the team added up", func() error {
+		return r.Naive("read all rows of the department, 1 request for each 1,000, and add up team North", func() error {
 			n, sum := 0, int64(0)
-			var least, most int64
+			var lowest, highest int64
 			team := table.FieldOf(func(e *Employee) *string { return &e.Team })
 			for e, err := range plain.List(ctx, table.Query[Employee]{Partition: sales, Where: team.Eq("North")}) {
 				if err != nil {
 					return err
 				}
 				if n++; n == 1 {
-					least = e.Value.Salary
+					lowest = e.Value.Salary
 				}
-				sum, least, most = sum+e.Value.Salary, min(least, e.Value.Salary), max(most, e.Value.Salary)
+				sum, lowest, highest = sum+e.Value.Salary, min(lowest, e.Value.Salary), max(highest, e.Value.Salary)
 			}
-			r.Answer("%d, who earn %d cents in all, from %d to %d", n, sum, least, most)
+			r.Answer("team North: members: %d; salaries in cents: %d in all, from %d to %d", n, sum, lowest, highest)
 			return nil
 		})
 	},

@@ -10,11 +10,11 @@ import (
 
 var typedFilters = recipe{
 	name:  "typed-filters",
-	title: "Filters without filter strings",
+	title: "Write filters without filter strings",
 	guide: []string{"G41"},
-	problem: `Filters are text, and text built by hand goes wrong: a quote in a name changes the query, a number without its
-		suffix matches nothing or everything, a local time is taken for UTC. Conditions on fields are checked by the compiler
-		and written by the library.`,
+	problem: `Filters are text, and text that is joined by hand goes wrong: a quote in a name changes the query, a number
+		without its type suffix matches the wrong rows or none, and a local time is read as UTC. Here the compiler checks
+		conditions on fields, and the library writes the filter.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -33,7 +33,7 @@ var typedFilters = recipe{
 
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.Table("staff"), table.Schema[Employee]{
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -60,10 +60,10 @@ var typedFilters = recipe{
 			what  string
 			where table.Cond[Employee]
 		}{
-			{"a name with a quote in it", last.Eq("O'Brien")},
-			{"a name that tries to be a filter", last.Eq("x' or PartitionKey ne 'z")},
-			{"over 40 and paid at least 6000, or with the badge 2^40 + 1", table.Or(table.And(age.Gt(40), salary.Ge(6000)), badge.Eq(1<<40+1))},
-			{"hired since spring, but not Jones", table.And(hired.Ge(spring), table.Not(last.Eq("Jones")))},
+			{"find a name that contains a quote", last.Eq("O'Brien")},
+			{"search for a name that looks like a filter", last.Eq("x' or PartitionKey ne 'z")},
+			{"find employees who are over 40 and earn at least 6000, or who have badge 2^40 + 1", table.Or(table.And(age.Gt(40), salary.Ge(6000)), badge.Eq(1<<40+1))},
+			{"find employees hired since spring, except Jones", table.And(hired.Ge(spring), table.Not(last.Eq("Jones")))},
 		} {
 			q := table.Query[Employee]{Partition: dept.Of("Sales"), Where: c.where}
 			ex, err := staff.Explain(q)
@@ -71,11 +71,16 @@ var typedFilters = recipe{
 				return err
 			}
 			if err := r.Ask(c.what, ex, func() error {
+				n := 0
 				for e, err := range staff.List(ctx, q) {
 					if err != nil {
 						return err
 					}
+					n++
 					r.Answer("%d %s", e.Value.ID, e.Value.LastName)
+				}
+				if n == 0 {
+					r.Answer("no employee")
 				}
 				return nil
 			}); err != nil {

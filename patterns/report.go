@@ -8,7 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// report is what a recipe has shown.
+// report is the result of a recipe.
 type report struct {
 	Name    string   `json:"name"`
 	Title   string   `json:"title"`
@@ -18,7 +18,7 @@ type report struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-// step is one thing that a recipe does.
+// step is one step of a recipe: an operation with its requests, or the rows that are stored at that point.
 type step struct {
 	What     string       `json:"what"`
 	Naive    bool         `json:"naive,omitempty"`
@@ -36,7 +36,7 @@ type storedRow struct {
 	Properties   []string `json:"properties"`
 }
 
-// print writes a report for people.
+// print writes the report as text.
 func (r report) print(out io.Writer) {
 	fmt.Fprintf(out, "== %s: %s (%s)\n", r.Name, r.Title, strings.Join(r.Guide, ", "))
 	fmt.Fprintf(out, "%s\n\n", wrap(r.Problem, 100))
@@ -61,13 +61,13 @@ func (s step) print(out io.Writer) {
 			fmt.Fprintf(out, "      %s\n", strings.TrimRight(line, " "))
 		}
 		if len(s.Rows) == 0 {
-			fmt.Fprintln(out, "      nothing")
+			fmt.Fprintln(out, "      (none)")
 		}
 		return
 	}
 	mark := "-"
 	if s.Naive {
-		mark = "~ the naive way:"
+		mark = "~ without the pattern:"
 	}
 	fmt.Fprintf(out, " %s %s\n", mark, s.What)
 	if s.Class != "" {
@@ -82,7 +82,7 @@ func (s step) print(out io.Writer) {
 	fmt.Fprintf(out, "      requests: %v\n", s.Requests)
 }
 
-// wrap breaks a text into lines.
+// wrap breaks a text into lines of at most width bytes.
 func wrap(s string, width int) string {
 	var b strings.Builder
 	n := 0

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the output of the catalogue to testdata/catalogue.txt")
+
+// TestMain also runs the child processes of recipes: they are processes of the test program.
+func TestMain(m *testing.M) {
+	if child, err := runAsChild(context.Background()); child {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+var duration = regexp.MustCompile(`in [0-9.]+ s\n`)
+
+// run runs the program and returns its output.
+func run(t testing.TB, args ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := command(context.Background(), args, &out); err != nil {
+		t.Fatalf("patterns %s: got error %v", strings.Join(args, " "), err)
+	}
+	return out.Bytes()
+}
+
+// TestCatalogue compares the output of all recipes, with their requests, with testdata/catalogue.txt.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	got := duration.ReplaceAll(run(t), []byte("in … s\n"))
+	const golden = "testdata/catalogue.txt"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(got, want) {
+		return
+	}
+	gotLines, wantLines := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(gotLines), len(wantLines)) {
+		g, w := "(end)", "(end)"
+		if i < len(gotLines) {
+			g = gotLines[i]
+		}
+		if i < len(wantLines) {
+			w = wantLines[i]
+		}
+		if g != w {
+			t.Fatalf("line %d: got\n%s\nwant\n%s\nRun the test with -update and read the difference of %s.", i+1, g, w, golden)
+		}
+	}
+}
+
+// TestAlone runs the program without other programs and without a network except for the loopback interface.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "patterns")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: got error %v\n%s", err, out)
+	}
+	const closed = "http://127.0.0.1:1"
+	cmd := exec.Command(program)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=", "HTTP_PROXY=" + closed, "HTTPS_PROXY=" + closed, "http_proxy=" + closed, "https_proxy=" + closed, "TMPDIR=" + dir}
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	if want := fmt.Sprintf("recipes run on memory: %d,", len(catalogue)); err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("got error %v, and output without %q:\n%s", err, want, out)
+	}
+	t.Logf("%d recipes in %v", len(catalogue), time.Since(start).Round(10*time.Millisecond))
+}
+
+// TestOnAzurite: each step of each recipe makes the same requests on the emulator Azurite as in memory.
+func TestOnAzurite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: starts Azurite, which needs Node.js")
+	}
+	t.Parallel()
+	requests := func(on string) (all []string) {
+		var reports []report
+		if err := json.Unmarshal(run(t, "-json", "-on", on), &reports); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range reports {
+			for _, s := range r.Steps {
+				all = append(all, fmt.Sprintf("%s, %s: %v", r.Name, s.What, s.Requests))
+			}
+		}
+		return all
+	}
+	memory, azurite := requests("memory"), requests("azurite")
+	if len(memory) < 2*len(catalogue) || !slices.Equal(memory, azurite) {
+		t.Errorf("got on Azurite:\n%s\nwant as in memory:\n%s", strings.Join(azurite, "\n"), strings.Join(memory, "\n"))
+	}
+}
+
+// TestJSON: with -json, the output contains the same steps, classes, rows and requests as the text.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	out := run(t, "run", "point-query", "-json", "optimistic")
+	var got []report
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0].Name != "point-query" || got[1].Name != "optimistic" {
+		t.Fatalf("got %s, want the reports of point-query and optimistic", out)
+	}
+	steps := got[0].Steps
+	if n := steps[0].Requests["insert"]; n != 4 {
+		t.Errorf("step %q: got %d inserts, want 4", steps[0].What, n)
+	}
+	if n := len(steps[1].Rows); n != 4 {
+		t.Errorf("step %q: got %d rows, want 4", steps[1].What, n)
+	}
+	if class := steps[2].Class; class != "point query" {
+		t.Errorf("step %q: got class %q, want %q", steps[2].What, class, "point query")
+	}
+}
+
+// TestGuide: recipes have different names, titles of one line, and a problem, and show all requirements of the guide that have a
+// package.
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	var names, shown []string
+	for _, r := range catalogue {
+		if slices.Contains(names, r.name) || len(r.guide) == 0 || r.problem == "" {
+			t.Errorf("got recipe %+v, want a name of its own, requirements and a problem", r.head())
+		}
+		if len(r.title) > 63 {
+			t.Errorf("recipe %s: the title has %d characters; the list has room for 63", r.name, len(r.title))
+		}
+		names, shown = append(names, r.name), append(shown, r.guide...)
+	}
+	for _, g := range []string{"G01", "G02", "G03", "G04", "G05", "G06", "G07", "G08", "G09", "G10", "G13", "G20", "G22", "G23", "G24", "G25", "G40", "G41", "G42", "G43", "G44", "G45", "G46", "G47", "G48", "G49"} {
+		if !slices.Contains(shown, g) {
+			t.Errorf("no recipe shows requirement %s", g)
+		}
+	}
+	if out := run(t, "list"); bytes.Count(out, []byte("\n")) != len(catalogue) {
+		t.Errorf("list: got %d lines, want %d:\n%s", bytes.Count(out, []byte("\n")), len(catalogue), out)
+	}
+}
+
+// TestWrongArguments: wrong arguments fail before anything is printed or run.
+func TestWrongArguments(t *testing.T) {
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "")
+	for _, c := range []struct{ args, want string }{
+		{"nonsense", "unknown command"}, {"run", "unknown command"}, {"list more", "unknown command"}, {"run nonsense", `"nonsense"`},
+		{"-on mars", "-on mars"}, {"-on env", "AZURE_STORAGE_CONNECTION_STRING"},
+		{"poison", "want list"}, {"poison list", "want list"}, {"poison bury q", "want list"}, {"poison replay q", "want list"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var out bytes.Buffer
+			err := command(context.Background(), strings.Fields(c.args), &out)
+			if err == nil || !strings.Contains(err.Error(), c.want) || out.Len() > 0 {
+				t.Errorf("got error %v and output %q, want an error that contains %q and no output", err, out.Bytes(), c.want)
+			}
+		})
+	}
+}
+
+// TestRecipesCanBeCopied: a recipe imports no internal package, and uses nothing of this package but its own file and Run.
+func TestRecipesCanBeCopied(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	var parsed []*ast.File
+	recipes := map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, f)
+		if !strings.HasPrefix(name, "recipe_") {
+			continue
+		}
+		recipes[name] = true
+		for _, i := range f.Imports {
+			if strings.Contains(i.Path.Value, "/internal/") {
+				t.Errorf("%s imports %s; a copy cannot", name, i.Path.Value)
+			}
+		}
+	}
+	if len(recipes) != len(catalogue) {
+		t.Errorf("got %d files of recipes, want %d", len(recipes), len(catalogue))
+	}
+	// Without an importer, names of other packages stay unknown. Those of this package are found.
+	uses := map[*ast.Ident]types.Object{}
+	config := types.Config{Error: func(error) {}}
+	pkg, _ := config.Check("patterns", fset, parsed, &types.Info{Uses: uses})
+	file := func(p token.Pos) string { return filepath.Base(fset.Position(p).Filename) }
+	for id, used := range uses {
+		from, of := file(id.Pos()), file(used.Pos())
+		if recipes[from] && from != of && used.Parent() == pkg.Scope() && used.Name() != "Run" && used.Name() != "recipe" {
+			t.Errorf("%s uses %s of %s; a copy of the recipe would lack it", fset.Position(id.Pos()), used.Name(), of)
+		}
+	}
+}
+
+// TestOnEnv runs a recipe on the account of the environment. No table is left.
+func TestOnEnv(t *testing.T) {
+	server, _ := onEnv(t)
+	out := run(t, "-on", "env", "run", "range-query")
+	if want := "recipes run on env: 1,"; !bytes.Contains(out, []byte(want)) {
+		t.Fatalf("got output without %q:\n%s", want, out)
+	}
+	if left := server.Tables(); len(left) != 0 {
+		t.Errorf("got tables %q, want none", left)
+	}
+	if server.Count() == "none" {
+		t.Error("got no requests, want those of the recipe")
+	}
+}

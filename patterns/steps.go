@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Do adds a step to the report: what it does, and the requests that f makes.
+func (r *Run) Do(what string, f func() error) error {
+	return r.step(step{What: what}, f)
+}
+
+// Ask adds a step that queries. The report shows the query's class and what is sent to the service.
+func (r *Run) Ask(what string, ex table.Explanation, f func() error) error {
+	return r.step(step{What: what, Class: ex.Class.String(), Filter: ex.Filter, Select: ex.Select}, f)
+}
+
+// Naive adds a step that works without the pattern, to compare its requests.
+func (r *Run) Naive(what string, f func() error) error {
+	return r.step(step{What: what, Naive: true}, f)
+}
+
+// Answer adds a line to the result of the step.
+func (r *Run) Answer(format string, args ...any) {
+	s := &r.report.Steps[len(r.report.Steps)-1]
+	s.Answers = append(s.Answers, r.stable(fmt.Sprintf(format, args...)))
+}
+
+// Refused adds the expected refusal of an operation to the result of the step. If err is nil or another error, the step fails.
+func (r *Run) Refused(err, want error) error {
+	if err == nil {
+		return fmt.Errorf("got no error, want: %w", want)
+	}
+	if !errors.Is(err, want) {
+		return fmt.Errorf("got error: %w; want: %w", err, want)
+	}
+	r.Answer("refused: %v", want)
+	return nil
+}
+
+// Stored adds all rows of a table to the report.
+func (r *Run) Stored(ctx context.Context, name string) error {
+	rows, err := table.New(r.Tables(), r.TableName(name), table.Schema[struct{}]{}, nil)
+	if err != nil {
+		return err
+	}
+	return r.showRows("rows of table "+name, rows.Rows(ctx, table.Query[struct{}]{TableScan: true}))
+}
+
+// Library adds the library's own rows of a partition to the report, such as commit records.
+func (r *Run) Library(ctx context.Context, name, partition string) error {
+	rows, err := table.New(r.Tables(), r.TableName(name), table.Schema[table.Row]{}, nil)
+	if err != nil {
+		return err
+	}
+	q := table.Query[table.Row]{Partition: keys.Raw(partition), Rows: keys.StoredBetween("~", "~~")}
+	return r.showRows("rows of the library in table "+name, rows.Untyped(false).Rows(ctx, q))
+}
+
+func (r *Run) step(s step, f func() error) error {
+	r.service.counter.Take()
+	s.Filter = strings.ReplaceAll(s.Filter, keys.Behind, `\u00a0`) // it looks like a space
+	r.report.Steps = append(r.report.Steps, s)
+	err := f()
+	last := &r.report.Steps[len(r.report.Steps)-1]
+	last.Requests = r.service.counter.Take()
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.What, err)
+	}
+	return nil
+}
+
+func (r *Run) showRows(what string, rows iter.Seq2[*table.Row, error]) error {
+	s := step{What: what, Rows: []storedRow{}}
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		s.Rows = append(s.Rows, storedRow{row.Key.PartitionKey(), r.stable(row.Key.RowKey()), r.properties(row)})
+	}
+	r.report.Steps = append(r.report.Steps, s)
+	return nil
+}
+
+// properties returns the properties of a row as name=value. Long values are cut.
+func (r *Run) properties(row *table.Row) []string {
+	const limit = 40
+	var out []string
+	for name, value := range row.All() {
+		if name == "_op" {
+			continue // the first line of the catalogue says so
+		}
+		s := r.stable(fmt.Sprint(value))
+		n := len(s)
+		switch v := value.(type) {
+		case []byte:
+			s, n = r.stable(strconv.Quote(string(v))), len(v)
+		case time.Time: // of the entity: only the library's own times are in texts
+			s = v.Format(time.RFC3339)
+		}
+		if len(s) > limit {
+			s = fmt.Sprintf("%s… (%d bytes)", s[:limit], n)
+		}
+		out = append(out, name+"="+s)
+	}
+	return out
+}
+
+// stable returns a text without what differs from run to run: prefixes of names, random IDs and times.
+func (r *Run) stable(s string) string {
+	if r.prefix != "" {
+		s = strings.ReplaceAll(s, r.prefix, "")
+	}
+	s = storedTime.ReplaceAllString(s, "TIME")
+	return randomID.ReplaceAllStringFunc(s, func(id string) string {
+		if r.randomIDs == nil {
+			r.randomIDs = map[string]string{}
+		}
+		if r.randomIDs[id] == "" {
+			kind := map[int]string{16: "LIFE", 26: "OP"}[len(id)]
+			n := 1
+			for _, shown := range r.randomIDs {
+				if strings.HasPrefix(shown, kind) {
+					n++
+				}
+			}
+			r.randomIDs[id] = fmt.Sprint(kind, n)
+		}
+		return r.randomIDs[id]
+	})
+}
+
+// storedTime matches the times that the library stores.
+var storedTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// randomID matches operation IDs and incarnations.
+var randomID = regexp.MustCompile(`\b([0-9A-Z]{26}|[0-9A-Z]{16})\b`)
