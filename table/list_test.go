@@ -108,7 +108,7 @@ func TestForeignPartition(t *testing.T) {
 	}
 }
 
-// TestOneWayKeys: if only the computed key tells whether a row belongs to the type, List skips foreign rows, and Get returns an
+// TestOneWayKeys: if only the computed key shows that a row belongs to the type, List skips foreign rows, and Get returns an
 // error that says why.
 func TestOneWayKeys(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -359,30 +360,32 @@ func TestClocksAhead(t *testing.T) {
 		ahead time.Duration
 		want  error // nil: resolved
 	}{{0, nil}, {time.Second, nil}, {time.Minute, nil}, {time.Hour, nil}, {23 * time.Hour, nil}, {-time.Hour, nil}, {-23 * time.Hour, nil}, {25 * time.Hour, errors.ErrUnsupported}, {-25 * time.Hour, table.ErrExpired}} {
-		staff, e, s := staffInMemory(t, noWaitOptions())
-		clock := &settableClock{}
-		o := noWaitOptions()
-		o.Now, o.WriteTimeout = clock.Now, 50*time.Millisecond
-		clock.advance(c.ahead)
-		mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
-		noError(t, err)
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" || q.Kind == "insert" }, storagetest.Refuse(503, "ServerBusy")))
-		var ue *table.UnknownError
-		if err := mine.Exact().Merge(ctx, e, age.Set(50)); !errors.As(err, &ue) {
-			t.Fatalf("%v: got %v; want an *UnknownError", c.ahead, err)
-		}
-		s.SetFaults(nil)
-		clock.advance(-c.ahead) // the clock is right again
-		i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.Op)
-		var ve *table.ValueError
-		switch {
-		case c.want == nil && (err != nil || i.State != table.CommitAborted),
-			c.want == table.ErrExpired && !errors.Is(err, c.want),
-			c.want == errors.ErrUnsupported && !errors.As(err, &ve):
-			t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)
-		}
-		if done, err := ue.Resolve(ctx); c.want == nil && (done || err != nil) || c.want != nil && err == nil {
-			t.Errorf("%v: got done %v, %v; want not done, and an error only if %v is one", c.ahead, done, err, c.want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			staff, e, s := staffInMemory(t, noWaitOptions())
+			clock := &settableClock{}
+			o := blindOptions() // with pauses, which pass at once in the bubble
+			o.Now = clock.Now
+			clock.advance(c.ahead)
+			mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
+			noError(t, err)
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" || q.Kind == "insert" }, storagetest.Refuse(503, "ServerBusy")))
+			var ue *table.UnknownError
+			if err := mine.Exact().Merge(ctx, e, age.Set(50)); !errors.As(err, &ue) {
+				t.Fatalf("%v: got %v; want an *UnknownError", c.ahead, err)
+			}
+			s.SetFaults(nil)
+			clock.advance(-c.ahead) // the clock is right again
+			i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.Op)
+			var ve *table.ValueError
+			switch {
+			case c.want == nil && (err != nil || i.State != table.CommitAborted),
+				c.want == table.ErrExpired && !errors.Is(err, c.want),
+				c.want == errors.ErrUnsupported && !errors.As(err, &ve):
+				t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)
+			}
+			if done, err := ue.Resolve(ctx); c.want == nil && (done || err != nil) || c.want != nil && err == nil {
+				t.Errorf("%v: got done %v, %v; want not done, and an error only if %v is one", c.ahead, done, err, c.want)
+			}
+		})
 	}
 }
