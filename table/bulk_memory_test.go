@@ -15,10 +15,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// discarding is a service that does everything and keeps nothing: each transaction is answered as done.
-type discarding struct{}
+// discardingService answers each transaction with success and stores nothing.
+type discardingService struct{}
 
-func (discarding) Do(r *http.Request) (*http.Response, error) {
+func (discardingService) Do(r *http.Request) (*http.Response, error) {
 	n := 0
 	if r.Body != nil {
 		body, err := io.ReadAll(r.Body)
@@ -33,44 +33,44 @@ func (discarding) Do(r *http.Request) (*http.Response, error) {
 		b.WriteString("--changesetresponse_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\nETag: " + etag + "\r\n\r\n\r\n")
 	}
 	b.WriteString("--changesetresponse_1--\r\n--batchresponse_1--\r\n")
-	resp := reply(202, b.String())
+	resp := jsonResponse(202, b.String())
 	resp.Header.Set("Content-Type", "multipart/mixed; boundary=batchresponse_1")
 	resp.Request = r
 	return resp, nil
 }
 
-// TestBulkMemory: a million operations take no more memory than a hundred thousand.
+// TestBulkMemory: a million operations use no more memory than a hundred thousand.
 func TestBulkMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes half a minute of all processors")
 	}
-	staff, err := table.New(bare(discarding{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blind())
-	check(err)
+	staff, err := table.New(sdkClient(t, discardingService{}, func(o *azcore.ClientOptions) { *o = table.ClientOptions(*o, nil) }), "staff", staffSchema, blindOptions())
+	noError(t, err)
 	const early, late = 100_000, 999_999               // employees have six digits
-	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // so little in use would be collected all the time
+	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a small heap would be collected all the time
 	inUse := map[int]int64{}
-	// What may be in use at a time depends on which partition lags, and is a part of 2 MiB where little may wait.
+	// The heap depends on which partition lags. With a small window the difference is below 2 MiB.
 	o := &table.BulkOptions{Width: 4, Window: 1000}
 	r, err := table.Bulk(context.Background(), stream(late+1, func(i int) table.Op {
 		if i == early || i == late {
-			inUse[i] = heap()
+			inUse[i] = heapInUse()
 		}
 		return upserts(staff, 10)(i)
 	}), o)
 	if err != nil || r.Done != late+1 {
-		t.Fatal(r, err)
+		t.Fatalf("got %+v, %v; want no error and r.Done == late+1", r, err)
 	}
 	t.Logf("%d KiB in use after %d operations, %d KiB after %d", inUse[early]>>10, early, inUse[late]>>10, late)
 	if d := inUse[late] - inUse[early]; d > 2<<20 || d < -2<<20 {
-		t.Errorf("they differ by %d KiB", d>>10)
+		t.Errorf("got a difference of %d KiB; want at most 2 MiB", d>>10)
 	}
 }
 
-// heap is what is in use after garbage collection, when the transactions that are under way have been answered: nobody takes
-// their reports while this runs.
-func heap() int64 {
+// heapInUse returns the size of the heap after garbage collection, once the transactions under way have ended. Their results
+// wait while heapInUse runs.
+func heapInUse() int64 {
 	least := int64(math.MaxInt64)
-	for same := 0; same < 30; same++ { // on a busy machine it takes a while
+	for same := 0; same < 30; same++ { // a busy machine needs several collections
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

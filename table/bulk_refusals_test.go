@@ -8,87 +8,71 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// newcomers are inserts of residents.
-func newcomers(people *table.Table[resident], n int) (int, func(int) table.Op) {
+// residentInserts returns n inserts of residents for stream.
+func residentInserts(people *table.Table[resident], n int) (int, func(int) table.Op) {
 	return n, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
 }
 
-// TestBulkBlames: Skip is asked about what is refused for its own sake, and about nothing else.
-func TestBulkBlames(t *testing.T) {
+// TestBulkSkip: Skip is called for an operation that is refused for its own sake, and for no other error.
+func TestBulkSkip(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	never := &table.BulkOptions{Skip: func(i int, err error) bool { t.Errorf("asked about %d: %v", i, err); return true }}
+	never := &table.BulkOptions{Skip: func(i int, err error) bool {
+		t.Errorf("Skip was called for operation %d: %v; want no call", i, err)
+		return true
+	}}
 	ends := func(what string, people *table.Table[resident], want error) {
 		t.Helper()
-		r, err := table.Bulk(ctx, stream(newcomers(people, 3)), never)
+		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
 		var be *table.BulkError
 		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
-			t.Errorf("%s: %+v %v", what, r, err)
+			t.Errorf("%s: got %+v %v; want %v and a *BulkError and r == table.BulkResult{}", what, r, err, want)
 		}
 	}
-	// What an outbox says of a transaction and of limits of its own.
-	for _, theirs := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
-		people, _ := effects(t, &drawer{refuses: &table.OpError{Op: "Transact", Err: theirs}})
-		ends(theirs.Error(), people, table.ErrOutbox)
+	// The outbox fails with an error of a transaction or a limit of its own.
+	for _, outboxErr := range []error{&table.BatchError{Index: 5, Err: table.ErrExists}, &table.BatchError{Index: 1, Err: table.ErrExists}, &table.LimitError{Limit: "of a queue"}} {
+		people, _ := townWithEffects(t, &memoryOutbox{notifyErr: &table.OpError{Op: "Transact", Err: outboxErr}})
+		ends(outboxErr.Error(), people, table.ErrOutbox)
 	}
-	// A row that the plan needs and that cannot be read.
-	people, s := town(t, nil)
+	// A row that the plan needs cannot be read.
+	people, s := newTown(t, nil)
 	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationFailure")))
-	r, err := table.Bulk(ctx, stream(newcomers(people, 3)), never)
+	r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
 	if err == nil || r != (table.BulkResult{}) {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
 	}
-	// An exact write that is refused for now, and whose marker cannot be stored.
-	people, s = town(t, nil)
-	exact := peopleOf(s.ConnectionString(), s, nil).Exact()
-	put(t, exact, s, resident{"S", 2, "L", ""})
+	// An exact write is refused for a reason that may pass, and its abort record cannot be stored.
+	people, s = newTown(t, nil)
+	exact := peopleOf(t, s, nil).Exact()
+	insertAll(t, exact, s, resident{"S", 2, "L", ""})
 	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
 	ends("unknown", exact, table.ErrUnknownOutcome)
 	_ = people
 }
 
-// TestBulkDeleteRefused: a delete that a maintainer is against is not one that finds nothing.
-func TestBulkDeleteRefused(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	_, s := town(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, nil)
-	put(t, plain, s, resident{"S", 1, "A", ""})
-	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	people, err := plain.With(nil, asks{&fails})
-	check(err)
-	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
-	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
-		t.Errorf("%+v %v", r, err)
-	}
-}
-
-// TestBulkPanics: what panics in a maintainer panics where Bulk was called.
+// TestBulkPanics: a panic in a maintainer reaches the caller of Bulk.
 func TestBulkPanics(t *testing.T) {
 	t.Parallel()
-	_, s := town(t, nil)
-	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, asks{})
-	check(err)
+	_, s := newTown(t, nil)
+	people, err := peopleOf(t, s, nil).With(nil, failsWith{})
+	noError(t, err)
 	defer func() {
-		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "asks") {
-			t.Error(v)
+		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "failsWith") {
+			t.Errorf(`got %q; want "nil pointer" in v and "failsWith" in v`, v)
 		}
 	}()
-	_, err = table.Bulk(context.Background(), stream(newcomers(people, 3)), nil)
-	t.Error("no panic:", err)
+	_, err = table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil)
+	t.Errorf("got %v; want a panic", err)
 }
 
-// TestBulkCancelled: nothing more is read where the context is over.
+// TestBulkCancelled: Bulk reads nothing more from the stream when its context has ended.
 func TestBulkCancelled(t *testing.T) {
 	t.Parallel()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	read := 0
 	r, err := table.Bulk(ctx, stream(100_000, func(i int) table.Op {
@@ -98,165 +82,83 @@ func TestBulkCancelled(t *testing.T) {
 		return upserts(staff, 100)(i)
 	}), nil)
 	if !errors.Is(err, context.Canceled) || read > 501 || r.Done != 0 || len(s.Rows("staff")) != 1 {
-		t.Error(r, read, err)
+		t.Errorf(`got %+v, %v, %v; want context.Canceled and read <= 501 and r.Done == 0 and len(s.Rows("staff")) == 1`, r, read, err)
 	}
 }
 
-// TestBulkMixed: deletes that find nothing among other operations cost little too.
+// TestBulkMixed: deletes that find no row cost few requests among other operations too.
 func TestBulkMixed(t *testing.T) {
 	t.Parallel()
-	staff, _, s := inMemory(t, nil)
+	staff, _, s := staffInMemory(t, nil)
 	r, err := table.Bulk(context.Background(), stream(100, func(i int) table.Op {
 		if i%2 == 0 {
-			return staff.DeleteAnyOp(at("D", i))
+			return staff.DeleteAnyOp(employeeKey("D", i))
 		}
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
 	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
-		t.Error(r, err, got)
+		t.Errorf(`got %+v, %v, %q; want no error and r == table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
 	}
-	// What a lost response has left gone was deleted.
+	// After a lost response, a missing row was deleted.
 	s.SetFaults(batchFault(1, storagetest.LostResponse()))
 	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
 	if err != nil || r != (table.BulkResult{Done: 50, ResumeAt: 50}) {
-		t.Error(r, err)
+		t.Errorf("got %+v, %v; want no error and r == table.BulkResult{Done: 50, ResumeAt: 50}", r, err)
 	}
 }
 
-// TestDeleteQueryBounds: a limit, a budget, a cursor, and keys that do not tell whose the rows are.
-func TestDeleteQueryBounds(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	staff, _, s := inMemory(t, nil)
-	_, err := table.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
-	check(err)
-	e, err := staff.Get(ctx, at("D0", 3))
-	check(err)
-	s.beforeBatch(func(n int) {
-		if n == 1 {
-			check(staff.Merge(ctx, e, last.Set("Smith")))
-		}
-	})
-	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
-	if r, err := staff.DeleteQuery(ctx, q, nil); err != nil || r != (table.BulkResult{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
-		t.Error(r, err)
-	}
-	q.Limit, q.Budget.Rows = 0, 50
-	for i := range 3 {
-		r, err := staff.DeleteQuery(ctx, q, nil)
-		if want := min(50, 140-50*i); r.Done != want || errors.Is(err, table.ErrBudget) != (want == 50) {
-			t.Error(i, r, err)
-		}
-	}
-	var ve *table.ValueError
-	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
-		t.Error(err)
-	}
+// exitsGoroutine ends the goroutine that calls it.
+type exitsGoroutine struct{ manyRows }
 
-	type user struct{ Team, Mail string }
-	mail := keys.Tuple1(keys.Text())
-	users, err := table.New(serviceOf(s), "staff", table.Schema[user]{
-		Partition: keys.Bind1(dept, func(u *user) *string { return &u.Team }),
-		Row:       keys.BindFunc(mail.All(), func(u *user) keys.Enc { return mail.Of(strings.ToLower(u.Mail)) }),
-	}, nil)
-	check(err)
-	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
-	check(err)
-	if r, err := users.DeleteQuery(ctx, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
-		t.Error(r, err, "the employee has gone too")
-	}
-}
-
-// TestHandlesOfOneTable: With and Exact make handles of the same table, whatever its service is.
-func TestHandlesOfOneTable(t *testing.T) {
-	t.Parallel()
-	s := &interposed{Service: storagetest.New(nil)}
-	staff, err := table.New(several{serviceOf(s)}, "staff", staffSchema, quick())
-	check(err)
-	check(staff.Ensure(context.Background()))
-	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {
-		t.Error(err)
-	}
-	handles := []*table.Table[employee]{staff, staff.Exact()}
-	_, err = table.Bulk(context.Background(), stream(50, func(i int) table.Op {
-		return handles[i%2].UpsertOp(&employee{"D", 1, "a", int32(i)}, table.ReplaceExisting)
-	}), nil)
-	if got := s.Rows("staff")[0].Get("Age"); err != nil || got != int32(49) {
-		t.Error(got, err)
-	}
-}
-
-// several is a service that cannot be compared.
-type several []table.Service
-
-func (s several) NewClient(name string) *aztables.Client { return s[0].NewClient(name) }
-
-// TestBulkLostDelete: what a lost response has left gone was deleted, be it one row or two.
-func TestBulkLostDelete(t *testing.T) {
-	t.Parallel()
-	for n := 1; n < 3; n++ {
-		staff, _, s := inMemory(t, quick())
-		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
-		check(err)
-		s.SetFaults(batchFault(1, storagetest.LostResponse()))
-		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
-		if err != nil || r != (table.BulkResult{Done: n, ResumeAt: n}) {
-			t.Error(n, r, err)
-		}
-	}
-}
-
-// exits ends the goroutine that it is called in.
-type exits struct{ wide }
-
-func (exits) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
+func (exitsGoroutine) Maintain(context.Context, *table.Plan, *table.Change[resident]) error {
 	runtime.Goexit()
 	return nil
 }
 
-// TestBulkExits: work whose goroutine somebody has ended is not taken for done.
-func TestBulkExits(t *testing.T) {
+// TestBulkGoroutineExits: operations whose goroutine has exited are not counted as done.
+func TestBulkGoroutineExits(t *testing.T) {
 	t.Parallel()
-	_, s := town(t, nil)
-	people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, exits{wide{name: "exits"}})
-	check(err)
-	if r, err := table.Bulk(context.Background(), stream(newcomers(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
-		t.Error(r, err)
+	_, s := newTown(t, nil)
+	people, err := peopleOf(t, s, nil).With(nil, exitsGoroutine{manyRows{name: "exits"}})
+	noError(t, err)
+	if r, err := table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
+		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
 	}
 }
 
-// TestBulkAgain: a stream of inserts that was done before costs no request for each of them, and Skip is told of every one.
-func TestBulkAgain(t *testing.T) {
+// TestBulkRepeated: a stream of inserts that was applied before does not cost a request for each insert, and Skip is called for
+// each.
+func TestBulkRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *interposed){
-		"bare": func(t *testing.T) (*table.Table[resident], *interposed) {
-			_, s := town(t, nil)
-			return peopleOf(s.ConnectionString(), s, nil), s
+	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *hookedService){
+		"without maintainers": func(t *testing.T) (*table.Table[resident], *hookedService) {
+			_, s := newTown(t, nil)
+			return peopleOf(t, s, nil), s
 		},
-		"maintained": func(t *testing.T) (*table.Table[resident], *interposed) { return town(t, nil) },
+		"with maintainers": func(t *testing.T) (*table.Table[resident], *hookedService) { return newTown(t, nil) },
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
 		_, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
-		check(err)
+		noError(t, err)
 		s.Count()
 		var skipped []int
 		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {
 			var be *table.BulkError
 			if !errors.Is(err, table.ErrExists) || !errors.As(err, &be) || be.Index != i || be.Key.PartitionKey() != "S" {
-				t.Errorf("%s: %d: %v", what, i, err)
+				t.Errorf(`%s: got %d: %v; want ErrExists and a *BulkError and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
 			}
 			skipped = append(skipped, i)
 			return true
 		}})
 		if err != nil || r.Done != 90 || r.Skipped != 90 || len(skipped) != 90 || len(s.Rows("people")) < 180 {
-			t.Error(what, r, err)
+			t.Errorf(`%v: got %+v, %v; want no error and r.Done == 90 and r.Skipped == 90 and len(skipped) == 90 and len(s.Rows("people")) >= 180`, what, r, err)
 		}
 		counts := s.Count()
 		t.Log(what, counts)
 		if strings.Contains(counts, "90") {
-			t.Error(what, counts)
+			t.Errorf(`%v: got %q; want "90" not in counts`, what, counts)
 		}
 	}
 }

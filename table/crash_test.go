@@ -10,53 +10,59 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// staffOf is the table of a process, with the default options but for what is left to chance.
-func staffOf(p *crashtest.Process) *table.Table[employee] { return staffBy(p, &table.Options{}) }
+// processStaff opens the employees for a process, with the default options.
+func processStaff(p *crashtest.Process) (*table.Table[employee], error) {
+	return openStaff(p, &table.Options{})
+}
 
-// blindStaffOf is the same for writes that do not read first.
-func blindStaffOf(p *crashtest.Process) *table.Table[employee] { return staffBy(p, blind()) }
+// blindProcessStaff opens the employees for a process, with BlindWrites.
+func blindProcessStaff(p *crashtest.Process) (*table.Table[employee], error) {
+	return openStaff(p, blindOptions())
+}
 
-func staffBy(p *crashtest.Process, o *table.Options) *table.Table[employee] {
-	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
-	check(err)
+// openStaff opens the employees for a process.
+func openStaff(p *crashtest.Process, o *table.Options) (*table.Table[employee], error) {
+	service, err := openService(p)
+	if err != nil {
+		return nil, err
+	}
 	o.Retry.Wait = -1
-	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
-	check(err)
-	return staff
+	return table.New(service, "staff", staffSchema, o)
 }
 
-// attempt is a write that is tried under every fault.
-type attempt struct {
+// staffOpener opens the employees for a process.
+type staffOpener func(*crashtest.Process) (*table.Table[employee], error)
+
+// faultedWrite is a write that is tested under each fault.
+type faultedWrite struct {
 	write func(context.Context, *table.Table[employee]) error
-	// applied tells whether the write was done, from what it has left.
+	// applied reports whether the write was applied, from the stored rows.
 	applied func(map[string]any) bool
-	// unknown are the faults after which nobody can know, and gone those after which the row is found gone.
-	unknown, gone []storagetest.Fault
+	// After the faults in unknown, the outcome is unknown. After those in notFound, an applied delete finds no row.
+	unknown, notFound []storagetest.Fault
 }
 
-// did are the faults in which a request is carried out and its response lost.
-func did() []storagetest.Fault {
+// appliedFaults returns the faults that apply a request and lose its response.
+func appliedFaults() []storagetest.Fault {
 	return []storagetest.Fault{
-		storagetest.LostResponse(), storagetest.ExecuteThenHang(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than a try
+		storagetest.LostResponse(), storagetest.ExecuteThenHang(), storagetest.Cut(0), storagetest.Slow(time.Minute), // longer than an attempt
 		storagetest.ExecuteThenRefuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.ExecuteThenRefuse(408, "RequestTimeout"),
 	}
 }
 
-// aged tells whether employee 1 has an age.
-func aged(n int32) func(map[string]any) bool {
+// ageIs returns a function that reports whether employee 1 has an age.
+func ageIs(n int32) func(map[string]any) bool {
 	return func(rows map[string]any) bool { return rows["empid_000001"] == n }
 }
 
-func attempts() map[string]attempt {
-	one := at("Sales", 1)
+// faultedWrites returns writes by name.
+func faultedWrites() map[string]faultedWrite {
+	one := employeeKey("Sales", 1)
 	get := func(ctx context.Context, staff *table.Table[employee], f func(*table.Entity[employee]) error) error {
 		e, err := staff.Get(ctx, one)
 		if err != nil {
@@ -65,7 +71,7 @@ func attempts() map[string]attempt {
 		return f(e)
 	}
 	gone := func(rows map[string]any) bool { return rows["empid_000001"] == nil }
-	return map[string]attempt{
+	return map[string]faultedWrite{
 		"Insert": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			_, err := staff.Insert(ctx, &employee{"Sales", 2, "New", 50})
 			return err
@@ -73,26 +79,26 @@ func attempts() map[string]attempt {
 		"Upsert": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			_, err := staff.Upsert(ctx, &employee{"Sales", 1, "Jones", 50}, table.ReplaceExisting)
 			return err
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"Replace": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { e.Value.Age = 50; return staff.Replace(ctx, e) })
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"Merge": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { return staff.Merge(ctx, e, age.Set(50)) })
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"MergeAny": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return staff.MergeAny(ctx, one, age.Set(50))
-		}, applied: aged(50)},
+		}, applied: ageIs(50)},
 		"Update": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			_, err := staff.Update(ctx, one, func(e *employee) error { e.Age++; return nil })
 			return err
-		}, applied: aged(45)},
+		}, applied: ageIs(45)},
 		"Delete": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { return staff.Delete(ctx, e) })
-		}, applied: gone, unknown: did(), gone: []storagetest.Fault{storagetest.Twice()}},
+		}, applied: gone, unknown: appliedFaults(), notFound: []storagetest.Fault{storagetest.Twice()}},
 		"DeleteAny": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return staff.DeleteAny(ctx, one)
-		}, applied: gone, unknown: did(), gone: []storagetest.Fault{storagetest.Twice()}},
+		}, applied: gone, unknown: appliedFaults(), notFound: []storagetest.Fault{storagetest.Twice()}},
 		"Rekey": {write: func(ctx context.Context, staff *table.Table[employee]) error {
 			return get(ctx, staff, func(e *table.Entity[employee]) error { e.Value.ID = 9; return staff.Rekey(ctx, e) })
 		}, applied: func(rows map[string]any) bool { return gone(rows) && rows["empid_000009"] == int32(44) }},
@@ -105,56 +111,60 @@ func attempts() map[string]attempt {
 	}
 }
 
-// brief are the options of a crash test, with fewer runs where time is short.
-func brief(o crashtest.Options) *crashtest.Options {
+// crashOptions returns the options of a crash test, with fewer runs in short mode.
+func crashOptions(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs, o.PairLimit, o.MaxLateness = 100, -1, 3
 	}
 	return &o
 }
 
-// workload is one program that makes the attempt, and a check of what it was told, unless it has died.
-func (a attempt) workload(check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
-	return a.workloadOn(staffOf, check)
+// workload returns a workload of one process that makes the write. check gets the returned error, unless the process has crashed.
+func (a faultedWrite) workload(check func(s *storagetest.Service, returned error) error) func() crashtest.Workload {
+	return a.workloadOn(processStaff, check)
 }
 
-func (a attempt) workloadOn(open func(*crashtest.Process) *table.Table[employee], check func(s *storagetest.Service, told error) error) func() crashtest.Workload {
+func (a faultedWrite) workloadOn(open staffOpener, check func(s *storagetest.Service, returned error) error) func() crashtest.Workload {
 	return func() crashtest.Workload {
-		var told error
+		var returned error
 		ended := false
 		return crashtest.Workload{
-			Setup: hired,
+			Setup: setupEmployee,
 			Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-				told = a.write(ctx, open(p))
+				staff, err := open(p)
+				if err != nil {
+					return err
+				}
+				returned = a.write(ctx, staff)
 				ended = ctx.Err() == nil
-				return told
+				return returned
 			}},
 			Check: func(s *storagetest.Service) error {
 				if !ended {
 					return nil
 				}
-				return check(s, told)
+				return check(s, returned)
 			},
 		}
 	}
 }
 
-// TestEveryFault: each write, with each fault at each of its requests: what its caller is told is what has happened. It is
-// told that nobody knows only where the table says so.
+// TestEveryFault: each write returns the outcome that happened, under each fault at each of its requests. The outcome is
+// unknown only after the faults that faultedWrites lists.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	everyFault(t, staffOf, func(a attempt) attempt { return a })
+	testEveryFault(t, processStaff, func(a faultedWrite) faultedWrite { return a })
 }
 
-// TestEveryFaultBlind: the same for the writes that need not read first.
+// TestEveryFaultBlind: TestEveryFault for writes with BlindWrites.
 func TestEveryFaultBlind(t *testing.T) {
 	t.Parallel()
-	everyFault(t, blindStaffOf, func(a attempt) attempt { return a }, "Upsert", "MergeAny", "DeleteAny", "Transact")
+	testEveryFault(t, blindProcessStaff, func(a faultedWrite) faultedWrite { return a }, "Upsert", "MergeAny", "DeleteAny", "Transact")
 }
 
-// everyFault makes attempts on a table, all of them if none is named, and judges them by what is expected of that.
-func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employee], expect func(attempt) attempt, names ...string) {
-	for name, a := range attempts() {
+// testEveryFault tests the named writes, or all. expect adapts the expectations to the table that open returns.
+func testEveryFault(t *testing.T, open staffOpener, expect func(faultedWrite) faultedWrite, names ...string) {
+	for name, a := range faultedWrites() {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
@@ -163,67 +173,70 @@ func everyFault(t *testing.T, open func(*crashtest.Process) *table.Table[employe
 			a := expect(a)
 			var mu sync.Mutex
 			outcomes := map[string]int{}
-			build := a.workloadOn(open, func(s *storagetest.Service, told error) error {
-				outcome, err := a.judge(s, told)
+			build := a.workloadOn(open, func(s *storagetest.Service, returned error) error {
+				outcome, err := a.checkOutcome(s, returned)
 				mu.Lock()
 				defer mu.Unlock()
 				outcomes[outcome]++
 				return err
 			})
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
+			r := crashtest.Enumerate(t, build, crashOptions(crashtest.Options{Faults: func(q storagetest.Request) []storagetest.Fault {
 				return append(crashtest.Faults(q), storagetest.Truncate(0), storagetest.Truncate(300), storagetest.Truncate(-3))
 			}, PairLimit: -1}))
 			r.Require(t)
 			t.Log(r, outcomes)
 			if outcomes["done"] == 0 {
-				t.Error("it was never done")
+				t.Errorf("got outcomes %v; want the write applied at least once", outcomes)
 			}
 		})
 	}
 }
 
-// TestEveryPair: with two mishaps nobody may know more often, but nobody is told what is not so.
+// TestEveryPair: with two faults the outcome may be unknown more often, but a returned outcome is still right.
 func TestEveryPair(t *testing.T) {
 	t.Parallel()
-	for name, a := range attempts() {
+	for name, a := range faultedWrites() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			build := a.workload(func(s *storagetest.Service, told error) error {
-				applied := a.applied(ages(s))
+			build := a.workload(func(s *storagetest.Service, returned error) error {
+				applied := a.applied(agesByRowKey(s))
 				switch {
-				case errors.Is(told, table.ErrUnknownOutcome):
-				case told == nil && !applied:
-					return errors.New("told that it is done, and it is not")
-				case told != nil && applied && !(a.gone != nil && errors.Is(told, table.ErrNotFound)):
-					return fmt.Errorf("told that it was refused, and it is done: %w", told)
+				case errors.Is(returned, table.ErrUnknownOutcome):
+				case returned == nil && !applied:
+					return errors.New("the write returned no error, but was not applied")
+				case returned != nil && applied && !(a.notFound != nil && errors.Is(returned, table.ErrNotFound)):
+					return fmt.Errorf("the write was applied, but returned: %w", returned)
 				}
 				return nil
 			})
-			r := crashtest.Enumerate(t, build, brief(crashtest.Options{}))
+			r := crashtest.Enumerate(t, build, crashOptions(crashtest.Options{}))
 			r.Require(t)
 			t.Log(r)
 		})
 	}
 }
 
-// TestRivals: three programs that count in one row, with mishaps: each count that was confirmed is there, and none twice. But
-// for one mishap: where a request arrives twice by itself, and a concurrent writer overwrites its work before it is looked for, it is taken
-// for refused.
-func TestRivals(t *testing.T) {
+// TestConcurrentWriters: three programs increment one row under faults. Each confirmed increment is stored exactly once. The
+// schedules omit duplicated requests: if a concurrent writer overwrites the first copy, the second one makes the write fail
+// although it was applied.
+func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	const each = 3
 	build := func() crashtest.Workload {
 		var mu sync.Mutex
 		done, open := 0, 0
-		w := crashtest.Workload{Setup: hired}
+		w := crashtest.Workload{Setup: setupEmployee}
 		for range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				staff := staffOf(p)
+				staff, err := processStaff(p)
+				if err != nil {
+					return err
+				}
 				for range each {
 					mu.Lock()
-					open++ // until it is told
+					open++ // until the outcome is known
 					mu.Unlock()
-					_, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error { e.Age++; return nil })
+					_, err = staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error { e.Age++; return nil })
 					mu.Lock()
 					switch {
 					case err == nil:
@@ -238,8 +251,8 @@ func TestRivals(t *testing.T) {
 			})
 		}
 		w.Check = func(s *storagetest.Service) error {
-			if n := int(ages(s)["empid_000001"].(int32)) - 44; n < done || n > done+open {
-				return fmt.Errorf("counted %d, of which %d were confirmed and %d are open", n, done, open)
+			if n := int(agesByRowKey(s)["empid_000001"].(int32)) - 44; n < done || n > done+open {
+				return fmt.Errorf("got %d increments; want at least the %d confirmed ones, and at most %d unknown ones more", n, done, open)
 			}
 			return nil
 		}
@@ -248,23 +261,26 @@ func TestRivals(t *testing.T) {
 	once := func(q storagetest.Request) []storagetest.Fault {
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return f == storagetest.Twice() })
 	}
-	r := crashtest.Schedules(t, build, brief(crashtest.Options{FaultRate: 0.2, Faults: once}))
+	r := crashtest.Schedules(t, build, crashOptions(crashtest.Options{FaultRate: 0.2, Faults: once}))
 	r.Require(t)
 	t.Log(r)
 }
 
-// hired is an account with employee 1.
-func hired(ctx context.Context, p *crashtest.Process) error {
-	staff := staffOf(p)
+// setupEmployee creates the table and inserts employee 1.
+func setupEmployee(ctx context.Context, p *crashtest.Process) error {
+	staff, err := processStaff(p)
+	if err != nil {
+		return err
+	}
 	if err := staff.Ensure(ctx); err != nil {
 		return err
 	}
-	_, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	return err
 }
 
-// ages are those of all employees.
-func ages(s *storagetest.Service) map[string]any {
+// agesByRowKey returns the ages of all employees.
+func agesByRowKey(s *storagetest.Service) map[string]any {
 	rows := map[string]any{}
 	for _, r := range s.Rows("staff") {
 		rows[r.RowKey] = r.Get("Age")
@@ -272,12 +288,12 @@ func ages(s *storagetest.Service) map[string]any {
 	return rows
 }
 
-// judge compares what the caller was told with what has happened.
-func (a attempt) judge(s *storagetest.Service, told error) (outcome string, err error) {
-	return a.judgeRows(s, ages(s), told)
+// checkOutcome compares the returned error with the stored rows.
+func (a faultedWrite) checkOutcome(s *storagetest.Service, returned error) (outcome string, err error) {
+	return a.checkOutcomeIn(s, agesByRowKey(s), returned)
 }
 
-func (a attempt) judgeRows(s *storagetest.Service, rows map[string]any, told error) (outcome string, err error) {
+func (a faultedWrite) checkOutcomeIn(s *storagetest.Service, rows map[string]any, returned error) (outcome string, err error) {
 	applied := a.applied(rows)
 	var fault storagetest.Fault
 	reading := false
@@ -287,22 +303,62 @@ func (a attempt) judgeRows(s *storagetest.Service, rows map[string]any, told err
 		}
 	}
 	switch {
-	case told == nil && applied:
+	case returned == nil && applied:
 		return "done", nil
-	case told == nil:
-		return "", fmt.Errorf("told that it is done, and it is not: %v", rows)
-	case errors.Is(told, table.ErrUnknownOutcome):
+	case returned == nil:
+		return "", fmt.Errorf("the write returned no error, but was not applied: %v", rows)
+	case errors.Is(returned, table.ErrUnknownOutcome):
 		if slices.Contains(a.unknown, fault) && !reading {
 			return "unknown", nil
 		}
-		return "", fmt.Errorf("told that nobody knows: %w", told)
+		return "", fmt.Errorf("the outcome could be known: %w", returned)
 	case !applied:
 		if reading || strings.HasPrefix(fault.String(), "refused in transaction") {
-			return "refused", nil // it could not read, or the service says that it will not
+			return "refused", nil // a read failed, or the service refused the write
 		}
-		return "", fmt.Errorf("gave up: %w", told)
-	case errors.Is(told, table.ErrNotFound) && slices.Contains(a.gone, fault):
+		return "", fmt.Errorf("the write gave up: %w", returned)
+	case errors.Is(returned, table.ErrNotFound) && slices.Contains(a.notFound, fault):
 		return "gone", nil
 	}
-	return "", fmt.Errorf("told that it was refused, and it is done: %w", told)
+	return "", fmt.Errorf("the write was applied, but returned: %w", returned)
+}
+
+// exactProcessStaff opens the employees for a process, with exact outcomes.
+func exactProcessStaff(p *crashtest.Process) (*table.Table[employee], error) {
+	staff, err := processStaff(p)
+	if err != nil {
+		return nil, err
+	}
+	return staff.Exact(), nil
+}
+
+// TestEveryFaultExact: an exact write always returns its outcome, under each fault at each of its requests, and under requests
+// that arrive late.
+func TestEveryFaultExact(t *testing.T) {
+	t.Parallel()
+	testEveryFault(t, exactProcessStaff, func(a faultedWrite) faultedWrite {
+		a.unknown, a.notFound = nil, nil
+		return a
+	})
+}
+
+// TestEveryPairExact: an exact write returns its outcome under two faults too.
+func TestEveryPairExact(t *testing.T) {
+	t.Parallel()
+	all := faultedWrites()
+	for _, name := range []string{"Insert", "Merge", "DeleteAny", "Transact"} {
+		a := all[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			build := a.workloadOn(exactProcessStaff, func(s *storagetest.Service, returned error) error {
+				if applied := a.applied(agesByRowKey(s)); (returned == nil) != applied || errors.Is(returned, table.ErrUnknownOutcome) {
+					return fmt.Errorf("applied: %v, but the write returned: %w", applied, returned)
+				}
+				return nil
+			})
+			r := crashtest.Enumerate(t, build, crashOptions(crashtest.Options{}))
+			r.Require(t)
+			t.Log(r)
+		})
+	}
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// adverse is a service with the employees of Sales by id, whose pages are as short as draw says, empty ones included. Its
-// tokens are the ids at which the next page begins.
-func adverse(ids *[]int, draw func(most int) int) *wire {
-	return &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+// shortPages is a service with employees of Sales, whose pages have as many rows as draw returns, possibly none. Its tokens are
+// the IDs at which the next page begins.
+func shortPages(ids *[]int, draw func(most int) int) *fakeTransport {
+	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		q := r.URL.Query()
 		top, _ := strconv.Atoi(q.Get("$top"))
 		from, _ := strconv.Atoi(q.Get("NextRowKey"))
@@ -38,17 +38,17 @@ func adverse(ids *[]int, draw func(most int) int) *wire {
 		}
 		var h []string
 		if next > 0 {
-			// The number of the request makes the tokens of two empty pages different, as the service's are.
+			// The time makes the tokens of two empty pages different, as the service's are.
 			h = []string{"x-ms-continuation-NextPartitionKey", fmt.Sprint("p", len(rows), time.Now().UnixNano()), "x-ms-continuation-NextRowKey", strconv.Itoa(next)}
 		}
-		return reply(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
+		return jsonResponse(200, `{"value":[`+strings.Join(rows, ",")+`]}`, h...), nil
 	}}
 }
 
 var inSales = table.Query[employee]{Partition: dept.Of("Sales")}
 
-// TestCursorAnywhere: a list that is left at any point and taken up by another process, over short and empty pages, yields
-// every row once and in order; rows that come and go behind its place are seen or not seen, never twice.
+// TestCursorAnywhere: a list that stops anywhere and resumes in another process, over short and empty pages, yields every row
+// once and in order. A row that a concurrent writer inserts or deletes is yielded at most once.
 func TestCursorAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -62,11 +62,11 @@ func TestCursorAnywhere(t *testing.T) {
 		for _, id := range ids {
 			always[id] = true
 		}
-		w := adverse(&ids, func(most int) int { return rapid.IntRange(0, min(most, 7)).Draw(rt, "page") })
+		w := shortPages(&ids, func(most int) int { return rapid.IntRange(0, min(most, 7)).Draw(rt, "page") })
 		var got []int
 		token, ended := "", false
 		for !ended {
-			staff := newStaff(t, bare(w)) // as another process would
+			staff := newStaff(t, sdkClient(t, w)) // as in another process
 			q := inSales
 			q.Cursor = table.NewCursor(token)
 			q.Limit = rapid.IntRange(0, 4).Draw(rt, "limit")
@@ -74,9 +74,7 @@ func TestCursorAnywhere(t *testing.T) {
 			stop := rapid.IntRange(1, 12).Draw(rt, "stop")
 			n := 0
 			for e, err := range staff.List(context.Background(), q) {
-				if err != nil {
-					rt.Fatal(err)
-				}
+				noError(rt, err)
 				got = append(got, e.Value.ID)
 				if n++; n == stop {
 					break
@@ -84,9 +82,9 @@ func TestCursorAnywhere(t *testing.T) {
 			}
 			token, ended = q.Cursor.Token(), q.Cursor.Done()
 			if ended != (token == "") {
-				rt.Fatalf("done %v, token %q", ended, token)
+				rt.Fatalf("got done %v, token %q; want an empty token if done, and no other", ended, token)
 			}
-			// Others insert and delete, before and behind the place. What they insert is odd, and may be seen or not.
+			// Concurrent writers insert and delete, before and behind the position. An inserted ID is odd, and may be yielded or not.
 			switch x := rapid.IntRange(0, 80).Draw(rt, "x"); {
 			case len(ids) > 0 && x%3 == 0:
 				i := x % len(ids)
@@ -100,34 +98,31 @@ func TestCursorAnywhere(t *testing.T) {
 		seen := map[int]bool{}
 		for i, id := range got {
 			if i > 0 && got[i-1] >= id {
-				rt.Fatalf("out of order or twice: %v", got)
+				rt.Fatalf("got %v; want ascending IDs", got)
 			}
 			seen[id] = true
 		}
 		for id := range always {
 			if !seen[id] {
-				rt.Fatalf("%d is missing in %v", id, got)
+				rt.Fatalf("got %v; want %d in it", got, id)
 			}
 		}
 	})
 }
 
-// TestCursorRequests: going on costs nothing where a page was used up, and one request for the page in whose middle the
-// list was left.
+// TestCursorRequests: resuming costs no request at the end of a page, and one request in the middle of a page.
 func TestCursorRequests(t *testing.T) {
 	t.Parallel()
 	ids := []int{1, 2, 3, 4, 5, 6, 7}
-	w := adverse(&ids, func(most int) int { return most })
-	staff := newStaff(t, bare(w))
+	w := shortPages(&ids, func(most int) int { return most })
+	staff := newStaff(t, sdkClient(t, w))
 	cursor := new(table.Cursor)
 	q := inSales
 	q.Cursor, q.Limit = cursor, 3
 	list := func(stop int) (got []int) {
 		w.sent = nil
 		for e, err := range staff.List(context.Background(), q) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if got = append(got, e.Value.ID); len(got) == stop {
 				break
 			}
@@ -142,11 +137,11 @@ func TestCursorRequests(t *testing.T) {
 		{0, "[1 2 3]", "GET"}, {0, "[4 5 6]", "GET"}, {0, "[7]", "GET"}, {0, "[]", ""},
 	} {
 		if got := list(c.stop); fmt.Sprint(got) != c.want || w.requests() != c.requests {
-			t.Errorf("%d: %v by %q", i, got, w.requests())
+			t.Errorf("%d: got %v by %q; want %q and w.requests() == %q", i, got, w.requests(), c.want, c.requests)
 		}
 	}
 	if !cursor.Done() || cursor.Token() != "" {
-		t.Error("the end is not the end")
+		t.Errorf("got done %v, token %q; want the end", cursor.Done(), cursor.Token())
 	}
 	cursor = table.NewCursor("")
 	q.Cursor, q.Limit = cursor, 0
@@ -158,37 +153,35 @@ func TestCursorRequests(t *testing.T) {
 		{2, "[1 2]", "GET"}, {3, "[3 4 5]", "GET"}, {1, "[6]", "GET"}, {1, "[7]", "GET"}, {1, "[]", ""},
 	} {
 		if got := list(c.stop); fmt.Sprint(got) != c.want || w.requests() != c.requests {
-			t.Errorf("in mid-page, %d: %v by %q", i, got, w.requests())
+			t.Errorf("in the middle of a page, %d: got %v by %q; want %q and w.requests() == %q", i, got, w.requests(), c.want, c.requests)
 		}
 	}
 }
 
-// TestPage: what a program that shows pages gets.
+// TestPage: Page returns pages for a program that shows them.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	ids := []int{1, 2, 3, 4, 5}
 	short := 0
-	w := adverse(&ids, func(most int) int {
+	w := shortPages(&ids, func(most int) int {
 		if short++; short%2 == 1 {
 			return 0
 		}
 		return min(most, 2)
 	})
-	staff := newStaff(t, bare(w))
+	staff := newStaff(t, sdkClient(t, w))
 	page := func(q table.Query[employee], token string) (string, string) {
 		w.sent = nil
 		p, err := staff.Page(ctx, q, token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var got []int
 		for _, e := range p.Entities {
 			got = append(got, e.Value.ID)
 		}
 		return fmt.Sprintf("%v by %s", got, w.requests()), p.Token
 	}
-	// Without a limit: a request each, empty or not.
+	// Without a limit, each page is one request, empty or not.
 	var all []string
 	for got, token := page(inSales, ""); ; got, token = page(inSales, token) {
 		if all = append(all, got); token == "" {
@@ -196,41 +189,37 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if got := strings.Join(all, "; "); got != "[] by GET; [1 2] by GET; [] by GET; [3 4] by GET; [] by GET; [5] by GET" {
-		t.Error(got)
+		t.Errorf("got %q; want %q", got, "[] by GET; [1 2] by GET; [] by GET; [3 4] by GET; [] by GET; [5] by GET")
 	}
-	// With one: full pages.
+	// With a limit, pages are full.
 	q := inSales
 	q.Limit = 3
 	first, token := page(q, "")
 	second, end := page(q, token)
 	if first != "[1 2 3] by GET GET GET GET" || second != "[4 5] by GET GET" || end != "" {
-		t.Errorf("%s; %s; %q", first, second, end)
+		t.Errorf(`got %s; %s; %q; want first == "[1 2 3] by GET GET GET GET" and second == "[4 5] by GET GET" and end == ""`, first, second, end)
 	}
-	// The same token gives the same page again.
+	// The same token returns the same page again.
 	if again, _ := page(q, token); again != "[4 5] by GET GET" {
-		t.Error(again)
+		t.Errorf("got %q; want %q", again, "[4 5] by GET GET")
 	}
 }
 
-// TestTokensOfOthers: a token of another table, query or version, or one that is damaged, is refused before any request.
-func TestTokensOfOthers(t *testing.T) {
+// TestForeignTokens: a token of another table, query or version, and a damaged token, are refused before any request.
+func TestForeignTokens(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	ids := []int{1, 2, 3, 4, 5}
-	w := adverse(&ids, func(most int) int { return min(most, 2) })
-	s := bare(w)
+	w := shortPages(&ids, func(most int) int { return min(most, 2) })
+	s := sdkClient(t, w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "others", staffSchema, once())
-	if err != nil {
-		t.Fatal(err)
-	}
-	upper, err := table.New(s, "STAFF", staffSchema, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	other, err := table.New(s, "others", staffSchema, singleAttempt())
+	noError(t, err)
+	upper, err := table.New(s, "STAFF", staffSchema, singleAttempt())
+	noError(t, err)
 	p, err := staff.Page(ctx, inSales, "")
 	if err != nil || p.Token == "" {
-		t.Fatalf("%+v, %v", p, err)
+		t.Fatalf(`got %+v, %v; want no error and p.Token != ""`, p, err)
 	}
 	refused := func(what string, in *table.Table[employee], q table.Query[employee], token string) {
 		t.Helper()
@@ -238,7 +227,7 @@ func TestTokensOfOthers(t *testing.T) {
 		_, err := in.Page(ctx, q, token)
 		var te *table.TokenError
 		if !errors.As(err, &te) || te.Reason == "" || w.requests() != "" {
-			t.Errorf("%s: %v, %s", what, err, w.requests())
+			t.Errorf(`%s: got %v, %s; want a *TokenError and te.Reason != "" and w.requests() == ""`, what, err, w.requests())
 		}
 	}
 	q := inSales
@@ -249,9 +238,7 @@ func TestTokensOfOthers(t *testing.T) {
 	refused("another range", staff, q, p.Token)
 	q.Rows = keys.Family(empid.Of(1))
 	family, err := staff.Page(ctx, q, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	from, to, _ := q.Rows.Bounds()
 	q.Rows = keys.RawBetween(from, to)
 	refused("the family's range", staff, q, family.Token)
@@ -260,9 +247,7 @@ func TestTokensOfOthers(t *testing.T) {
 	refused("nonsense", staff, inSales, "nonsense")
 	refused("not base64", staff, inSales, "!"+p.Token)
 	raw, err := base64.RawURLEncoding.DecodeString(p.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i := 1; i < len(raw); i++ {
 		for _, bit := range []byte{1, 0x80} {
 			b := append([]byte(nil), raw...)
@@ -271,43 +256,37 @@ func TestTokensOfOthers(t *testing.T) {
 		}
 		refused(fmt.Sprintf("cut to %d bytes", i), staff, inSales, base64.RawURLEncoding.EncodeToString(raw[:i]))
 	}
-	// The same query in other words, and with other sizes, goes on.
+	// An equal query with other sizes resumes.
 	q = inSales
 	q.Limit, q.PageSize, q.Rows = 1, 500, empid.All()
 	for _, in := range []*table.Table[employee]{staff, upper} {
 		next, err := in.Page(ctx, q, p.Token)
 		if err != nil || len(next.Entities) != 1 || next.Entities[0].Value.ID != 3 {
-			t.Errorf("%+v, %v", next, err)
+			t.Errorf("got %+v, %v; want no error and len(next.Entities) == 1 and next.Entities[0].Value.ID == 3", next, err)
 		}
 	}
-	// Types that share keys do not share places, for a list skips the rows of others.
+	// Types that share keys do not share positions, since a list skips foreign rows.
 	typed := func(typ string) *table.Table[employee] {
 		s2 := staffSchema
 		s2.Type = typ
-		in, err := table.New(s, "staff", s2, once())
-		if err != nil {
-			t.Fatal(err)
-		}
+		in, err := table.New(s, "staff", s2, singleAttempt())
+		noError(t, err)
 		return in
 	}
 	of, err := typed("employee").Page(ctx, inSales, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	refused("another type", typed("manager"), inSales, of.Token)
-	// A projection may go on where entities were read, but not rows of every type.
+	// A projection resumes a list of entities. A list of rows of every type does not.
 	type name struct {
 		Last string `table:"LastName"`
 	}
 	names, err := table.As[name](staff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	q = inSales
 	q.Cursor = table.NewCursor(p.Token)
 	for n, err := range names.List(ctx, q) {
-		if err != nil || n.Key != at("Sales", 3) {
-			t.Errorf("%+v, %v", n, err)
+		if err != nil || n.Key != employeeKey("Sales", 3) {
+			t.Errorf(`got %+v, %v; want no error and n.Key == employeeKey("Sales", 3)`, n, err)
 		}
 		break
 	}
@@ -315,36 +294,34 @@ func TestTokensOfOthers(t *testing.T) {
 	for _, err := range staff.Rows(ctx, q) {
 		var te *table.TokenError
 		if !errors.As(err, &te) {
-			t.Error(err)
+			t.Errorf("got %v; want a *TokenError", err)
 		}
 	}
-	// What a refused query has not moved is still there.
+	// A refused query does not move the cursor.
 	if q.Cursor.Token() != p.Token {
-		t.Error("a refused query has moved the cursor")
+		t.Errorf("got %q after a refused query; want %q", q.Cursor.Token(), p.Token)
 	}
 }
 
-// TestCursorOrder: the place is kept in the service's order, in which what lies beyond U+FFFF sorts below U+FFFD.
+// TestCursorOrder: the cursor keeps the service's order, in which characters above U+FFFF sort before U+FFFD.
 func TestCursorOrder(t *testing.T) {
 	t.Parallel()
 	rows := `{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ud83d\ude00"},{"odata.etag":"e","PartitionKey":"p","RowKey":"a\ufffd"},{"odata.etag":"e","PartitionKey":"p","RowKey":"b"}`
-	w := &wire{answer: func(*http.Request, string) (*http.Response, error) { return reply(200, `{"value":[`+rows+`]}`), nil }}
-	tab, err := table.New(bare(w), "ttt", table.Schema[table.Row]{}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) {
+		return jsonResponse(200, `{"value":[`+rows+`]}`), nil
+	}}
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
+	noError(t, err)
 	cursor := new(table.Cursor)
 	var got []string
 	for range 5 {
 		for e, err := range tab.List(context.Background(), table.Query[table.Row]{Partition: keys.Raw("p"), Cursor: cursor}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got = append(got, e.Key.RowKey())
 			break
 		}
 	}
 	if fmt.Sprintf("%q", got) != `["a😀" "a�" "b"]` {
-		t.Errorf("%q", got)
+		t.Errorf("got %q; want fmt.Sprintf(\"%%q\", got) == `[\"a😀\" \"a�\" \"b\"]`", got)
 	}
 }

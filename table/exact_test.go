@@ -14,17 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// blind are options of tables whose rows have no derived rows.
-func blind() *table.Options { return &table.Options{BlindWrites: true} }
-
-// quick are options without pauses.
-func quick() *table.Options {
-	o := blind()
-	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-	return o
-}
-
-// TestExactRequests: what exactness costs.
+// TestExactRequests: the number of requests of an exact write.
 func TestExactRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -35,29 +25,29 @@ func TestExactRequests(t *testing.T) {
 		want  error
 		cost  string
 	}{
-		{"done", nil, func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Merge(ctx, e, age.Set(50)) }, nil, "1 transaction"},
-		{"done at the second try", storagetest.AtRequest(1, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"applied", nil, func(s *table.Table[employee], e *table.Entity[employee]) error { return s.Merge(ctx, e, age.Set(50)) }, nil, "1 transaction"},
+		{"applied by the second attempt", storagetest.AtRequest(1, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, nil, "2 transaction"},
-		{"done, the reply lost", storagetest.AtRequest(1, storagetest.LostResponse()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"applied, response lost", storagetest.AtRequest(1, storagetest.LostResponse()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
-		}, nil, "2 get, 2 transaction"}, // the intent, and the ETag
-		{"deleted, the reply lost", storagetest.AtRequest(1, storagetest.LostResponse()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		}, nil, "2 get, 2 transaction"}, // the commit record, and the ETag
+		{"deleted, response lost", storagetest.AtRequest(1, storagetest.LostResponse()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Delete(ctx, e)
 		}, nil, "1 get, 2 transaction"},
 		{"changed meanwhile", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
 			e.ETag = etag
 			return s.Delete(ctx, e)
 		}, table.ErrChanged, "1 transaction"},
-		{"there already: it might be gone when the request arrives once more", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"exists, but might be deleted before the request arrives again", nil, func(s *table.Table[employee], e *table.Entity[employee]) error {
 			_, err := s.Insert(ctx, &e.Value)
 			return err
 		}, table.ErrExists, "1 insert, 1 transaction"},
-		{"never arrives: given up, for good", storagetest.OfKind("transaction", storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"never arrives: given up", storagetest.OfKind("transaction", storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, table.ErrGivenUp, "1 insert, 4 transaction"},
 	} {
-		staff, e, s := inMemory(t, quick())
+		staff, e, s := staffInMemory(t, noWaitOptions())
 		s.SetFaults(c.fault)
 		n := len(s.Requests())
 		if c.fault != nil {
@@ -66,25 +56,25 @@ func TestExactRequests(t *testing.T) {
 		before := *e
 		err := c.do(staff.Exact(), e)
 		if !errors.Is(err, c.want) || errors.Is(err, table.ErrUnknownOutcome) || c.want == nil && err != nil {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("%s: got %v; want %v and not ErrUnknownOutcome and (c.want != nil or no error)", c.what, err, c.want)
 		}
 		if got := s.Count(); got != c.cost {
-			t.Errorf("%s: %s, not %s", c.what, got, c.cost)
+			t.Errorf("%s: got %s; want %s", c.what, got, c.cost)
 		}
-		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, the reply lost" && string(e.ETag) != rows[0].ETag {
-			t.Errorf("%s: %s, not %s", c.what, e.ETag, rows[0].ETag)
+		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, response lost" && string(e.ETag) != rows[0].ETag {
+			t.Errorf("%s: got ETag %s; want %s", c.what, e.ETag, rows[0].ETag)
 		}
 		if c.want != nil && c.want != table.ErrChanged && e.ETag != before.ETag {
-			t.Errorf("%s: the entity has changed", c.what)
+			t.Errorf("%s: got ETag %s; want %s unchanged", c.what, e.ETag, before.ETag)
 		}
 	}
 }
 
-// TestExactLate (T12): a write that its caller has given up arrives, and finds the marker. Without an intent it is done.
+// TestExactLate (T12): a late write that its caller has given up is refused by the abort record. Without Exact it is applied.
 func TestExactLate(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []bool{true, false} {
-		staff, e, s := inMemory(t, quick())
+		staff, e, s := staffInMemory(t, noWaitOptions())
 		if exact {
 			staff = staff.Exact()
 		}
@@ -103,25 +93,26 @@ func TestExactLate(t *testing.T) {
 		s.Deliver()
 		done := s.Rows("staff")[0].Get("Age") == int32(50)
 		if exact && (!errors.Is(err, table.ErrGivenUp) || done) || !exact && (!errors.Is(err, table.ErrUnknownOutcome) || !done) {
-			t.Errorf("exact %v: %v, done %v", exact, err, done)
+			t.Errorf("exact %v: got %v, done %v; want ErrGivenUp and not done if exact, else ErrUnknownOutcome and done", exact, err, done)
 		}
 		if exact {
-			if err := staff.Merge(context.Background(), e, age.Set(51)); !errors.Is(err, table.ErrGivenUp) { // the entity can be used
-				t.Error(err)
+			if err := staff.Merge(context.Background(), e, age.Set(51)); !errors.Is(err, table.ErrGivenUp) { // the entity is not in doubt
+				t.Errorf("got %v; want ErrGivenUp", err)
 			}
 		}
 	}
 }
 
-// TestExactHangs: on a service that does not answer, a call ends with its context, and can be resolved later, here or elsewhere.
-func TestExactHangs(t *testing.T) {
+// TestExactHungService: an exact write to a service that does not respond ends with its context. Its outcome can be resolved
+// later, by the error or by the operation ID.
+func TestExactHungService(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		fault storagetest.Fault
 		done  bool
 	}{{storagetest.Hang(), false}, {storagetest.ExecuteThenHang(), true}} {
 		synctest.Test(t, func(t *testing.T) {
-			staff, e, s := inMemory(t, nil)
+			staff, e, s := staffInMemory(t, nil)
 			staff = staff.Exact()
 			s.SetFaults(func(storagetest.Request) storagetest.Fault { return c.fault })
 			ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
@@ -129,147 +120,148 @@ func TestExactHangs(t *testing.T) {
 			start := time.Now()
 			err := staff.Merge(ctx, e, age.Set(50))
 			if took := time.Since(start); took < 12*time.Second || took > 12*time.Second+100*time.Millisecond {
-				t.Error(took)
+				t.Errorf("got %v; want took >= 12*time.Second and took <= 12*time.Second+100*time.Millisecond", took)
 			}
 			var unknown *table.UnknownError
 			if !errors.As(err, &unknown) || !errors.Is(err, table.ErrUnknownOutcome) || unknown.Table != "staff" || unknown.Partition != "Sales" || !strings.Contains(err.Error(), unknown.OperationID) {
-				t.Fatal(err)
+				t.Fatalf(`got %v; want a *UnknownError and ErrUnknownOutcome and unknown.Table == "staff" and unknown.Partition == "Sales" and strings.Contains(err.Error(), unknown.OperationID)`, err)
 			}
 			if err := staff.Delete(context.Background(), e); !errors.Is(err, table.ErrUnknownOutcome) {
-				t.Error("a doubtful entity is used:", err)
+				t.Errorf("a write of an entity in doubt: got %v; want ErrUnknownOutcome", err)
 			}
 			s.SetFaults(nil)
 			s.Count()
 			done, err := unknown.Resolve(context.Background())
 			if err != nil || done != c.done || (e.Value.Age == 50) != c.done {
-				t.Error(done, err, e.Value)
+				t.Errorf("got %v, %v, %+v; want no error and done == %v and (e.Value.Age == 50) == %v", done, err, e.Value, c.done, c.done)
 			}
 			if got, want := s.Count(), map[bool]string{true: "2 get, 1 insert", false: "1 insert"}[c.done]; got != want {
-				t.Errorf("%s, not %s", got, want)
+				t.Errorf("got %s; want %s", got, want)
 			}
 			again, err := unknown.Resolve(context.Background())
 			if err != nil || again != done {
-				t.Error(again, err)
+				t.Errorf("got %v, %v; want no error and again == %v", again, err, done)
 			}
-			// Elsewhere, by its names alone.
-			in, err := table.NewCommitRecords(serviceOf(s), "staff", nil)
-			check(err)
+			// Another process resolves the write by its partition and operation ID.
+			in, err := table.NewCommitRecords(serviceOf(t, s), "staff", nil)
+			noError(t, err)
 			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
 			if want := map[bool]table.CommitState{true: table.CommitDone, false: table.CommitAborted}[c.done]; err != nil || i.State != want {
-				t.Error(i, err)
+				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
 			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
-				t.Error("a resolved entity cannot be used:", err)
+				t.Errorf("a write of a resolved entity: got %v; want no error", err)
 			}
 		})
 	}
 }
 
-// TestFenced: who finds that somebody has aborted its write begins anew under another name; not for ever.
-func TestFenced(t *testing.T) {
+// TestAbortedByResolver: a write that a resolver has aborted is repeated under a new operation ID, at most ConflictAttempts
+// times.
+func TestAbortedByResolver(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, 100} {
-		o := quick()
+		o := noWaitOptions()
 		o.Retry.ConflictAttempts = 8
-		staff, e, s := inMemory(t, o)
+		staff, e, s := staffInMemory(t, o)
 		staff = staff.Exact()
 		in := staff.CommitRecords()
 		n := 0
-		s.before = func(r *http.Request) {
-			if body := bodyOf(r); strings.Contains(r.URL.Path, "$batch") && n < times {
+		s.beforeRequest = func(r *http.Request) {
+			if body := bodyOf(t, r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
 				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
 				if err != nil || i.State != table.CommitAborted {
-					t.Error(i, err)
+					t.Errorf("got %+v, %v; want no error and i.State == table.CommitAborted", i, err)
 				}
 			}
 		}
 		err := staff.Merge(context.Background(), e, age.Set(50))
 		if times == 1 && err != nil || times > 1 && !errors.Is(err, table.ErrGivenUp) {
-			t.Error(err)
+			t.Errorf("aborted %d times: got %v; want no error after one time, else ErrGivenUp", times, err)
 		}
 		if times > 1 && n != 8 {
-			t.Error(n)
+			t.Errorf("got %v; want times <= 1 or n == 8", n)
 		}
 	}
 }
 
-// TestIntents: what is read of intents, what is refused, and what is swept.
-func TestIntents(t *testing.T) {
+// TestCommitRecords: CommitRecords reads, resolves and sweeps commit records, and refuses invalid operation IDs.
+func TestCommitRecords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	o := quick()
+	o := noWaitOptions()
 	o.Now = func() time.Time { return now }
-	staff, e, s := inMemory(t, o)
+	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
 	in := staff.CommitRecords()
 	pk := keys.Raw("Sales")
-	check(staff.Merge(ctx, e, age.Set(50)))
+	noError(t, staff.Merge(ctx, e, age.Set(50)))
 	var all []*table.CommitRecord
 	list := func() int {
 		all = nil
 		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
-			check(err)
+			noError(t, err)
 			all = append(all, i)
 		}
 		return len(all)
 	}
 	if list() != 1 || all[0].State != table.CommitDone || !all[0].Time().Equal(now) || all[0].Effects != nil {
-		t.Error(all)
+		t.Errorf("got %v; want list() == 1 and all[0].State == table.CommitDone and all[0].Time().Equal(now) and all[0].Effects == nil", all)
 	}
 	op := all[0].OperationID
 	if i, err := in.Get(ctx, pk, op); err != nil || i.State != table.CommitDone {
-		t.Error(i, err)
+		t.Errorf("got %+v, %v; want no error and i.State == table.CommitDone", i, err)
 	}
 	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
 	if _, err := in.Get(ctx, pk, other); !errors.Is(err, table.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.Count()
 	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get, 1 insert" {
-		t.Error(i, err)
+		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get, 1 insert"`, i, err)
 	}
 	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get" {
-		t.Error(i, err)
+		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get"`, i, err)
 	}
 	if err := in.MarkDone(ctx, &table.CommitRecord{Partition: pk, OperationID: other, State: table.CommitAborted}); err == nil {
-		t.Error("an aborted intent is closed")
+		t.Error("got no error from MarkDone of an aborted record; want one")
 	}
 	var ve *table.ValueError
 	for _, bad := range []string{"", "x", op + "0", strings.Repeat("Z", 26), strings.Repeat("I", 26), op[:25] + "|"} {
 		if _, err := in.Resolve(ctx, pk, bad); !errors.As(err, &ve) {
-			t.Error(bad, err)
+			t.Errorf("%v: got %v; want a *ValueError", bad, err)
 		}
 	}
-	// A day later, nothing can be said of what has left nothing, and what is there is swept after another hour.
+	// A day later, a missing commit record proves nothing. An hour after that, the commit records are swept.
 	third := op[:24] + "ZZ"
 	now = now.Add(24*time.Hour + time.Second)
 	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrExpired", err)
 	}
 	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != table.CommitDone {
-		t.Error(i, err)
+		t.Errorf("got %+v, %v; want no error and i.State == table.CommitDone", i, err)
 	}
 	if n, err := staff.SweepCommitRecords(ctx); n != 0 || err != nil {
-		t.Error(n, err)
+		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
-	check(staff.Merge(ctx, e, age.Set(51)))
+	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
 	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
-		t.Error(n, err, all)
+		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
-	// Lists of the user's rows never show intents.
+	// Lists of entities do not contain commit records.
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
 	if n != 1 || err != nil {
-		t.Error(n, err)
+		t.Errorf("got %v, %v; want n == 1 and no error", n, err)
 	}
 }
 
-// doubtful is a merge of e of which nobody knows, because its context is over.
-func doubtful(t *testing.T, staff *table.Table[employee], e *table.Entity[employee], s *interposed, f storagetest.Fault) *table.UnknownError {
+// unknownMerge merges e with a context that ends during the request, and returns the unknown outcome.
+func unknownMerge(t testing.TB, staff *table.Table[employee], e *table.Entity[employee], s *hookedService, f storagetest.Fault) *table.UnknownError {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == "transaction" }, f))
@@ -277,148 +269,150 @@ func doubtful(t *testing.T, staff *table.Table[employee], e *table.Entity[employ
 	s.SetFaults(nil)
 	var unknown *table.UnknownError
 	if !errors.As(err, &unknown) {
-		t.Fatal(err)
+		t.Fatalf("got %v; want a *UnknownError", err)
 	}
 	return unknown
 }
 
-// TestResolvedOnce: what was resolved stays so, whatever the entity has been through since.
-func TestResolvedOnce(t *testing.T) {
+// TestResolvedTwice: a resolved outcome does not change, whatever happened to the entity since.
+func TestResolvedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, e, s := inMemory(t, quick())
+	staff, e, s := staffInMemory(t, noWaitOptions())
 	staff = staff.Exact()
-	first := doubtful(t, staff, e, s, storagetest.LostResponse())
+	first := unknownMerge(t, staff, e, s, storagetest.LostResponse())
 	if done, err := first.Resolve(ctx); !done || err != nil {
-		t.Fatal(done, err)
+		t.Fatalf("got %v, %v; want done and no error", done, err)
 	}
 	e.Value.Age = 60
-	check(staff.Replace(ctx, e))
+	noError(t, staff.Replace(ctx, e))
 	s.Count()
 	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count() != "none" {
-		t.Error(done, err, e.Value)
+		t.Errorf(`got %v, %v, %+v; want done and no error and e.Value.Age == 60 and s.Count() == "none"`, done, err, e.Value)
 	}
-	check(staff.Replace(ctx, e))
+	noError(t, staff.Replace(ctx, e))
 
-	second := doubtful(t, staff, e, s, storagetest.LostRequest())
+	second := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	if done, err := second.Resolve(ctx); done || err != nil {
-		t.Fatal(done, err)
+		t.Fatalf("got %v, %v; want not done and no error", done, err)
 	}
-	doubtful(t, staff, e, s, storagetest.LostRequest())
+	unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	if done, err := second.Resolve(ctx); done || err != nil {
-		t.Error(done, err)
+		t.Errorf("got %v, %v; want not done and no error", done, err)
 	}
 	if err := staff.Delete(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error("a doubtful entity is used:", err)
+		t.Errorf("a write of an entity in doubt: got %v; want ErrUnknownOutcome", err)
 	}
 	var empty table.UnknownError
 	if _, err := empty.Resolve(ctx); err == nil {
-		t.Error("nothing was resolved")
+		t.Error("got no error from Resolve of an empty error; want one")
 	}
 }
 
-// TestResolvedTooLate: a day later, a write that has left nothing is not said to be undone.
+// TestResolvedTooLate: a day later, a write without a commit record is not reported as not applied.
 func TestResolvedTooLate(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	o := quick()
+	o := noWaitOptions()
 	o.Now = func() time.Time { return now }
-	staff, e, s := inMemory(t, o)
+	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
-	lost := doubtful(t, staff, e, s, storagetest.LostRequest())
+	lost := unknownMerge(t, staff, e, s, storagetest.LostRequest())
 	now = now.Add(25 * time.Hour)
 	if _, err := lost.Resolve(context.Background()); !errors.Is(err, table.ErrExpired) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrExpired", err)
 	}
 }
 
-// TestIntentVanishes: where the intent was there and is gone, nothing is claimed.
-func TestIntentVanishes(t *testing.T) {
+// TestCommitRecordVanishes: if the commit record was deleted, the outcome is unknown.
+func TestCommitRecordVanishes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, e, s := inMemory(t, quick())
+	staff, e, s := staffInMemory(t, noWaitOptions())
 	staff = staff.Exact()
-	rows, err := table.New(serviceOf(s), "staff", table.Schema[table.Row]{}, quick())
-	check(err)
+	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, noWaitOptions())
+	noError(t, err)
 	s.SetFaults(batchFault(1, storagetest.LostResponse()))
 	once := true
-	s.before = func(r *http.Request) {
+	s.beforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodGet && once {
 			once = false
 			for _, x := range s.Rows("staff") {
 				if strings.HasPrefix(x.RowKey, "~i|") {
-					check(rows.DeleteAny(ctx, keys.Stored("Sales", x.RowKey)))
+					noError(t, rows.DeleteAny(ctx, keys.Stored("Sales", x.RowKey)))
 				}
 			}
 		}
 	}
 	if err := staff.Merge(ctx, e, age.Set(50)); !errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrUnknownOutcome", err)
 	}
 }
 
-// TestUnknownIsNotRefused: a refusal that could pass, where the marker cannot be stored, is unknown and nothing else.
+// TestUnknownIsNotRefused: if a write is refused for a reason that may pass, and the abort record cannot be stored, the error
+// is ErrUnknownOutcome and no other.
 func TestUnknownIsNotRefused(t *testing.T) {
 	t.Parallel()
-	staff, e, s := inMemory(t, quick())
+	staff, e, s := staffInMemory(t, noWaitOptions())
 	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
 	_, err := staff.Exact().Insert(context.Background(), &e.Value)
 	var unknown *table.UnknownError
 	if !errors.As(err, &unknown) || errors.Is(err, table.ErrExists) {
-		t.Error(err)
+		t.Errorf("got %v; want a *UnknownError and not ErrExists", err)
 	}
 }
 
-// TestExactEnds: also where nothing bounds the write.
-func TestExactEnds(t *testing.T) {
+// TestExactWithoutWriteTimeout: an exact write ends even without a WriteTimeout.
+func TestExactWithoutWriteTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &table.Options{}
 		o.WriteTimeout = -1
-		staff, e, s := inMemory(t, o)
+		staff, e, s := staffInMemory(t, o)
 		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(503, "ServerBusy") })
 		start := time.Now()
 		err := staff.Exact().Merge(context.Background(), e, age.Set(50))
 		if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took > time.Minute {
-			t.Error(took, err)
+			t.Errorf("got %v, %v; want ErrUnknownOutcome and took <= time.Minute", took, err)
 		}
 	})
 }
 
-// TestResolvedWhileSwept: a write that was done a day ago stays so, whoever sweeps its intent meanwhile.
+// TestResolvedWhileSwept: a write that was applied a day ago is resolved as applied, even if its commit record is swept
+// meanwhile.
 func TestResolvedWhileSwept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	now := time.Now()
-	o := quick()
+	o := noWaitOptions()
 	o.Now = func() time.Time { return now }
-	staff, e, s := inMemory(t, o)
+	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
-	lost := doubtful(t, staff, e, s, storagetest.LostResponse())
+	lost := unknownMerge(t, staff, e, s, storagetest.LostResponse())
 	now = now.Add(26 * time.Hour)
-	s.before = func(r *http.Request) {
+	s.beforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
-			s.before = nil
+			s.beforeRequest = nil
 			_, err := staff.SweepCommitRecords(ctx)
-			check(err)
+			noError(t, err)
 		}
 	}
 	if done, err := lost.Resolve(ctx); err != nil || !done {
-		t.Error(done, err)
+		t.Errorf("got %v, %v; want no error and done", done, err)
 	}
 }
 
-// TestExactWithoutTable: a missing table is told as such.
+// TestExactWithoutTable: a missing table is reported as ErrTableNotFound.
 func TestExactWithoutTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := &interposed{Service: storagetest.New(nil)}
-	plain := peopleOf(s.ConnectionString(), s, nil)
-	lettered, err := plain.With(&drawer{}, letters{})
-	check(err)
+	s := &hookedService{Service: storagetest.New(nil)}
+	plain := peopleOf(t, s, nil)
+	lettered, err := plain.With(&memoryOutbox{}, letters{})
+	noError(t, err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
-			t.Error(err)
+			t.Errorf("got %v; want ErrTableNotFound and not ErrUnknownOutcome", err)
 		}
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// A stream of operations on mixed partitions becomes as few transactions as it can be.
+// A stream of operations in mixed partitions becomes as few transactions as possible.
 func ExampleBulk() {
 	ctx := context.Background()
 	var counter table.Counter
-	// Nothing is derived from these rows, so an Upsert need not read first.
-	staff, err := table.New(open(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
+	// These rows have no derived rows, so an Upsert need not read first.
+	staff, err := table.New(openAccount(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
 	check(err)
 	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 1000 {
@@ -25,7 +25,7 @@ func ExampleBulk() {
 	}, nil)
 	fmt.Println(result.Done, err, counter.Take())
 
-	// What is refused is dropped, and the rest goes on.
+	// Skip drops refused operations. All other operations are applied.
 	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for id := range 6 {
 			if !yield(staff.InsertOp(&employee{"Sales", id, "New", 30}), nil) {
@@ -48,7 +48,7 @@ func ExampleBulk() {
 	// {Done:2 Missing:0 Skipped:4 ResumeAt:6} <nil>
 }
 
-// All rows that a query asks for are deleted, a hundred with each request.
+// DeleteQuery deletes all entities of a query, a hundred with each request.
 func ExampleTable_DeleteQuery() {
 	ctx := context.Background()
 	staff := sales(nil)

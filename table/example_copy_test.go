@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// byAgeCopy keeps a copy of each employee's name, and one of all of it, under the age.
+// byAgeCopy copies each employee, and the employee's name alone, to rows under the age.
 type byAgeCopy struct{ staff *table.Table[employee] }
 
 func (byAgeCopy) Name() string { return "age" }
@@ -35,7 +35,7 @@ func (m byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[em
 	return p.Insert(row.Project(name...).Copy(under("name_"), "names"), nil)
 }
 
-// A full copy is the entity that was copied; one of some properties is to be read only.
+// A full copy can be written like the copied entity. A copy of some properties is read-only.
 func ExampleRow_Copy() {
 	ctx := context.Background()
 	plain := newTableWith(staffSchema, nil)
@@ -62,7 +62,7 @@ func ExampleRow_Copy() {
 	// [, ~) [empid_, empid`) false 1
 }
 
-// What a reader finds who knows only some properties: enough to make a key of, or not.
+// Projected returns what a reader of some properties has of an entity.
 func ExampleTable_Projected() {
 	staff := newTable(staffSchema)
 	v, err := staff.Projected(employee{"Sales", 1, "Jones", 44}, "Age")
@@ -70,7 +70,7 @@ func ExampleTable_Projected() {
 	// Output: {Sales 1  44} <nil>
 }
 
-// oldest keeps the greatest age in a row of the department's own.
+// oldest stores the greatest age of a department in a row.
 type oldest struct{ staff *table.Table[employee] }
 
 func (oldest) Name() string { return "oldest" }
@@ -78,11 +78,11 @@ func (oldest) MaxRows() int { return 1 }
 
 func (m oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
 	k := keys.At(c.Key.Partition(), keys.Raw("oldest"))
-	if _, err := p.Load(ctx, k.Row()); err != nil { // so that whoever else writes it is met
+	if _, err := p.Load(ctx, k.Row()); err != nil { // so that a concurrent write of it is a conflict
 		return err
 	}
 	most := 0
-	for row, err := range p.Scan(ctx, m.staff.Range()) { // all but the one that changes
+	for row, err := range p.Scan(ctx, m.staff.Range()) { // all rows but the changed one
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (m oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emp
 	return p.Put(r)
 }
 
-// A row that follows from all of a partition.
+// A derived row that depends on the whole partition.
 func ExamplePlan_Scan() {
 	ctx := context.Background()
 	plain := newTable(staffSchema)
@@ -116,7 +116,7 @@ func ExamplePlan_Scan() {
 	// Output: 44 true
 }
 
-// Programs that look after derived rows read and write them as rows: here a copy is deleted by its own version.
+// Programs that repair derived rows read and write them as rows. Here a copy is deleted by its ETag.
 func ExampleTable_Untyped() {
 	ctx := context.Background()
 	plain := newTable(staffSchema)
@@ -130,7 +130,8 @@ func ExampleTable_Untyped() {
 	e, err := rows.WholeRow(row)
 	check(err)
 	fmt.Println(e.Key, rows.Delete(ctx, e))
-	// The entity contains the keys of its copies as maintainer state. A write with IgnoreCorruptState succeeds even if the state is corrupt.
+	// The entity contains the keys of its copies as maintainer state. A write with IgnoreCorruptState succeeds even if that is
+	// corrupt.
 	row, err = staff.GetRow(ctx, keys.At(dept.Of("Sales"), empid.Of(1)))
 	check(err)
 	fmt.Println("corrupt:", row.StateCorrupt(), "state:", row.MaintainerState("age"))
@@ -146,14 +147,7 @@ func ExampleTable_Untyped() {
 	// <nil>
 }
 
-// The zero condition is met by everything.
-func ExampleCond_IsZero() {
-	var q table.Query[employee]
-	fmt.Println(q.Where.IsZero(), age.Ge(40).IsZero())
-	// Output: true false
-}
-
-// A row of another type that holds something of a maintainer's says so, whatever its own writers do.
+// A tag says that a row of another type contains data of a maintainer. Other writes of the row keep the tag.
 func ExampleRow_Tag() {
 	row := &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw("department"))}
 	row.Tag("manager", false)

@@ -11,8 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The service carries out a delete, and no response comes back. The row is gone: did we delete it, or somebody else? The intent
-// tells.
+// The service applies a delete, and the response is lost. The commit record proves that this write has deleted the row.
 func ExampleTable_Exact() {
 	ctx := context.Background()
 	account := storagetest.New(nil)
@@ -26,7 +25,7 @@ func ExampleTable_Exact() {
 	for _, row := range account.Rows("staff") {
 		fmt.Println(row.RowKey[:3], row.Get("State"))
 	}
-	// A day later, they are swept.
+	// Commit records are swept after 25 hours.
 	n, err := staff.SweepCommitRecords(ctx)
 	fmt.Println(n, err)
 	// Output:
@@ -36,7 +35,7 @@ func ExampleTable_Exact() {
 	// 0 <nil>
 }
 
-// The network is gone for longer than the caller can wait. What has become of the write is found out later.
+// The service does not respond before the context ends. The outcome is resolved later.
 func ExampleUnknownError() {
 	account := storagetest.New(nil)
 	staff := employeesOf(account).Exact()
@@ -52,28 +51,28 @@ func ExampleUnknownError() {
 
 	account.SetFaults(nil)
 	done, err := unknown.Resolve(context.Background())
-	fmt.Println(done, err, jones.Value.Age) // the entity is as it was stored
+	fmt.Println(done, err, jones.Value.Age) // the entity equals the stored row
 
-	// Another program needs the names alone.
-	intent, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
-	fmt.Println(intent.State, err)
+	// Another program needs only the partition and the operation ID.
+	record, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
+	fmt.Println(record.State, err)
 	// Output:
 	// true true
 	// true <nil> 45
 	// done <nil>
 }
 
-// CommitRecords are found by the time of their writes, and swept when they can serve no more.
+// Commit records are listed by the time of their writes, and swept 25 hours later.
 func ExampleCommitRecords_Sweep() {
 	ctx := context.Background()
 	staff := sales(nil).Exact()
-	check(staff.DeleteAny(ctx, at("Sales", 1)))
-	intents := staff.CommitRecords()
-	for intent, err := range intents.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
+	check(staff.DeleteAny(ctx, employeeKey("Sales", 1)))
+	records := staff.CommitRecords()
+	for record, err := range records.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
 		check(err)
-		fmt.Println(intent.State, len(intent.Effects))
+		fmt.Println(record.State, len(record.Effects))
 	}
-	n, err := intents.Sweep(ctx, keys.Raw("Sales")) // it is younger than 25 hours
+	n, err := records.Sweep(ctx, keys.Raw("Sales")) // the record is younger than 25 hours
 	fmt.Println(n, err)
 	// Output:
 	// done 0

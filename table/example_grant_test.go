@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// A user may read her own partition until noon. account's TableSAS makes the whole URL.
+// A user may read her own partition until noon. TableSAS of package account returns the whole URL.
 func ExampleGrant() {
 	cred, err := aztables.NewSharedKeyCredential("name", "c2VjcmV0LWtleQ==")
 	check(err)

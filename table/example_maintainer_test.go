@@ -14,20 +14,21 @@ var (
 	seats   = keys.Tuple1(keys.Text()).Named("seat")
 )
 
-// bySeat keeps a row for each seat, with a copy of the employee who has it: here the age says which. No two have the same.
+// bySeat keeps a row for each seat, with a copy of the employee. An employee's age is the seat here. No two employees have the
+// same.
 type bySeat struct{}
 
 func (bySeat) Name() string { return "seat" }
-func (bySeat) MaxRows() int { return 2 } // one that is left, one that is taken
+func (bySeat) MaxRows() int { return 2 } // the old seat and the new one
 
 func (bySeat) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
 	var seat string
 	if c.New != nil {
 		seat = seats.Of(fmt.Sprint(c.New.Age)).String()
-		c.SetState(seat) // so that it is found however seats will be named by then
+		c.SetState(seat) // so that later versions of this program find the row
 	}
 	had, stays := c.State(), false
-	if c.StateMissing() { // another program has replaced the row, so that its seat follows from its content alone
+	if c.StateMissing() { // another program has replaced the row, so only its content tells the seat
 		had = []string{seats.Of(fmt.Sprint(c.Old.Age)).String()}
 	}
 	for _, was := range had {
@@ -46,12 +47,12 @@ func (bySeat) Maintain(_ context.Context, p *table.Plan, c *table.Change[employe
 	}
 	row = row.At(keys.At(c.Key.Partition(), keys.Raw(seat)))
 	if stays {
-		return p.Put(row) // it is there, and its copy is refreshed
+		return p.Put(row) // the row exists, and its copy is updated
 	}
 	return p.Insert(row, errSeat)
 }
 
-// A unique index: its rows change in the same transaction as the employees, whatever verb changes them.
+// A unique index: its rows change in the same transaction as the employees, whichever method changes them.
 func ExampleTable_With() {
 	ctx := context.Background()
 	staff, err := newTable(staffSchema).With(nil, bySeat{})
@@ -61,26 +62,26 @@ func ExampleTable_With() {
 	smith, err := staff.Insert(ctx, &employee{"Sales", 2, "Smith", 8})
 	check(err)
 
-	// The seat is somebody else's.
+	// Another employee has the seat.
 	err = staff.Merge(ctx, smith, age.Set(7))
 	var derived *table.DerivedError
 	fmt.Println(errors.Is(err, errSeat), errors.As(err, &derived), derived.Maintainer, derived.Key)
 
-	// They change places: two entities and two rows of the index, in one transaction.
+	// They swap seats: two entities and two rows of the index, in one transaction.
 	_, err = table.Transact(ctx, staff.MergeOp(jones, age.Set(8)), staff.MergeOp(smith, age.Set(7)))
 	check(err)
 
-	// Past the ETag, and gone with its row: the row is read first.
+	// An unconditional delete reads the row first, and deletes its seat too.
 	check(staff.DeleteAny(ctx, smith.Key))
 	for _, row := range memory.Rows(staff.Name()) {
 		fmt.Println(row.RowKey, row.Get("LastName"), row.Get("Age"))
 	}
-	fmt.Println("put right:", staff.Repaired())
+	fmt.Println("repaired:", staff.Repaired())
 	// Output:
 	// true true seat ('Sales','seat_7')
 	// empid_000001 Jones 8
 	// seat_8 Jones 8
-	// put right: 0
+	// repaired: 0
 }
 
 // headcount keeps the number of employees of a department in a row that all of them share.
@@ -91,7 +92,7 @@ func (headcount) MaxRows() int { return 1 }
 
 func (headcount) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
 	if c.Old != nil && c.New != nil {
-		return nil // nobody came or went
+		return nil // the number is the same
 	}
 	k := keys.At(c.Key.Partition(), keys.Raw("headcount"))
 	row, err := p.Load(ctx, k.Row())
@@ -114,7 +115,7 @@ func (headcount) Maintain(ctx context.Context, p *table.Plan, c *table.Change[em
 	return p.Put(row)
 }
 
-// A row that several entities share is loaded, and written by its ETag: two writers never lose each other's change.
+// A row that several entities share is loaded, and written by its ETag, so that no concurrent change is lost.
 func ExamplePlan_Load() {
 	ctx := context.Background()
 	staff, err := newTable(staffSchema).With(nil, headcount{})
@@ -131,7 +132,7 @@ func ExamplePlan_Load() {
 	// Output: 3
 }
 
-// roll notes once for each transaction that employees have changed, in a row that belongs to it alone.
+// roll counts the transactions that change employees, in a row that it owns.
 type roll struct{ scope string }
 
 func (roll) Name() string { return "roll" }
@@ -139,7 +140,7 @@ func (roll) MaxRows() int { return 1 }
 
 func (r roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
 	if !p.First("roll") {
-		return nil // another employee of this transaction has seen to it
+		return nil // another employee of this transaction has counted it
 	}
 	k := keys.At(c.Key.Partition(), keys.Raw("roll"))
 	row, err := p.Load(ctx, k.Row())
@@ -160,7 +161,7 @@ func (r roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emplo
 	return p.Put(row)
 }
 
-// A row that several entities share says whose it is, so that it is not taken for a row of another type or program.
+// A shared row names its owner, so that it is not taken for a row of another type or program.
 func ExampleRow_Own() {
 	ctx := context.Background()
 	plain := newTable(staffSchema)
@@ -171,7 +172,7 @@ func ExampleRow_Own() {
 	for _, row := range memory.Rows(staff.Name()) {
 		fmt.Println(row.RowKey, row.Get("Changes"), row.Get("_sys"))
 	}
-	// What can be a row of an employee, and what cannot.
+	// Mine reports whether a row can be an employee's.
 	of := func(rowKey string) *table.Row {
 		return &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw(rowKey))}
 	}

@@ -10,26 +10,25 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// board is an outbox in memory: what is announced hangs there until a worker takes it. One that survives its process is a
-// queue.
-type board struct{ notes []*note }
+// exampleOutbox is an outbox in memory. An outbox that survives its process is a queue.
+type exampleOutbox struct{ notes []*exampleNotification }
 
-type note struct {
+type exampleNotification struct {
 	table.Notification
 	visible bool
 }
 
-func (b *board) Notify(_ context.Context, a table.Notification) (table.SentNotification, error) {
-	n := &note{Notification: a}
+func (b *exampleOutbox) Notify(_ context.Context, a table.Notification) (table.SentNotification, error) {
+	n := &exampleNotification{Notification: a}
 	b.notes = append(b.notes, n)
 	return n, nil
 }
 
-func (n *note) Show(context.Context) error     { n.visible = true; return nil }
-func (n *note) Withdraw(context.Context) error { *n = note{}; return nil }
+func (n *exampleNotification) Show(context.Context) error     { n.visible = true; return nil }
+func (n *exampleNotification) Withdraw(context.Context) error { *n = exampleNotification{}; return nil }
 
-// welcomes are effects: a letter to everybody who is new. Its number is that of the employee's life, so that a letter that is
-// sent again can be told from one to somebody who has come back.
+// welcomes adds an effect for each new employee: a letter. The letter contains the incarnation, so that a worker can tell a
+// repeated letter from the letter to an employee who was inserted again.
 type welcomes struct{}
 
 func (welcomes) Name() string { return "welcomes" }
@@ -42,63 +41,63 @@ func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[emplo
 	return nil
 }
 
-// Effects outside the partition: announced before the write, read by a worker from the write's intent, carried out once the
-// write is known to be done, and then closed.
+// Effects are work outside the partition. The notification is sent before the write. A worker reads the effects from the commit
+// record, executes them once the write is committed, and marks the record done.
 func ExampleOutbox() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 
-	// A worker, elsewhere. It needs to know only the table's name.
-	intents, err := table.NewCommitRecords(service, staff.Name(), nil)
+	// A worker in another process knows only the table's name.
+	records, err := table.NewCommitRecords(service, staff.Name(), nil)
 	check(err)
 	for _, n := range b.notes {
-		intent, err := intents.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
+		record, err := records.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
-		fmt.Println(n.visible, intent.State, intent.Time().IsZero())
-		if intent.State != table.CommitPending {
-			continue // not committed, or carried out already
+		fmt.Println(n.visible, record.State, record.Time().IsZero())
+		if record.State != table.CommitPending {
+			continue // not committed, or executed already
 		}
-		for _, effect := range intent.Effects {
+		for _, effect := range record.Effects {
 			fmt.Printf("%s %d of %s: %s\n", effect.Kind, effect.Version, effect.RowKey, effect.Payload)
 		}
-		check(intents.MarkDone(ctx, intent))
-		intent, err = intents.Get(ctx, keys.Raw(n.Partition), n.OperationID)
+		check(records.MarkDone(ctx, record))
+		record, err = records.Get(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
-		fmt.Println(intent.State)
+		fmt.Println(record.State)
 	}
 	// Output:
-	// true live false
+	// true pending false
 	// welcome 1 of empid_000001: letter 16: dear Jones
 	// done
 }
 
-// An effect that is a write in the same partition is carried out and settled in one transaction: here everybody who is new also
+// An effect that is a write in the same partition is executed and completed in one transaction. Here each new employee also
 // gets a row under another key.
 func ExampleTable_Completing() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	intent, err := staff.CommitRecords().Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
+	record, err := staff.CommitRecords().Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
 	check(err)
 
 	row, err := e.Row()
 	check(err)
 	plain, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil) // without maintainers
 	check(err)
-	_, err = plain.Completing(intent, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
+	_, err = plain.Completing(record, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
 	check(err)
-	fmt.Println(intent.State, len(intent.Effects))
+	fmt.Println(record.State, len(record.Effects))
 	// Output: done 0
 }
 
-// farewells are effects of any write: a maintainer of a handle of its own, for what is asked for and follows from no change.
+// farewells adds an effect to any write. It belongs to a handle of its own, for work that follows from no change.
 type farewells struct{}
 
 func (farewells) Name() string { return "farewells" }
@@ -109,10 +108,10 @@ func (farewells) Maintain(_ context.Context, p *table.Plan, c *table.Change[empl
 	return nil
 }
 
-// To ask for something that is to happen to an entity, if it is still as it was read: the touch changes nothing of it.
+// Touch adds effects to an entity that has not changed since it was read. It changes nothing else.
 func ExampleTable_Touch() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff := newTable(staffSchema)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -120,8 +119,8 @@ func ExampleTable_Touch() {
 	check(err)
 	check(leaving.Touch(ctx, e))
 
-	op := leaving.TouchOp(e) // or with others
-	check(op.Err())          // nothing is wrong with it, as far as can be seen from here
+	op := leaving.TouchOp(e) // or in a transaction
+	check(op.Err())          // the operation is valid
 	again, err := table.Transact(ctx, op)
 	check(err)
 	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
@@ -140,7 +139,7 @@ func rowOf(e *table.Entity[employee]) *table.Row {
 	return row
 }
 
-// What workers of package eventual do: they note in a partition which hours they have planned to sweep.
+// Workers of package eventual note in a partition which hours they have planned to sweep.
 func ExampleCommitRecords_PlanSweep() {
 	ctx := context.Background()
 	staff := newTable(staffSchema)
@@ -154,7 +153,7 @@ func ExampleCommitRecords_PlanSweep() {
 	// Output: true 0
 }
 
-// Packages that share the options share what they mean.
+// Repeat repeats a function by the retry policy. Other packages use the same policy.
 func ExampleRetry_Repeat() {
 	var o table.Common
 	o.Retry.Wait = -1 // no pause
@@ -167,20 +166,20 @@ func ExampleRetry_Repeat() {
 	// Output: 4 no answer
 }
 
-// A write of which nobody knows yet is resolved: it was not done, and never will be.
+// Resolve finds out whether a write was committed. A year later, a missing commit record proves nothing.
 func ExampleCommitRecords_Resolve() {
 	ctx := context.Background()
 	staff := sales(nil)
-	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // as a message names it
+	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // from a message
 	_, err := staff.CommitRecords().Resolve(ctx, keys.Raw("Sales"), op)
-	fmt.Println(errors.Is(err, table.ErrExpired)) // of last year: its absence says nothing
+	fmt.Println(errors.Is(err, table.ErrExpired)) // a year old
 	// Output: true
 }
 
-// The writes of a table whose effects are still to be done, whatever has become of their notifications.
+// Pending yields the writes whose effects are still to be done, even if their notifications are lost.
 func ExampleCommitRecords_Pending() {
 	ctx := context.Background()
-	b := &board{}
+	b := &exampleOutbox{}
 	staff, err := newTable(staffSchema).With(b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})

@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Pages for a program that shows one and forgets: the token goes to the browser and comes back.
+// Page is for programs that show one page at a time. The browser keeps the token.
 func ExampleTable_Page() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -27,12 +27,12 @@ func ExampleTable_Page() {
 	// 1 from Müller
 }
 
-// A row that is inserted between the page at whose end a cursor was left and the row with which the next page begins is not shown by the
-// cursor. A range from behind the last key shows it.
+// A cursor does not yield a row that is inserted between its position and the first row of the next page. A range behind the
+// last key does.
 func ExampleCursor_Token() {
 	ctx := context.Background()
 	staff := sales(nil) // employees 1 to 4
-	check(staff.DeleteAny(ctx, at("Sales", 3)))
+	check(staff.DeleteAny(ctx, employeeKey("Sales", 3)))
 	cursor := new(table.Cursor)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2, Limit: 2, Cursor: cursor}
 	for _, err := range staff.List(ctx, q) {
@@ -56,7 +56,7 @@ func ExampleCursor_Token() {
 	// by the range: 4
 }
 
-// A list is left in the middle of a page, and taken up again later.
+// A list stops in the middle of a page and resumes later.
 func ExampleCursor() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -71,7 +71,7 @@ func ExampleCursor() {
 	}
 	saved := cursor.Token()
 
-	q.Cursor = table.NewCursor(saved) // in another process, perhaps
+	q.Cursor = table.NewCursor(saved) // possibly in another process
 	for e, err := range staff.List(ctx, q) {
 		check(err)
 		fmt.Println(e.Value.Last)
@@ -93,7 +93,7 @@ func ExampleCursor() {
 	// true continuation token: is of another query
 }
 
-// A list that may cost a page and no more.
+// A budget of one request.
 func ExampleBudget() {
 	staff := sales(nil)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 3, Budget: table.Budget{Requests: 1}}
@@ -112,12 +112,12 @@ func ExampleBudget() {
 	// there is more
 }
 
-// Several rows by their keys, ten at a time. An "or" over RowKeys would scan the partition.
+// GetMany reads rows by their keys, ten at a time. A filter with "or" over RowKeys would scan the partition.
 func ExampleTable_GetMany() {
 	staff := sales(nil)
-	for e, err := range staff.GetMany(context.Background(), at("Sales", 3), at("Sales", 99), at("Sales", 1)) {
+	for e, err := range staff.GetMany(context.Background(), employeeKey("Sales", 3), employeeKey("Sales", 99), employeeKey("Sales", 1)) {
 		if errors.Is(err, table.ErrNotFound) {
-			fmt.Println("nobody")
+			fmt.Println("not found")
 			continue
 		}
 		check(err)
@@ -125,15 +125,15 @@ func ExampleTable_GetMany() {
 	}
 	// Output:
 	// O'Brien
-	// nobody
+	// not found
 	// Jones
 }
 
 func ExampleTable_Exists() {
 	staff := sales(nil)
-	yes, err := staff.Exists(context.Background(), at("Sales", 1))
+	yes, err := staff.Exists(context.Background(), employeeKey("Sales", 1))
 	check(err)
-	no, err := staff.Exists(context.Background(), at("Sales", 99))
+	no, err := staff.Exists(context.Background(), employeeKey("Sales", 99))
 	check(err)
 	fmt.Println(yes, no)
 	// Output: true false
@@ -160,7 +160,7 @@ func ExampleTable_GetOrInsert() {
 	// Weber true
 }
 
-// Which departments are there? One request for each, however many employees they have.
+// Partitions makes one request for each partition, however many rows the partition has.
 func ExampleTable_Partitions() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -182,7 +182,7 @@ func ExampleTable_Partitions() {
 	// through a signature that shows part of them: false
 }
 
-// Work on all partitions, several at a time.
+// EachPartition works on several partitions at a time.
 func ExampleTable_EachPartition() {
 	ctx := context.Background()
 	staff := sales(nil)

@@ -6,13 +6,12 @@ import (
 	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The life of an entity. The schema binds the keys to fields; the entity carries its ETag from one write to the next.
+// An entity is inserted, replaced, merged, read and deleted. It carries its ETag from one write to the next.
 func Example() {
 	ctx := context.Background()
 	staff := newTable(table.Schema[employee]{
@@ -33,16 +32,16 @@ func Example() {
 	// Output: ('Sales','empid_000223') Smith 45 true
 }
 
-// Somebody else was faster: nothing is overwritten.
+// A concurrent writer has changed the row. Replace fails and overwrites nothing.
 func ExampleTable_Replace() {
 	ctx := context.Background()
 	staff := sales(nil)
-	mine, err := staff.Get(ctx, at("Sales", 1))
+	mine, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	theirs, err := staff.Get(ctx, at("Sales", 1))
+	concurrent, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	theirs.Value.Age = 50
-	check(staff.Replace(ctx, theirs))
+	concurrent.Value.Age = 50
+	check(staff.Replace(ctx, concurrent))
 
 	mine.Value.Last = "Johnson"
 	err = staff.Replace(ctx, mine)
@@ -54,11 +53,11 @@ func ExampleTable_Replace() {
 	// true 412
 }
 
-// Update starts again from a fresh read where it lost a race, so nothing that others write is lost.
+// Update reads the row again after a conflict, so that no concurrent change is lost.
 func ExampleTable_Update() {
 	ctx := context.Background()
 	staff := sales(nil)
-	e, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error {
+	e, err := staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error {
 		e.Age++
 		return nil
 	})
@@ -67,34 +66,34 @@ func ExampleTable_Update() {
 	// Output: 31
 }
 
-// Merge sends the named properties and leaves all others alone.
+// Merge changes the named properties and no others.
 func ExampleTable_Merge() {
 	ctx := context.Background()
 	staff := sales(nil)
-	e, err := staff.Get(ctx, at("Sales", 1))
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	check(staff.Merge(ctx, e, last.Set("Johnson"), age.Set(31)))
 	fmt.Println(e.Value.Last, e.Value.Age)
 	// Output: Johnson 31
 }
 
-// MergeAny sets properties without reading the row, past any ETag.
+// MergeAny changes properties of any version of the row.
 func ExampleTable_MergeAny() {
 	ctx := context.Background()
 	staff := sales(nil)
-	check(staff.MergeAny(ctx, at("Sales", 1), age.Set(31)))
-	err := staff.MergeAny(ctx, at("Sales", 99), age.Set(31))
+	check(staff.MergeAny(ctx, employeeKey("Sales", 1), age.Set(31)))
+	err := staff.MergeAny(ctx, employeeKey("Sales", 99), age.Set(31))
 	fmt.Println(errors.Is(err, table.ErrNotFound))
 	// Output: true
 }
 
-// Upsert writes whether the row exists or not. The mode says what becomes of properties that the value lacks.
+// Upsert inserts or overwrites. The mode says what happens to properties that the value lacks.
 func ExampleTable_Upsert() {
 	ctx := context.Background()
 	staff := sales(nil)
 	_, err := staff.Upsert(ctx, &employee{Department: "Sales", ID: 5, Last: "Weber"}, table.ReplaceExisting)
 	check(err)
-	e, err := staff.Get(ctx, at("Sales", 5))
+	e, err := staff.Get(ctx, employeeKey("Sales", 5))
 	check(err)
 	fmt.Println(e.Value.Last)
 	// Output: Weber
@@ -113,97 +112,6 @@ func ExampleTable_Insert() {
 	// true keys: RowKey: part 1, digits(6): "1234567" has too many digits (7, at most 6)
 }
 
-// Ranges of keys come from the layout, conditions from the fields. An error is yielded once and ends the list.
-func ExampleTable_List() {
-	ctx := context.Background()
-	staff := sales(nil)
-	q := table.Query[employee]{
-		Partition: dept.Of("Sales"),
-		Rows:      empid.Between(2, 4),
-		Where:     table.Or(last.Eq("O'Brien"), age.Ge(45)),
-		Limit:     10,
-	}
-	for e, err := range staff.List(ctx, q) {
-		check(err)
-		fmt.Println(e.Value.ID, e.Value.Last)
-	}
-	// Output:
-	// 3 O'Brien
-	// 4 Müller
-}
-
-// A query that would read the whole table is refused, unless that is asked for by name.
-func ExampleTable_Explain() {
-	staff := sales(nil)
-	_, err := staff.Explain(table.Query[employee]{Where: age.Ge(40)})
-	fmt.Println(errors.Is(err, table.ErrTableScan))
-	ex, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.AtLeast(2), Where: last.Eq("O'Brien")})
-	check(err)
-	fmt.Println(ex.Class, ex.Comparisons)
-	fmt.Println(ex.Filter)
-	// Output:
-	// true
-	// range query 4
-	// PartitionKey eq 'Sales' and RowKey ge 'empid_000002' and RowKey lt 'empid`' and (LastName eq 'O''Brien')
-}
-
-// A narrower type is a projection: only its properties travel, with the keys.
-func ExampleAs() {
-	ctx := context.Background()
-	type name struct {
-		Last string `table:"LastName"`
-	}
-	names, err := table.As[name](sales(nil))
-	check(err)
-	for n, err := range names.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 2}) {
-		check(err)
-		fmt.Println(n.Key.RowKey(), n.Value.Last)
-	}
-	// Output:
-	// empid_000001 Jones
-	// empid_000002 Smith
-}
-
-// Rows shows what is stored, for code that does not know the type.
-func ExampleTable_Rows() {
-	ctx := context.Background()
-	staff := sales(nil)
-	for row, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 1}) {
-		check(err)
-		for name, value := range row.All() {
-			fmt.Println(row.Key.RowKey(), name, row.Type(name), value)
-		}
-	}
-	// Output:
-	// empid_000001 Age Edm.Int32 30
-	// empid_000001 LastName Edm.String Jones
-}
-
-// Requests are counted by kind, in production as in tests.
-func ExampleCounter() {
-	ctx := context.Background()
-	var counter table.Counter
-	staff := sales(&counter)
-	_, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error { e.Age++; return nil })
-	check(err)
-	fmt.Println(counter.Take())
-	// Output: 1 get, 1 replace
-}
-
-// A client that you make yourself gets what account's clients have.
-func ExampleClientOptions() {
-	var counter table.Counter
-	options := &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{Transport: memory}, &counter)}
-	service, err := aztables.NewServiceClientFromConnectionString(memory.ConnectionString(), options)
-	check(err)
-	staff, err := table.New(service, sales(nil).Name(), staffSchema, nil)
-	check(err)
-	_, err = staff.Get(context.Background(), at("Sales", 1))
-	check(err)
-	fmt.Println(counter.Take())
-	// Output: 1 get
-}
-
 // money is stored in two properties.
 type money struct {
 	Cents    int64
@@ -218,7 +126,7 @@ func (m *money) SetPropertyValues(v []any) (err error) {
 	return nil
 }
 
-// A field over several properties, a list over numbered ones, and a map for the rest.
+// A field stored in several properties, a list in numbered properties, and a map of all other properties.
 func ExampleComposite() {
 	ctx := context.Background()
 	type contract struct {
@@ -241,4 +149,93 @@ func ExampleComposite() {
 	// bonus00 100
 	// bonus01 200
 	// Remark since 2012
+}
+
+func ExampleTable_Get() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(3)))
+	check(err)
+	fmt.Println(e.Value.Last, e.Value.Age)
+	_, err = staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(99)))
+	fmt.Println(errors.Is(err, table.ErrNotFound))
+	// Output:
+	// O'Brien 40
+	// true
+}
+
+// Delete deletes the version that was read. DeleteAny deletes any version.
+func ExampleTable_Delete() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
+	check(err)
+	check(staff.Delete(ctx, e))
+	fmt.Println(errors.Is(staff.Delete(ctx, e), table.ErrNotFound))
+	// Output: true
+}
+
+func ExampleTable_DeleteAny() {
+	ctx := context.Background()
+	staff := sales(nil)
+	check(staff.DeleteAny(ctx, employeeKey("Sales", 1)))
+	fmt.Println(errors.Is(staff.DeleteAny(ctx, employeeKey("Sales", 1)), table.ErrNotFound))
+	// Output: true
+}
+
+// ReplaceAny overwrites the changes of concurrent writers.
+func ExampleTable_ReplaceAny() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
+	check(err)
+	check(staff.MergeAny(ctx, e.Key, age.Set(99)))
+	e.Value.Last = "Johnson"
+	check(staff.ReplaceAny(ctx, e))
+	e, err = staff.Get(ctx, employeeKey("Sales", 1))
+	check(err)
+	fmt.Println(e.Value.Last, e.Value.Age)
+	// Output: Johnson 30
+}
+
+// A schema without bindings is for tables whose keys do not depend on the type.
+func ExampleTable_InsertAt() {
+	ctx := context.Background()
+	type exampleNotification struct{ Text string }
+	notes := newTable(table.Schema[exampleNotification]{})
+	k := keys.At(keys.Raw("2026"), keys.Raw("first"))
+	_, err := notes.InsertAt(ctx, k, &exampleNotification{"hello"})
+	check(err)
+	_, err = notes.UpsertAt(ctx, k, &exampleNotification{"hello again"}, table.ReplaceExisting)
+	check(err)
+	n, err := notes.Get(ctx, k)
+	check(err)
+	fmt.Println(n.Key, n.Value.Text)
+	// Output: ('2026','first') hello again
+}
+
+// Ensure creates the table, and does nothing if the table exists.
+func ExampleTable_Ensure() {
+	ctx := context.Background()
+	staff := newTable(staffSchema)
+	fmt.Println(staff.Ensure(ctx))
+	// Output: <nil>
+}
+
+// The error says which operation failed, on which row, and why.
+func ExampleOpError() {
+	staff := sales(nil)
+	_, err := staff.Get(context.Background(), employeeKey("Sales", 99))
+	var op *table.OpError
+	fmt.Println(errors.As(err, &op), op.Op, op.Key, op.Code, errors.Is(err, table.ErrNotFound))
+	// Output: true Get ('Sales','empid_000099') ResourceNotFound true
+}
+
+// The service's limits are checked before anything is sent.
+func ExampleLimitError() {
+	staff := sales(nil)
+	_, err := staff.Insert(context.Background(), &employee{Department: "Sales", ID: 5, Last: string(make([]byte, 40_000))})
+	var limit *table.LimitError
+	fmt.Println(errors.As(err, &limit), limit)
+	// Output: true property LastName has 40000 UTF-16 units; at most 32768 are allowed
 }

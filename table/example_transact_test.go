@@ -23,8 +23,8 @@ var (
 	}
 )
 
-// beside opens a second type in a table.
-func beside[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Table[T] {
+// sameTable opens a table for a second type.
+func sameTable[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Table[T] {
 	t, err := table.New(service, other.Name(), schema, nil)
 	check(err)
 	return t
@@ -34,10 +34,10 @@ func beside[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Tabl
 func ExampleTransact() {
 	ctx := context.Background()
 	staff := sales(nil)
-	reviews := beside(staff, reviewSchema)
-	jones, err := staff.Get(ctx, at("Sales", 1))
+	reviews := sameTable(staff, reviewSchema)
+	jones, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	smith, err := staff.Get(ctx, at("Sales", 2))
+	smith, err := staff.Get(ctx, employeeKey("Sales", 2))
 	check(err)
 
 	jones.Value.Age++
@@ -50,7 +50,7 @@ func ExampleTransact() {
 	stored := table.Stored[review](receipt, 2)
 	fmt.Println(stored.Key, jones.ETag == receipt.ETags[0], stored.ETag == receipt.ETags[2])
 
-	// smith is gone: the second operation is refused, and the first is not done.
+	// smith is deleted: the second operation is refused, and the first is not applied.
 	_, err = table.Transact(ctx, reviews.DeleteOp(stored), staff.MergeOp(smith, age.Set(40)))
 	var refused *table.BatchError
 	fmt.Println(errors.As(err, &refused), refused.Index, refused.Key, errors.Is(err, table.ErrNotFound))
@@ -59,17 +59,17 @@ func ExampleTransact() {
 	// true 1 ('Sales','empid_000002') true
 }
 
-// Each write has a form for transactions: by ETag, past it, and those that ask for nothing.
+// Each write has a form for transactions.
 func ExampleTable_InsertOp() {
 	ctx := context.Background()
 	staff := sales(nil)
 	list := []table.Op{
 		staff.InsertOp(&employee{"Sales", 10, "Weber", 30}),
-		staff.InsertAtOp(at("Sales", 11), &employee{"Sales", 11, "Cao", 31}),
+		staff.InsertAtOp(employeeKey("Sales", 11), &employee{"Sales", 11, "Cao", 31}),
 		staff.UpsertOp(&employee{"Sales", 1, "Johnson", 32}, table.ReplaceExisting),
-		staff.UpsertAtOp(at("Sales", 12), &employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
-		staff.MergeAnyOp(at("Sales", 2), age.Set(36)),
-		staff.DeleteAnyOp(at("Sales", 3)),
+		staff.UpsertAtOp(employeeKey("Sales", 12), &employee{"Sales", 12, "Rossi", 33}, table.MergeExisting),
+		staff.MergeAnyOp(employeeKey("Sales", 2), age.Set(36)),
+		staff.DeleteAnyOp(employeeKey("Sales", 3)),
 	}
 	receipt, err := table.Transact(ctx, list...)
 	check(err)
@@ -90,19 +90,19 @@ func ExampleTable_InsertOp() {
 	// 12 Rossi 33
 }
 
-// A pinned row is not written, but nothing is written unless it is as it was read.
+// A pinned row is not written, but the transaction fails if the row has changed since it was read.
 func ExampleTable_PinOp() {
 	ctx := context.Background()
 	staff := sales(nil)
-	boss, err := staff.Get(ctx, at("Sales", 1))
+	boss, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
-	check(staff.MergeAny(ctx, boss.Key, age.Set(65))) // somebody else
+	check(staff.MergeAny(ctx, boss.Key, age.Set(65))) // a concurrent writer
 	_, err = table.Transact(ctx, staff.PinOp(boss), staff.InsertOp(&employee{"Sales", 9, "Weber", 30}))
 	fmt.Println(errors.Is(err, table.ErrChanged))
 	// Output: true
 }
 
-// Two rows are read, and both are written if neither has changed; else it begins again.
+// InPartition reads two rows, and writes both if neither has changed. After a conflict it calls the function again.
 func ExampleInPartition() {
 	ctx := context.Background()
 	staff := sales(nil)
@@ -135,15 +135,15 @@ func ExampleInPartition() {
 	// Smith 30
 }
 
-// A row cannot change its key in place: it moves, in one transaction.
+// Rekey moves a row to another key in one transaction. A key cannot change in place.
 func ExampleTable_Rekey() {
 	ctx := context.Background()
 	staff := sales(nil)
-	e, err := staff.Get(ctx, at("Sales", 1))
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	e.Value.ID = 100
 	check(staff.Rekey(ctx, e))
-	_, err = staff.Get(ctx, at("Sales", 1))
+	_, err = staff.Get(ctx, employeeKey("Sales", 1))
 	fmt.Println(e.Key, errors.Is(err, table.ErrNotFound))
 	check(staff.RekeyAt(ctx, e, e.Key)) // the same key: a replace
 	// Output: ('Sales','empid_000100') true

@@ -9,14 +9,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// An employee with all reviews, each as its own type, in one query.
+// One query returns an employee and all reviews, each as its own type.
 func ExampleTypes() {
 	ctx := context.Background()
 	byID := keys.Tuple1(keys.Digits[int](6))
 	schema := staffSchema
 	schema.Row = keys.Bind1(byID, func(e *employee) *int { return &e.ID })
 	staff := newTable(schema)
-	reviews := beside(staff, reviewSchema)
+	reviews := sameTable(staff, reviewSchema)
 	_, err := table.Transact(ctx,
 		staff.InsertOp(&employee{"Sales", 123, "Jones", 44}),
 		reviews.InsertOp(&review{"Sales", 123, 2025, 4}),
@@ -46,18 +46,18 @@ func ExampleTypes() {
 	// *table.Entity[github.com/aztablekit/aztablekit/table_test.employee]
 }
 
-// A change to any row, whatever it is: other columns keep their values and types.
+// Rows changes rows of any type. Other columns keep their values and types.
 func ExampleTypes_Rows() {
 	ctx := context.Background()
 	types, err := table.NewTypes(sales(nil))
 	check(err)
-	_, err = types.Rows().Update(ctx, at("Sales", 1), func(r *table.Row) error {
+	_, err = types.Rows().Update(ctx, employeeKey("Sales", 1), func(r *table.Row) error {
 		r.Delete("Age")
 		return r.Set("Audited", true)
 	})
 	check(err)
-	check(types.Rows().MergeAny(ctx, at("Sales", 1), table.PropertyOf[int64]("Badge").Set(4711)))
-	row, err := types.Rows().Get(ctx, at("Sales", 1))
+	check(types.Rows().MergeAny(ctx, employeeKey("Sales", 1), table.PropertyOf[int64]("Badge").Set(4711)))
+	row, err := types.Rows().Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	for name, value := range row.Value.All() {
 		fmt.Println(name, value)
@@ -68,7 +68,7 @@ func ExampleTypes_Rows() {
 	// LastName Jones
 }
 
-// A row as an entity of a type, as Get would have read it.
+// Entity returns a row as an entity, as Get would read it.
 func ExampleTable_Entity() {
 	staff := sales(nil)
 	for row, err := range staff.Rows(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Limit: 1}) {
@@ -80,7 +80,7 @@ func ExampleTable_Entity() {
 	// Output: Jones true
 }
 
-// Rows of an older version are read as the newest, and become it when they are written.
+// A row of an older version is read as the newest version, and stored as it by the next write.
 func ExampleVersionError() {
 	ctx := context.Background()
 	old := sales(nil)
@@ -96,14 +96,14 @@ func ExampleVersionError() {
 			return r.Set("Age", 12*years)
 		},
 	}
-	staff := beside(old, schema)
-	e, err := staff.Update(ctx, at("Sales", 1), func(e *employee) error { e.Age++; return nil })
+	staff := sameTable(old, schema)
+	e, err := staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error { e.Age++; return nil })
 	check(err)
 	fmt.Println(e.Value.Age)
 
 	schema.Version, schema.Upgrade = 0, nil
-	schema.Type = "employee" // a program that knows versions, but not this one
-	_, err = beside(old, schema).Get(ctx, at("Sales", 1))
+	schema.Type = "employee" // a program that does not know version 1
+	_, err = sameTable(old, schema).Get(ctx, employeeKey("Sales", 1))
 	var newer *table.VersionError
 	fmt.Println(errors.As(err, &newer), newer)
 	// Output:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -11,18 +12,18 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// living is a maintainer that asks for incarnations, and derives nothing.
-type living struct{}
+// readsIncarnation is a maintainer that reads the incarnation and derives nothing.
+type readsIncarnation struct{}
 
-func (living) Name() string { return "living" }
-func (living) MaxRows() int { return 0 }
-func (living) Maintain(_ context.Context, _ *table.Plan, c *table.Change[resident]) error {
+func (readsIncarnation) Name() string { return "living" }
+func (readsIncarnation) MaxRows() int { return 0 }
+func (readsIncarnation) Maintain(_ context.Context, _ *table.Plan, c *table.Change[resident]) error {
 	c.Incarnation()
 	return nil
 }
 
-// columns is the first resident's row as it is stored.
-func columns(s *interposed) map[string]any {
+// firstResident returns some columns of the first resident's row.
+func firstResident(s *hookedService) map[string]any {
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000001" {
 			return map[string]any{"_life": r.Get("_life"), "_ix": r.Get("_ix"), "_sys": r.Get("_sys"), "Last": r.Get("Last"), "Note": r.Get("Note")}
@@ -31,27 +32,28 @@ func columns(s *interposed) map[string]any {
 	return nil
 }
 
-// overwrite stores the first resident's row as another program would.
-func overwrite(ctx context.Context, s *interposed, columns string) {
-	_, err := serviceOf(s).NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"p_000001","Email":"",`+columns+`}`),
+// overwriteFirstResident stores the first resident's row as another program would.
+func overwriteFirstResident(t testing.TB, ctx context.Context, s *hookedService, columns string) {
+	t.Helper()
+	_, err := serviceOf(t, s).NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"p_000001","Email":"",`+columns+`}`),
 		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
-	check(err)
+	noError(t, err)
 }
 
 const (
-	older, newer = "0123456789ABCDEF", "FEDCBA9876543210"
+	olderIncarnation, newerIncarnation = "0123456789ABCDEF", "FEDCBA9876543210"
 )
 
-// TestUnconditionalKeepsNoIncarnation: an unconditional write brings nothing of the library's from an old read. With maintainers, the
-// row keeps what it has.
+// TestUnconditionalKeepsNoIncarnation: an unconditional write stores no system property of an earlier read. With maintainers,
+// the row keeps its own.
 func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	old := `"_life":"` + older + `","_ix":"","Last":"Old","Note":"x"`
+	old := `"_life":"` + olderIncarnation + `","_ix":"","Last":"Old","Note":"x"`
 	for name, c := range map[string]struct {
 		write    func(people *table.Table[resident], rows *table.Table[table.Row], e *table.Entity[resident], r *table.Entity[table.Row]) error
 		requests string
-		life     any
+		want     any
 	}{
 		"ReplaceAny": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
 			return people.ReplaceAny(ctx, e)
@@ -64,96 +66,136 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			return err
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
-			with, err := people.With(nil, living{})
-			check(err)
+			with, err := people.With(nil, readsIncarnation{})
+			noError(t, err)
 			return with.ReplaceAny(ctx, e)
-		}, "1 get, 1 replace", newer},
+		}, "1 get, 1 replace", newerIncarnation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, s := town(t, nil)
-			people, rows := peopleOf(s.ConnectionString(), s, nil), byHand(s)
-			overwrite(ctx, s, old)
+			_, s := newTown(t, nil)
+			people, rows := peopleOf(t, s, nil), residentRows(t, s)
+			overwriteFirstResident(t, ctx, s, old)
 			e, err := people.Get(ctx, residentAt(1))
-			check(err)
+			noError(t, err)
 			r, err := rows.Get(ctx, residentAt(1))
-			check(err)
-			overwrite(ctx, s, `"_life":"`+newer+`","Last":"New"`)
+			noError(t, err)
+			overwriteFirstResident(t, ctx, s, `"_life":"`+newerIncarnation+`","Last":"New"`)
 			s.Count()
-			if err := c.write(people, rows, e, r); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.write(people, rows, e, r))
 			if got := s.Count(); got != c.requests {
 				t.Errorf("got %s; want %s", got, c.requests)
 			}
-			if got := columns(s); got["_life"] != c.life || got["_ix"] != nil || got["Last"] != "Old" || got["Note"] != "x" {
-				t.Errorf("got %v; want the old content, and the incarnation %v", got, c.life)
+			if got := firstResident(s); got["_life"] != c.want || got["_ix"] != nil || got["Last"] != "Old" || got["Note"] != "x" {
+				t.Errorf("got %v; want the old content, and the incarnation %v", got, c.want)
 			}
 		})
 	}
 }
 
-// TestMaintainedRowWithoutIncarnation: where the row has none, none comes from an old read.
+// TestMaintainedRowWithoutIncarnation: a row without an incarnation gets none from an earlier read.
 func TestMaintainedRowWithoutIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := town(t, nil)
-	o := quick()
+	_, s := newTown(t, nil)
+	o := noWaitOptions()
 	o.BlindWrites = false
-	guarded := peopleOf(s.ConnectionString(), s, o)
-	overwrite(ctx, s, `"_life":"`+older+`","Last":"Old"`)
-	e, err := guarded.Get(ctx, residentAt(1))
-	check(err)
-	overwrite(ctx, s, `"Last":"New"`)
-	check(guarded.ReplaceAny(ctx, e))
-	if got := columns(s); got["_life"] != nil || got["Last"] != "Old" {
+	readsFirst := peopleOf(t, s, o)
+	overwriteFirstResident(t, ctx, s, `"_life":"`+olderIncarnation+`","Last":"Old"`)
+	e, err := readsFirst.Get(ctx, residentAt(1))
+	noError(t, err)
+	overwriteFirstResident(t, ctx, s, `"Last":"New"`)
+	noError(t, readsFirst.ReplaceAny(ctx, e))
+	if got := firstResident(s); got["_life"] != nil || got["Last"] != "Old" {
 		t.Errorf("got %v; want no incarnation", got)
 	}
 }
 
-// TestForgedIncarnation: a text of another form is no incarnation. The next write that needs one replaces it.
+// TestForgedIncarnation: a text of another form is not an incarnation. The next write that needs an incarnation replaces it.
 func TestForgedIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, forged := range []string{"../../../etc/cron.d", "x~" + older, older + "~", older[1:], older + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
-		_, s := town(t, nil)
-		people, err := peopleOf(s.ConnectionString(), s, nil).With(nil, living{})
-		check(err)
+	for _, forged := range []string{"../../../etc/cron.d", "x~" + olderIncarnation, olderIncarnation + "~", olderIncarnation[1:], olderIncarnation + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
+		_, s := newTown(t, nil)
+		people, err := peopleOf(t, s, nil).With(nil, readsIncarnation{})
+		noError(t, err)
 		text, err := json.Marshal(forged)
-		check(err)
-		overwrite(ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
+		noError(t, err)
+		overwriteFirstResident(t, ctx, s, `"_life":`+string(text)+`,"Last":"Old"`)
 		read, err := people.GetRow(ctx, residentAt(1))
 		if err != nil || read.Incarnation() != "" {
 			t.Errorf("%q: got %q, %v; want none", forged, read.Incarnation(), err)
 		}
 		e, err := people.Get(ctx, residentAt(1))
-		check(err)
-		check(people.Touch(ctx, e))
+		noError(t, err)
+		noError(t, people.Touch(ctx, e))
 		if read, err = people.GetRow(ctx, residentAt(1)); err != nil || len(read.Incarnation()) != 16 {
 			t.Errorf("%q: got %q, %v; want a new one", forged, read.Incarnation(), err)
 		}
 	}
 }
 
-// TestNewIDLater: a NewID that comes to make something else than it should gives no incarnations.
+// TestNewIDLater: a NewID that returns an invalid ID after New makes the write fail.
 func TestNewIDLater(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := town(t, nil)
-	o, n := quick(), 0
+	_, s := newTown(t, nil)
+	o, n := noWaitOptions(), 0
 	o.NewID = func() string {
-		if n++; n == 3 { // the first is that of New, the second an operation ID
+		if n++; n == 3 { // New makes the first, and the second is an operation ID
 			return "../0123456789ABC"
 		}
-		return older
+		return olderIncarnation
 	}
-	people, err := peopleOf(s.ConnectionString(), s, o).With(nil, living{})
-	check(err)
+	people, err := peopleOf(t, s, o).With(nil, readsIncarnation{})
+	noError(t, err)
 	var ve *table.ValueError
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Common.NewID" {
 		t.Errorf("got %v; want a *ValueError of Common.NewID", err)
 	}
-	if got := columns(s); got != nil {
+	if got := firstResident(s); got != nil {
 		t.Errorf("got %v; want nothing stored", got)
+	}
+}
+
+// TestIncarnationKept: every method keeps an entity's incarnation. Its copies have none, and a new entity under the same key
+// has another one.
+func TestIncarnationKept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s := townWithEffects(t, &memoryOutbox{})
+	incarnations := func() (primary, copied any) {
+		for _, r := range s.Rows("people") {
+			switch {
+			case strings.HasPrefix(r.RowKey, "p_"):
+				primary = r.Get("_life")
+			case strings.HasPrefix(r.RowKey, "email_"):
+				copied = r.Get("_life")
+			}
+		}
+		return primary, copied
+	}
+	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	noError(t, err)
+	first, copied := incarnations()
+	if s, is := first.(string); !is || len(s) != 16 || copied != nil {
+		t.Errorf("%v: got %v; want is and len(s) == 16 and copied == nil", first, copied)
+	}
+	for what, err := range map[string]error{
+		"Replace": people.Replace(ctx, e), "Merge": people.Merge(ctx, e, lastName.Set("X")), "MergeAny": people.MergeAny(ctx, e.Key, lastName.Set("Y")),
+		"ReplaceAny": people.ReplaceAny(ctx, e),
+	} {
+		if is, _ := incarnations(); err != nil || is != first {
+			t.Errorf("%v: got %v, %v; want no error and is == %v", what, err, is, first)
+		}
+	}
+	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "b"}, table.ReplaceExisting)
+	if is, _ := incarnations(); err != nil || is != first {
+		t.Errorf("got %v, %v; want no error and is == %v", err, is, first)
+	}
+	noError(t, people.DeleteAny(ctx, e.Key))
+	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
+	if is, _ := incarnations(); err != nil || is == first || is == nil {
+		t.Errorf("got %v, %v; want no error and is != %v and is != nil", err, is, first)
 	}
 }

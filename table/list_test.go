@@ -14,9 +14,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// paged answers queries out of rows, $top at a time, whatever the filter.
-func paged(rows []string) *wire {
-	return &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+// pagesOf serves queries from rows, $top at a time, whatever the filter.
+func pagesOf(rows []string) *fakeTransport {
+	return &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		q := r.URL.Query()
 		top, _ := strconv.Atoi(q.Get("$top"))
 		from, _ := strconv.Atoi(q.Get("NextRowKey"))
@@ -25,11 +25,11 @@ func paged(rows []string) *wire {
 		if to < len(rows) {
 			h = []string{"x-ms-continuation-NextPartitionKey", "p", "x-ms-continuation-NextRowKey", strconv.Itoa(to)}
 		}
-		return reply(200, `{"value":[`+strings.Join(rows[from:to], ",")+`]}`, h...), nil
+		return jsonResponse(200, `{"value":[`+strings.Join(rows[from:to], ",")+`]}`, h...), nil
 	}}
 }
 
-// TestLimitAmongForeignRows: rows of other types do not cost a request each.
+// TestLimitAmongForeignRows: foreign rows do not cost a request each.
 func TestLimitAmongForeignRows(t *testing.T) {
 	t.Parallel()
 	type user struct{ Name string }
@@ -38,44 +38,40 @@ func TestLimitAmongForeignRows(t *testing.T) {
 		rows = append(rows, fmt.Sprintf(`{"odata.etag":"e","PartitionKey":"p","RowKey":"000_%03d"}`, i))
 	}
 	rows = append(rows, `{"odata.etag":"e","PartitionKey":"p","RowKey":"zoe"}`)
-	w := paged(rows)
-	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := pagesOf(rows)
+	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, singleAttempt())
+	noError(t, err)
 	var found []string
 	var stats table.Stats
 	for e, err := range users.List(context.Background(), table.Query[user]{Partition: keys.Raw("p"), Limit: 1, Stats: &stats}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		found = append(found, e.Value.Name)
 	}
 	if fmt.Sprint(found) != "[zoe]" || w.requests() != "GET GET" || stats != (table.Stats{Requests: 2, Rows: 101, Foreign: 100}) {
-		t.Errorf("%v by %s, %+v", found, w.requests(), stats)
+		t.Errorf(`got %v by %s, %+v; want found == "[zoe]" and w.requests() == "GET GET" and stats == table.Stats{Requests: 2, Rows: 101, Foreign: 100}`, found, w.requests(), stats)
 	}
 }
 
-// TestRepeatedToken: a service that sends the same token again would keep a list busy for ever.
+// TestRepeatedToken: a list ends with an error if the service repeats a token.
 func TestRepeatedToken(t *testing.T) {
 	t.Parallel()
-	w := &wire{answer: func(*http.Request, string) (*http.Response, error) {
-		return reply(200, `{"value":[]}`, "x-ms-continuation-NextPartitionKey", "p"), nil
+	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) {
+		return jsonResponse(200, `{"value":[]}`, "x-ms-continuation-NextPartitionKey", "p"), nil
 	}}
 	var err error
-	for _, err = range newStaff(t, bare(w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for _, err = range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
 	}
 	var de *table.DecodeError
 	if !errors.As(err, &de) || w.requests() != "GET GET" {
-		t.Errorf("%v after %s", err, w.requests())
+		t.Errorf(`got %v after %s; want a *DecodeError and w.requests() == "GET GET"`, err, w.requests())
 	}
 }
 
-// TestScansLeaveOutTheLibrary: in both keys.
-func TestScansLeaveOutTheLibrary(t *testing.T) {
+// TestScansOmitLibraryRows: the filter of a scan leaves out the library's rows by both keys.
+func TestScansOmitLibraryRows(t *testing.T) {
 	t.Parallel()
-	w := paged(nil)
-	staff := newStaff(t, bare(w))
+	w := pagesOf(nil)
+	staff := newStaff(t, sdkClient(t, w))
 	for range staff.Rows(context.Background(), table.Query[employee]{TableScan: true}) {
 	}
 	for range staff.List(context.Background(), table.Query[employee]{TableScan: true}) {
@@ -86,113 +82,133 @@ func TestScansLeaveOutTheLibrary(t *testing.T) {
 		filters = append(filters, q.Get("$filter"))
 	}
 	if fmt.Sprintf("%q", filters) != `["(PartitionKey lt '~' or PartitionKey ge '\u00a0') and (RowKey lt '~' or RowKey ge '\u00a0')" "(PartitionKey lt '~' or PartitionKey ge '\u00a0') and RowKey ge 'empid_' and RowKey lt 'empid`+"`"+`'"]` {
-		t.Errorf("%q", filters)
+		t.Errorf("got %q; want fmt.Sprintf(\"%%q\", filters) == `[\"(PartitionKey lt '~' or PartitionKey ge '\\u00a0') and (RowKey lt '~' or RowKey ge '\\u00a0')\" \"(PartitionKey lt '~' or PartitionKey ge '\\u00a0') and RowKey ge 'empid_' and RowKey lt 'empid`+\"`\"+`'\"]`", filters)
 	}
 }
 
-// TestForeignPartition: a partition that no key of the layout has would be read in vain.
+// TestForeignPartition: a list of a partition that the layout cannot have is refused before any request.
 func TestForeignPartition(t *testing.T) {
 	t.Parallel()
 	type row struct{ ID int }
-	w := paged(nil)
-	tab, err := table.New(bare(w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := pagesOf(nil)
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, singleAttempt())
+	noError(t, err)
 	q := table.Query[row]{Partition: keys.Raw("other")}
 	for _, err = range tab.List(context.Background(), q) {
 	}
 	var ke *keys.KeyError
 	if !errors.As(err, &ke) || ke.Key != "PartitionKey" || w.requests() != "" {
-		t.Errorf("%v, %s", err, w.requests())
+		t.Errorf(`got %v, %s; want a *keys.KeyError and ke.Key == "PartitionKey" and w.requests() == ""`, err, w.requests())
 	}
 	for _, err := range tab.Rows(context.Background(), q) {
-		t.Errorf("rows of any partition can be shown: %v", err)
+		t.Errorf("rows of any partition: got %v; want none", err)
 	}
 	if w.requests() != "GET" {
-		t.Error(w.requests())
+		t.Errorf("got %q; want %q", w.requests(), "GET")
 	}
 }
 
-// TestOneWayBesideOthers: where only the computed key tells whose row it is, rows of others are skipped, and Get says why it
-// cannot read one.
-func TestOneWayBesideOthers(t *testing.T) {
+// TestOneWayKeys: if only the computed key shows that a row belongs to the type, List skips foreign rows, and Get returns an
+// error that says why.
+func TestOneWayKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type user struct{ Email string }
 	folded := keys.Tuple1(keys.Fold(keys.Text()))
-	w := paged([]string{`{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
-	users, err := table.New(bare(w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := pagesOf([]string{`{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
+	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, singleAttempt())
+	noError(t, err)
 	var stats table.Stats
 	var found []string
 	for e, err := range users.List(ctx, table.Query[user]{Partition: keys.Raw("p"), Stats: &stats}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		found = append(found, e.Value.Email)
 	}
 	if fmt.Sprint(found) != "[Jones@x]" || stats.Foreign != 1 {
-		t.Errorf("%v, %+v", found, stats)
+		t.Errorf(`got %v, %+v; want found == "[Jones@x]" and stats.Foreign == 1`, found, stats)
 	}
 
-	// A merge may not take the key's ground away.
+	// A merge must not change the property from which the key is computed.
 	email := table.FieldOf(func(u *user) *string { return &u.Email })
-	w.answer = func(r *http.Request, _ string) (*http.Response, error) {
+	w.respond = func(r *http.Request, _ string) (*http.Response, error) {
 		if r.Method == http.MethodGet {
-			return reply(200, `{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`), nil
+			return jsonResponse(200, `{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`), nil
 		}
-		return done(), nil
+		return noContent(), nil
 	}
 	e, err := users.Get(ctx, keys.At(keys.Raw("p"), folded.Of("JONES@x")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := users.Merge(ctx, e, email.Set("other@x")); !errors.Is(err, table.ErrKeyChanged) || e.Value.Email != "Jones@x" {
-		t.Errorf("%v, %+v", err, e.Value)
+		t.Errorf(`got %v, %+v; want ErrKeyChanged and e.Value.Email == "Jones@x"`, err, e.Value)
 	}
 	var ve *table.ValueError
 	if err := users.MergeAny(ctx, e.Key, email.Set("other@x")); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("got %v; want a *ValueError", err)
 	}
 	if err := users.Merge(ctx, e, email.Set("JONES@x")); err != nil || e.Value.Email != "JONES@x" {
-		t.Errorf("a merge that leaves the key: %v", err)
+		t.Errorf(`a merge that leaves the key: got %v; want no error and e.Value.Email == "JONES@x"`, err)
 	}
 }
 
-// TestForeignKeys: a row whose key others have written, which Raw refuses, can be read and replaced.
+// TestForeignKeys: a row with a foreign key that keys.Raw refuses can be read and replaced.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type row struct{ P, R, Name string }
-	w := &wire{answer: func(r *http.Request, _ string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 		if r.Method == http.MethodGet {
-			return reply(200, `{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"Ärger","Name":"a"}`), nil
+			return jsonResponse(200, `{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"Ärger","Name":"a"}`), nil
 		}
-		return done(), nil
+		return noContent(), nil
 	}}
-	tab, err := table.New(bare(w), "ttt", table.Schema[row]{
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
 		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
-	}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, singleAttempt())
+	noError(t, err)
 	e, err := tab.Get(ctx, keys.Stored("p", "Ärger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	e.Value.Name = "b"
 	if err := tab.Replace(ctx, e); err != nil {
 		t.Error(err)
 	}
 	if err := tab.Rekey(ctx, e); err != nil || w.last().method != http.MethodPut {
-		t.Errorf("rekeyed to the key that it has: %v, %s", err, w.last().method)
+		t.Errorf("Rekey to the same key: got %v, %s; want no error and w.last().method == http.MethodPut", err, w.last().method)
 	}
 	e.Value.R = "Ö"
 	if err := tab.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrKeyChanged", err)
+	}
+}
+
+// TestEmptyPages: a list follows empty and short pages, and tokens without a RowKey, to the end.
+func TestEmptyPages(t *testing.T) {
+	t.Parallel()
+	one := func(id int) string {
+		return strings.Replace(strings.Replace(employeeJSON, "000223", fmt.Sprintf("%06d", id), 1), "44", strconv.Itoa(id), 1)
+	}
+	pages := []struct{ body, nextPK, nextRK string }{
+		{`{"value":[]}`, "1!8!U2FsZXM-", ""},
+		{`{"value":[` + one(1) + `]}`, "1!8!U2FsZXM-", "1!4!Mg--"},
+		{`{"value":[]}`, "1!8!U2FsZXM-", "1!4!Mw--"},
+		{`{"value":[` + one(2) + `,` + one(3) + `]}`, "", ""},
+	}
+	n := 0
+	w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
+		q := r.URL.Query()
+		if n > 0 && (q.Get("NextPartitionKey") != pages[n-1].nextPK || q.Has("NextRowKey") != (pages[n-1].nextRK != "") || q.Get("NextRowKey") != pages[n-1].nextRK) {
+			t.Errorf("page %d: got the parameters %v; want NextPartitionKey %s, NextRowKey %s", n, q, pages[n-1].nextPK, pages[n-1].nextRK)
+		}
+		p := pages[n]
+		n++
+		return jsonResponse(200, p.body, "x-ms-continuation-NextPartitionKey", p.nextPK, "x-ms-continuation-NextRowKey", p.nextRK), nil
+	}}
+	var got []int
+	for e, err := range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+		noError(t, err)
+		got = append(got, e.Value.ID)
+	}
+	if fmt.Sprint(got) != "[1 2 3]" || n != 4 {
+		t.Errorf(`got %v, %v; want "[1 2 3]" and n == 4`, got, n)
 	}
 }

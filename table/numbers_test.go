@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -22,13 +20,13 @@ type number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// counted is an entity with a number.
-type counted[N number] struct {
+// numberEntity is an entity with a number.
+type numberEntity[N number] struct {
 	ID string
 	N  N
 }
 
-// numberColumns are columns as others write them, by row.
+// numberColumns returns columns as other programs write them, by RowKey.
 func numberColumns() map[string]string {
 	all := map[string]string{}
 	for i, n := range []int64{0, 1, 2, 5, 6, 127, 128, 255, 256, 32767, 65535, 1<<31 - 2, 1<<31 - 1, 1 << 31, 5e9, 1<<53 + 1, math.MaxInt64} {
@@ -47,49 +45,48 @@ func numberColumns() map[string]string {
 	return all
 }
 
-// TestWhereFindsWhatIsRead: of every numeric type of Go over every column of numbers, a condition finds the rows whose values the
-// field reads and Go's operator takes, and the number of comparisons is the one that is sent.
+// TestWhereFindsWhatIsRead: a condition finds the rows whose value the field reads and for which Go's operator is true, for
+// each numeric type and each column of numbers. Explain returns the number of comparisons that the filter contains.
 func TestWhereFindsWhatIsRead(t *testing.T) {
 	t.Parallel()
-	t.Run("int", whereFinds[int])
-	t.Run("int8", whereFinds[int8])
-	t.Run("int16", whereFinds[int16])
-	t.Run("int32", whereFinds[int32])
-	t.Run("int64", whereFinds[int64])
-	t.Run("uint", whereFinds[uint])
-	t.Run("uint8", whereFinds[uint8])
-	t.Run("uint16", whereFinds[uint16])
-	t.Run("uint32", whereFinds[uint32])
-	t.Run("uint64", whereFinds[uint64])
-	t.Run("float32", whereFinds[float32])
-	t.Run("float64", whereFinds[float64])
-	t.Run("EDMInt64", whereFinds[aztables.EDMInt64])
+	t.Run("int", testWhere[int])
+	t.Run("int8", testWhere[int8])
+	t.Run("int16", testWhere[int16])
+	t.Run("int32", testWhere[int32])
+	t.Run("int64", testWhere[int64])
+	t.Run("uint", testWhere[uint])
+	t.Run("uint8", testWhere[uint8])
+	t.Run("uint16", testWhere[uint16])
+	t.Run("uint32", testWhere[uint32])
+	t.Run("uint64", testWhere[uint64])
+	t.Run("float32", testWhere[float32])
+	t.Run("float64", testWhere[float64])
+	t.Run("EDMInt64", testWhere[aztables.EDMInt64])
 }
 
-func whereFinds[N number](t *testing.T) {
+// testWhere compares the conditions on a field of type N with Go's operators.
+func testWhere[N number](t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	type entity = counted[N]
-	tab, err := table.New(acc.Tables(), "numbers", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
-	check(err)
-	check(tab.Ensure(ctx))
-	raw := acc.Tables().NewClient("numbers")
+	service := serviceOf(t, storagetest.New(nil))
+	type entity = numberEntity[N]
+	tab, err := table.New(service, "numbers", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
+	noError(t, err)
+	noError(t, tab.Ensure(ctx))
+	raw := service.NewClient("numbers")
 	read := map[string]N{}
 	literals := map[N]bool{}
 	for id, column := range numberColumns() {
 		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`",`+column+`}`), nil)
-		check(err)
+		noError(t, err)
 		e, err := tab.Get(ctx, keys.Stored("p", id))
-		if err != nil { // what the field does not read ends a list
+		if err != nil { // a value that the field cannot read ends a list
 			var de *table.DecodeError
 			if !errors.As(err, &de) {
-				t.Fatal(err)
+				t.Fatalf("got %v; want a *DecodeError", err)
 			}
 			_, err := raw.DeleteEntity(ctx, "p", id, nil)
-			check(err)
+			noError(t, err)
 			continue
 		}
 		if id == "absent" {
@@ -104,7 +101,7 @@ func whereFinds[N number](t *testing.T) {
 	n := table.FieldOf(func(e *entity) *N { return &e.N })
 	for v := range literals {
 		if float64(v) >= 1<<63 && strings.HasPrefix(fmt.Sprintf("%T", v), "uint") {
-			continue // which is an error, for it is no Int64
+			continue // a literal that is no Int64 is an error
 		}
 		for op, c := range map[string]struct {
 			cond  table.Cond[entity]
@@ -120,10 +117,10 @@ func whereFinds[N number](t *testing.T) {
 			q := table.Query[entity]{Where: c.cond}
 			ex, err := tab.Explain(q)
 			if err != nil {
-				t.Fatalf("%v %s: %v", v, op, err)
+				t.Fatalf("%v %s: got %v; want no error", v, op, err)
 			}
 			if sent := strings.Count(ex.Filter, "N ") + strings.Count(ex.Filter, "Key "); sent != ex.Comparisons {
-				t.Errorf("%s: %d comparisons, want %d", ex.Filter, ex.Comparisons, sent)
+				t.Errorf("%s: got %d comparisons; want %d", ex.Filter, ex.Comparisons, sent)
 			}
 			var want, none []string
 			for id, x := range read {
@@ -135,31 +132,31 @@ func whereFinds[N number](t *testing.T) {
 			}
 			slices.Sort(want)
 			if got := idsOf(t, tab, q); !slices.Equal(got, want) {
-				t.Errorf("%s finds %q, want %q", ex.Filter, got, want)
+				t.Errorf("%s: got %q; want %q", ex.Filter, got, want)
 			}
 			q.Where = table.Not(c.cond)
 			slices.Sort(none)
 			if got := slices.DeleteFunc(idsOf(t, tab, q), func(id string) bool { return id == "absent" }); !slices.Equal(got, none) {
-				t.Errorf("not %s finds %q, want %q", ex.Filter, got, none)
+				t.Errorf("not %s: got %q; want %q", ex.Filter, got, none)
 			}
 		}
 	}
 }
 
-func idsOf[N number](t *testing.T, tab *table.Table[counted[N]], q table.Query[counted[N]]) (ids []string) {
+// idsOf returns the IDs that a query finds.
+func idsOf[N number](t testing.TB, tab *table.Table[numberEntity[N]], q table.Query[numberEntity[N]]) (ids []string) {
 	for e, err := range tab.List(context.Background(), q) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		ids = append(ids, e.Value.ID)
 	}
 	return ids
 }
 
-// typesOf says of which type each property of a row is stored.
-func typesOf(tab *table.Table[tally], id string) string {
+// storedTypes returns the stored type and the value of each property of a row.
+func storedTypes(t testing.TB, tab *table.Table[tally], id string) string {
+	t.Helper()
 	row, err := tab.GetRow(context.Background(), keys.Stored("p", id))
-	check(err)
+	noError(t, err)
 	var all []string
 	for name, v := range row.All() {
 		if !strings.HasPrefix(name, "_") {
@@ -170,7 +167,7 @@ func typesOf(tab *table.Table[tally], id string) string {
 	return strings.Join(all, ", ")
 }
 
-// tally has numbers in every form that a field has.
+// tally has numbers in every form that a field can have.
 type tally struct {
 	ID     string
 	A      int
@@ -201,91 +198,89 @@ func (s *span) SetPropertyValues(values []any) error {
 	return nil
 }
 
-// TestStoredTypesStay: numbers of an entity that was read keep the types of their columns as long as they fit; new entities have
-// those of their fields.
+// TestStoredTypesStay: a loaded entity keeps the stored types of its numbers if the values fit. A new entity has the types of
+// its fields.
 func TestStoredTypesStay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	tab, err := table.New(acc.Tables(), "tallies", table.Schema[tally]{Partition: keys.Const[tally]("p"), Row: keys.BindRaw(func(e *tally) *string { return &e.ID })}, nil)
-	check(err)
-	check(tab.Ensure(ctx))
-	raw := acc.Tables().NewClient("tallies")
-	const theirs = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
+	service := serviceOf(t, storagetest.New(nil))
+	tab, err := table.New(service, "tallies", table.Schema[tally]{Partition: keys.Const[tally]("p"), Row: keys.BindRaw(func(e *tally) *string { return &e.ID })}, nil)
+	noError(t, err)
+	noError(t, tab.Ensure(ctx))
+	raw := service.NewClient("tallies")
+	const stored = "A Int32 5, B Int32 5, BothFrom Int32 5, BothTo Int64 5, C Int64 5, D Int32 5, E0 Int32 5, E1 Int64 5, Narrow Int64 5"
 	for _, id := range []string{"replaced", "merged", "updated", "grown", "any"} {
 		_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"`+id+`","A":5,"B":5,"C@odata.type":"Edm.Int64","C":"5","D":5,"E0":5,"E1@odata.type":"Edm.Int64","E1":"5","BothFrom":5,"BothTo@odata.type":"Edm.Int64","BothTo":"5","Narrow@odata.type":"Edm.Int64","Narrow":"5"}`), nil)
-		check(err)
+		noError(t, err)
 	}
 	get := func(id string) *table.Entity[tally] {
 		e, err := tab.Get(ctx, keys.Stored("p", id))
-		check(err)
+		noError(t, err)
 		return e
 	}
 	is := func(id, want string) {
 		t.Helper()
-		if got := typesOf(tab, id); got != want {
-			t.Errorf("%s: %s, want %s", id, got, want)
+		if got := storedTypes(t, tab, id); got != want {
+			t.Errorf("%s: got %s; want %s", id, got, want)
 		}
 	}
-	check(tab.Replace(ctx, get("replaced")))
-	is("replaced", theirs)
+	noError(t, tab.Replace(ctx, get("replaced")))
+	is("replaced", stored)
 	_, err = tab.Update(ctx, keys.Stored("p", "updated"), func(v *tally) error { v.A, v.D = 6, 6; return nil })
-	check(err)
-	is("updated", strings.Replace(strings.Replace(theirs, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
+	noError(t, err)
+	is("updated", strings.Replace(strings.Replace(stored, "A Int32 5", "A Int32 6", 1), "D Int32 5", "D Int32 6", 1))
 	a, d := table.FieldOf(func(v *tally) *int { return &v.A }), table.FieldOf(func(v *tally) *float64 { return &v.D })
 	both := table.FieldOf(func(v *tally) *span { return &v.Both })
-	check(tab.Merge(ctx, get("merged"), a.Set(7), d.Set(7.5), both.Set(span{7, 7})))
+	noError(t, tab.Merge(ctx, get("merged"), a.Set(7), d.Set(7.5), both.Set(span{7, 7})))
 	is("merged", "A Int32 7, B Int32 5, BothFrom Int32 7, BothTo Int64 7, C Int64 5, D Double 7.5, E0 Int32 5, E1 Int64 5, Narrow Int64 5")
 	e := get("grown")
 	big := int64(1 << 40)
 	e.Value.A, e.Value.B, e.Value.D, e.Value.Both.From = math.MaxInt32+1, &big, math.NaN(), math.MinInt32-1
-	check(tab.Replace(ctx, e))
+	noError(t, tab.Replace(ctx, e))
 	is("grown", "A Int64 2147483648, B Int64 1099511627776, BothFrom Int64 -2147483649, BothTo Int64 5, C Int64 5, D Double NaN, E0 Int32 5, E1 Int64 5, Narrow Int64 5")
-	check(tab.MergeAny(ctx, keys.Stored("p", "any"), a.Set(8))) // which does not see the row
-	is("any", strings.Replace(theirs, "A Int32 5", "A Int64 8", 1))
+	noError(t, tab.MergeAny(ctx, keys.Stored("p", "any"), a.Set(8))) // which does not read the row
+	is("any", strings.Replace(stored, "A Int32 5", "A Int64 8", 1))
 	five := int64(5)
 	_, err = tab.Insert(ctx, &tally{"new", 5, &five, 5, 5, []int{5, 5}, span{5, 5}, 5})
-	check(err)
+	noError(t, err)
 	is("new", "A Int64 5, B Int64 5, BothFrom Int64 5, BothTo Int64 5, C Int32 5, D Double 5, E0 Int64 5, E1 Int64 5, Narrow Int32 5")
 
-	// What is found is what is deleted.
+	// DeleteQuery deletes the rows that the condition finds.
 	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
 	result, err := tab.DeleteQuery(ctx, table.Query[tally]{Where: where}, nil)
-	if check(err); result.Done != 5 {
-		t.Errorf("%d deleted, want 5", result.Done)
+	if noError(t, err); result.Done != 5 {
+		t.Errorf("got %d deleted; want 5", result.Done)
 	}
 }
 
-// TestNarrowOption: a tag stores an integer of 64 bits as an Int32, and a value that does not fit is an error.
+// TestNarrowOption: the tag int32 stores a 64-bit integer as an Int32. A value that does not fit is an error.
 func TestNarrowOption(t *testing.T) {
 	t.Parallel()
-	w := paged(nil)
-	tab, err := table.New(bare(w), "ttt", table.Schema[tally]{}, once())
-	check(err)
+	w := pagesOf(nil)
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[tally]{}, singleAttempt())
+	noError(t, err)
 	_, err = tab.InsertAt(context.Background(), keys.Stored("p", "r"), &tally{Narrow: 1 << 31})
 	var ve *table.ValueError
 	if !errors.As(err, &ve) || ve.Field != "Narrow" || w.requests() != "" {
-		t.Errorf("%v after %q", err, w.requests())
+		t.Errorf(`got %v after %q; want a *ValueError and ve.Field == "Narrow" and w.requests() == ""`, err, w.requests())
 	}
 	type text struct {
 		N string `table:",int32"`
 	}
 	var te *table.TypeError
-	if _, err := table.New(bare(w), "ttt", table.Schema[text]{}, once()); !errors.As(err, &te) {
-		t.Error(err)
+	if _, err := table.New(sdkClient(t, w), "ttt", table.Schema[text]{}, singleAttempt()); !errors.As(err, &te) {
+		t.Errorf("got %v; want a *TypeError", err)
 	}
 }
 
-// anything is stored as it is: its type is part of it.
+// anything is a Composite whose value determines its type.
 type anything struct{ v any }
 
 func (anything) PropertySuffixes() []string               { return []string{"Value"} }
 func (a anything) PropertyValues() ([]any, error)         { return []any{a.v}, nil }
 func (a *anything) SetPropertyValues(v []any) (err error) { a.v = v[0]; return nil }
 
-// TestCompositesChooseTypes: a composite field whose values have types of their own keeps them, whatever is stored.
+// TestCompositesChooseTypes: a Composite keeps the types of its values, whatever is stored.
 func TestCompositesChooseTypes(t *testing.T) {
 	t.Parallel()
 	type entity struct {
@@ -293,27 +288,25 @@ func TestCompositesChooseTypes(t *testing.T) {
 		A  anything
 	}
 	ctx := context.Background()
-	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	tab, err := table.New(acc.Tables(), "anything", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
-	check(err)
-	check(tab.Ensure(ctx))
+	service := serviceOf(t, storagetest.New(nil))
+	tab, err := table.New(service, "anything", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
+	noError(t, err)
+	noError(t, tab.Ensure(ctx))
 	values := []any{int32(5), int64(6), float64(7), "8"}
 	field := table.FieldOf(func(e *entity) *anything { return &e.A })
 	for _, was := range values {
 		for _, is := range values {
-			for verb, write := range map[string]func(*table.Entity[entity]) error{
+			for method, write := range map[string]func(*table.Entity[entity]) error{
 				"Replace": func(e *table.Entity[entity]) error { e.Value.A.v = is; return tab.Replace(ctx, e) },
 				"Merge":   func(e *table.Entity[entity]) error { return tab.Merge(ctx, e, field.Set(anything{is})) },
 			} {
-				e, err := tab.Insert(ctx, &entity{fmt.Sprintf("%T-%T-%s", was, is, verb), anything{was}})
-				check(err)
-				check(write(e))
+				e, err := tab.Insert(ctx, &entity{fmt.Sprintf("%T-%T-%s", was, is, method), anything{was}})
+				noError(t, err)
+				noError(t, write(e))
 				got, err := tab.Get(ctx, e.Key)
-				check(err)
+				noError(t, err)
 				if got.Value.A.v != is {
-					t.Errorf("%s of %T %v over %T: read as %T %v", verb, is, is, was, got.Value.A.v, got.Value.A.v)
+					t.Errorf("%s over %T: got %T %v; want %T %v", method, was, got.Value.A.v, got.Value.A.v, is, is)
 				}
 			}
 		}

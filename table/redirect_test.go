@@ -17,14 +17,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// redirecting is a proxy that answers requests of a method by a redirect, to where something answers that is not the service.
-func redirecting(t *testing.T, status int, there http.HandlerFunc) (url string, followed *atomic.Int64) {
+// redirectServer redirects every request to a handler that is not the service.
+func redirectServer(t testing.TB, status int, handler http.HandlerFunc) (url string, followed *atomic.Int64) {
 	t.Helper()
 	followed = new(atomic.Int64)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) {
 		followed.Add(1)
-		there(w, r)
+		handler(w, r)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/elsewhere")
@@ -35,11 +35,11 @@ func redirecting(t *testing.T, status int, there http.HandlerFunc) (url string, 
 	return s.URL, followed
 }
 
-// TestRedirects: whatever a redirect leads to, it is not the outcome of a write, and no row that was read.
+// TestRedirects: the response to a redirected request is neither the outcome of a write nor a row.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	theres := map[string]http.HandlerFunc{
+	handlers := map[string]http.HandlerFunc{
 		"no such row": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(404)
@@ -51,45 +51,45 @@ func TestRedirects(t *testing.T) {
 		},
 		"a row": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, row)
+			fmt.Fprint(w, employeeJSON)
 		},
 		"a web page": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		for what, there := range theres {
+		for what, handler := range handlers {
 			t.Run(fmt.Sprint(status, " ", what), func(t *testing.T) {
 				t.Parallel()
-				url, followed := redirecting(t, status, there)
+				url, followed := redirectServer(t, status, handler)
 				acc, err := account.FromSAS(account.Endpoints{Table: url}, nil)
-				check(err)
-				bare, err := aztables.NewServiceClientWithNoCredential(url+"/", nil)
-				check(err)
-				for client, service := range map[string]table.Service{"account": acc.Tables(), "the SDK's": bare} {
-					o := once()
+				noError(t, err)
+				client, err := aztables.NewServiceClientWithNoCredential(url+"/", nil)
+				noError(t, err)
+				for maker, service := range map[string]table.Service{"account": acc.Tables(), "the SDK": client} {
+					o := singleAttempt()
 					staff, err := table.New(service, "staff", staffSchema, o)
-					check(err)
-					e := &table.Entity[employee]{Value: employee{"Sales", 223, "Jones", 44}, Key: at("Sales", 223), ETag: etag}
-					for verb := range verbs(staff, e) {
+					noError(t, err)
+					e := &table.Entity[employee]{Value: employee{"Sales", 223, "Jones", 44}, Key: employeeKey("Sales", 223), ETag: etag}
+					for method := range writeMethods(staff, e) {
 						e := *e
-						write := verbs(staff, &e)[verb]
-						if strings.HasPrefix(verb, "Replace") {
-							continue // an entity that was read is needed, and nothing can be
+						write := writeMethods(staff, &e)[method]
+						if strings.HasPrefix(method, "Replace") {
+							continue // these need a loaded entity, and no read succeeds
 						}
 						if err := write(ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
-							t.Errorf("%s client, %s: got %v, want ErrUnknownOutcome", client, verb, err)
+							t.Errorf("%s client, %s: got %v; want ErrUnknownOutcome", maker, method, err)
 						}
 					}
-					if _, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.DeleteAnyOp(at("Sales", 2))); !errors.Is(err, table.ErrUnknownOutcome) {
-						t.Errorf("%s client, Transact: got %v, want ErrUnknownOutcome", client, err)
+					if _, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "New", 1}), staff.DeleteAnyOp(employeeKey("Sales", 2))); !errors.Is(err, table.ErrUnknownOutcome) {
+						t.Errorf("%s client, Transact: got %v; want ErrUnknownOutcome", maker, err)
 					}
-					if e, err := staff.Get(ctx, at("Sales", 223)); err == nil || errors.Is(err, table.ErrNotFound) {
-						t.Errorf("%s client, Get: got %v, %v, want an error that is not ErrNotFound", client, e, err)
+					if e, err := staff.Get(ctx, employeeKey("Sales", 223)); err == nil || errors.Is(err, table.ErrNotFound) {
+						t.Errorf("%s client, Get: got %v, %v; want an error that is not ErrNotFound", maker, e, err)
 					}
 					if n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")}); err == nil {
-						t.Errorf("%s client, Count: got %v, %v, want an error", client, n, err)
+						t.Errorf("%s client, Count: got %v, %v; want an error", maker, n, err)
 					}
-					if n := followed.Swap(0); client == "account" && n > 0 {
-						t.Errorf("account's client has followed %d redirects, want none", n)
+					if n := followed.Swap(0); maker == "account" && n > 0 {
+						t.Errorf("account's client: got %d redirects followed; want none", n)
 					}
 				}
 			})
@@ -97,13 +97,13 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestForeignResponses: a response to a write that is not of the service's form is no outcome.
+// TestForeignResponses: a response to a write that does not have the service's form is no outcome.
 func TestForeignResponses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	html := func(status int) func(*http.Request, string) (*http.Response, error) {
 		return func(*http.Request, string) (*http.Response, error) {
-			re := reply(status, "<html>who are you?")
+			re := jsonResponse(status, "<html>who are you?")
 			re.Header.Del("X-Ms-Version")
 			return re, nil
 		}
@@ -112,19 +112,19 @@ func TestForeignResponses(t *testing.T) {
 		"400": html(400), "403": html(403), "404": html(404), "405": html(405), "407": html(407), "409": html(409), "412": html(412),
 		"200": html(200), "201": html(201), "202": html(202), "204 without an ETag": html(204),
 	} {
-		w := &wire{answer: answer}
-		staff := newStaff(t, bare(w))
-		for verb := range verbs(staff, &table.Entity[employee]{}) {
-			e := stored(t, staff, w)
-			w.answer = answer
-			if err := verbs(staff, e)[verb](ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
-				t.Errorf("%s, %s: got %v, want ErrUnknownOutcome", what, verb, err)
+		w := &fakeTransport{respond: answer}
+		staff := newStaff(t, sdkClient(t, w))
+		for method := range writeMethods(staff, &table.Entity[employee]{}) {
+			e := readEmployee(t, staff, w)
+			w.respond = answer
+			if err := writeMethods(staff, e)[method](ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {
+				t.Errorf("%s, %s: got %v; want ErrUnknownOutcome", what, method, err)
 			}
 		}
 	}
 	var re *azcore.ResponseError
-	w := &wire{answer: html(403)}
-	if err := newStaff(t, bare(w)).DeleteAny(ctx, at("Sales", 1)); !errors.As(err, &re) || re.StatusCode != 403 {
-		t.Errorf("got %v, want the 403 within reach", err)
+	w := &fakeTransport{respond: html(403)}
+	if err := newStaff(t, sdkClient(t, w)).DeleteAny(ctx, employeeKey("Sales", 1)); !errors.As(err, &re) || re.StatusCode != 403 {
+		t.Errorf("got %v; want an *azcore.ResponseError of status 403", err)
 	}
 }

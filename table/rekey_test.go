@@ -2,6 +2,9 @@ package table_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -9,53 +12,81 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestRekeyRows: a row of any type moves with all that it holds, and is then the row under its new key.
-func TestRekeyRows(t *testing.T) {
+// TestRekeyRow: a row of any type moves with all of its properties, and then has its new key.
+func TestRekeyRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	rows := byHand(&interposed{Service: storagetest.New(nil)})
-	check(rows.Ensure(ctx))
-	e, err := rows.Insert(ctx, handmade("a", map[string]any{"X": 1}))
-	check(err)
+	rows := residentRows(t, &hookedService{Service: storagetest.New(nil)})
+	noError(t, rows.Ensure(ctx))
+	e, err := rows.Insert(ctx, residentRow(t, "a", map[string]any{"X": 1}))
+	noError(t, err)
 	to := keys.Stored(e.Key.PartitionKey(), "b")
-	check(rows.RekeyAt(ctx, e, to))
+	noError(t, rows.RekeyAt(ctx, e, to))
 	if e.Key != to || e.Value.Key != to {
-		t.Error(e)
+		t.Errorf("got %+v; want e.Key == %+v and e.Value.Key == %+v", e, to, to)
 	}
-	check(e.Value.Set("X", 2))
-	check(rows.Replace(ctx, e))
+	noError(t, e.Value.Set("X", 2))
+	noError(t, rows.Replace(ctx, e))
 	got, err := rows.Get(ctx, to)
-	check(err)
+	noError(t, err)
 	if x, _ := got.Value.Get("X"); x != int64(2) {
-		t.Error(got)
+		t.Errorf("got %+v; want x == int64(2)", got)
 	}
 }
 
-// TestListInOfAnyName: a partition is the same whether a layout has made its key or a row.
-func TestListInOfAnyName(t *testing.T) {
+// TestRekeyRefuses: a refused Rekey changes neither the row nor the entity.
+func TestRekeyRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	ordered := keys.Tuple1(keys.Ordered())
-	named := peopleSchema
-	named.Partition = keys.Bind1(ordered, func(p *resident) *string { return &p.Dept })
-	s := storagetest.New(nil)
-	people, err := table.New(serviceOf(&interposed{Service: s}), "people", named, nil)
-	check(err)
-	check(people.Ensure(ctx))
-	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""})
-	check(err)
-	for partition, other := range map[keys.Enc]keys.Enc{e.Key.Partition(): ordered.Of("S"), ordered.Of("S"): e.Key.Partition()} {
-		n := 0
-		_, err = table.InPartition(ctx, partition, func(tx *table.Tx) error {
-			for _, err := range table.ListIn(tx, people, table.Query[resident]{Partition: other}) {
-				if n++; err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil || n != 1 {
-			t.Error(n, err)
+	w := noRequests(t)
+	staff := newStaff(t, sdkClient(t, w))
+	move := func(change func(*table.Entity[employee])) error {
+		e := readEmployee(t, staff, w)
+		change(e)
+		return staff.Rekey(ctx, e)
+	}
+	var ke *keys.KeyError
+	for what, c := range map[string]struct {
+		err error
+		is  error
+	}{
+		"another partition": {move(func(e *table.Entity[employee]) { e.Value.Department = "Marketing" }), table.ErrOtherPartition},
+		"no ETag":           {move(func(e *table.Entity[employee]) { e.Value.ID, e.ETag = 7, "" }), table.ErrNoETag},
+		"not read":          {staff.Rekey(ctx, &table.Entity[employee]{Value: employee{"Sales", 7, "x", 1}, Key: employeeKey("Sales", 1), ETag: etag}), table.ErrPartial},
+	} {
+		if !errors.Is(c.err, c.is) {
+			t.Errorf("%s: got %v; want c.err to be %v", what, c.err, c.is)
+		}
+	}
+	if err := move(func(e *table.Entity[employee]) { e.Value.ID = -1 }); !errors.As(err, &ke) {
+		t.Errorf("got %v; want a *keys.KeyError", err)
+	}
+	if err := staff.Rekey(ctx, nil); err == nil {
+		t.Error("got no error for nil; want one")
+	}
+	for response, want := range map[string]error{
+		batchBody(failedPart(409, "EntityAlreadyExists", "1:x")):         table.ErrExists,
+		batchBody(failedPart(412, "UpdateConditionNotSatisfied", "0:x")): table.ErrChanged,
+		batchBody(failedPart(500, "InternalError", "0:x")):               table.ErrUnknownOutcome,
+	} {
+		w := batchService(response)
+		staff := newStaff(t, sdkClient(t, w))
+		e := readEmployee(t, staff, w)
+		e.Value.ID = 7
+		err := staff.Rekey(ctx, e)
+		var oe *table.OpError
+		if !errors.Is(err, want) || e.Key != employeeKey("Sales", 223) || string(e.ETag) != etag || !errors.As(err, &oe) || oe.Op != "Rekey" {
+			t.Errorf(`got %v, %+v; want %v and e.Key == employeeKey("Sales", 223) and string(e.ETag) == etag and a *OpError and oe.Op == "Rekey"`, err, e, want)
+		}
+		if want == table.ErrUnknownOutcome && oe.Key != employeeKey("Sales", 223) {
+			t.Errorf(`got key %v in the unknown outcome; want that of the entity`, oe.Key)
+		}
+		if parts := sentParts(w); len(parts) != 2 || !strings.HasPrefix(parts[0].line, "DELETE ") || !strings.HasPrefix(parts[1].line, "POST ") || parts[0].match != etag {
+			t.Errorf(`got %+v; want len(parts) == 2 and strings.HasPrefix(parts[0].line, "DELETE ") and strings.HasPrefix(parts[1].line, "POST ") and parts[0].match == etag`, parts)
+		}
+		w.respond = func(*http.Request, string) (*http.Response, error) { return noContent(), nil }
+		if again := staff.Delete(ctx, e); errors.Is(again, table.ErrUnknownOutcome) != (want == table.ErrUnknownOutcome) {
+			t.Errorf("Delete afterwards: got %v; want errors.Is(again, table.ErrUnknownOutcome) == %v", again, want == table.ErrUnknownOutcome)
 		}
 	}
 }

@@ -12,204 +12,167 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
-
-// beforeBatch does something before each transaction.
-func (i *interposed) beforeBatch(f func(n int)) {
-	n := 0
-	i.before = func(r *http.Request) {
-		if isBatch(r) {
-			n++
-			f(n)
-		}
-	}
-}
-
-// batchFault is a fault of the n-th transaction.
-func batchFault(n int, f storagetest.Fault) storagetest.Plan {
-	seen := 0
-	return storagetest.When(func(q storagetest.Request) bool {
-		if q.Kind == "transaction" {
-			seen++
-		}
-		return q.Kind == "transaction" && seen == n
-	}, f)
-}
-
-// byHand is the table of residents to somebody who writes rows by hand.
-func byHand(s *interposed) *table.Table[table.Row] {
-	rows, err := table.New(serviceOf(s), "people", table.Schema[table.Row]{}, quick())
-	check(err)
-	return rows
-}
-
-func handmade(row string, columns map[string]any) *table.Row {
-	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(row))}
-	for name, v := range columns {
-		check(r.Set(name, v))
-	}
-	return r
-}
-
-// TestPlannedAgainExactly: an exact write that has to be replanned, and cannot be, is still told for certain.
-func TestPlannedAgainExactly(t *testing.T) {
+// TestExactReplanned: an exact write that must be replanned, and cannot be, still has a known outcome.
+func TestExactReplanned(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 
-	// The request is lost, and before it is sent again a concurrent writer deletes the row: then there is nothing to merge into.
-	people, s := town(t, nil)
+	// The request is lost, and a concurrent writer deletes the row before the second attempt.
+	people, s := newTown(t, nil)
 	people = people.Exact()
-	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
 	s.beforeBatch(func(n int) {
 		if n == 2 {
-			check(byHand(s).DeleteAny(ctx, residentAt(1)))
+			noError(t, residentRows(t, s).DeleteAny(ctx, residentAt(1)))
 		}
 	})
 	if err := people.MergeAny(ctx, e.Key, eMail.Set("b")); !errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("got %v; want ErrNotFound and not ErrUnknownOutcome", err)
 	}
 
-	// A list is in the way that should not be there; the network has a copy of the request; and the list cannot be read. The
-	// copy then finds the marker.
-	people, s = town(t, nil)
+	// An unexpected list refuses the write, the network has a copy of the request, and the list cannot be read. The copy then finds
+	// the abort record.
+	people, s = newTown(t, nil)
 	people = people.Exact()
-	e = put(t, people, s, resident{"S", 1, "Smith", "a"})[0]
-	rows := byHand(s)
+	e = insertAll(t, people, s, resident{"S", 1, "Smith", "a"})[0]
+	rows := residentRows(t, s)
 	s.SetFaults(storagetest.First(batchFault(1, storagetest.LateDuplicate(1000)), storagetest.When(func(q storagetest.Request) bool {
 		return q.Kind == "get" && len(s.LateRequests()) > 0
 	}, storagetest.Refuse(403, "AuthorizationFailure"))))
 	s.beforeBatch(func(n int) {
 		if n == 1 {
-			_, err := rows.Insert(ctx, handmade("last_New", map[string]any{"IDs": "7"}))
-			check(err)
+			_, err := rows.Insert(ctx, residentRow(t, "last_New", map[string]any{"IDs": "7"}))
+			noError(t, err)
 		}
 	})
 	e.Value.Last = "New"
 	err := people.Replace(ctx, e)
 	s.SetFaults(nil)
-	check(rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("last_New"))))
+	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("last_New"))))
 	s.Deliver()
 	if now, gerr := people.Get(ctx, residentAt(1)); gerr != nil || err == nil || errors.Is(err, table.ErrUnknownOutcome) || now.Value.Last != "Smith" {
-		t.Error(now, gerr, err)
+		t.Errorf(`got %+v, %v, %v; want gerr == nil and an error and not ErrUnknownOutcome and now.Value.Last == "Smith"`, now, gerr, err)
 	}
 }
 
-// TestEffectsOfAnEarlierPlan: where the first plan of a write had effects and a later one has none, the write stays announced:
-// it may be the first that was done.
-func TestEffectsOfAnEarlierPlan(t *testing.T) {
+// TestEffectsOfEarlierPlan: if the first plan of a write has effects and a later plan has none, the notification stays, since
+// the first request may have been applied.
+func TestEffectsOfEarlierPlan(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := &drawer{}
-	people, s := effects(t, d)
+	d := &memoryOutbox{}
+	people, s := townWithEffects(t, d)
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
 	s.beforeBatch(func(n int) {
 		switch n {
 		case 2:
-			_, err := byHand(s).Insert(ctx, handmade("p_000001", map[string]any{"Last": "Smith", "Email": ""}))
-			check(err)
+			_, err := residentRows(t, s).Insert(ctx, residentRow(t, "p_000001", map[string]any{"Last": "Smith", "Email": ""}))
+			noError(t, err)
 		case 3:
-			check(byHand(s).DeleteAny(ctx, residentAt(1)))
+			noError(t, residentRows(t, s).DeleteAny(ctx, residentAt(1)))
 			s.Deliver()
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
 	i, ierr := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
-	if err != nil || ierr != nil || i.State != table.CommitPending || strings.Join(d.told, " ") != "hint show" {
-		t.Error(err, i, ierr, d.told)
+	if err != nil || ierr != nil || i.State != table.CommitPending || strings.Join(d.calls, " ") != "notify show" {
+		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == table.CommitPending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
 	}
 
-	// And where a later one was done, the first is not done any more, whenever it arrives.
-	people, s = effects(t, &drawer{})
+	// If a later request was applied, the first is refused whenever it arrives.
+	people, s = townWithEffects(t, &memoryOutbox{})
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
 	s.beforeBatch(func(n int) {
 		if n == 2 {
-			_, err := byHand(s).Insert(ctx, handmade("p_000001", map[string]any{"Last": "Smith", "Email": ""}))
-			check(err)
+			_, err := residentRows(t, s).Insert(ctx, residentRow(t, "p_000001", map[string]any{"Last": "Smith", "Email": ""}))
+			noError(t, err)
 		}
 	})
 	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
-	check(err)
-	check(people.DeleteAny(ctx, residentAt(1)))
+	noError(t, err)
+	noError(t, people.DeleteAny(ctx, residentAt(1)))
 	s.Deliver()
 	for _, row := range s.Rows("people") {
 		if !strings.HasPrefix(row.RowKey, "~") {
-			t.Error("it was done again:", row)
+			t.Errorf("got %+v; want no row, since the first request comes too late", row)
 		}
 	}
 }
 
-// TestIntentComesTooLate: where an earlier request without an intent is in doubt, one with an intent is not sent in its place.
-func TestIntentComesTooLate(t *testing.T) {
+// TestCommitRecordTooLate: a plan with a commit record is not sent while an earlier request without one is in doubt.
+func TestCommitRecordTooLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := &drawer{}
-	people, s := effects(t, d)
-	put(t, people, s, resident{"S", 1, "Smith", "a"})
-	d.told = nil
+	d := &memoryOutbox{}
+	people, s := townWithEffects(t, d)
+	insertAll(t, people, s, resident{"S", 1, "Smith", "a"})
+	d.calls = nil
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
-	s.before = func(r *http.Request) {
+	s.beforeRequest = func(r *http.Request) {
 		switch {
 		case isBatch(r):
-			_ = byHand(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
-		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // which is repaired; and the write is one that changes the name now
-			check(byHand(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
+			_ = residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
+		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // the repair reads this row; meanwhile the write becomes one that changes the name
+			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
 		}
 	}
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
-	if !errors.Is(err, table.ErrUnknownOutcome) || d.told != nil {
-		t.Error(err, d.told)
+	if !errors.Is(err, table.ErrUnknownOutcome) || d.calls != nil {
+		t.Errorf("got %v, %v; want ErrUnknownOutcome and d.calls == nil", err, d.calls)
 	}
 }
 
-// TestDamagedInDoubt: a derived row that is missing is repaired also where an earlier request is in doubt.
-func TestDamagedInDoubt(t *testing.T) {
+// TestRepairInDoubt: a missing derived row is repaired even if an earlier request is in doubt.
+func TestRepairInDoubt(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	people, s := town(t, nil)
-	e := put(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	check(byHand(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	people, s := newTown(t, nil)
+	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
 	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || people.Repaired() != 1 {
-		t.Error(err, people.Repaired())
+		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, people.Repaired())
 	}
-	if err := derivedRight(s.Service); err != nil {
+	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestTakerIsToBlame: where one operation takes what another one keeps, it is refused, whichever comes first.
-func TestTakerIsToBlame(t *testing.T) {
+// TestTakerIsRefused: if one operation takes a unique value that another operation keeps, the first is refused, in either
+// order.
+func TestTakerIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	people, s := town(t, nil)
-	es := put(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
+	people, s := newTown(t, nil)
+	es := insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
 	es[0].Value.Last, es[1].Value.Email = "Good", "a"
 	ops := []table.Op{people.ReplaceOp(es[1]), people.ReplaceOp(es[0])}
 	var be *table.BatchError
 	if _, err := table.Transact(ctx, ops...); !errors.As(err, &be) || be.Index != 0 || !errors.Is(err, errTaken) || !strings.Contains(err.Error(), errTaken.Error()) {
-		t.Error(err)
+		t.Errorf("got %v; want a *BatchError and be.Index == 0 and errTaken and strings.Contains(err.Error(), errTaken.Error())", err)
 	}
 	if _, err := table.Transact(ctx, ops[1], ops[0]); !errors.As(err, &be) || be.Index != 1 {
-		t.Error(err)
+		t.Errorf("got %v; want a *BatchError and be.Index == 1", err)
 	}
 	r, err := table.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &table.BulkOptions{Skip: func(int, error) bool { return true }})
 	if err != nil || r != (table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
-		t.Error(r, err)
+		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
 	}
-	if err := derivedRight(s.Service); err != nil {
+	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestRoundsDoNotMultiply: what the write path has tried again is not tried again around it; and what is taken stays taken.
-func TestRoundsDoNotMultiply(t *testing.T) {
+// TestAttemptsDoNotMultiply: the attempts of the write path are not repeated by its callers. A refusal by a maintainer is not
+// repeated.
+func TestAttemptsDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o := &table.Options{}
 	o.Retry.ConflictAttempts = 8
-	people, s := town(t, o)
-	put(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
+	people, s := newTown(t, o)
+	insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
 	calls := 0
 	_, err := table.InPartition(ctx, keys.Raw("S"), func(tx *table.Tx) error {
 		calls++
@@ -222,26 +185,26 @@ func TestRoundsDoNotMultiply(t *testing.T) {
 		return nil
 	})
 	if calls != 1 || !errors.Is(err, errTaken) {
-		t.Error(calls, err)
+		t.Errorf("got %v, %v; want calls == 1 and errTaken", calls, err)
 	}
-	rows := byHand(s)
+	rows := residentRows(t, s)
 	transactions := 0
 	s.beforeBatch(func(n int) {
 		transactions = n
-		_, err := rows.Upsert(ctx, handmade("last_Smith", map[string]any{"IDs": "2"}), table.ReplaceExisting)
-		check(err)
+		_, err := rows.Upsert(ctx, residentRow(t, "last_Smith", map[string]any{"IDs": "2"}), table.ReplaceExisting)
+		noError(t, err)
 	})
-	_, err = people.Update(ctx, residentAt(1), func(v *resident) error { return renamed(v, "Smith", "a") })
+	_, err = people.Update(ctx, residentAt(1), func(v *resident) error { return changeResident(v, "Smith", "a") })
 	if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrNotFound) || transactions != 8 {
-		t.Error(transactions, err)
+		t.Errorf("got %v, %v; want ErrContended and not ErrExists and not ErrNotFound and transactions == 8", transactions, err)
 	}
 }
 
-// TestByKeyRivals: a verb that reads the row first begins again where a concurrent writer was faster in between, whatever it did.
-func TestByKeyRivals(t *testing.T) {
+// TestConflictsByKey: a method that reads the row first is repeated if a concurrent writer has changed or deleted the row.
+func TestConflictsByKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, verb := range map[string]func(*table.Table[resident]) error{
+	for what, method := range map[string]func(*table.Table[resident]) error{
 		"Upsert": func(p *table.Table[resident]) error {
 			_, err := p.Upsert(ctx, &resident{"S", 1, "New", "n"}, table.ReplaceExisting)
 			return err
@@ -249,47 +212,47 @@ func TestByKeyRivals(t *testing.T) {
 		"MergeAny":  func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), lastName.Set("New")) },
 		"DeleteAny": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
 	} {
-		for which, rival := range map[string]func(*table.Table[resident]) error{
+		for which, write := range map[string]func(*table.Table[resident]) error{
 			"changes": func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), eMail.Set("r")) },
 			"deletes": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
 		} {
-			people, s := town(t, nil)
-			put(t, people, s, resident{"S", 1, "Jones", "a"})
+			people, s := newTown(t, nil)
+			insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 			s.beforeBatch(func(n int) {
 				if n == 1 {
-					check(rival(people))
+					noError(t, write(people))
 				}
 			})
-			err := verb(people)
+			err := method(people)
 			if gone := which == "deletes" && what != "Upsert"; errors.Is(err, table.ErrNotFound) != gone || !gone && err != nil {
-				t.Error(what, which, err)
+				t.Errorf("%v, %v: got %v; want errors.Is(err, table.ErrNotFound) == %v and (gone or no error)", what, which, err, gone)
 			}
-			if err := derivedRight(s.Service); err != nil {
-				t.Error(what, which, err)
+			if err := checkDerivedRows(s.Service); err != nil {
+				t.Errorf("%v, %v: got %v; want no error", what, which, err)
 			}
 		}
 	}
-	people, s := town(t, nil)
+	people, s := newTown(t, nil)
 	s.beforeBatch(func(n int) {
 		if n == 1 {
-			put(t, people, s, resident{"S", 1, "Jones", "a"}) // inserts it
+			insertAll(t, people, s, resident{"S", 1, "Jones", "a"}) // inserts it
 		}
 	})
 	if _, err := people.Upsert(ctx, &resident{"S", 1, "New", "n"}, table.ReplaceExisting); err != nil {
 		t.Error(err)
 	}
-	if err := derivedRight(s.Service); err != nil {
+	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
 }
 
-// changes its mind: a row of its own at first, and one that is shared where the entity exists.
-type mixed struct{}
+// insertsThenShares inserts its row for a new entity, and loads and puts the row for an existing one.
+type insertsThenShares struct{}
 
-func (mixed) Name() string { return "mixed" }
-func (mixed) MaxRows() int { return 1 }
-func (mixed) Maintain(ctx context.Context, p *table.Plan, c *table.Change[resident]) error {
-	r := handmade("mixed", nil)
+func (insertsThenShares) Name() string { return "mixed" }
+func (insertsThenShares) MaxRows() int { return 1 }
+func (insertsThenShares) Maintain(ctx context.Context, p *table.Plan, c *table.Change[resident]) error {
+	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("mixed"))}
 	if c.Old == nil {
 		return p.Insert(r, nil)
 	}
@@ -299,23 +262,23 @@ func (mixed) Maintain(ctx context.Context, p *table.Plan, c *table.Change[reside
 	return p.Put(r)
 }
 
-// TestFoundThenShared: a row that was found out of order once is read again where a later plan shares it.
-func TestFoundThenShared(t *testing.T) {
+// TestReadRowThenShared: a derived row that was read for repair is read again if a later plan loads it.
+func TestReadRowThenShared(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := town(t, nil)
-	plain := peopleOf(s.ConnectionString(), s, nil)
-	people, err := plain.With(nil, mixed{})
-	check(err)
-	rows := byHand(s)
-	_, err = rows.Insert(ctx, handmade("mixed", nil))
-	check(err)
+	_, s := newTown(t, nil)
+	plain := peopleOf(t, s, nil)
+	people, err := plain.With(nil, insertsThenShares{})
+	noError(t, err)
+	rows := residentRows(t, s)
+	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
+	noError(t, err)
 	s.beforeBatch(func(n int) {
 		if n == 2 {
-			_, err := rows.Upsert(ctx, handmade("mixed", nil), table.ReplaceExisting)
-			check(err)
+			_, err := rows.Upsert(ctx, residentRow(t, "mixed", nil), table.ReplaceExisting)
+			noError(t, err)
 			_, err = plain.Insert(ctx, &resident{"S", 1, "A", "a"})
-			check(err)
+			noError(t, err)
 		}
 	})
 	if _, err := people.Upsert(ctx, &resident{"S", 1, "Jones", "a"}, table.ReplaceExisting); err != nil {
@@ -323,53 +286,53 @@ func TestFoundThenShared(t *testing.T) {
 	}
 }
 
-// TestFoundIsOfAVersion: what was found of derived rows holds for the version of their primary that was read then. A concurrent writer who
-// repairs a row in between does not leave it behind.
-func TestFoundIsOfAVersion(t *testing.T) {
+// TestReadRowsOfVersion: derived rows that were read for repair are valid for one version of their entity. A row that a
+// concurrent writer repairs meanwhile is not left behind.
+func TestReadRowsOfVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, verb := range map[string]func(*table.Table[resident]) error{
+	for what, method := range map[string]func(*table.Table[resident]) error{
 		"DeleteAny": func(p *table.Table[resident]) error { return p.DeleteAny(ctx, residentAt(1)) },
 		"MergeAny":  func(p *table.Table[resident]) error { return p.MergeAny(ctx, residentAt(1), eMail.Set("b")) },
 	} {
-		people, s := town(t, nil)
-		put(t, people, s, resident{"S", 1, "Jones", "a"})
-		check(byHand(s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
-		rival, err := people.With(nil)
-		check(err)
+		people, s := newTown(t, nil)
+		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
+		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+		concurrent, err := people.With(nil)
+		noError(t, err)
 		s.beforeBatch(func(n int) {
 			if n == 2 {
-				check(rival.MergeAny(ctx, residentAt(1), lastName.Set("Rival")))
+				noError(t, concurrent.MergeAny(ctx, residentAt(1), lastName.Set("Concurrent")))
 			}
 		})
-		if err := verb(people); err != nil {
-			t.Error(what, err)
+		if err := method(people); err != nil {
+			t.Errorf("%v: got %v; want no error", what, err)
 		}
-		if err := derivedRight(s.Service); err != nil {
-			t.Error(what, err)
+		if err := checkDerivedRows(s.Service); err != nil {
+			t.Errorf("%v: got %v; want no error", what, err)
 		}
 	}
 }
 
-// TestIntentInTime: a plan without an intent that was refused cleanly leaves no doubt to one with an intent.
-func TestIntentInTime(t *testing.T) {
+// TestCommitRecordInTime: a plan with a commit record may follow a refused plan without one.
+func TestCommitRecordInTime(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	d := &drawer{}
-	people, s := effects(t, d)
-	put(t, people, s, resident{"S", 1, "Smith", "a"})
-	d.told = nil
+	d := &memoryOutbox{}
+	people, s := townWithEffects(t, d)
+	insertAll(t, people, s, resident{"S", 1, "Smith", "a"})
+	d.calls = nil
 	s.SetFaults(batchFault(2, storagetest.LostRequest()))
 	s.beforeBatch(func(n int) {
 		switch n {
 		case 1:
-			check(byHand(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
+			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
 		case 3:
-			check(byHand(s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Third")))
+			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Third")))
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "a"}, table.ReplaceExisting)
-	if err != nil || strings.Join(d.told, " ") != "hint show" {
-		t.Error(err, d.told)
+	if err != nil || strings.Join(d.calls, " ") != "notify show" {
+		t.Errorf(`got %v, %v; want no error and strings.Join(d.calls, " ") == "notify show"`, err, d.calls)
 	}
 }

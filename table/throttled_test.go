@@ -10,15 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// throttledWrites are writes of all kinds.
-var throttledWrites = map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
+// everyWrite contains writes of all kinds.
+var everyWrite = map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
 	"Insert": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
 		_, err := staff.Insert(ctx, &employee{"Sales", 2, "New", 50})
 		return err
@@ -37,7 +34,7 @@ var throttledWrites = map[string]func(context.Context, *table.Table[employee], *
 	"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
 		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
 		if err == nil && r.Done != 300 {
-			err = fmt.Errorf("%d of 300 were done", r.Done)
+			err = fmt.Errorf("got %d of 300 applied", r.Done)
 		}
 		return err
 	},
@@ -46,7 +43,7 @@ var throttledWrites = map[string]func(context.Context, *table.Table[employee], *
 	},
 }
 
-// TestThrottled: a service that is busy for longer than all attempts would take fails no write, whichever way it says so.
+// TestThrottled: a write succeeds although the service is busy for longer than all attempts take, whichever response says so.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	for what, fault := range map[string]storagetest.Fault{
@@ -55,19 +52,19 @@ func TestThrottled(t *testing.T) {
 		"500":               storagetest.Refuse(500, "OperationTimedOut"),
 		"503 in a response": storagetest.RefuseInTransaction(503, "ServerBusy"),
 	} {
-		for name, write := range throttledWrites {
+		for name, write := range everyWrite {
 			for _, exact := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/exact=%v", what, name, exact), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						staff, e, s := inMemory(t, nil)
+						staff, e, s := staffInMemory(t, nil)
 						if exact {
 							staff = staff.Exact()
 						}
-						began := time.Now()
-						s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(began) < 12*time.Second }, fault))
+						start := time.Now()
+						s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(start) < 12*time.Second }, fault))
 						if err := write(context.Background(), staff, e); err != nil {
-							t.Errorf("after %v: got %v, want none", time.Since(began), err)
+							t.Errorf("after %v: got %v; want none", time.Since(start), err)
 						}
 					})
 				})
@@ -76,35 +73,35 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestAlwaysThrottled: a write ends with its time, and has not hurried.
+// TestAlwaysThrottled: a write to a service that stays busy ends with its time, and pauses between its attempts.
 func TestAlwaysThrottled(t *testing.T) {
 	t.Parallel()
-	for name, write := range throttledWrites {
+	for name, write := range everyWrite {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				staff, e, s := inMemory(t, nil)
+				staff, e, s := staffInMemory(t, nil)
 				writes := 0
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool { writes++; return q.Kind != "get" }, storagetest.Refuse(503, "ServerBusy")))
-				began := time.Now()
+				start := time.Now()
 				err := write(context.Background(), staff, e)
-				if took := time.Since(began); !errors.Is(err, table.ErrUnknownOutcome) || took < 20*time.Second || took > 30*time.Second || writes > 100 {
-					t.Errorf("got %v after %v and %d requests, want ErrUnknownOutcome within 30 s", err, took, writes)
+				if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took < 20*time.Second || took > 30*time.Second || writes > 100 {
+					t.Errorf("got %v after %v and %d requests; want ErrUnknownOutcome within 30 s", err, took, writes)
 				}
 			})
 		})
 	}
 }
 
-// asked is a service that is busy once, and asks not to be called for a while.
-type asked struct {
+// busyOnce is a service that is busy once, and asks for a pause.
+type busyOnce struct {
 	*storagetest.Service
 	header, value string
 	mu            sync.Mutex
-	times         []time.Time // of writes
+	times         []time.Time
 }
 
-func (a *asked) Do(r *http.Request) (*http.Response, error) {
+func (a *busyOnce) Do(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return a.Service.Do(r)
 	}
@@ -113,7 +110,7 @@ func (a *asked) Do(r *http.Request) (*http.Response, error) {
 	first := len(a.times) == 1
 	a.mu.Unlock()
 	if first {
-		busy := failure(503, "ServerBusy")
+		busy := errorResponse(503, "ServerBusy")
 		busy.Header.Set(a.header, a.value)
 		busy.Request = r
 		return busy, nil
@@ -121,51 +118,50 @@ func (a *asked) Do(r *http.Request) (*http.Response, error) {
 	return a.Service.Do(r)
 }
 
-// TestRetryAfter: the pause that the service asks for is kept, and a write whose time does not allow it ends at once.
+// TestRetryAfter: a write keeps the pause that the service asks for. If its time does not allow the pause, the write ends at
+// once.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		date := time.Now().UTC().Add(7 * time.Second).Format(http.TimeFormat)
 		for _, c := range []struct {
 			header, value string
-			least         time.Duration // between the two requests; 0 if there is no second
+			least         time.Duration // between the two requests; 0 if the write ends after one
 		}{
-			{"Retry-After", date, 6 * time.Second}, // while it is not over
+			{"Retry-After", date, 6 * time.Second}, // a date in whole seconds
 			{"Retry-After", "7", 7 * time.Second},
 			{"X-Ms-Retry-After-Ms", "6500", 6500 * time.Millisecond},
 			{"Retry-After", "60", 0},
 			{"Retry-After", "soon", 50 * time.Millisecond},
 		} {
-			_, _, s := inMemory(t, nil)
-			a := &asked{Service: s.Service, header: c.header, value: c.value}
-			acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
-			check(err)
-			staff, err := table.New(acc.Tables(), "staff", staffSchema, nil)
-			check(err)
-			began := time.Now()
+			_, _, s := staffInMemory(t, nil)
+			a := &busyOnce{Service: s.Service, header: c.header, value: c.value}
+			staff, err := table.New(serviceOf(t, a), "staff", staffSchema, nil)
+			noError(t, err)
+			start := time.Now()
 			_, err = staff.Insert(context.Background(), &employee{"Sales", 9, "New", 1})
 			switch {
 			case c.least == 0:
-				if !errors.Is(err, table.ErrUnknownOutcome) || len(a.times) != 1 || time.Since(began) != 0 {
-					t.Errorf("%s: %s: got %v, %d requests, after %v, want ErrUnknownOutcome after one, at once", c.header, c.value, err, len(a.times), time.Since(began))
+				if !errors.Is(err, table.ErrUnknownOutcome) || len(a.times) != 1 || time.Since(start) != 0 {
+					t.Errorf("%s: %s: got %v, %d requests, after %v; want ErrUnknownOutcome after one, at once", c.header, c.value, err, len(a.times), time.Since(start))
 				}
 			case err != nil || len(a.times) != 2 || a.times[1].Sub(a.times[0]) < c.least:
-				t.Errorf("%s: %s: got %v, requests at %v", c.header, c.value, err, a.times)
+				t.Errorf("%s: %s: got %v, requests at %v; want two, at least %v apart", c.header, c.value, err, a.times, c.least)
 			}
 		}
 	})
 }
 
-// TestContention: concurrent inserts into one shared row all succeed, for what ends them is the write's time.
+// TestContention: concurrent inserts that share a derived row all succeed within the time of a write.
 func TestContention(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const writers = 50
-		people, s := town(t, nil)
+		people, s := newTown(t, nil)
 		s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(20 * time.Millisecond) })
 		errs := make([]error, writers)
 		var wg sync.WaitGroup
-		began := time.Now()
+		start := time.Now()
 		for i := range writers {
 			wg.Go(func() {
 				_, errs[i] = people.Insert(context.Background(), &resident{"S", i + 1, "Jones", fmt.Sprint("m", i)})
@@ -173,20 +169,20 @@ func TestContention(t *testing.T) {
 		}
 		wg.Wait()
 		if err := errors.Join(errs...); err != nil {
-			t.Errorf("after %v: %v", time.Since(began), err)
+			t.Errorf("after %v: got %v; want no error", time.Since(start), err)
 		}
-		if err := derivedRight(s.Service); err != nil {
+		if err := checkDerivedRows(s.Service); err != nil {
 			t.Error(err)
 		}
-		t.Log("took", time.Since(began))
+		t.Log("took", time.Since(start))
 	})
 }
 
-// TestThrottledReads: a write that reads first waits for a busy service as long as one that does not.
+// TestThrottledReads: the read before a write waits for a busy service as long as a write does.
 func TestThrottledReads(t *testing.T) {
 	t.Parallel()
 	writes := map[string]func(context.Context, *table.Table[employee], *table.Entity[employee]) error{
-		"Upsert": throttledWrites["Upsert"],
+		"Upsert": everyWrite["Upsert"],
 		"MergeAny": func(ctx context.Context, staff *table.Table[employee], e *table.Entity[employee]) error {
 			return staff.MergeAny(ctx, e.Key, age.Set(50))
 		},
@@ -198,7 +194,7 @@ func TestThrottledReads(t *testing.T) {
 				return staff.UpsertOp(&employee{"Sales", i + 10, "New", 50}, table.ReplaceExisting)
 			}), nil)
 			if err == nil && r.Done != 300 {
-				err = fmt.Errorf("%d of 300 were done", r.Done)
+				err = fmt.Errorf("got %d of 300 applied", r.Done)
 			}
 			return err
 		},
@@ -208,23 +204,23 @@ func TestThrottledReads(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/exact=%v", name, exact), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					staff, e, s := inMemory(t, &table.Options{})
+					staff, e, s := staffInMemory(t, &table.Options{})
 					if exact {
 						staff = staff.Exact()
 					}
-					began := time.Now()
-					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(began) < 20*time.Second }, storagetest.Refuse(503, "ServerBusy")))
+					start := time.Now()
+					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(start) < 20*time.Second }, storagetest.Refuse(503, "ServerBusy")))
 					if err := write(context.Background(), staff, e); err != nil {
-						t.Errorf("after %v: got %v, want none", time.Since(began), err)
+						t.Errorf("after %v: got %v; want none", time.Since(start), err)
 					}
 				})
 				synctest.Test(t, func(t *testing.T) {
-					staff, e, s := inMemory(t, &table.Options{})
-					began := time.Now()
+					staff, e, s := staffInMemory(t, &table.Options{})
+					start := time.Now()
 					s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.Refuse(503, "ServerBusy")))
 					err := write(context.Background(), staff, e)
-					if took := time.Since(began); !errors.Is(err, table.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
-						t.Errorf("after %v: got %v, want ErrUnreachable when the write's time is over", took, err)
+					if took := time.Since(start); !errors.Is(err, table.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
+						t.Errorf("after %v: got %v; want ErrUnreachable when the write's time is over", took, err)
 					}
 				})
 			})

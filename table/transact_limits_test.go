@@ -15,18 +15,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestTransactRefusesBeforehand: what the service would refuse, or Azurite would let through, is not sent.
-func TestTransactRefusesBeforehand(t *testing.T) {
+// TestTransactRefusedBeforeSending: Transact refuses operations that the service would refuse, and operations that only Azurite
+// would accept, before any request.
+func TestTransactRefusedBeforeSending(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	w := deaf(t)
-	s := bare(w)
+	w := noRequests(t)
+	s := sdkClient(t, w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "other", staffSchema, once())
-	if err != nil {
-		t.Fatal(err)
-	}
-	elsewhere := newStaff(t, bare(w))
+	other, err := table.New(s, "other", staffSchema, singleAttempt())
+	noError(t, err)
+	elsewhere := newStaff(t, sdkClient(t, w))
 	insert := func(d string, id int) table.Op { return staff.InsertOp(&employee{d, id, "x", 1}) }
 	many := func(n int) (list []table.Op) {
 		for i := range n {
@@ -34,7 +33,7 @@ func TestTransactRefusesBeforehand(t *testing.T) {
 		}
 		return list
 	}
-	e := stored(t, staff, w)
+	e := readEmployee(t, staff, w)
 	var (
 		limit *table.LimitError
 		value *table.ValueError
@@ -46,52 +45,48 @@ func TestTransactRefusesBeforehand(t *testing.T) {
 		is    error
 		as    any
 	}{
-		"none":              {nil, -1, nil, &limit},
-		"101":               {many(101), -1, nil, &limit},
-		"a row twice":       {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(at("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
-		"two partitions":    {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
-		"two tables":        {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
-		"two services":      {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
-		"a zero operation":  {[]table.Op{{}}, 0, nil, &value},
-		"nil":               {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
-		"a bad key":         {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
-		"a bad value":       {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
-		"no ETag":           {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1)})}, 0, table.ErrNoETag, nil},
-		"a partial entity":  {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: at("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
-		"a merge of nought": {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
-		"no upsert mode":    {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
+		"none":             {nil, -1, nil, &limit},
+		"101":              {many(101), -1, nil, &limit},
+		"a row twice":      {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
+		"two partitions":   {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
+		"two tables":       {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
+		"two services":     {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, table.ErrOtherTable, nil},
+		"a zero operation": {[]table.Op{{}}, 0, nil, &value},
+		"nil":              {[]table.Op{staff.InsertOp(nil)}, 0, nil, &value},
+		"a bad key":        {[]table.Op{insert("Sales", 1), insert("", 2)}, 1, nil, &key},
+		"a bad value":      {[]table.Op{insert("Sales", 1), staff.InsertOp(&employee{"Sales", 2, strings.Repeat("x", 40000), 1})}, 1, nil, &limit},
+		"no ETag":          {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1)})}, 0, table.ErrNoETag, nil},
+		"a partial entity": {[]table.Op{staff.ReplaceOp(&table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: etag})}, 0, table.ErrPartial, nil},
+		"an empty merge":   {[]table.Op{staff.MergeOp(e)}, 0, nil, &value},
+		"no upsert mode":   {[]table.Op{staff.UpsertOp(&employee{"Sales", 1, "x", 1}, 0)}, 0, nil, &value},
 	} {
 		_, err := table.Transact(ctx, c.ops...)
 		var be *table.BatchError
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.as != nil && !errors.As(err, c.as) || errors.As(err, &be) != (c.index >= 0) || be != nil && be.Index != c.index {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v; want index %d, %v, %T", what, err, c.index, c.is, c.as)
 		}
 	}
 }
 
-// TestTransactSize: 4 MiB are counted as they are sent, on clients that let the library see it; on any client the bodies
-// alone must fit.
+// TestTransactSize: with table.ClientOptions, the limit of 4 MiB applies to the bytes that are sent. With any client, the
+// bodies alone must fit.
 func TestTransactSize(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	w := &wire{answer: func(r *http.Request, body string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(r *http.Request, body string) (*http.Response, error) {
 		if len(body) > 4<<20 {
-			t.Errorf("sent %d bytes", len(body))
+			t.Errorf("got a request of %d bytes; want at most 4 MiB", len(body))
 		}
-		return accepted(batch(part(1), part(2), part(3), part(4), part(5), part(6), part(7), part(8), part(9)))
+		return batchResponse(batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(5), donePart(6), donePart(7), donePart(8), donePart(9)))
 	}}
 	base := azcore.ClientOptions{Transport: w}
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(base, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bags, err := table.New(s, "bags", table.Schema[bag]{}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	bags, err := table.New(s, "bags", table.Schema[bag]{}, singleAttempt())
+	noError(t, err)
 	ops := func(in *table.Table[bag], last int) (list []table.Op) {
 		for i := range 9 {
 			b := bag{map[string]any{}}
@@ -109,40 +104,36 @@ func TestTransactSize(t *testing.T) {
 	if _, err := table.Transact(ctx, ops(bags, 100)...); err != nil {
 		t.Fatal(err)
 	}
-	room := 4<<20 - len(w.last().body) // what the last property may still grow by
+	room := 4<<20 - len(w.last().body) // how much the last property can still grow
 	if _, err := table.Transact(ctx, ops(bags, 100+room)...); err != nil || len(w.last().body) != 4<<20 {
-		t.Errorf("at the limit: %v, %d bytes", err, len(w.last().body))
+		t.Errorf("at the limit: got %v, %d bytes; want no error and len(w.last().body) == 4<<20", err, len(w.last().body))
 	}
 	w.sent = nil
 	var le *table.LimitError
 	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("a byte over the limit: %v, %s", err, w.requests())
+		t.Errorf(`a byte over the limit: got %v, %s; want a *LimitError and le.Got == 4<<20+1 and le.Max == 4<<20 and w.requests() == "" and not ErrUnknownOutcome`, err, w.requests())
 	}
-	plain, err := table.New(bare(deaf(t)), "bags", table.Schema[bag]{}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain, err := table.New(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
+	noError(t, err)
 	tenth := plain.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
 	if _, err := table.Transact(ctx, append(ops(plain, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
-		t.Errorf("bodies that do not fit: %v", err)
+		t.Errorf("bodies that do not fit: got %v; want a *LimitError and le.Got > le.Max", err)
 	}
 }
 
-// TestTransactSizeOnAnyClient: what HTML might take for its own is sent in six bytes, and a response that the request was too
-// large is a limit too.
+// TestTransactSizeOnAnyClient: without table.ClientOptions, a character that JSON escapes for HTML counts as six bytes. The
+// service's refusal of a request that is too large is a *LimitError.
 func TestTransactSizeOnAnyClient(t *testing.T) {
 	t.Parallel()
 	type bag struct{ A, B string }
-	w := &wire{answer: func(_ *http.Request, body string) (*http.Response, error) {
+	w := &fakeTransport{respond: func(_ *http.Request, body string) (*http.Response, error) {
 		if len(body) <= 4<<20 {
-			t.Errorf("only %d bytes", len(body))
+			t.Errorf("got a request of %d bytes; want more than 4 MiB", len(body))
 		}
-		return failure(413, "RequestBodyTooLarge"), nil
+		return errorResponse(413, "RequestBodyTooLarge"), nil
 	}}
-	bags, err := table.New(bare(w), "bags", table.Schema[bag]{}, once())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bags, err := table.New(sdkClient(t, w), "bags", table.Schema[bag]{}, singleAttempt())
+	noError(t, err)
 	for text, sent := range map[string]string{"x": "POST", "<": "", "\u2028": ""} {
 		w.sent = nil
 		n := map[string]int{"x": 20_900, "<": 20_900, "\u2028": 4_000}[text]
@@ -152,30 +143,30 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		}
 		var le *table.LimitError
 		if _, err := table.Transact(context.Background(), ops...); !errors.As(err, &le) || le.Got <= 4<<20 || errors.Is(err, table.ErrUnknownOutcome) || w.requests() != sent {
-			t.Errorf("%q: %v by %q", text, err, w.requests())
+			t.Errorf("%q: got %v by %q; want a *LimitError and le.Got > 4<<20 and not ErrUnknownOutcome and w.requests() == %q", text, err, w.requests(), sent)
 		}
 	}
 }
 
-// TestETagsAreChecked: what names no version, or could say more than that on its way, is not sent.
+// TestETagsAreChecked: an ETag that names no version, or that could add a header, is refused before any request.
 func TestETagsAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, bare(deaf(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	for _, tag := range []azcore.ETag{"", "*", " *", "* ", `"`, `""`, "x", "*\r\n\r\n{\"Age\":99}\r\n", "\"a\r\nX: y\"", `"a", "b"`, "W/\"\x00\""} {
-		e := &table.Entity[employee]{Key: at("Sales", 1), ETag: tag}
+		e := &table.Entity[employee]{Key: employeeKey("Sales", 1), ETag: tag}
 		_, err := table.Transact(ctx, staff.MergeOp(e, age.Set(1)))
 		if !errors.Is(err, table.ErrNoETag) || !errors.Is(staff.Merge(ctx, e, age.Set(1)), table.ErrNoETag) || !errors.Is(staff.Delete(ctx, e), table.ErrNoETag) {
-			t.Errorf("%q: %v", tag, err)
+			t.Errorf("%q: got %v; want ErrNoETag and staff.Merge(ctx, e, age.Set(1)) to be ErrNoETag and staff.Delete(ctx, e) to be ErrNoETag", tag, err)
 		}
 	}
 }
 
-// TestStoredKeysAreChecked against the service's rules before a write by key.
+// TestStoredKeysAreChecked: a write by key checks a stored key against the service's rules.
 func TestStoredKeysAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff := newStaff(t, bare(deaf(t)))
+	staff := newStaff(t, sdkClient(t, noRequests(t)))
 	for _, s := range []string{"", "a/b", "a#b", "a?b", `a\b`, "a\x00b", "a\u0080", "\xff", strings.Repeat("x", 513)} {
 		for _, k := range []keys.Key{keys.Stored("Sales", s), keys.Stored(s, "x")} {
 			var ke *keys.KeyError
@@ -183,7 +174,7 @@ func TestStoredKeysAreChecked(t *testing.T) {
 			_, gerr := staff.Get(ctx, k)
 			for _, err := range []error{terr, gerr, staff.MergeAny(ctx, k, age.Set(1)), staff.DeleteAny(ctx, k), staff.Delete(ctx, &table.Entity[employee]{Key: k, ETag: etag})} {
 				if !errors.As(err, &ke) || ke.Key == "" {
-					t.Errorf("%q: %v", s, err)
+					t.Errorf(`%q: got %v; want a *keys.KeyError and ke.Key != ""`, s, err)
 				}
 			}
 		}

@@ -11,17 +11,16 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestUnreachable: a request that did not reach the service, or that the service did not answer or let in, is ErrUnreachable, of every
-// verb; a refusal, a write that may have arrived, and a request that its caller ended are not.
+// TestUnreachable: a request that did not reach the service, that the service did not answer, or whose caller it did not admit
+// is ErrUnreachable, for every method. A refusal, a write that may have arrived and a cancelled request are not.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	verbs := map[string]func(context.Context, *table.Table[table.Row]) error{
+	methods := map[string]func(context.Context, *table.Table[table.Row]) error{
 		"Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
 			_, err := rows.Get(ctx, keys.Stored("p", "r"))
 			return err
@@ -58,38 +57,38 @@ func TestUnreachable(t *testing.T) {
 	reads := map[string]bool{"Get": true, "List": true, "Partitions": true, "CommitRecords.Get": true}
 	type want struct{ read, write error }
 	gone := want{table.ErrUnreachable, table.ErrUnreachable}
-	doubtful := want{table.ErrUnreachable, table.ErrUnknownOutcome}
+	unknownWrite := want{table.ErrUnreachable, table.ErrUnknownOutcome}
 	for name, c := range map[string]struct {
 		fault storagetest.Fault
 		want
 	}{
-		"not sent": {storagetest.NotSent(), gone}, "lost": {storagetest.LostResponse(), doubtful}, "no answer": {storagetest.Hang(), doubtful},
-		"401": {storagetest.Refuse(401, "InvalidAuthenticationInfo"), gone}, "403": {storagetest.Refuse(403, "AuthorizationFailure"), gone}, "a proxy's 404": {storagetest.Refuse(404, ""), doubtful},
-		"408": {storagetest.Refuse(408, "RequestTimeout"), doubtful}, "429": {storagetest.Refuse(429, "TooManyRequests"), doubtful},
-		"500": {storagetest.Refuse(500, "InternalError"), doubtful}, "503": {storagetest.Refuse(503, "ServerBusy"), doubtful},
+		"not sent": {storagetest.NotSent(), gone}, "lost": {storagetest.LostResponse(), unknownWrite}, "no answer": {storagetest.Hang(), unknownWrite},
+		"401": {storagetest.Refuse(401, "InvalidAuthenticationInfo"), gone}, "403": {storagetest.Refuse(403, "AuthorizationFailure"), gone}, "a proxy's 404": {storagetest.Refuse(404, ""), unknownWrite},
+		"408": {storagetest.Refuse(408, "RequestTimeout"), unknownWrite}, "429": {storagetest.Refuse(429, "TooManyRequests"), unknownWrite},
+		"500": {storagetest.Refuse(500, "InternalError"), unknownWrite}, "503": {storagetest.Refuse(503, "ServerBusy"), unknownWrite},
 		"no table": {storagetest.Refuse(404, "TableNotFound"), want{table.ErrTableNotFound, table.ErrTableNotFound}},
 		"bad":      {storagetest.Refuse(400, "InvalidInput"), want{}},
 	} {
-		for verb, do := range verbs {
-			t.Run(name+"/"+verb, func(t *testing.T) {
+		for method, do := range methods {
+			t.Run(name+"/"+method, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					ctx := context.Background()
 					rows, s := unreachable(t)
 					s.SetFaults(func(storagetest.Request) storagetest.Fault { return c.fault })
 					want := c.write
-					if reads[verb] {
+					if reads[method] {
 						want = c.read
 					}
 					err := do(ctx, rows)
 					for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound} {
 						if errors.Is(err, is) != (is == want) {
-							t.Errorf("%v: is %q: %v", err, is, errors.Is(err, is))
+							t.Errorf("got %v; want errors.Is(err, %q) == %v", err, is, is == want)
 						}
 					}
 					var re *azcore.ResponseError
 					if want == table.ErrUnreachable && c.fault != storagetest.NotSent() && c.fault != storagetest.LostResponse() && c.fault != storagetest.Hang() && !errors.As(err, &re) {
-						t.Errorf("%v hides the service's error", err)
+						t.Errorf("got %v; want an *azcore.ResponseError in it", err)
 					}
 				})
 			})
@@ -97,25 +96,18 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-func unreachable(t *testing.T) (*table.Table[table.Row], *storagetest.Service) {
+// unreachable returns an empty table, and its service for faults.
+func unreachable(t testing.TB) (*table.Table[table.Row], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := table.New(acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
-	if err == nil {
-		err = rows.Ensure(context.Background())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
+	noError(t, err)
+	noError(t, rows.Ensure(context.Background()))
 	return rows, s
 }
 
-// TestUnreachableCaller: where the caller's own context ends, nothing is said of the service.
-func TestUnreachableCaller(t *testing.T) {
+// TestUnreachableOrCancelled: if the caller's own context ends, the error says nothing about the service.
+func TestUnreachableOrCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rows, s := unreachable(t)
@@ -123,13 +115,13 @@ func TestUnreachableCaller(t *testing.T) {
 		short, end := context.WithTimeout(context.Background(), time.Second)
 		defer end()
 		if _, err := rows.Get(short, keys.Stored("p", "r")); errors.Is(err, table.ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
+			t.Errorf("got %v; want not ErrUnreachable and context.DeadlineExceeded", err)
 		}
 		ended, end := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, end)
 		for _, err := range rows.List(ended, table.Query[table.Row]{Partition: keys.Raw("p")}) {
 			if errors.Is(err, table.ErrUnreachable) || !errors.Is(err, context.Canceled) {
-				t.Error(err)
+				t.Errorf("got %v; want not ErrUnreachable and context.Canceled", err)
 			}
 		}
 	})
@@ -138,6 +130,6 @@ func TestUnreachableCaller(t *testing.T) {
 	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(403, "AuthorizationFailure") })
 	_, err := rows.Get(context.Background(), keys.Stored("p", "r"))
 	if got, want := err.Error(), "the service could not be reached, or did not let the caller in (the service answered 403: Forbidden.)"; !errors.As(err, &re) || re.StatusCode != http.StatusForbidden || !strings.Contains(got, want) {
-		t.Errorf("got %q, want %q in it", got, want)
+		t.Errorf("got %q; want %q in it", got, want)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// FuzzToken: nothing breaks the parser, and what it takes is what was written, byte for byte.
+// FuzzToken: the parser of tokens never panics, and accepts only tokens that the library wrote, byte for byte.
 func FuzzToken(f *testing.F) {
 	text := func(s string) *string { return &s }
 	last := keys.Stored("Sales", "empid_000223")
@@ -26,27 +26,27 @@ func FuzzToken(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		parseToken(string(b))
-		// With the right check sum the parser has to look further.
+		// With the right checksum, the parser reads the content.
 		s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b[:len(b):len(b)], crc32.ChecksumIEEE(b)))
 		p, err := parseToken(s)
 		if err != nil {
 			if _, ok := err.(*TokenError); !ok || p != nil {
-				t.Fatalf("%T, %+v", err, p)
+				t.Fatalf("got %T, %+v; want a *TokenError and no position", err, p)
 			}
 			return
 		}
 		if p.token() != s {
-			t.Fatalf("%q was read as %+v", s, p)
+			t.Fatalf("got %q; want %q from %+v", p.token(), s, p)
 		}
 	})
 }
 
-// TestTokenVersion: a token of a later library says so.
+// TestTokenVersion: the error of a token of a later library names its version.
 func TestTokenVersion(t *testing.T) {
 	b := []byte{tokenVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	_, err := parseToken(s)
 	if err == nil || err.Error() != "continuation token: is of version 2, and this library knows version 1" {
-		t.Error(err)
+		t.Errorf(`got %v; want an error and err.Error() == "continuation token: is of version 2, and this library knows version 1"`, err)
 	}
 }

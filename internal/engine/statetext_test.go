@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
-// TestRememberedText: the example of the documentation is what is stored, and nothing else is taken for it.
+// TestMaintainerStateText: the example of the documentation is stored as documented, and any other text is refused.
 func TestMaintainerStateText(t *testing.T) {
 	t.Parallel()
 	all := map[string][]string{
@@ -20,10 +20,10 @@ func TestMaintainerStateText(t *testing.T) {
 	}
 	text := string(encodeState(all, "empid_000223"))
 	if want := "1\xdc\xdd\x50email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
-		t.Fatalf("%q, not %q", text, want)
+		t.Fatalf("got %q; want %q", text, want)
 	}
 	if is, err := parseState([]byte(text), "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-		t.Errorf("%q %v", is, err)
+		t.Errorf("got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
 	}
 	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", text[:4], text + "x", "2" + text[1:], strings.ToUpper(text)}
 	for i := 1; i < len(text); i++ {
@@ -32,37 +32,37 @@ func TestMaintainerStateText(t *testing.T) {
 	for _, s := range damaged {
 		var de *DecodeError
 		if is, err := parseState([]byte(s), "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
-			t.Errorf("%q was taken: %q %v", s, is, err)
+			t.Errorf(`%q was taken: got %q %v; want s == %q or (a *DecodeError and de.Field == "_ix")`, s, is, err, text)
 		}
 	}
 	if _, err := parseState([]byte(text), "empid_000224"); err == nil {
-		t.Error("another row's was taken")
+		t.Error("got no error for another row's state; want one")
 	}
-	// What has the right checksum and makes no sense.
+	// Invalid state with the right checksum.
 	for _, s := range []string{"a", "a/b#", "/b", "a/b#a/c", "a/b\\", "^/b", "#a/b", "a#b/c"} {
 		h := stateHeader([]byte(s), "r")
 		if is, err := parseState(append(h[:], s...), "r"); err == nil {
-			t.Errorf("%q was taken: %q", s, is)
+			t.Errorf("%q: got %q; want an error", s, is)
 		}
 	}
 	nothing := encodeState(map[string][]string{"a": nil}, "r")
 	stringly := edm.Value{Kind: edm.String, S: base64.StdEncoding.EncodeToString([]byte(text))}
 	if is, err := StateIn(stringly, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-		t.Errorf("as base64: %q %v", is, err)
+		t.Errorf("as base64: got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
 	}
 	for _, v := range []edm.Value{{}, {Kind: edm.String}, {Kind: edm.Binary}, {Kind: edm.Binary, B: nothing}} {
 		if is, err := StateIn(v, "r"); err != nil || len(is) > 0 {
-			t.Errorf("%v: %q %v, not nothing", v, is, err)
+			t.Errorf("%v: got %q, %v; want nothing", v, is, err)
 		}
 	}
 	for _, v := range []edm.Value{{Kind: edm.String, S: text}, {Kind: edm.Int32}, {Kind: edm.Binary, B: nothing}} {
 		if is, err := StateIn(v, "empid_000223"); err == nil {
-			t.Errorf("%v was taken: %q", v, is)
+			t.Errorf("%v: got %q; want an error", v, is)
 		}
 	}
 }
 
-// FuzzRemembered: what is remembered is read as it was, whatever it holds, in as much room as it needs.
+// FuzzMaintainerState: maintainer state is read as it was written, whatever it contains, and its size is bounded.
 func FuzzMaintainerState(f *testing.F) {
 	f.Add("last", "last_Jones!_w_1", "/", "team", "~x|team_x", "w_1")
 	f.Add("a", "a_", "_r", "b", "", "r")
@@ -76,16 +76,16 @@ func FuzzMaintainerState(f *testing.F) {
 		text := encodeState(all, rowKey)
 		is, err := parseState(text, rowKey)
 		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-			t.Errorf("%q is read as %q: %v", all, is, err)
+			t.Errorf("%q: got %q, got %v; want no error and maps.EqualFunc(is, all, slices.Equal)", all, is, err)
 		}
 		if n := 2*len(name+a+b+other+c) + 10; len(text) > n {
-			t.Errorf("%d bytes, more than %d: %q", len(text), n, text)
+			t.Errorf("%d bytes, more than %d: got %q; want len(text) <= %v", len(text), n, text, n)
 		}
 		_, _ = parseState([]byte(a), rowKey)
 	})
 }
 
-// TestRememberedRoom: what an entity with three indexes and a list remembers takes a fraction of what it took as JSON.
+// TestMaintainerStateSize: the state of an entity with three indexes and a list takes a fraction of its size as JSON.
 func TestMaintainerStateSize(t *testing.T) {
 	t.Parallel()
 	const city = "city_0005128581"
@@ -104,12 +104,12 @@ func TestMaintainerStateSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// By the service's formula a property takes 8 bytes, 2 for each character of its name, and its value: 4 and 2 for each character of
-	// a String, or 4 and the bytes of a Binary.
+	// By the service's formula a property takes 8 bytes, 2 for each character of its name, and its value: 4 and 2 for each character
+	// of a String, or 4 and the bytes of a Binary.
 	now := encodeState(all, city)
 	before, after := 8+2*len("_ix")+4+2*len(b), 8+2*len("_ix")+4+len(now)
 	t.Logf("%d bytes as JSON, %d now: %q", before, after, now)
 	if after > 120 {
-		t.Errorf("%d bytes, more than 120, beside %d as JSON", after, before)
+		t.Errorf("got %d bytes, %d as JSON; want at most 120", after, before)
 	}
 }

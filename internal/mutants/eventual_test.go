@@ -97,7 +97,7 @@ func TestEventual(t *testing.T) {
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "an intent is closed past its ETag", File: "internal/engine/record.go",
-			Old: "Match: rec.ETag, Named: true", New: "Match: `*`, Named: true", Test: "TestSettlingRaces"},
+			Old: "Match: rec.ETag, Named: true", New: "Match: `*`, Named: true", Test: "TestCompletingRaces"},
 		{Name: "effects are cut inside a character", File: "internal/engine/record.go",
 			Old: "		for !utf8.RuneStart(s[cut]) {\n", New: "		for !utf8.RuneStart(s[cut]) && false {\n", Test: "TestEffectsInAnyLanguage"},
 		{Name: "a service that is not reached is like any other error", File: "internal/engine/errors.go",
@@ -105,8 +105,8 @@ func TestEventual(t *testing.T) {
 		{Name: "a write that was not sent is like any other error", File: "internal/engine/errors.go",
 			Old: "	case wire.NotSent:\n		if call.Unreached(err) {\n", New: "	case wire.NotSent:\n		if false {\n", Test: "TestUnreachable"},
 		{Name: "the end of the caller's context is the service's", File: "internal/wire/outcome.go",
-			Old: "	return !callerStopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableCaller"},
+			Old: "	return !callerStopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableOrCancelled"},
 		{Name: "an effect is settled past the intent's ETag", File: "internal/engine/completion.go",
-			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestSettlingRaces"},
+			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestCompletingRaces"},
 	})
 }

@@ -34,8 +34,8 @@ func TestTable(t *testing.T) {
 		{Name: "a success without an ETag counts", File: "internal/wire/call.go",
 			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},
 		{Name: "unconditional writes do not read first", File: "table/table.go",
-			Old: "BlindWrites: o.BlindWrites,", New: "BlindWrites: !o.BlindWrites,", Test: "TestGuarded"},
+			Old: "BlindWrites: o.BlindWrites,", New: "BlindWrites: !o.BlindWrites,", Test: "TestReadBeforeBlindWrite"},
 		{Name: "rows are read one after the other", File: "internal/engine/plan.go",
-			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestReadsGoTogether"},
+			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestConcurrentReads"},
 	})
 }

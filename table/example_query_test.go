@@ -1,0 +1,171 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// A Field is kept in a variable, and names a field in conditions and merges. The compiler checks the types.
+func ExampleFieldOf() {
+	last := table.FieldOf(func(e *employee) *string { return &e.Last })
+	age := table.FieldOf(func(e *employee) *int32 { return &e.Age })
+	staff := sales(nil)
+	ex, err := staff.Explain(table.Query[employee]{
+		Partition: dept.Of("Sales"),
+		Where:     table.And(age.Ge(30), table.Not(table.Or(last.Eq("Jones"), last.Eq("Smith")))),
+	})
+	check(err)
+	fmt.Println(ex.Class, ex.Comparisons)
+	// Output: partition scan 6
+}
+
+// A point query with a projection, in one request.
+func ExampleView_Get() {
+	type name struct {
+		Last string `table:"LastName"`
+	}
+	names, err := table.As[name](sales(nil))
+	check(err)
+	n, err := names.Get(context.Background(), employeeKey("Sales", 2))
+	check(err)
+	fmt.Println(n.Value.Last)
+	// Output: Smith
+}
+
+// Stats count the pages and rows that a list has read, and the foreign rows among them.
+func ExampleStats() {
+	staff := sales(nil)
+	stats := new(table.Stats)
+	for _, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 3, Stats: stats}) {
+		check(err)
+	}
+	fmt.Printf("%+v\n", *stats)
+	// Output: {Requests:2 Rows:4 Foreign:0 Skipped:0}
+}
+
+// A field has six comparisons. A row without the property matches none of them.
+func ExampleField_Lt() {
+	staff := sales(nil)
+	for _, c := range []table.Cond[employee]{age.Eq(40), age.Ne(40), age.Lt(40), age.Le(40), age.Gt(40), age.Ge(40)} {
+		ex, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Where: c})
+		check(err)
+		n := 0
+		for _, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Where: c}) {
+			check(err)
+			n++
+		}
+		_, cond, _ := strings.Cut(ex.Filter, "(")
+		fmt.Println("("+cond, n)
+	}
+	// Output:
+	// (Age eq 40) 1
+	// (Age ne 40) 3
+	// (Age lt 40) 2
+	// (Age le 40) 3
+	// (Age gt 40) 1
+	// (Age ge 40) 2
+}
+
+// A row is a set of properties with names and types.
+func ExampleRow() {
+	staff := sales(nil)
+	e, err := staff.Get(context.Background(), employeeKey("Sales", 1))
+	check(err)
+	row, err := e.Row()
+	check(err)
+	name, ok := row.Get("LastName")
+	fmt.Println(row.Len(), name, ok, row.Type("Age"))
+	// Output: 2 Jones true Edm.Int32
+}
+
+// An entity is printed and logged with its key, its value and its ETag.
+func ExampleEntity_LogValue() {
+	staff := sales(nil)
+	e, err := staff.Get(context.Background(), employeeKey("Sales", 3))
+	check(err)
+	fmt.Println(e)
+	for _, a := range e.LogValue().Group()[:2] {
+		fmt.Println(a.Key, a.Value)
+	}
+	// Output:
+	// ('Sales','empid_000003') {Department:Sales ID:3 Last:O'Brien Age:40}
+	// key ('Sales','empid_000003')
+	// value {Sales 3 O'Brien 40}
+}
+
+// Ranges of keys come from the layout, conditions from the fields. An error is yielded once and ends the list.
+func ExampleTable_List() {
+	ctx := context.Background()
+	staff := sales(nil)
+	q := table.Query[employee]{
+		Partition: dept.Of("Sales"),
+		Rows:      empid.Between(2, 4),
+		Where:     table.Or(last.Eq("O'Brien"), age.Ge(45)),
+		Limit:     10,
+	}
+	for e, err := range staff.List(ctx, q) {
+		check(err)
+		fmt.Println(e.Value.ID, e.Value.Last)
+	}
+	// Output:
+	// 3 O'Brien
+	// 4 Müller
+}
+
+// A query that would read the whole table is refused, unless TableScan is set.
+func ExampleTable_Explain() {
+	staff := sales(nil)
+	_, err := staff.Explain(table.Query[employee]{Where: age.Ge(40)})
+	fmt.Println(errors.Is(err, table.ErrTableScan))
+	ex, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.AtLeast(2), Where: last.Eq("O'Brien")})
+	check(err)
+	fmt.Println(ex.Class, ex.Comparisons)
+	fmt.Println(ex.Filter)
+	// Output:
+	// true
+	// range query 4
+	// PartitionKey eq 'Sales' and RowKey ge 'empid_000002' and RowKey lt 'empid`' and (LastName eq 'O''Brien')
+}
+
+// A narrower type is a projection: only its properties and the keys are read.
+func ExampleAs() {
+	ctx := context.Background()
+	type name struct {
+		Last string `table:"LastName"`
+	}
+	names, err := table.As[name](sales(nil))
+	check(err)
+	for n, err := range names.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 2}) {
+		check(err)
+		fmt.Println(n.Key.RowKey(), n.Value.Last)
+	}
+	// Output:
+	// empid_000001 Jones
+	// empid_000002 Smith
+}
+
+// Rows yields rows as they are stored, for code that does not know the type.
+func ExampleTable_Rows() {
+	ctx := context.Background()
+	staff := sales(nil)
+	for row, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 1}) {
+		check(err)
+		for name, value := range row.All() {
+			fmt.Println(row.Key.RowKey(), name, row.Type(name), value)
+		}
+	}
+	// Output:
+	// empid_000001 Age Edm.Int32 30
+	// empid_000001 LastName Edm.String Jones
+}
+
+// The zero condition is true for every row.
+func ExampleCond_IsZero() {
+	var q table.Query[employee]
+	fmt.Println(q.Where.IsZero(), age.Ge(40).IsZero())
+	// Output: true false
+}

@@ -1,0 +1,135 @@
+package table_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// staffInMemory returns a table of employees in a service of its own, which contains employee 1.
+func staffInMemory(t testing.TB, o *table.Options) (*table.Table[employee], *table.Entity[employee], *hookedService) {
+	t.Helper()
+	if o == nil {
+		o = blindOptions()
+	}
+	s := &hookedService{Service: storagetest.New(nil)}
+	staff, err := table.New(serviceOf(t, s), "staff", staffSchema, o)
+	noError(t, err)
+	noError(t, staff.Ensure(context.Background()))
+	e, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
+	noError(t, err)
+	s.Count()
+	return staff, e, s
+}
+
+// hookedService is a service in memory that calls a function before each request.
+type hookedService struct {
+	*storagetest.Service
+	beforeRequest func(*http.Request)
+}
+
+func (i *hookedService) Do(r *http.Request) (*http.Response, error) {
+	if f := i.beforeRequest; f != nil {
+		f(r)
+	}
+	return i.Service.Do(r)
+}
+
+// beforeBatch calls f before each transaction, with the number of the transaction.
+func (i *hookedService) beforeBatch(f func(n int)) {
+	n := 0
+	i.beforeRequest = func(r *http.Request) {
+		if isBatch(r) {
+			n++
+			f(n)
+		}
+	}
+}
+
+// sdkClientOf returns a client of the SDK, with the SDK's own retries, for a service in memory.
+func sdkClientOf(t testing.TB, s *hookedService) *aztables.ServiceClient {
+	t.Helper()
+	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
+	noError(t, err)
+	return c
+}
+
+// faultOnFirstWrite applies a fault to the first request that writes. It calls meanwhile before the second one.
+func faultOnFirstWrite(s *hookedService, fault storagetest.Fault, meanwhile func()) {
+	n := 0
+	s.beforeRequest = func(r *http.Request) {
+		if r.Method == http.MethodGet {
+			return
+		}
+		s.SetFaults(nil)
+		if n++; n == 1 {
+			s.SetFaults(func(storagetest.Request) storagetest.Fault { s.SetFaults(nil); return fault })
+			return
+		}
+		s.beforeRequest = nil
+		if meanwhile != nil {
+			meanwhile()
+		}
+	}
+}
+
+// loseFirstResponse loses the response to the first write. It calls meanwhile before the next write, or, if read is true,
+// before the next request.
+func loseFirstResponse(s *hookedService, read bool, meanwhile func()) {
+	lost := false
+	s.beforeRequest = func(r *http.Request) {
+		switch {
+		case !lost && r.Method != http.MethodGet:
+			lost = true
+			s.SetFaults(func(storagetest.Request) storagetest.Fault { s.SetFaults(nil); return storagetest.LostResponse() })
+		case lost && (read || r.Method != http.MethodGet):
+			s.beforeRequest = nil
+			meanwhile()
+		}
+	}
+}
+
+// batchFault is a fault of the n-th transaction.
+func batchFault(n int, f storagetest.Fault) storagetest.Plan {
+	seen := 0
+	return storagetest.When(func(q storagetest.Request) bool {
+		if q.Kind == "transaction" {
+			seen++
+		}
+		return q.Kind == "transaction" && seen == n
+	}, f)
+}
+
+// isBatch reports whether a request is a transaction.
+func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
+
+// testAccount is an account in memory: a service, a hooked service, or what a process of a crash test sees of a service.
+type testAccount interface {
+	ConnectionString() string
+	Do(*http.Request) (*http.Response, error)
+}
+
+// openService returns the Table service of an account.
+func openService(a testAccount) (table.Service, error) {
+	acc, err := account.FromConnectionString(a.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
+	if err != nil {
+		return nil, err
+	}
+	return acc.Tables(), nil
+}
+
+// serviceOf returns the Table service of an account.
+func serviceOf(t testing.TB, a testAccount) table.Service {
+	t.Helper()
+	service, err := openService(a)
+	noError(t, err)
+	return service
+}

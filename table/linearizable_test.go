@@ -1,0 +1,178 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// absentRow is the state of a missing row.
+const absentRow = int32(-1)
+
+// rowCall is a call on a row, and rowResult its result.
+type (
+	rowCall struct {
+		method string // get, insert, update, delete
+		value  int32  // written
+	}
+	rowResult struct {
+		outcome string // done, exists, missing, given up, unknown
+		was     int32  // the value that was read or overwritten
+	}
+)
+
+// rowModel returns the states that a row may have after a call.
+var rowModel = porcupine.NondeterministicModel{
+	Init: func() []any { return []any{absentRow} },
+	Step: func(state, in, out any) []any {
+		now, a, s := state.(int32), in.(rowCall), out.(rowResult)
+		after := map[string]int32{"get": now, "insert": a.value, "update": a.value, "delete": absentRow}[a.method]
+		possible := (a.method == "insert") == (now == absentRow)
+		switch {
+		case s.outcome == "unknown" && possible && a.method != "get":
+			return []any{now, after}
+		case s.outcome == "unknown", s.outcome == "given up":
+			return []any{now}
+		case s.outcome == "exists" && a.method == "insert" && now != absentRow, s.outcome == "missing" && a.method != "insert" && now == absentRow:
+			return []any{now}
+		case s.outcome == "done" && possible && (a.method == "insert" || a.method == "delete" || s.was == now):
+			return []any{after}
+		}
+		return nil
+	},
+	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v: %+v", in, out) },
+}
+
+// history records the calls of several programs on one row, with their results, by a shared clock.
+type history struct {
+	mu    sync.Mutex
+	clock int64
+	ops   []porcupine.Operation
+}
+
+func (h *history) tick() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clock++
+	return h.clock
+}
+
+// do calls a method and records its result. A write with an unknown outcome may still be applied at any later time.
+func (h *history) do(ctx context.Context, staff *table.Table[employee], a rowCall) {
+	start := h.tick()
+	s := rowResult{outcome: "done", was: absentRow}
+	var err error
+	switch k := employeeKey("Sales", 1); a.method {
+	case "get":
+		var e *table.Entity[employee]
+		if e, err = staff.Get(ctx, k); err == nil {
+			s.was = e.Value.Age
+		}
+	case "insert":
+		_, err = staff.Insert(ctx, &employee{"Sales", 1, "x", a.value})
+	case "update":
+		_, err = staff.Update(ctx, k, func(e *employee) error { s.was, e.Age = e.Age, a.value; return nil })
+	case "delete":
+		err = staff.DeleteAny(ctx, k)
+	}
+	end := int64(math.MaxInt64)
+	switch {
+	case err == nil:
+		end = h.tick()
+	case errors.Is(err, table.ErrExists):
+		s.outcome, end = "exists", h.tick()
+	case errors.Is(err, table.ErrNotFound):
+		s.outcome, end = "missing", h.tick()
+	case errors.Is(err, table.ErrGivenUp):
+		s.outcome, end = "given up", h.tick()
+	default:
+		s.outcome = "unknown" // or not applied, which "unknown" includes
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{Input: a, Output: s, Call: start, Return: end})
+}
+
+// TestLinearizable: three programs work on one row, and responses are lost. Their results are linearizable. None deletes the
+// row: an insert that is sent again after a delete is applied twice, and a deleted row has no property that could prevent it.
+func TestLinearizable(t *testing.T) {
+	t.Parallel()
+	lost := func(q storagetest.Request) []storagetest.Fault {
+		return []storagetest.Fault{
+			storagetest.LostResponse(), storagetest.LostRequest(), storagetest.NotSent(), storagetest.ExecuteThenHang(), storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(503, "ServerBusy"),
+		}
+	}
+	testLinearizable(t, processStaff, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, MaxLateness: -1, FaultRate: 0.2})
+}
+
+// TestExactLinearizable: exact writes are linearizable with deletes too, and with duplicated and late requests.
+func TestExactLinearizable(t *testing.T) {
+	t.Parallel()
+	faults := func(q storagetest.Request) []storagetest.Fault { // a refusal needs a reason in the row
+		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused inside 4") })
+	}
+	testLinearizable(t, exactProcessStaff, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faults, FaultRate: 0.2})
+}
+
+// testLinearizable runs three processes that call random methods on one row, and checks their history.
+func testLinearizable(t *testing.T, open staffOpener, methods []string, o crashtest.Options) {
+	model := rowModel.ToModel()
+	build := func() crashtest.Workload {
+		h := &history{}
+		w := crashtest.Workload{Setup: func(ctx context.Context, p *crashtest.Process) error {
+			staff, err := processStaff(p)
+			if err != nil {
+				return err
+			}
+			return staff.Ensure(ctx)
+		}}
+		for i := range int32(3) {
+			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
+				staff, err := open(p)
+				if err != nil {
+					return err
+				}
+				for j := range int32(4) {
+					method := methods[p.Rand().IntN(len(methods))]
+					h.do(ctx, staff, rowCall{method, 10*i + j})
+				}
+				return nil
+			})
+		}
+		w.Drain = func(ctx context.Context, p *crashtest.Process) error {
+			staff, err := processStaff(p)
+			if err != nil {
+				return err
+			}
+			h.do(ctx, staff, rowCall{method: "get"})
+			return nil
+		}
+		w.Check = func(*storagetest.Service) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if !porcupine.CheckOperations(model, h.ops) {
+				text := ""
+				for _, o := range h.ops {
+					text += fmt.Sprintf("\n  %d to %d: %s", o.Call, o.Return, rowModel.DescribeOperation(o.Input, o.Output))
+				}
+				return errors.New("the results are not linearizable:" + text)
+			}
+			return nil
+		}
+		return w
+	}
+	r := crashtest.Schedules(t, build, crashOptions(o))
+	r.Require(t)
+	t.Log(r)
+}

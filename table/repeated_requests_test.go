@@ -1,0 +1,140 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestEarlierRefusals: an exact write that is refused for a reason that may pass, and then for good, stores an abort record.
+// Its first request may still arrive.
+func TestEarlierRefusals(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o := noWaitOptions()
+	o.Retry.ConflictAttempts = 2
+	people, s := newTown(t, o)
+	rows := residentRows(t, s)
+	list := residentRow(t, "last_Jones", map[string]any{"IDs": "7"})
+	s.SetFaults(batchFault(1, storagetest.LateDuplicate(0)))
+	s.beforeBatch(func(n int) {
+		switch n {
+		case 1: // the plan finds no list, and the write finds one
+			_, err := rows.InsertAt(ctx, list.Key, list)
+			noError(t, err)
+		case 2: // the plan finds the list, and the write finds another ETag
+			_, err := rows.UpsertAt(ctx, list.Key, residentRow(t, "last_Jones", map[string]any{"IDs": "7 8"}), table.ReplaceExisting)
+			noError(t, err)
+		}
+	})
+	_, err := people.Exact().Insert(ctx, &resident{"S", 1, "Jones", ""})
+	if !errors.Is(err, table.ErrContended) {
+		t.Fatalf("got %v; want ErrContended", err)
+	}
+	s.beforeRequest = nil
+	s.SetFaults(nil)
+	noError(t, rows.DeleteAny(ctx, list.Key))
+	s.Deliver()
+	for _, r := range s.Rows("people") {
+		if r.RowKey == residentAt(1).RowKey() {
+			t.Errorf("got %+v; want no row, since the write was reported as refused", r)
+		}
+	}
+}
+
+// TestShortReadBack: rows behind the page that a bulk delete reads back are not taken for deleted.
+func TestShortReadBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, _, s := staffInMemory(t, nil)
+	exists := func(i int) bool { return i != 3 && i != 5 }
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range 90 {
+			if exists(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
+				return
+			}
+		}
+	}, nil)
+	noError(t, err)
+	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(10)))
+	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
+	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
+		t.Errorf("got %+v, %v; want %+v", r, err, want)
+	}
+	if left := s.Rows("staff"); len(left) != 1 {
+		t.Errorf("got %d rows; want the one that was not to be deleted", len(left))
+	}
+}
+
+// TestRepeatedDelete: if a delete finds no row, the error says that the network may have repeated the delete.
+func TestRepeatedDelete(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, together := range []bool{false, true} {
+		staff, e, s := staffInMemory(t, nil)
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind != "get" }, storagetest.Twice()))
+		err := staff.Delete(ctx, e)
+		if together {
+			e, err = staff.Insert(ctx, &employee{"Sales", 2, "New", 1})
+			noError(t, err)
+			_, err = table.Transact(ctx, staff.DeleteOp(e))
+		}
+		var re *azcore.ResponseError
+		if !errors.Is(err, table.ErrNotFound) || !strings.Contains(err.Error(), "repeated") || !errors.As(err, &re) {
+			t.Errorf("together=%v: got %v; want ErrNotFound that names the repetition", together, err)
+		}
+	}
+}
+
+// TestRepeatedTransactionInPartition: InPartition does not repeat its function if the network duplicates the transaction, even
+// if the read-back fails.
+func TestRepeatedTransactionInPartition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		for _, blind := range []bool{false, true} {
+			staff, e, s := staffInMemory(t, nil)
+			s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+				switch {
+				case q.Kind == "transaction":
+					return storagetest.Twice()
+				case blind && q.Number > 4:
+					return storagetest.Refuse(500, "InternalError")
+				}
+				return storagetest.Fault{}
+			})
+			_, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
+				e, err := table.GetIn(tx, staff, empid.Of(1))
+				if err == nil {
+					e.Value.Age++
+					tx.Do(staff.ReplaceOp(e))
+				}
+				return err
+			})
+			if got := s.Rows("staff")[0].Get("Age"); got != int32(45) || (err != nil) != blind || blind && (!errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrChanged)) {
+				t.Errorf("blind %v: got %v, %v; want int32(45) and (err != nil) == %v and (not blind or (ErrUnknownOutcome and not ErrChanged))", blind, got, err, blind)
+			}
+			_ = e
+		}
+	})
+}
+
+// TestRepeatedUpdate: Update does not take its own duplicated write for a conflict, even in the last attempt.
+func TestRepeatedUpdate(t *testing.T) {
+	t.Parallel()
+	o := &table.Options{}
+	o.Retry.ConflictAttempts = 1
+	staff, e, s := staffInMemory(t, o)
+	s.SetFaults(storagetest.OfKind("replace", storagetest.Twice()))
+	e, err := staff.Update(context.Background(), e.Key, func(e *employee) error { e.Age++; return nil })
+	if err != nil || e.Value.Age != 45 || s.Rows("staff")[0].Get("Age") != int32(45) {
+		t.Errorf(`got %+v, %v; want no error and e.Value.Age == 45 and s.Rows("staff")[0].Get("Age") == int32(45)`, e, err)
+	}
+}
