@@ -25,7 +25,7 @@ func indexed(h *house) {
 	plain := h.current
 	h.current, err = plain.With(h.out, due)
 	check(err)
-	h.more = append(h.more, eventual.Kind("index", h.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
+	h.more = append(h.more, eventual.NewHandler("index", h.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
 		return reconcile(ctx, plain, rows, j)
 	}))
 }

@@ -95,7 +95,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return eventual.Poison(err) // no program knows what derives from it
 	}
 	if there != nil {
-		switch over, err := m.over(ctx, there, j.Op); {
+		switch over, err := m.over(ctx, there, j.OperationID); {
 		case err != nil:
 			return err
 		case over:
@@ -106,8 +106,8 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if there != nil {
 		put.Moves, version = there.Moves, there.Version
 	}
-	if !slices.Contains(put.Moves, j.Op) {
-		put.Moves = append(slices.Clone(put.Moves), j.Op)
+	if !slices.Contains(put.Moves, j.OperationID) {
+		put.Moves = append(slices.Clone(put.Moves), j.OperationID)
 	}
 	if err := m.put(ctx, put, version); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err
 	}
 	// The row has changed, or the intent.
-	switch now, err := m.from.CommitRecords().Get(ctx, j.Partition, j.Op); {
+	switch now, err := m.from.CommitRecords().Get(ctx, j.Partition, j.OperationID); {
 	case err != nil:
 		return err
 	case now.Version() != j.CommitRecord.Version():
@@ -158,17 +158,17 @@ func (m *Mover[T]) put(ctx context.Context, k *ArchivedRow, version string) erro
 // was put into the destination is withdrawn; also where nothing is there yet, for it may be on its way.
 func (m *Mover[T]) left(ctx context.Context, id ID, there *ArchivedRow, j eventual.Job) error {
 	if there == nil {
-		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.Op}}, "")
+		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, "")
 	}
 	intents := m.from.CommitRecords()
-	own, err := intents.Get(ctx, j.Partition, j.Op)
+	own, err := intents.Get(ctx, j.Partition, j.OperationID)
 	switch {
 	case err != nil && !errors.Is(err, table.ErrNotFound):
 		return err
 	case err != nil || !m.moves(own, there.ID):
 		return table.ErrChanged // by another worker; the intent says what is left to be done
 	}
-	switch over, err := m.over(ctx, there, j.Op); {
+	switch over, err := m.over(ctx, there, j.OperationID); {
 	case err != nil:
 		return err
 	case over:

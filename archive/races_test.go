@@ -83,7 +83,7 @@ func halfWay(h *house, s *storagetest.Service) {
 		}
 	}
 	opt := first.options()
-	opt.Stop, opt.Retry.Attempts = 1, -1
+	opt.StopTimeout, opt.Retry.Attempts = 1, -1
 	check(first.worker(opt).Run(dying))
 	s.SetFaults(nil)
 	s.Advance(time.Hour)
@@ -183,7 +183,7 @@ func TestLateInsert(t *testing.T) {
 			}
 		}
 		opt := slow.options()
-		opt.Stop, opt.Retry.Attempts = 1, -1
+		opt.StopTimeout, opt.Retry.Attempts = 1, -1
 		check(slow.worker(opt).Run(dying))
 		s.SetFaults(nil)
 		if len(s.Underway()) == 0 {

@@ -46,7 +46,7 @@ func TestBusyPartition(t *testing.T) {
 			check(err)
 		}
 		s.Count()
-		w := workerOf(o, eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := workerOf(o, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Millisecond) // in which the next messages are received
 			return o.send(ctx, j, l)
 		}), eventual.WorkerOptions{Common: quick()})
@@ -76,7 +76,7 @@ func TestBusyPartitionDrained(t *testing.T) {
 			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
 			check(err)
 		}
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(10 * time.Second)
 			return o.send(ctx, j, l)
 		})
@@ -114,7 +114,7 @@ func TestBusyPartitionBesides(t *testing.T) {
 				_, err := o.staff.Insert(ctx, &clerk{"small", 1, "Jones"})
 				check(err)
 				var done atomic.Bool
-				h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, _ letter) error {
+				h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, _ letter) error {
 					if j.Partition.String() == "small" {
 						done.Store(true)
 					}
@@ -128,7 +128,7 @@ func TestBusyPartitionBesides(t *testing.T) {
 						return ctx.Err()
 					}
 				})
-				opt := eventual.WorkerOptions{Common: quick(), Timeout: -1, Stop: time.Second}
+				opt := eventual.WorkerOptions{Common: quick(), HandlerTimeout: -1, StopTimeout: time.Second}
 				w := workerOf(o, h, opt)
 				took := running(t, w, time.Hour, done.Load)
 				if took > c.most {
@@ -160,7 +160,7 @@ func TestWaitingIsRenewed(t *testing.T) {
 		}
 		s.Count()
 		var attempts []int
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			attempts = append(attempts, j.Attempt)
 			time.Sleep(24 * time.Second)
 			return o.send(ctx, j, l)
@@ -198,7 +198,7 @@ func TestWaitingIsLost(t *testing.T) {
 			check(err)
 		}
 		var calls atomic.Int64
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			calls.Add(1)
 			<-ctx.Done()
 			time.Sleep(time.Minute) // it does not notice at once
@@ -228,7 +228,7 @@ func TestBusyPartitionSlow(t *testing.T) {
 				_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
 				check(err)
 			}
-			h := eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+			h := eventual.NewHandler("letter", o.plain, func(context.Context, eventual.Job, letter) error {
 				time.Sleep(each)
 				return nil
 			})
@@ -252,7 +252,7 @@ func TestWaitedThenAway(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var away time.Time
-		h := eventual.Kind("letter", o.plain, func(_ context.Context, _ eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(_ context.Context, _ eventual.Job, l letter) error {
 			mu.Lock()
 			was := away
 			mu.Unlock()

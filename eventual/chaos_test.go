@@ -79,7 +79,7 @@ func chaos(t *testing.T, seed uint64) (left int) {
 				ctx, buried := context.WithCancel(ctx)
 				m := &mortal{Service: s, buried: buried}
 				theirs := openOffice(s.ConnectionString(), m, quick())
-				w := theirs.worker(eventual.WorkerOptions{Common: quick(), Attempts: 50, Stop: time.Second})
+				w := theirs.worker(eventual.WorkerOptions{Common: quick(), Attempts: 50, StopTimeout: time.Second})
 				timer := time.AfterFunc(time.Duration(20+(7*n+13*life)%60)*time.Second, func() { m.dead.Store(true); buried() })
 				check(w.Run(ctx))
 				timer.Stop()

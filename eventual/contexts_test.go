@@ -50,7 +50,7 @@ func TestContextsEnd(t *testing.T) {
 		check(err)
 		var calls atomic.Int64
 		var count contexts
-		opt := eventual.WorkerOptions{Common: quick(), Logger: slog.New(&count), Attempts: 3, Timeout: -1}
+		opt := eventual.WorkerOptions{Common: quick(), Logger: slog.New(&count), Attempts: 3, HandlerTimeout: -1}
 		inside := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, _ eventual.Job) error {
 			count.live.Add(1)
 			context.AfterFunc(ctx, func() { count.live.Add(-1) })

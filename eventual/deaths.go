@@ -50,7 +50,7 @@ var errDeadly = errors.New("workers have died of it while they worked on nothing
 func (x *lease) prepare() (v verdict, ready bool) {
 	switch {
 	case !x.lone && x.suspicious():
-		return verdict{kind: never, class: ClassDeaths, why: errDeadly, m: x.m}, false
+		return verdict{kind: never, class: ClassCrashes, why: errDeadly, m: x.m}, false
 	case !x.lone:
 		return v, true
 	case x.unnoted:
@@ -70,7 +70,7 @@ func (x *lease) prepare() (v verdict, ready bool) {
 		if x.unnoted = true; x.unended() < 2*int64(x.w.opt.Attempts) {
 			return v, true
 		}
-		return verdict{kind: never, class: ClassDeaths, why: errDeadly, m: x.m}, false
+		return verdict{kind: never, class: ClassCrashes, why: errDeadly, m: x.m}, false
 	}
 	x.cancel(ErrLost) // its receipt may be another by now
 	return verdict{kind: later, own: true, why: err, m: x.m}, false

@@ -66,8 +66,8 @@ func (g *grave) lives(t *testing.T, s *storagetest.Service, opt eventual.WorkerO
 		ctx, buried := context.WithCancel(context.Background())
 		m := &mortal{Service: s, buried: buried}
 		o := openOffice(s.ConnectionString(), m, quick())
-		opt.Stop = time.Millisecond
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		opt.StopTimeout = time.Millisecond
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			g.mu.Lock()
 			g.calls[l.ID]++
 			g.now++
@@ -148,7 +148,7 @@ func TestDeadly(t *testing.T) {
 				})
 				poison := map[string]bool{}
 				for _, p := range poisonOf(t, o) {
-					if poison[p.Op] = true; p.Class != eventual.ClassDeaths {
+					if poison[p.OperationID] = true; p.Class != eventual.ClassCrashes {
 						t.Errorf("%+v", p)
 					}
 				}
@@ -218,7 +218,7 @@ func TestDeadlyAlone(t *testing.T) {
 			}
 			most = max(most, now)
 		}
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			add(1, l.ID)
 			time.Sleep(time.Second)
 			add(0, l.ID)
@@ -251,7 +251,7 @@ func TestDeadlyCleanUp(t *testing.T) {
 			h := o.handler()
 			h.Sweep = func(ctx context.Context, _ keys.Enc, _ time.Time) error { return m.die(ctx) }
 			opt := options()
-			opt.CleanUp, opt.Attempts, opt.Stop = o.acc.Queue("cleanups"), 2, time.Millisecond
+			opt.CleanUp, opt.Attempts, opt.StopTimeout = o.acc.Queue("cleanups"), 2, time.Millisecond
 			time.AfterFunc(time.Minute, buried)
 			check(workerOf(o, h, opt).Run(ctx))
 			if m.dead.Load() {
@@ -275,7 +275,7 @@ func TestDeadlyProcess(t *testing.T) {
 		o := openOffice(cs, nil, quick())
 		ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 		defer stop()
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			if l.ID == 0 {
 				os.Exit(3)
 			}
@@ -318,7 +318,7 @@ func TestDeadlyProcess(t *testing.T) {
 			break
 		}
 	}
-	if p := poisonOf(t, o); deaths != 4 || len(p) != 1 || p[0].Class != eventual.ClassDeaths || p[0].Partition != "S0" {
+	if p := poisonOf(t, o); deaths != 4 || len(p) != 1 || p[0].Class != eventual.ClassCrashes || p[0].Partition != "S0" {
 		t.Errorf("%d deaths, %+v", deaths, p)
 	}
 	if got := len(s.Rows("sent")); got != 11 {

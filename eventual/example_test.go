@@ -68,7 +68,7 @@ func ExampleWorker() {
 	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
 	check(err)
 
-	print := eventual.Kind("badge", staff, func(_ context.Context, j eventual.Job, b Badge) error {
+	print := eventual.NewHandler("badge", staff, func(_ context.Context, j eventual.Job, b Badge) error {
 		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
 		return nil
 	})
@@ -112,7 +112,7 @@ func ExamplePoisonQueue() {
 	check(err)
 
 	ink := false
-	print := eventual.Kind("badge", staff, func(_ context.Context, _ eventual.Job, b Badge) error {
+	print := eventual.NewHandler("badge", staff, func(_ context.Context, _ eventual.Job, b Badge) error {
 		switch {
 		case b.Name == "":
 			return eventual.RetryAfter(3600e9, errors.New("the name will follow")) // later, not counted

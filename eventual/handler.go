@@ -47,7 +47,7 @@ type Handler struct {
 type Job struct {
 	Table     string
 	Partition keys.Enc
-	Op        string // the operation ID of its write; [table.CommitRecord.Time] tells its time
+	OperationID        string // the operation ID of its write; [table.CommitRecord.Time] tells its time
 	Effect    table.Effect
 
 	// Attempt is how often a worker has begun to execute the message, this time included.
@@ -61,7 +61,7 @@ type Job struct {
 }
 
 // Kind returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes poison at once.
-func Kind[P any](kind string, of Source, handle func(ctx context.Context, j Job, p P) error) Handler {
+func NewHandler[P any](kind string, of Source, handle func(ctx context.Context, j Job, p P) error) Handler {
 	return Handler{Kind: kind, Table: of, Handle: func(ctx context.Context, j Job) error {
 		var p P
 		if err := json.Unmarshal(j.Effect.Payload, &p); err != nil {

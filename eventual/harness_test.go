@@ -92,13 +92,13 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) *offic
 
 // send is the handler of letters.
 func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
-	r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(j.Op))}
+	r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(j.OperationID))}
 	check(r.Set("Last", l.Last))
 	_, err := o.sent.Upsert(ctx, r, table.ReplaceExisting)
 	return err
 }
 
-func (o *office) handler() eventual.Handler { return eventual.Kind("letter", o.plain, o.send) }
+func (o *office) handler() eventual.Handler { return eventual.NewHandler("letter", o.plain, o.send) }
 
 func (o *office) worker(opt eventual.WorkerOptions, more ...eventual.Handler) *eventual.Worker {
 	w, err := eventual.NewWorker(o.acc.Queue("hints"), o.acc.Queue("poison"), append(more, o.handler()), &opt)

@@ -46,7 +46,7 @@ func (l *lane) run() error {
 		if err != nil {
 			err = queueError(err)
 			l.w.opt.Logger.Warn("the queue cannot be read", "error", wire.Redact(err))
-			l.w.count(func(s *Stats) { s.Failures++ })
+			l.w.count(func(s *Stats) { s.QueueFailures++ })
 			if l.once || errors.Is(err, ErrQueueNotFound) {
 				return err
 			}

@@ -73,7 +73,7 @@ func (x *lease) keep() {
 			x.cancel(ErrLost)
 			return
 		default:
-			x.w.count(func(s *Stats) { s.Failures++ })
+			x.w.count(func(s *Stats) { s.QueueFailures++ })
 			x.w.opt.Logger.Warn("a message could not be renewed", "error", wire.Redact(err))
 			next = third / 8
 		}

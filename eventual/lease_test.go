@@ -117,7 +117,7 @@ func TestTimeout(t *testing.T) {
 		check(err)
 		var why causes
 		opt := options()
-		opt.Timeout, opt.Attempts = time.Minute, 2
+		opt.HandlerTimeout, opt.Attempts = time.Minute, 2
 		w := workerOf(o, slow(o, time.Hour, why.add), opt)
 		start := time.Now()
 		rounds(w, s, time.Hour)
@@ -140,7 +140,7 @@ func TestStop(t *testing.T) {
 			}
 			var why causes
 			opt := options()
-			opt.Concurrency, opt.Stop = 10, 20*time.Second
+			opt.Concurrency, opt.StopTimeout = 10, 20*time.Second
 			d := 15 * time.Second
 			if !patient {
 				d = time.Hour
@@ -222,7 +222,7 @@ func TestBounds(t *testing.T) {
 		var now, most, big, mostBig atomic.Int64
 		start := time.Now()
 		var last atomic.Int64 // when the last of the small ones was done
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
 			if j.Partition.String() == "big" {
@@ -276,7 +276,7 @@ func TestConcurrency(t *testing.T) {
 		opt := options()
 		opt.Concurrency = 4
 		var w *eventual.Worker
-		w = workerOf(o, eventual.Kind("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+		w = workerOf(o, eventual.NewHandler("letter", o.plain, func(context.Context, eventual.Job, letter) error {
 			if got := w.Stats(); got.Received-got.Done > 4 {
 				t.Errorf("%+v: more are in hand than can be worked on", got)
 			}

@@ -33,7 +33,7 @@ type WorkerOptions struct {
 
 	// Timeout bounds a handler's run. A run that it ends counts as an attempt, also if the handler waited for a service that did not
 	// answer: let it be longer than the handler's own requests may take. Defaults to 5 min; negative means no bound.
-	Timeout time.Duration
+	HandlerTimeout time.Duration
 
 	// Attempts is how often a message fails before it becomes poison. A delivery that does not end, because the worker crashes or loses the
 	// message, is no attempt. After Attempts such deliveries, the worker executes the message while it executes nothing else, for 1 request
@@ -51,7 +51,7 @@ type WorkerOptions struct {
 	Idle time.Duration
 
 	// Stop is how long Run waits for running handlers after its context has ended, before it ends their contexts. Defaults to 30 s.
-	Stop time.Duration
+	StopTimeout time.Duration
 
 	// Logger logs completed messages at Debug, other messages at Warn, and poison at Error. Defaults to no logging.
 	Logger *slog.Logger
@@ -66,14 +66,14 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 	def(&out.Concurrency, 16)
 	def(&out.PerPartition, max(out.Concurrency/2, 1))
 	def(&out.Visibility, time.Minute)
-	def(&out.Timeout, 5*time.Minute)
+	def(&out.HandlerTimeout, 5*time.Minute)
 	def(&out.Attempts, 10)
 	def(&out.Wait, time.Second)
 	def(&out.MaxWait, 5*time.Minute)
 	def(&out.UnknownKindTimeout, time.Hour)
 	def(&out.Defer, 30*time.Second)
 	def(&out.Idle, 4*time.Second)
-	def(&out.Stop, 30*time.Second)
+	def(&out.StopTimeout, 30*time.Second)
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -102,7 +102,7 @@ func (o *WorkerOptions) check() error {
 	for _, c := range []struct {
 		field string
 		d     time.Duration
-	}{{"Wait", o.Wait}, {"MaxWait", o.MaxWait}, {"Patience", o.UnknownKindTimeout}, {"Later", o.Defer}, {"Idle", o.Idle}, {"Stop", o.Stop}} {
+	}{{"Wait", o.Wait}, {"MaxWait", o.MaxWait}, {"Patience", o.UnknownKindTimeout}, {"Later", o.Defer}, {"Idle", o.Idle}, {"Stop", o.StopTimeout}} {
 		if c.d < 0 {
 			return wrong(c.field, c.d, "0")
 		}

@@ -102,7 +102,7 @@ func TestCutAnswers(t *testing.T) {
 			_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
 			check(err)
 			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == where && q.Kind == "get" }, storagetest.CutClean(20)))
-			h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+			h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 				if _, err := o.sent.Get(ctx, rawKey("x")); err != nil && !errors.Is(err, table.ErrNotFound) {
 					return err
 				}

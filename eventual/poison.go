@@ -18,7 +18,7 @@ const (
 	ClassExpired     = "expired"     // of a write that is too old and has left nothing
 	ClassUnknown     = "unknown"     // nobody knew its table, kind or version for WorkerOptions.UnknownKindTimeout
 	ClassAttempts    = "attempts"    // it failed WorkerOptions.Attempts times
-	ClassDeaths      = "deaths"      // workers died of it: see WorkerOptions.Attempts
+	ClassCrashes      = "deaths"      // workers died of it: see WorkerOptions.Attempts
 	ClassHandler     = "handler"     // a handler said Poison
 )
 
@@ -73,7 +73,7 @@ type PoisonMessage struct {
 	Time     time.Time // of its burial
 
 	// The write that the message names, as far as it can be read. Copies of one message have the same Op.
-	Table, Partition, Op string
+	Table, Partition, OperationID string
 
 	Text string // as it was in the hint queue
 }
@@ -220,6 +220,6 @@ func unburied(d delivery) PoisonMessage {
 		p.Class, p.Kind, p.Attempts, p.Time, p.Text = r.Class, r.Kind, r.Attempts, r.Time, r.Message
 	}
 	m, _ := parse(p.Text)
-	p.Table, p.Partition, p.Op = m.Table, m.Partition, m.Op
+	p.Table, p.Partition, p.OperationID = m.Table, m.Partition, m.Op
 	return p
 }

@@ -355,7 +355,7 @@ func TestPoisonFirst(t *testing.T) {
 	})
 	w := o.worker(options())
 	check(w.Drain(ctx))
-	if len(s.Messages("hints")) != 1 || w.Stats().Poisoned != 0 || w.Stats().Failures != 1 {
+	if len(s.Messages("hints")) != 1 || w.Stats().Poisoned != 0 || w.Stats().QueueFailures != 1 {
 		t.Error(s.Messages("hints"), w.Stats())
 	}
 	s.Advance(time.Hour)

@@ -123,7 +123,7 @@ func (x *lease) over(ctx context.Context, v verdict, f func() error, counter fun
 		x.w.count(func(s *Stats) { s.Lost++ })
 		x.log(slog.LevelDebug, "a message was settled by others", v)
 	default:
-		x.w.count(func(s *Stats) { s.Failures++ })
+		x.w.count(func(s *Stats) { s.QueueFailures++ })
 		x.log(slog.LevelWarn, "a message could not be settled, and will be seen again", v, "queue", wire.Redact(err))
 	}
 }
@@ -136,7 +136,7 @@ func (x *lease) bury(ctx context.Context, v verdict) {
 		return err != nil && transient(err), err
 	})
 	if err != nil {
-		x.w.count(func(s *Stats) { s.Failures++ })
+		x.w.count(func(s *Stats) { s.QueueFailures++ })
 		x.log(slog.LevelWarn, "the poison queue does not take a message", v, "queue", wire.Redact(err))
 		return // it will be seen again
 	}

@@ -90,7 +90,7 @@ func TestSettledByReturnValue(t *testing.T) {
 				}
 				if c.poison != "" {
 					p := buried[0]
-					if p.Class != c.poison || p.Attempts != c.attempts || p.Kind != "letter" || p.Table != "staff" || p.Partition != "S" || len(p.Op) != 26 {
+					if p.Class != c.poison || p.Attempts != c.attempts || p.Kind != "letter" || p.Table != "staff" || p.Partition != "S" || len(p.OperationID) != 26 {
 						t.Errorf("%+v", p)
 					}
 				}
@@ -188,7 +188,7 @@ func TestUntrusted(t *testing.T) {
 			if c.poison != "" && (len(buried) != 1 || buried[0].Class != c.poison || strings.TrimSpace(buried[0].Text) != strings.TrimSpace(c.text)) || c.poison == "" && len(buried) > 0 {
 				t.Errorf("%+v", buried)
 			}
-			if c.poison == eventual.ClassUndecodable && what != "of a time to come" && buried[0].Table+buried[0].Partition+buried[0].Op != "" {
+			if c.poison == eventual.ClassUndecodable && what != "of a time to come" && buried[0].Table+buried[0].Partition+buried[0].OperationID != "" {
 				t.Errorf("it is read all the same: %+v", buried[0])
 			}
 			if n := len(s.Rows("staff")) - before; n > 1 || n == 1 && (c.poison != "" || c.later) {
@@ -288,7 +288,7 @@ func TestReleases(t *testing.T) {
 			}
 			parcels := 0
 			if comes {
-				after := o.worker(opt, eventual.Kind("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
+				after := o.worker(opt, eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
 				rounds(after, s, time.Minute)
 				if got := after.Stats(); got.Done != 1 || parcels != 1 {
 					t.Error(got, parcels)
@@ -307,7 +307,7 @@ func TestReleases(t *testing.T) {
 			if n, err := q.Replay(ctx, o.acc.Queue("hints"), func(eventual.PoisonMessage) bool { return true }); n != 1 || err != nil {
 				t.Error(n, err)
 			}
-			rounds(o.worker(opt, eventual.Kind("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil })), s, time.Minute)
+			rounds(o.worker(opt, eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil })), s, time.Minute)
 			if parcels != 1 || len(poisonOf(t, o)) > 0 {
 				t.Error(parcels)
 			}

@@ -77,7 +77,7 @@ func TestStages(t *testing.T) {
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
 	check(err)
 	calls := 0
-	h := eventual.Kind("step", steps, func(ctx context.Context, j eventual.Job, _ struct{}) error {
+	h := eventual.NewHandler("step", steps, func(ctx context.Context, j eventual.Job, _ struct{}) error {
 		calls++
 		e, err := steps.Get(ctx, at("S", 1))
 		check(err)
@@ -106,7 +106,7 @@ func TestSettledAndFailed(t *testing.T) {
 	}}
 	sent := 0
 	opt := options()
-	w, err := eventual.NewWorker(o.acc.Queue("hints"), o.acc.Queue("poison"), []eventual.Handler{h, eventual.Kind("parcel", o.plain, func(context.Context, eventual.Job, letter) error { sent++; return nil })}, &opt)
+	w, err := eventual.NewWorker(o.acc.Queue("hints"), o.acc.Queue("poison"), []eventual.Handler{h, eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { sent++; return nil })}, &opt)
 	check(err)
 	check(w.Drain(ctx))
 	if sent != 1 || len(s.Messages("poison")) != 1 {

@@ -11,7 +11,7 @@ type Stats struct {
 	Renewed  int // renewals of messages
 	Effects  int // handlers that succeeded
 	CleanUps int // hours of partitions that were cleaned up
-	Failures int // requests to queues that failed
+	QueueFailures int // requests to queues that failed
 }
 
 // Stats returns the counters.

@@ -54,7 +54,7 @@ func TestStopKeepsSuccess(t *testing.T) {
 			return nil // it has just made it
 		}}
 		opt := options()
-		opt.Stop, opt.Attempts = time.Second, 1
+		opt.StopTimeout, opt.Attempts = time.Second, 1
 		w := workerOf(o, h, opt)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -290,7 +290,7 @@ func TestDrainLooksAgain(t *testing.T) {
 		o, s := opened(t, quick())
 		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
 		check(err)
-		h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Second) // the queue is empty, and its answer is on its way
 			if l.ID == 1 {
 				_, err := o.staff.Insert(ctx, &clerk{"S", 2, "Cao"})

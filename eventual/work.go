@@ -166,7 +166,7 @@ func (w *Worker) effects(ctx context.Context, t *known, i *table.CommitRecord, x
 		}
 		before := i.Version()
 		err := w.guarded(ctx, h.Kind, func(ctx context.Context) error {
-			return h.Handle(ctx, Job{Table: h.Table.Name(), Partition: i.Partition, Op: i.OperationID, Effect: e, Attempt: x.attempt(), CommitRecord: i, Index: n})
+			return h.Handle(ctx, Job{Table: h.Table.Name(), Partition: i.Partition, OperationID: i.OperationID, Effect: e, Attempt: x.attempt(), CommitRecord: i, Index: n})
 		})
 		if err == nil {
 			w.count(func(s *Stats) { s.Effects++ })
@@ -191,9 +191,9 @@ func (w *Worker) effects(ctx context.Context, t *known, i *table.CommitRecord, x
 
 // guarded calls a handler's function. A panic is an error.
 func (w *Worker) guarded(ctx context.Context, kind string, f func(context.Context) error) (err error) {
-	if w.opt.Timeout > 0 {
+	if w.opt.HandlerTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, w.opt.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, w.opt.HandlerTimeout)
 		defer cancel()
 	}
 	defer func() {

@@ -150,7 +150,7 @@ func (w *Worker) run(ctx context.Context, once bool) error {
 		close(all)
 	}()
 	if !once || ctx.Err() != nil {
-		late := time.NewTimer(w.opt.Stop)
+		late := time.NewTimer(w.opt.StopTimeout)
 		defer late.Stop()
 		select {
 		case <-all:

@@ -23,7 +23,7 @@ func poison(ctx context.Context, s *service, words []string, out io.Writer) erro
 		return err
 	}
 	chosen := func(ops []string) func(eventual.PoisonMessage) bool {
-		return func(p eventual.PoisonMessage) bool { return len(ops) == 0 || slices.Contains(ops, p.Op) }
+		return func(p eventual.PoisonMessage) bool { return len(ops) == 0 || slices.Contains(ops, p.OperationID) }
 	}
 	switch {
 	case verb == "list" && len(rest) == 0:
@@ -56,8 +56,8 @@ var errPoisonWords = fmt.Errorf("poison: list QUEUE, replay QUEUE HINTS [OP…],
 
 // describe is a message in a few words.
 func describe(p eventual.PoisonMessage) string {
-	s := quoted(p.Op)
-	if p.Op == "" {
+	s := quoted(p.OperationID)
+	if p.OperationID == "" {
 		s = strconv.QuoteToASCII(fmt.Sprintf("%.40s", p.Text))
 	}
 	if p.Kind != "" {

@@ -29,7 +29,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	never := eventual.Kind("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
+	never := eventual.NewHandler("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
 	w, err := eventual.NewWorker(acc.Queue("hints"), acc.Queue("poison"), []eventual.Handler{never}, nil)
 	if err != nil {
 		t.Fatal(err)

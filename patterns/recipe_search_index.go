@@ -106,7 +106,7 @@ var searchIndex = recipe{
 			return err
 		}
 		x := &SearchIndex{path: filepath.Join(dir, "titles.json"), from: plain}
-		w, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.Kind("search", plain, x.Update)}, &eventual.WorkerOptions{Concurrency: 1})
+		w, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.NewHandler("search", plain, x.Update)}, &eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err
 		}
