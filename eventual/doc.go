@@ -4,14 +4,14 @@
 // A write stores its effects in its own transaction, in a commit record beside the entity, and notifies a queue. A [Worker] receives the
 // notification, reads the commit record, and executes the effects.
 //
-//	type Reindex struct{ Last string } // what the worker has to know
+//	type Reindex struct{ Last string } // the payload of the effect
 //
 //	onRename := eventual.OnChange("reindex", func(c *table.Change[Employee]) (Reindex, bool) { … })
-//	out, err := eventual.NewOutbox(account.Queue("staff-hints"), nil)
+//	out, err := eventual.NewOutbox(account.Queue("staff-notifications"), nil)
 //	staff, err := plain.With(out, onRename) // all writes by this handle
 //
-//	reindex := eventual.Kind("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
-//	w, err := eventual.NewWorker(account.Queue("staff-hints"), account.Queue("staff-poison"), []eventual.Handler{reindex}, nil)
+//	reindex := eventual.NewHandler("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
+//	w, err := eventual.NewWorker(account.Queue("staff-notifications"), account.Queue("staff-poison"), []eventual.Handler{reindex}, nil)
 //	err = w.Run(ctx)
 //
 // # Guarantees
@@ -26,7 +26,7 @@
 // # Not guaranteed
 //
 // An effect may be executed more than once, in another order than the writes, and late. A handler should read the current state and
-// make the other system follow it, or use Op and Effect of the [Job] as the key of an idempotent request: they are the same at every attempt.
+// make the other system follow it, or use OperationID and Effect of the [Job] as the key of an idempotent request: they are the same at every attempt.
 // If a queue is lost, the commit records stay pending until [Outbox.NotifyPending] notifies the workers again.
 //
 // # Costs

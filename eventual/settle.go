@@ -9,153 +9,153 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// settle does with a message what was decided. The handler's context may be over; this has time of its own.
-func (x *lease) settle(v verdict) {
+// settle deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the requests
+// have their own time limits.
+func (x *lease) settle(out outcome) {
 	ctx := context.WithoutCancel(x.ctx)
 	if context.Cause(x.ctx) == ErrLost {
-		x.w.count(func(s *Stats) { s.Lost++ })
-		x.log(slog.LevelWarn, "a message was lost", v)
-		return // whoever has it now settles it
+		x.env.stats.add(func(s *Stats) { s.Lost++ })
+		x.log(slog.LevelWarn, "message lost", out)
+		return // the next worker that receives the message settles it
 	}
-	v = x.patient(v)
-	switch v.kind {
-	case done:
-		x.over(ctx, v, func() error { return x.box.delete(ctx, x.d) }, func(s *Stats) { s.Done++ }, slog.LevelDebug, "a message is settled")
-	case later, again:
-		x.back(ctx, v)
-	case never:
-		x.bury(ctx, v)
+	switch out = x.limited(out); out.kind {
+	case completed:
+		x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Done++ }, slog.LevelDebug, "message completed")
+	case deferred, retried:
+		x.returnToQueue(ctx, out)
+	case poisoned:
+		x.moveToPoison(ctx, out)
 	}
 }
 
-// patient turns what has been tried too often, or what nobody has known for too long, into poison.
-func (x *lease) patient(v verdict) verdict {
-	switch now := x.w.opt.Now(); {
-	case v.kind == again && x.failures()+1 >= x.w.opt.Attempts:
-		if v.kind = never; v.asked || v.told && now.Sub(x.since(now)) < x.w.opt.UnknownKindTimeout {
-			v.kind = later // something else is still to be done
+// limited turns an outcome into poison after WorkerOptions.Attempts failed attempts, or after WorkerOptions.UnknownKindTimeout.
+func (x *lease) limited(out outcome) outcome {
+	switch now := x.env.opt.Now(); {
+	case out.kind == retried && x.failures()+1 >= x.env.opt.Attempts:
+		if out.kind = poisoned; out.requested || out.unknown && now.Sub(x.unknownSince(now)) < x.env.opt.UnknownKindTimeout {
+			out.kind = deferred // another effect is still due
 		}
-	case v.kind == later && v.told && !v.asked && now.Sub(x.since(now)) >= x.w.opt.UnknownKindTimeout:
-		v.kind = never
+	case out.kind == deferred && out.unknown && !out.requested && now.Sub(x.unknownSince(now)) >= x.env.opt.UnknownKindTimeout:
+		out.kind = poisoned
 	}
-	return v
+	return out
 }
 
-// since is when nobody knew first what to do with the message. What it says itself is not trusted, and where there is no room for it
-// to say so, it has been so from the first.
-func (x *lease) since(now time.Time) time.Time {
-	m := x.m
+// unknownSince returns when a worker first did not know the table, kind or version of the message. An implausible time in the message is
+// ignored. If the message has no room for the time, it is unknown since it was inserted.
+func (x *lease) unknownSince(now time.Time) time.Time {
+	stored := x.message.UnknownSince
 	switch {
-	case m.Since == nil && noted(x.d.text, notes{Uncounted: 1, Since: &now}) == x.d.text, m.Since != nil && m.Since.Before(x.d.inserted):
-		return x.d.inserted
-	case m.Since == nil || m.Since.After(now):
+	case stored == nil && withHistory(x.text, history{Uncounted: 1, UnknownSince: &now}) == x.text, stored != nil && stored.Before(x.inserted):
+		return x.inserted
+	case stored == nil || stored.After(now):
 		return now
 	}
-	return *m.Since
+	return *stored
 }
 
-// back gives a message back for a while.
-func (x *lease) back(ctx context.Context, v verdict) {
-	n := x.notes // without a note that it was begun with alone: this has come to an end
-	after, counter, level := v.after, func(s *Stats) { s.Retried++ }, slog.LevelWarn
+// returnToQueue returns a message to the queue, hidden for a while, with its new history.
+func (x *lease) returnToQueue(ctx context.Context, out outcome) {
+	h := x.history // without the current execution in isolation, which has ended
+	delay, counter, level := out.delay, func(s *Stats) { s.Retried++ }, slog.LevelWarn
 	switch {
-	case v.kind == again:
-		if after = x.pause(x.failures()+1, x.w.opt.MaxWait); v.asked {
-			after = max(after, v.after)
+	case out.kind == retried:
+		if delay = x.backOff(x.failures()+1, x.env.opt.MaxWait); out.requested {
+			delay = max(delay, out.delay)
 		}
-		if !v.told {
-			n.Since = nil // what it holds is known
+		if !out.unknown {
+			h.UnknownSince = nil
 		}
-		n.Away = 0
-		if n.Tried++; x.sole {
-			n.Uncounted, n.Alone = n.Uncounted+x.unended(), 0 // workers have died of something else
+		h.Outages = 0
+		if h.Failed++; x.isolated {
+			h.Uncounted, h.Isolated = h.Uncounted+x.unfinished(), 0 // other messages crashed the workers
 		}
 	default:
-		n.Uncounted++
+		h.Uncounted++
 		counter = func(s *Stats) { s.Deferred++ }
 		switch {
-		case v.told:
-			now := x.since(x.w.opt.Now().UTC())
-			n.Since, after = &now, max(after, x.w.opt.Defer)
-		case v.own && v.quiet:
-			after = x.pause(int(n.Uncounted), x.w.opt.Defer)
-		case v.own:
-			n.Away++ // and not those that only waited for their partition
-			after = x.pause(int(n.Away), x.w.opt.MaxWait)
+		case out.unknown:
+			since := x.unknownSince(x.env.opt.Now().UTC())
+			h.UnknownSince, delay = &since, max(delay, x.env.opt.Defer)
+		case out.busy:
+			delay = x.backOff(int(h.Uncounted), x.env.opt.Defer)
+		case out.outage:
+			h.Outages++ // deliveries that waited for a busy partition do not count
+			delay = x.backOff(int(h.Outages), x.env.opt.MaxWait)
 		}
 	}
-	if v.quiet {
+	if out.expected {
 		level = slog.LevelDebug
 	}
-	text := noted(x.d.text, n)
-	x.over(ctx, v, func() error {
-		_, err := x.box.update(ctx, x.d, text, after)
+	text := withHistory(x.text, h)
+	x.request(ctx, out, func() error {
+		_, err := x.queue.update(ctx, x.delivery, text, delay)
 		return err
-	}, counter, level, "a message is given back")
+	}, counter, level, "message returned to the queue")
 }
 
-// pause is how long a message waits the n-th time: twice as long each time, and shorter by up to a half as its id says, so that those
-// which failed together part.
-func (x *lease) pause(n int, most time.Duration) time.Duration {
-	d := min(x.w.opt.Wait, most)
+// backOff returns the n-th delay of a message: twice as long each time, up to most. It is shortened by up to a half, depending on the ID of the
+// message, so that messages that failed together are not delivered together again.
+func (x *lease) backOff(n int, most time.Duration) time.Duration {
+	d := min(x.env.opt.Wait, most)
 	for ; n > 1 && d < most; n-- {
 		d = min(2*d, most)
 	}
 	h := fnv.New32a()
-	h.Write([]byte(x.d.id))
+	h.Write([]byte(x.id))
 	return d - time.Duration(h.Sum32()%512)*d/1024
 }
 
-// over makes the last request for a message. What it cannot do is done when the message is seen again.
-func (x *lease) over(ctx context.Context, v verdict, f func() error, counter func(*Stats), level slog.Level, text string) {
-	doubt := false // a try that has failed may have been done
-	err := x.w.opt.Retry.Repeat(ctx, func() (bool, error) {
-		err := f()
-		again := err != nil && transient(err)
-		doubt = doubt || again
-		return again && time.Now().Before(x.d.until), err
-	})
-	switch {
-	case err == nil, doubt && gone(err):
-		x.w.count(counter)
-		x.log(level, text, v)
-	case gone(err):
-		x.w.count(func(s *Stats) { s.Lost++ })
-		x.log(slog.LevelDebug, "a message was settled by others", v)
-	default:
-		x.w.count(func(s *Stats) { s.QueueFailures++ })
-		x.log(slog.LevelWarn, "a message could not be settled, and will be seen again", v, "queue", wire.Redact(err))
-	}
-}
-
-// bury copies a message to the poison queue, and deletes it then: if the worker dies in between, there are two.
-func (x *lease) bury(ctx context.Context, v verdict) {
-	text := x.buried(v)
-	err := x.w.opt.Retry.Repeat(ctx, func() (bool, error) {
-		_, err := x.w.poison.put(ctx, text, 0)
-		return err != nil && transient(err), err
+// moveToPoison copies a message to the poison queue and deletes it then. A worker that crashes in between leaves two copies, and loses none.
+func (x *lease) moveToPoison(ctx context.Context, out outcome) {
+	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.Now())
+	err := x.env.opt.Retry.Repeat(ctx, func() (bool, error) {
+		_, err := x.env.poison.put(ctx, text, 0)
+		return err != nil && isTransient(err), err
 	})
 	if err != nil {
-		x.w.count(func(s *Stats) { s.QueueFailures++ })
-		x.log(slog.LevelWarn, "the poison queue does not take a message", v, "queue", wire.Redact(err))
-		return // it will be seen again
+		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
+		x.log(slog.LevelWarn, "message not copied to the poison queue", out, "queue", wire.Redact(err))
+		return // the message becomes visible again
 	}
-	x.over(ctx, v, func() error { return x.box.delete(ctx, x.d) }, func(s *Stats) { s.Poisoned++ }, slog.LevelError, "a message is poison")
+	x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Poisoned++ }, slog.LevelError, "message moved to the poison queue")
 }
 
-// log tells of a message, and why: the text of a handler's error is in the log alone.
-func (x *lease) log(level slog.Level, text string, v verdict, more ...any) {
-	args := append([]any{"table", v.m.Table, "partition", v.m.Partition, "op", v.m.Op, "attempt", x.attempt()}, more...)
-	if v.of != "" {
-		args = append(args, "kind", v.of)
+// request sends the last request for a message, and counts and logs its result. After a failure, the message becomes visible again.
+func (x *lease) request(ctx context.Context, out outcome, send func() error, counter func(*Stats), level slog.Level, text string) {
+	inDoubt := false // a failed attempt may have been applied
+	err := x.env.opt.Retry.Repeat(ctx, func() (bool, error) {
+		err := send()
+		again := err != nil && isTransient(err)
+		inDoubt = inDoubt || again
+		return again && time.Now().Before(x.visible), err
+	})
+	switch {
+	case err == nil, inDoubt && isMessageGone(err):
+		x.env.stats.add(counter)
+		x.log(level, text, out)
+	case isMessageGone(err):
+		x.env.stats.add(func(s *Stats) { s.Lost++ })
+		x.log(slog.LevelDebug, "message settled by another worker", out)
+	default:
+		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
+		x.log(slog.LevelWarn, "message not settled; it becomes visible again", out, "queue", wire.Redact(err))
 	}
-	if v.class != "" {
-		args = append(args, "class", v.class)
+}
+
+// log logs a message and the reason of its outcome. The log alone contains the text of a handler's error.
+func (x *lease) log(level slog.Level, text string, out outcome, more ...any) {
+	args := append([]any{"table", x.message.Table, "partition", x.message.Partition, "op", x.message.Op, "attempt", x.attempt()}, more...)
+	if out.effect != "" {
+		args = append(args, "kind", out.effect)
 	}
-	if err, is := v.why.(error); is {
+	if out.class != "" {
+		args = append(args, "class", out.class)
+	}
+	if err, is := out.reason.(error); is {
 		args = append(args, "reason", wire.Redact(err))
-	} else if v.why != nil {
-		args = append(args, "reason", v.why)
+	} else if out.reason != nil {
+		args = append(args, "reason", out.reason)
 	}
-	x.w.opt.Logger.Log(x.ctx, level, text, args...)
+	x.env.opt.Logger.Log(x.ctx, level, text, args...)
 }
