@@ -89,8 +89,8 @@ func chaos(t *testing.T, seed uint64) (left int) {
 	all.Wait()
 	s.SetFaults(nil)
 	s.Deliver()
-	left = len(s.Messages("hints"))
-	took := running(t, o.worker(eventual.WorkerOptions{Common: quick()}), emptyAfter, func() bool { return len(s.Messages("hints")) == 0 })
+	left = len(s.Messages("notifications"))
+	took := running(t, o.worker(eventual.WorkerOptions{Common: quick()}), emptyAfter, func() bool { return len(s.Messages("notifications")) == 0 })
 	t.Logf("%d messages were left, and gone %v later", left, took)
 	if err := errors.Join(carried(s), lettersOnlyForCommitted(s)); err != nil {
 		t.Error(err)
@@ -113,10 +113,10 @@ func TestQueueEmptiesAfterOutage(t *testing.T) {
 		defer stop()
 		check(w.Run(ctx))
 		s.SetFaults(nil)
-		if left := len(s.Messages("hints")); left != 6 {
+		if left := len(s.Messages("notifications")); left != 6 {
 			t.Fatalf("%d messages are left during the outage, want 6", left)
 		}
-		took := running(t, w, emptyAfter, func() bool { return len(s.Messages("hints")) == 0 })
+		took := running(t, w, emptyAfter, func() bool { return len(s.Messages("notifications")) == 0 })
 		if err := carried(s); err != nil || took < time.Minute || intentsOf(s) != "aborted aborted aborted aborted aborted aborted" {
 			t.Errorf("after %v: %v, %s", took, err, intentsOf(s))
 		}

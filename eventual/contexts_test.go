@@ -58,7 +58,7 @@ func TestContextsEnd(t *testing.T) {
 			return errors.New("no")
 		}}
 		running(t, workerOf(o, inside, opt), time.Hour, func() bool {
-			if len(s.Messages("hints")) != n/4 || calls.Load() < 3 {
+			if len(s.Messages("notifications")) != n/4 || calls.Load() < 3 {
 				return false
 			}
 			synctest.Wait()

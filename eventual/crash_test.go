@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +62,7 @@ func drain(ctx context.Context, p *crashtest.Process) error {
 	o := of(p)
 	w := o.worker(single(quick()))
 	for {
-		left := p.Service().Messages("hints")
+		left := p.Service().Messages("notifications")
 		if len(left) == 0 {
 			return nil
 		}
@@ -76,50 +75,6 @@ func drain(ctx context.Context, p *crashtest.Process) error {
 			return fmt.Errorf("%d messages are left: %w", len(left), err)
 		}
 	}
-}
-
-// carried tells whether every write that was committed has had its letter, and no other has; and whether nothing is left to be done.
-func carried(s *storagetest.Service) error {
-	states, due := map[string]any{}, map[string]bool{}
-	for _, r := range s.Rows("staff") {
-		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is {
-			states[name] = r.Get("State")
-			if _, due[name] = r.Get("Effects").(string); states[name] == "pending" {
-				return fmt.Errorf("intent %s is live", name)
-			}
-		}
-	}
-	sent := map[string]bool{}
-	for _, r := range s.Rows("sent") {
-		sent[r.RowKey] = true
-	}
-	for name, is := range due {
-		if is && !sent[name] {
-			return fmt.Errorf("no letter was sent for %s", name)
-		}
-	}
-	for _, q := range []string{"hints", "poison"} {
-		if left := s.Messages(q); len(left) > 0 {
-			return fmt.Errorf("%d messages are left in %s: %v", len(left), q, left[0].Text)
-		}
-	}
-	return nil
-}
-
-// lettersOnlyForCommitted: at every instant, a letter that was sent is for a write that was done.
-func lettersOnlyForCommitted(s *storagetest.Service) error {
-	committed := map[string]bool{}
-	for _, r := range s.Rows("staff") {
-		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is && r.Get("State") != "aborted" {
-			committed[name] = true
-		}
-	}
-	for _, r := range s.Rows("sent") {
-		if !committed[r.RowKey] {
-			return fmt.Errorf("a letter was sent for %s, which was not done", r.RowKey)
-		}
-	}
-	return nil
 }
 
 // verbs are writes that have letters.

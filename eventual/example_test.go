@@ -59,7 +59,7 @@ func ExampleWorker() {
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
-	out, err := eventual.NewOutbox(acc.Queue("staff-hints"), nil)
+	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
 	staff, err := plain.With(out, badges)
@@ -72,7 +72,7 @@ func ExampleWorker() {
 		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
 		return nil
 	})
-	w, err := eventual.NewWorker(acc.Queue("staff-hints"), acc.Queue("staff-poison"), []eventual.Handler{print}, &eventual.WorkerOptions{
+	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), acc.Queue("staff-poison"), []eventual.Handler{print}, &eventual.WorkerOptions{
 		Logger:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		CleanUp: acc.Queue("staff-cleanup"),
 	})
@@ -105,7 +105,7 @@ func ExamplePoisonQueue() {
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
-	hints, poison := acc.Queue("staff-hints"), acc.Queue("staff-poison")
+	hints, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
 	out, err := eventual.NewOutbox(hints, nil)
 	check(err)
 	staff, err := plain.With(out, badges)
@@ -154,7 +154,7 @@ func ExamplePoisonQueue() {
 func ExampleOutbox() {
 	ctx := context.Background()
 	acc := opening()
-	out, err := eventual.NewOutbox(acc.Queue("staff-hints"), nil)
+	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
 	hint, err := out.Notify(ctx, table.Notification{Table: "staff", Partition: "Sales", OperationID: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
@@ -162,4 +162,10 @@ func ExampleOutbox() {
 	check(hint.Show(ctx))
 	fmt.Println(hint.Withdraw(ctx))
 	// Output: <nil>
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

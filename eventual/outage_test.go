@@ -65,7 +65,7 @@ func TestOutage(t *testing.T) {
 				_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
 				check(err)
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-					return q.Table == "sent" || q.Kind == "message-put" && q.Queue == "hints"
+					return q.Table == "sent" || q.Kind == "message-put" && q.Queue == "notifications"
 				}, c.fault))
 				h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, _ eventual.Job) error { return c.handle(ctx, o) }}
 				opt := options()
@@ -92,9 +92,9 @@ func timed(f func(context.Context, *office) error) func(context.Context, *office
 	}
 }
 
-// TestCutAnswers: an answer that was cut by something that hides it, or that is somebody else's, is no fault of the message either, be
+// TestTruncatedResponses: an answer that was cut by something that hides it, or that is somebody else's, is no fault of the message either, be
 // it to a handler or to the worker itself.
-func TestCutAnswers(t *testing.T) {
+func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"staff", "sent"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,9 +118,32 @@ func TestCutAnswers(t *testing.T) {
 			}
 			s.SetFaults(nil)
 			rounds(w, s, time.Hour)
-			if got := len(s.Rows("sent")); got != 2 || len(s.Messages("hints")) > 0 {
+			if got := len(s.Rows("sent")); got != 2 || len(s.Messages("notifications")) > 0 {
 				t.Errorf("%s: %d rows, want 2", where, got)
 			}
 		})
 	}
+}
+
+// TestTablesDown: while the tables cannot be reached no message is poison, for that is no fault of theirs; then all are carried out.
+func TestTablesDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := opened(t, quick())
+		for i := range 5 {
+			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
+			check(err)
+		}
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "staff" }, storagetest.Refuse(503, "ServerBusy")))
+		w := o.worker(options())
+		rounds(w, s, 2*time.Hour)
+		if got := w.Stats(); got.Poisoned > 0 || got.Deferred < 20 || got.Received > 1000 {
+			t.Error(got)
+		}
+		s.SetFaults(nil)
+		rounds(w, s, time.Hour)
+		if len(s.Rows("sent")) != 5 {
+			t.Error(s.Rows("sent"))
+		}
+	})
 }

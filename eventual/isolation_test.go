@@ -60,7 +60,7 @@ func (g *grave) lives(t *testing.T, s *storagetest.Service, opt eventual.WorkerO
 	t.Helper()
 	g.calls, g.beside = map[int]int{}, map[int]int{}
 	for range most {
-		if len(s.Messages("hints")) == 0 {
+		if len(s.Messages("notifications")) == 0 {
 			return
 		}
 		ctx, buried := context.WithCancel(context.Background())
@@ -80,7 +80,7 @@ func (g *grave) lives(t *testing.T, s *storagetest.Service, opt eventual.WorkerO
 		})
 		w := workerOf(o, h, opt)
 		go func() {
-			for len(s.Messages("hints")) > 0 && !m.dead.Load() {
+			for len(s.Messages("notifications")) > 0 && !m.dead.Load() {
 				time.Sleep(time.Second)
 			}
 			buried()
@@ -91,7 +91,7 @@ func (g *grave) lives(t *testing.T, s *storagetest.Service, opt eventual.WorkerO
 		}
 		time.Sleep(opt.Visibility + time.Second)
 	}
-	t.Errorf("%d messages are left after %d processes", len(s.Messages("hints")), most)
+	t.Errorf("%d messages are left after %d processes", len(s.Messages("notifications")), most)
 }
 
 // TestDeadly: a message of which each worker dies becomes poison after 2 × Attempts deaths, and what dies with it does not: it
@@ -176,8 +176,8 @@ func TestDeadlyForged(t *testing.T) {
 			o, s := opened(t, quick())
 			_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
 			check(err)
-			text := s.Messages("hints")[0].Text
-			_, err = o.acc.Queue("hints").ClearMessages(context.Background(), nil)
+			text := s.Messages("notifications")[0].Text
+			_, err = o.acc.Queue("notifications").ClearMessages(context.Background(), nil)
 			check(err)
 			put(o, strings.TrimSuffix(text, "}")+","+notes+"}")
 			var g grave
@@ -193,8 +193,8 @@ func TestDeadlyForged(t *testing.T) {
 	}
 }
 
-// TestDeadlyAlone: what may be deadly is worked on alone, for one request more; the rest costs nothing more, and only waits meanwhile.
-func TestDeadlyAlone(t *testing.T) {
+// TestDeadlyIsolated: what may be deadly is worked on alone, for one request more; the rest costs nothing more, and only waits meanwhile.
+func TestDeadlyIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -202,7 +202,7 @@ func TestDeadlyAlone(t *testing.T) {
 		o.hire(ctx, 0, 5, 5)
 		second, all := int32(1), int32(32)
 		for range 3 { // got by workers that say nothing more
-			_, err := o.acc.Queue("hints").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &all, VisibilityTimeout: &second})
+			_, err := o.acc.Queue("notifications").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &all, VisibilityTimeout: &second})
 			check(err)
 			time.Sleep(2 * time.Second)
 		}

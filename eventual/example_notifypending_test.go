@@ -15,7 +15,7 @@ func ExampleOutbox_NotifyPending() {
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
-	queue := acc.Queue("staff-hints")
+	queue := acc.Queue("staff-notifications")
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	check(out.Ensure(ctx))

@@ -36,15 +36,15 @@ func TestNotifyPending(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		o.hire(ctx, 10, 20, 3)
-		_, err = o.acc.Queue("hints").ClearMessages(ctx, nil)
+		_, err = o.acc.Queue("notifications").ClearMessages(ctx, nil)
 		check(err)
 		time.Sleep(11 * time.Minute)
 		o.hire(ctx, 20, 22, 3) // they have notifications of their own
-		fresh := len(s.Messages("hints"))
+		fresh := len(s.Messages("notifications"))
 		s.Count()
 		r, err := o.out.NotifyPending(ctx, o.plain, nil)
-		if err != nil || r != (eventual.NotifyResult{Partitions: 3, Sent: 15}) || len(s.Messages("hints")) != fresh+15 {
-			t.Errorf("got %+v, %v; %d messages", r, err, len(s.Messages("hints")))
+		if err != nil || r != (eventual.NotifyResult{Partitions: 3, Sent: 15}) || len(s.Messages("notifications")) != fresh+15 {
+			t.Errorf("got %+v, %v; %d messages", r, err, len(s.Messages("notifications")))
 		}
 		// 3 partitions and the end, a page for each, a notification for each commit record.
 		if got, want := s.Count(), "15 message-put, 7 query"; got != want {
@@ -70,7 +70,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 		check(err)
 	}
 	clear := func() {
-		_, err := o.acc.Queue("hints").ClearMessages(ctx, nil)
+		_, err := o.acc.Queue("notifications").ClearMessages(ctx, nil)
 		check(err)
 	}
 	clear()
@@ -86,7 +86,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 	if texts := map[string]bool{}; sent != 23 || calls != 5 {
 		t.Errorf("%d sent in %d calls", sent, calls)
 	} else {
-		for _, m := range s.Messages("hints") {
+		for _, m := range s.Messages("notifications") {
 			texts[m.Text] = true
 		}
 		if len(texts) != 23 {
@@ -108,7 +108,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	s.SetFaults(nil)
-	if r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Resume: r.Resume}); err != nil || r.Sent != 16 || r.Resume != "" || len(s.Messages("hints")) != 23 {
+	if r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Resume: r.Resume}); err != nil || r.Sent != 16 || r.Resume != "" || len(s.Messages("notifications")) != 23 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	clear()
@@ -138,9 +138,9 @@ func TestNotifyPendingResumes(t *testing.T) {
 	}
 }
 
-// TestNotifyPendingBeside: beside writers, which may be refused or die, and workers, it does no harm: each write that was committed has
+// TestNotifyPendingConcurrently: beside writers, which may be refused or die, and workers, it does no harm: each write that was committed has
 // its letter, and no other has.
-func TestNotifyPendingBeside(t *testing.T) {
+func TestNotifyPendingConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -192,8 +192,8 @@ func TestNotifyPendingBeside(t *testing.T) {
 	})
 }
 
-// TestNotifyPendingThroughGrant: a client that sees a part of the table does not say that the table is done.
-func TestNotifyPendingThroughGrant(t *testing.T) {
+// TestNotifyPendingWithGrant: a client that sees a part of the table does not say that the table is done.
+func TestNotifyPendingWithGrant(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, c := range map[string]struct {

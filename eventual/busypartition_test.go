@@ -14,26 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// running runs a worker until a condition holds, and returns how long that took.
-func running(t *testing.T, w *eventual.Worker, most time.Duration, until func() bool) time.Duration {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	start := time.Now()
-	go func() { defer close(ended); check(w.Run(ctx)) }()
-	for synctest.Wait(); !until(); synctest.Wait() {
-		if time.Since(start) > most {
-			t.Errorf("not after %v: %+v", most, w.Stats())
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	took := time.Since(start)
-	stop()
-	<-ended
-	return took
-}
-
 // TestBusyPartition: messages of one partition wait in hand, and not in the queue: they take what their requests take, and no more
 // requests than one after another would.
 func TestBusyPartition(t *testing.T) {
@@ -50,7 +30,7 @@ func TestBusyPartition(t *testing.T) {
 			time.Sleep(time.Millisecond) // in which the next messages are received
 			return o.send(ctx, j, l)
 		}), eventual.WorkerOptions{Common: quick()})
-		took := running(t, w, time.Minute, func() bool { return len(s.Messages("hints")) == 0 })
+		took := running(t, w, time.Minute, func() bool { return len(s.Messages("notifications")) == 0 })
 		if got := w.Stats(); took > time.Second || got != (eventual.Stats{Received: n, Done: n, Effects: n}) {
 			t.Errorf("after %v: %+v", took, got)
 		}
@@ -83,15 +63,15 @@ func TestBusyPartitionDrained(t *testing.T) {
 		w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
 		start := time.Now()
 		check(w.Drain(context.Background()))
-		if got, took := w.Stats(), time.Since(start); took != 250*time.Second || got.Done != 200 || got.Deferred > 0 || len(s.Messages("hints")) > 0 {
+		if got, took := w.Stats(), time.Since(start); took != 250*time.Second || got.Done != 200 || got.Deferred > 0 || len(s.Messages("notifications")) > 0 {
 			t.Errorf("after %v: %+v", took, got)
 		}
 	})
 }
 
-// TestBusyPartitionBesides: the messages of a busy partition do not keep others waiting that come behind them, whether their handlers
+// TestBusyPartitionOvertaken: the messages of a busy partition do not keep others waiting that come behind them, whether their handlers
 // are slow or fast.
-func TestBusyPartitionBesides(t *testing.T) {
+func TestBusyPartitionOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		n          int
@@ -139,7 +119,7 @@ func TestBusyPartitionBesides(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 				rounds(o.worker(options()), s, time.Hour)
-				if left := len(s.Messages("hints")); left > 0 {
+				if left := len(s.Messages("notifications")); left > 0 {
 					t.Errorf("%d messages are left", left)
 				}
 			})
@@ -147,9 +127,9 @@ func TestBusyPartitionBesides(t *testing.T) {
 	}
 }
 
-// TestWaitingIsRenewed: a message that waits in hand for its partition is renewed like one that is worked on, counts as delivered once,
+// TestWaitingMessageRenewed: a message that waits in hand for its partition is renewed like one that is worked on, counts as delivered once,
 // and nobody else gets it.
-func TestWaitingIsRenewed(t *testing.T) {
+func TestWaitingMessageRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -176,7 +156,7 @@ func TestWaitingIsRenewed(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		})
-		took := running(t, w, time.Hour, func() bool { return len(s.Messages("hints")) == 0 })
+		took := running(t, w, time.Hour, func() bool { return len(s.Messages("notifications")) == 0 })
 		// They end after 24, 48, 72 and 96 s, and are renewed every 10 s until then.
 		if got := w.Stats(); took > 101*time.Second || got.Done != 4 || got.Received != 4 || got.Deferred > 0 || got.Renewed != 2+4+7+9 || theirs.Stats().Received > 0 {
 			t.Errorf("after %v: %+v, and elsewhere %+v", took, got, theirs.Stats())
@@ -187,8 +167,8 @@ func TestWaitingIsRenewed(t *testing.T) {
 	})
 }
 
-// TestWaitingIsLost: a message that waits in hand and cannot be renewed is not worked on.
-func TestWaitingIsLost(t *testing.T) {
+// TestWaitingMessageLost: a message that waits in hand and cannot be renewed is not worked on.
+func TestWaitingMessageLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -233,7 +213,7 @@ func TestBusyPartitionSlow(t *testing.T) {
 				return nil
 			})
 			w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
-			took := running(t, w, time.Hour, func() bool { return len(s.Messages("hints")) == 0 })
+			took := running(t, w, time.Hour, func() bool { return len(s.Messages("notifications")) == 0 })
 			if want := n / 8 * each; took > want*5/4 {
 				t.Errorf("%v each: got %v, want about %v: %+v", each, took, want, w.Stats())
 			}
@@ -241,8 +221,8 @@ func TestBusyPartitionSlow(t *testing.T) {
 	}
 }
 
-// TestWaitedThenAway: a message that has waited long for its partition, and for which storage is away once, is tried again soon.
-func TestWaitedThenAway(t *testing.T) {
+// TestWaitThenOutage: a message that has waited long for its partition, and for which storage is away once, is tried again soon.
+func TestWaitThenOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o, s := opened(t, quick())
@@ -274,6 +254,88 @@ func TestWaitedThenAway(t *testing.T) {
 			return nil
 		})
 		w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
-		running(t, w, time.Hour, func() bool { return len(s.Messages("hints")) == 0 })
+		running(t, w, time.Hour, func() bool { return len(s.Messages("notifications")) == 0 })
+	})
+}
+
+// TestBusyPartitionRequests: a partition with many more messages than may be worked on costs few requests.
+func TestBusyPartitionRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := opened(t, quick())
+		for i := range 200 {
+			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
+			check(err)
+		}
+		h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error { time.Sleep(10 * time.Second); return nil }}
+		opt := options()
+		opt.Idle = 4 * time.Second
+		w := workerOf(o, h, opt)
+		s.Count()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+		defer cancel()
+		check(w.Run(ctx))
+		if got := w.Stats(); got.Done != 200 || got.Received > 200*12 || got.Retried > 0 || len(s.Messages("poison")) > 0 {
+			t.Error(got)
+		}
+	})
+}
+
+// TestPerPartition: a worker never has more messages than it can work on, in all and for each partition, so that one tenant's many do
+// not keep the others waiting.
+func TestPerPartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		o, s := opened(t, quick())
+		for i := range 60 {
+			_, err := o.staff.Insert(ctx, &clerk{"big", i, "Jones"})
+			check(err)
+		}
+		for i := range 3 {
+			_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("small", i), i, "Jones"})
+			check(err)
+		}
+		var now, most, big, mostBig atomic.Int64
+		start := time.Now()
+		var last atomic.Int64 // when the last of the small ones was done
+		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			if j.Partition.String() == "big" {
+				mostBig.Store(max(mostBig.Load(), big.Add(1)))
+				defer big.Add(-1)
+			} else {
+				defer func() { last.Store(int64(time.Since(start))) }()
+			}
+			time.Sleep(10 * time.Second)
+			return o.send(ctx, j, l)
+		})
+		opt := options()
+		opt.Concurrency, opt.PerPartition, opt.Idle = 6, 2, time.Second
+		w := workerOf(o, h, opt)
+		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			if q.Kind == "message-get" && now.Load() > 6 {
+				t.Error("more are taken than can be worked on")
+			}
+			return storagetest.Fault{}
+		})
+		ctx, stop := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		running.Go(func() { check(w.Run(ctx)) })
+		for len(s.Rows("sent")) < 63 && time.Since(start) < time.Hour {
+			time.Sleep(time.Second)
+		}
+		stop()
+		running.Wait()
+		if most.Load() > 6 || mostBig.Load() != 2 || len(s.Rows("sent")) != 63 {
+			t.Error(most.Load(), mostBig.Load(), len(s.Rows("sent")))
+		}
+		if took := time.Duration(last.Load()); took > time.Minute {
+			t.Error("the small ones have waited for", took)
+		}
+		if got := w.Stats(); got.Retried > 0 || len(poisonOf(t, o)) > 0 {
+			t.Error(got)
+		}
 	})
 }
