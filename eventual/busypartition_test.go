@@ -14,85 +14,82 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestBusyPartition: messages of one partition wait in hand, and not in the queue: they take what their requests take, and no more
-// requests than one after another would.
+// hireInto inserts n clerks into one partition.
+func (o *office) hireInto(t testing.TB, partition string, n int) {
+	t.Helper()
+	for i := range n {
+		o.insert(t, clerk{partition, i, "Jones"})
+	}
+}
+
+// isEmpty returns a condition: the queue of notifications is empty.
+func isEmpty(s *storagetest.Service) func() bool {
+	return func() bool { return len(s.Messages("notifications")) == 0 }
+}
+
+// TestBusyPartition: messages of one partition wait in the worker and not in the queue, so Run takes no longer than their requests, and no more
+// requests than for messages of many partitions.
 func TestBusyPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 1000
-		o, s := opened(t, quick())
-		for i := range n {
-			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
-			check(err)
-		}
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", n)
 		s.Count()
-		w := workerOf(o, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
-			time.Sleep(time.Millisecond) // in which the next messages are received
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+			time.Sleep(time.Millisecond) // meanwhile the worker receives the next messages
 			return o.send(ctx, j, l)
-		}), eventual.WorkerOptions{Common: quick()})
-		took := running(t, w, time.Minute, func() bool { return len(s.Messages("notifications")) == 0 })
-		if got := w.Stats(); took > time.Second || got != (eventual.Stats{Received: n, Done: n, Effects: n}) {
-			t.Errorf("after %v: %+v", took, got)
-		}
-		// Each has its commit record read and closed, its letter sent, and its message deleted. Several messages come with a request if
-		// several hands are free when it is sent, which is for the scheduler to say.
+		}))
+		atMost(t, "time", runUntil(t, w, time.Minute, isEmpty(s)), time.Second)
+		expect(t, "stats", w.Stats(), eventual.Stats{Received: n, Done: n, Effects: n})
+		// The number of messages in a response depends on the number of free handlers at that time, so on the scheduler.
 		counted := s.Count()
-		var got, gets int
-		if _, err := fmt.Sscanf(counted, "%d get, %d insert-or-replace, %d merge, %d message-delete, %d message-get", &got, &got, &got, &got, &gets); err != nil || gets > n {
-			t.Errorf("got %s (%v), want at most %d message-get", counted, err, n)
+		var got, receives int
+		if _, err := fmt.Sscanf(counted, "%d get, %d insert-or-replace, %d merge, %d message-delete, %d message-get", &got, &got, &got, &got, &receives); err != nil || receives > n {
+			t.Errorf("requests: got %s (%v), want at most %d message-get", counted, err, n)
 		}
-		if want := fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete, %d message-get", n, gets); counted != want {
-			t.Errorf("got %s, want %s", counted, want)
-		}
+		expect(t, "requests", counted, fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete, %d message-get", n, receives))
 	})
 }
 
-// TestBusyPartitionDrained is the same for Drain.
+// TestBusyPartitionDrained: Drain executes the messages of one partition without returning any to the queue.
 func TestBusyPartitionDrained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		for i := range 200 {
-			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
-			check(err)
-		}
-		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", 200)
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(10 * time.Second)
 			return o.send(ctx, j, l)
-		})
-		w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
-		start := time.Now()
-		check(w.Drain(context.Background()))
-		if got, took := w.Stats(), time.Since(start); took != 250*time.Second || got.Done != 200 || got.Deferred > 0 || len(s.Messages("notifications")) > 0 {
-			t.Errorf("after %v: %+v", took, got)
-		}
+		}))
+		began := time.Now()
+		drain(t, w)
+		expect(t, "time", time.Since(began), 250*time.Second)
+		expect(t, "messages done", w.Stats().Done, 200)
+		expect(t, "messages deferred", w.Stats().Deferred, 0)
+		expect(t, "messages left", len(s.Messages("notifications")), 0)
 	})
 }
 
-// TestBusyPartitionOvertaken: the messages of a busy partition do not keep others waiting that come behind them, whether their handlers
-// are slow or fast.
+// TestBusyPartitionOvertaken: a message of another partition behind the messages of a busy partition starts soon, whether the handlers are
+// slow or fast.
 func TestBusyPartitionOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		n          int
 		each, most time.Duration
-		returned   float64 // deliveries of a message, on the average
+		deliveries float64 // of a message, on average
 	}{
-		"for ever": {n: 1000, each: 24 * time.Hour, most: 2 * time.Second, returned: 2},
-		"slow":     {n: 300, each: 10 * time.Second, most: 2 * time.Second, returned: 12},
-		"fast":     {n: 2400, each: 200 * time.Millisecond, most: 40 * time.Second, returned: 3},
+		"for ever": {n: 1000, each: 24 * time.Hour, most: 2 * time.Second, deliveries: 2},
+		"slow":     {n: 300, each: 10 * time.Second, most: 2 * time.Second, deliveries: 12},
+		"fast":     {n: 2400, each: 200 * time.Millisecond, most: 40 * time.Second, deliveries: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ctx := context.Background()
-				o, s := opened(t, quick())
-				for i := range c.n {
-					_, err := o.staff.Insert(ctx, &clerk{"big", i, "Jones"})
-					check(err)
-				}
-				_, err := o.staff.Insert(ctx, &clerk{"small", 1, "Jones"})
-				check(err)
+				o, s := newOffice(t, noPauses())
+				o.hireInto(t, "big", c.n)
+				o.hireInto(t, "small", 1)
 				var done atomic.Bool
 				h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, _ letter) error {
 					if j.Partition.String() == "small" {
@@ -108,135 +105,100 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 						return ctx.Err()
 					}
 				})
-				opt := eventual.WorkerOptions{Common: quick(), HandlerTimeout: -1, StopTimeout: time.Second}
-				w := workerOf(o, h, opt)
-				took := running(t, w, time.Hour, done.Load)
-				if took > c.most {
-					t.Errorf("it was kept waiting for %v", took)
-				}
-				got := w.Stats()
-				if float64(got.Received) > c.returned*float64(c.n) || got.Retried > 0 {
-					t.Errorf("%+v", got)
-				}
-				rounds(o.worker(options()), s, time.Hour)
-				if left := len(s.Messages("notifications")); left > 0 {
-					t.Errorf("%d messages are left", left)
-				}
+				w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), HandlerTimeout: -1, StopTimeout: time.Second}, h)
+				atMost(t, "time until the message of the small partition starts", runUntil(t, w, time.Hour, done.Load), c.most)
+				atMost(t, "deliveries", float64(w.Stats().Received), c.deliveries*float64(c.n))
+				expect(t, "messages retried", w.Stats().Retried, 0)
+				runUntilEmpty(t, o.worker(t, fastPolling()), s, time.Hour)
+				expect(t, "messages left", len(s.Messages("notifications")), 0)
 			})
 		})
 	}
 }
 
-// TestWaitingMessageRenewed: a message that waits in hand for its partition is renewed like one that is worked on, counts as delivered once,
-// and nobody else gets it.
+// TestWaitingMessageRenewed: a message that waits for its partition is renewed like a running message, counts as one delivery, and is not
+// delivered to another worker.
 func TestWaitingMessageRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx := context.Background()
-		o, s := opened(t, quick())
-		for i := range 4 {
-			_, err := o.staff.Insert(ctx, &clerk{"S", i, "Jones"})
-			check(err)
-		}
-		s.Count()
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", 4)
 		var attempts []int
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			attempts = append(attempts, j.Attempt)
 			time.Sleep(24 * time.Second)
 			return o.send(ctx, j, l)
 		})
-		opt := eventual.WorkerOptions{Common: quick(), Concurrency: 4, PerPartition: 1, Visibility: 30 * time.Second, Attempts: 1}
-		w, theirs := workerOf(o, h, opt), o.worker(opt)
-		var looking sync.WaitGroup
-		defer looking.Wait()
-		looking.Go(func() {
+		opt := eventual.WorkerOptions{Common: noPauses(), Concurrency: 4, PerPartition: 1, Visibility: 30 * time.Second, Attempts: 1}
+		w, other := o.worker(t, opt, h), o.worker(t, opt)
+		var polling sync.WaitGroup
+		defer polling.Wait()
+		polling.Go(func() {
 			time.Sleep(time.Millisecond)
-			for range 100 {
-				check(theirs.Drain(ctx))
-				time.Sleep(time.Second)
-			}
+			drainRepeatedly(t, other, 100)
 		})
-		took := running(t, w, time.Hour, func() bool { return len(s.Messages("notifications")) == 0 })
-		// They end after 24, 48, 72 and 96 s, and are renewed every 10 s until then.
-		if got := w.Stats(); took > 101*time.Second || got.Done != 4 || got.Received != 4 || got.Deferred > 0 || got.Renewed != 2+4+7+9 || theirs.Stats().Received > 0 {
-			t.Errorf("after %v: %+v, and elsewhere %+v", took, got, theirs.Stats())
-		}
-		if fmt.Sprint(attempts) != "[1 1 1 1]" {
-			t.Error(attempts)
-		}
+		took := runUntil(t, w, time.Hour, isEmpty(s))
+		// The messages are done after 24, 48, 72 and 96 s, and are renewed every 10 s until then.
+		atMost(t, "time", took, 101*time.Second)
+		expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Done: 4, Effects: 4, Renewed: 2 + 4 + 7 + 9})
+		expect(t, "messages that the other worker received", other.Stats().Received, 0)
+		expect(t, "attempts", fmt.Sprint(attempts), "[1 1 1 1]")
 	})
 }
 
-// TestWaitingMessageLost: a message that waits in hand and cannot be renewed is not worked on.
+// TestWaitingMessageLost: a message that waits for its partition and cannot be renewed is not executed.
 func TestWaitingMessageLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx := context.Background()
-		o, s := opened(t, quick())
-		for i := range 2 {
-			_, err := o.staff.Insert(ctx, &clerk{"S", i, "Jones"})
-			check(err)
-		}
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", 2)
 		var calls atomic.Int64
-		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := o.handle(func(ctx context.Context, _ eventual.Job) error {
 			calls.Add(1)
 			<-ctx.Done()
-			time.Sleep(time.Minute) // it does not notice at once
+			time.Sleep(time.Minute) // the handler does not react at once
 			return nil
 		})
-		opt := eventual.WorkerOptions{Common: quick(), Concurrency: 2, PerPartition: 1, Visibility: 30 * time.Second}
-		s.SetFaults(storagetest.OfKind("message-update", storagetest.Refuse(503, "ServerBusy")))
-		w := workerOf(o, h, opt)
-		s.SetFaults(storagetest.First(storagetest.OfKind("message-update", storagetest.Refuse(503, "ServerBusy")), storagetest.When(func(q storagetest.Request) bool {
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Concurrency: 2, PerPartition: 1, Visibility: 30 * time.Second}, h)
+		busy := storagetest.Refuse(503, "ServerBusy")
+		s.SetFaults(storagetest.First(storagetest.OfKind("message-update", busy), storagetest.When(func(q storagetest.Request) bool {
 			return q.Kind == "message-get" && calls.Load() > 0
-		}, storagetest.Refuse(503, "ServerBusy"))))
-		running(t, w, time.Hour, func() bool { return w.Stats().Lost == 2 })
-		if calls.Load() != 1 {
-			t.Errorf("%d handlers ran, want 1", calls.Load())
-		}
+		}, busy)))
+		runUntil(t, w, time.Hour, func() bool { return w.Stats().Lost == 2 })
+		expect(t, "handler calls", calls.Load(), 1)
 	})
 }
 
-// TestBusyPartitionSlow: also where each takes longer, messages of a partition take what their handlers take, and not their waiting.
+// TestBusyPartitionSlow: the messages of one partition take no longer than their handlers, however long each takes.
 func TestBusyPartitionSlow(t *testing.T) {
 	t.Parallel()
 	const n = 1000
 	for _, each := range []time.Duration{100 * time.Millisecond, 260 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := opened(t, quick())
-			for i := range n {
-				_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
-				check(err)
-			}
-			h := eventual.NewHandler("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+			o, s := newOffice(t, noPauses())
+			o.hireInto(t, "S", n)
+			w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, o.handle(func(context.Context, eventual.Job) error {
 				time.Sleep(each)
 				return nil
-			})
-			w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
-			took := running(t, w, time.Hour, func() bool { return len(s.Messages("notifications")) == 0 })
-			if want := n / 8 * each; took > want*5/4 {
-				t.Errorf("%v each: got %v, want about %v: %+v", each, took, want, w.Stats())
-			}
+			}))
+			atMost(t, fmt.Sprintf("time at %v each", each), runUntil(t, w, time.Hour, isEmpty(s)), n/8*each*5/4)
 		})
 	}
 }
 
-// TestWaitThenOutage: a message that has waited long for its partition, and for which storage is away once, is tried again soon.
+// TestWaitThenOutage: a message that has waited long for its partition is executed again soon after one failure of storage.
 func TestWaitThenOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		for i := range 300 {
-			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
-			check(err)
-		}
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", 300)
 		var mu sync.Mutex
-		var away time.Time
+		var failed time.Time
 		h := eventual.NewHandler("letter", o.plain, func(_ context.Context, _ eventual.Job, l letter) error {
 			mu.Lock()
-			was := away
+			slow := failed.IsZero()
 			mu.Unlock()
-			if was.IsZero() { // afterwards nothing waits for the partition, or the message would stand in line again
+			if slow { // later handlers are fast, so that the message does not wait for its partition again
 				time.Sleep(10 * time.Second)
 			}
 			if l.ID != 290 {
@@ -244,98 +206,77 @@ func TestWaitThenOutage(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if away.IsZero() {
-				away = time.Now()
+			if failed.IsZero() {
+				failed = time.Now()
 				return table.ErrUnreachable
 			}
-			if got := time.Since(away); got > time.Minute {
-				t.Errorf("executed again after %v, want about 1 s", got)
-			}
+			atMost(t, "time until the next attempt", time.Since(failed), time.Minute)
 			return nil
 		})
-		w := workerOf(o, h, eventual.WorkerOptions{Common: quick()})
-		running(t, w, time.Hour, func() bool { return len(s.Messages("notifications")) == 0 })
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, h)
+		runUntil(t, w, time.Hour, isEmpty(s))
 	})
 }
 
-// TestBusyPartitionRequests: a partition with many more messages than may be worked on costs few requests.
+// TestBusyPartitionRequests: a partition with many messages and slow handlers costs few requests.
 func TestBusyPartitionRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		for i := range 200 {
-			_, err := o.staff.Insert(context.Background(), &clerk{"S", i, "Jones"})
-			check(err)
-		}
-		h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error { time.Sleep(10 * time.Second); return nil }}
-		opt := options()
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", 200)
+		opt := fastPolling()
 		opt.Idle = 4 * time.Second
-		w := workerOf(o, h, opt)
-		s.Count()
+		w := o.worker(t, opt, o.handle(func(context.Context, eventual.Job) error { time.Sleep(10 * time.Second); return nil }))
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		check(w.Run(ctx))
-		if got := w.Stats(); got.Done != 200 || got.Received > 200*12 || got.Retried > 0 || len(s.Messages("poison")) > 0 {
-			t.Error(got)
-		}
+		noError(t, w.Run(ctx))
+		expect(t, "messages done", w.Stats().Done, 200)
+		atMost(t, "deliveries", w.Stats().Received, 200*12)
+		expect(t, "messages retried", w.Stats().Retried, 0)
+		expect(t, "poison messages", len(s.Messages("poison")), 0)
 	})
 }
 
-// TestPerPartition: a worker never has more messages than it can work on, in all and for each partition, so that one tenant's many do
-// not keep the others waiting.
+// TestPerPartition: a worker executes no more messages at a time than Concurrency in all and PerPartition of each partition, so that small
+// partitions need not wait for a big partition.
 func TestPerPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx := context.Background()
-		o, s := opened(t, quick())
-		for i := range 60 {
-			_, err := o.staff.Insert(ctx, &clerk{"big", i, "Jones"})
-			check(err)
-		}
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "big", 60)
 		for i := range 3 {
-			_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("small", i), i, "Jones"})
-			check(err)
+			o.insert(t, clerk{fmt.Sprint("small", i), i, "Jones"})
 		}
-		var now, most, big, mostBig atomic.Int64
-		start := time.Now()
-		var last atomic.Int64 // when the last of the small ones was done
+		var running, most, runningBig, mostBig atomic.Int64
+		var last atomic.Int64 // when the last message of a small partition was done
+		began := time.Now()
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
-			most.Store(max(most.Load(), now.Add(1)))
-			defer now.Add(-1)
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
 			if j.Partition.String() == "big" {
-				mostBig.Store(max(mostBig.Load(), big.Add(1)))
-				defer big.Add(-1)
+				mostBig.Store(max(mostBig.Load(), runningBig.Add(1)))
+				defer runningBig.Add(-1)
 			} else {
-				defer func() { last.Store(int64(time.Since(start))) }()
+				defer func() { last.Store(int64(time.Since(began))) }()
 			}
 			time.Sleep(10 * time.Second)
 			return o.send(ctx, j, l)
 		})
-		opt := options()
+		opt := fastPolling()
 		opt.Concurrency, opt.PerPartition, opt.Idle = 6, 2, time.Second
-		w := workerOf(o, h, opt)
+		w := o.worker(t, opt, h)
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-			if q.Kind == "message-get" && now.Load() > 6 {
-				t.Error("more are taken than can be worked on")
+			if q.Kind == "message-get" {
+				atMost(t, "running handlers", running.Load(), 6)
 			}
 			return storagetest.Fault{}
 		})
-		ctx, stop := context.WithCancel(ctx)
-		var running sync.WaitGroup
-		running.Go(func() { check(w.Run(ctx)) })
-		for len(s.Rows("sent")) < 63 && time.Since(start) < time.Hour {
-			time.Sleep(time.Second)
-		}
-		stop()
-		running.Wait()
-		if most.Load() > 6 || mostBig.Load() != 2 || len(s.Rows("sent")) != 63 {
-			t.Error(most.Load(), mostBig.Load(), len(s.Rows("sent")))
-		}
-		if took := time.Duration(last.Load()); took > time.Minute {
-			t.Error("the small ones have waited for", took)
-		}
-		if got := w.Stats(); got.Retried > 0 || len(poisonOf(t, o)) > 0 {
-			t.Error(got)
-		}
+		runUntil(t, w, time.Hour, func() bool { return len(s.Rows("sent")) == 63 })
+		atMost(t, "running handlers", most.Load(), 6)
+		expect(t, "running handlers of the big partition", mostBig.Load(), 2)
+		expect(t, "letters", len(s.Rows("sent")), 63)
+		atMost(t, "time until the small partitions are done", time.Duration(last.Load()), time.Minute)
+		expect(t, "messages retried", w.Stats().Retried, 0)
+		o.expectPoison(t)
 	})
 }

@@ -8,157 +8,134 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestCleanUp: what the writes of an hour have left in a partition goes a day later, by one message for each partition and hour,
-// and what is live or young stays.
+// TestCleanUp: the commit records of an hour in a partition are deleted a day later, by one message for each partition and hour. Pending and
+// younger commit records stay.
 func TestCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := opened(t, quick())
+		o, s := newOffice(t, noPauses())
 		swept := map[string]time.Time{}
 		h := o.handler()
 		h.Sweep = func(_ context.Context, partition keys.Enc, before time.Time) error {
 			swept[partition.String()] = before
 			return nil
 		}
-		opt := options()
+		opt := fastPolling()
 		opt.CleanUp = o.acc.Queue("cleanups")
 		write := func(n int) {
 			for i := range n {
 				_, err := o.staff.Upsert(ctx, &clerk{fmt.Sprint("S", i%2), 1, fmt.Sprint(time.Now(), i)}, table.ReplaceExisting)
-				check(err)
+				noError(t, err)
 			}
 		}
 		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour))) // the beginning of an hour
 		write(10)
-		w, other := workerOf(o, h, opt), workerOf(o, h, opt)
+		w, other := o.worker(t, opt, h), o.worker(t, opt, h)
 		s.Count()
-		check(w.Drain(ctx))
+		drain(t, w)
 		write(10)
-		check(other.Drain(ctx))
-		if got := len(s.Messages("cleanups")); got != 2 {
-			t.Errorf("%d clean-ups for two partitions in an hour", got)
-		}
+		drain(t, other)
+		expect(t, "clean-up messages for two partitions in an hour", len(s.Messages("cleanups")), 2)
 		time.Sleep(5 * time.Minute)
-		_, err := o.staff.Insert(ctx, &clerk{"S0", 2, "Live"}) // nobody carries it out
-		check(err)
-		stuck := s.Messages("notifications")
-		_, err = o.acc.Queue("notifications").ClearMessages(ctx, nil)
-		check(err)
+		o.insert(t, clerk{"S0", 2, "Smith"})
+		pending := s.Messages("notifications")
+		o.clear(t, "notifications")
 		time.Sleep(20 * time.Hour)
 		write(2)
-		check(w.Drain(ctx))
-		before := intentsOf(s)
+		drain(t, w)
+		before := recordStates(s)
 		time.Sleep(6*time.Hour + 54*time.Minute)
-		check(w.Drain(ctx))
-		if got := intentsOf(s); got != before || w.Stats().CleanUps != 0 {
-			t.Error("cleaned up too early:", got, before)
-		}
+		drain(t, w)
+		expect(t, "states before the clean-up", recordStates(s), before)
+		expect(t, "clean-ups", w.Stats().CleanUps, 0)
 		time.Sleep(5 * time.Minute)
-		check(w.Drain(ctx))
-		if got := w.Stats(); got.CleanUps != 2 || len(swept) != 2 {
-			t.Error(got, swept)
-		}
-		// One that is live, two that are young with the notes of their hour.
-		if got := intentsOf(s); got != "done done note note pending" {
-			t.Error(got)
-		}
-		if at := swept["S0"]; s.Now().Sub(at) < 25*time.Hour {
-			t.Error(at)
-		}
-		put(o, stuck[0].Text)
-		check(w.Drain(ctx))
-		if got := intentsOf(s); strings.Contains(got, "pending") {
-			t.Error(got) // old as it is, what was committed is carried out
+		drain(t, w)
+		expect(t, "clean-ups", w.Stats().CleanUps, 2)
+		expect(t, "partitions that the handler swept", len(swept), 2)
+		// A pending commit record, and two younger records with the notes of their hour.
+		expect(t, "states after the clean-up", recordStates(s), "done done note note pending")
+		atLeast(t, "age of the rows to sweep", s.Now().Sub(swept["S0"]), 25*time.Hour)
+		o.put(t, "notifications", pending[0].Text)
+		drain(t, w)
+		if got := recordStates(s); strings.Contains(got, "pending") { // a committed write is executed, however old
+			t.Errorf("states after the notification: got %q, want none pending", got)
 		}
 	})
 }
 
-// TestCleanUpLost: a clean-up that could not be sent is sent by the next worker; one that the queue has lost is done by that of the
-// next hour.
+// TestCleanUpLost: a clean-up message that could not be sent is sent by the next worker. A clean-up message that the queue has lost is replaced
+// by the message of the next hour.
 func TestCleanUpLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := opened(t, quick())
-		opt := options()
+		o, s := newOffice(t, noPauses())
+		opt := fastPolling()
 		opt.CleanUp = o.acc.Queue("cleanups")
 		write := func() {
 			_, err := o.staff.Upsert(ctx, &clerk{"S", 1, fmt.Sprint(time.Now())}, table.ReplaceExisting)
-			check(err)
+			noError(t, err)
 		}
 		write()
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-put" && q.Queue == "cleanups" }, storagetest.LostRequest()))
-		check(o.worker(opt).Drain(ctx))
+		drain(t, o.worker(t, opt))
 		s.SetFaults(nil)
-		if len(s.Messages("cleanups")) > 0 {
-			t.Fatal("it was not lost")
-		}
+		expect(t, "clean-up messages after a lost request", len(s.Messages("cleanups")), 0)
 		time.Sleep(time.Second)
 		write()
-		check(o.worker(opt).Drain(ctx)) // who comes next in the same hour finds that nobody has sent it
-		if len(s.Messages("cleanups")) != 1 {
-			t.Error("nobody sends it again")
-		}
-		_, err := o.acc.Queue("cleanups").ClearMessages(ctx, nil) // and somebody clears the queue
-		check(err)
+		drain(t, o.worker(t, opt)) // in the same hour
+		expect(t, "clean-up messages after the next worker", len(s.Messages("cleanups")), 1)
+		o.clear(t, "cleanups")
 		time.Sleep(time.Hour)
 		write()
-		check(o.worker(opt).Drain(ctx))
+		drain(t, o.worker(t, opt))
 		time.Sleep(28 * time.Hour)
-		w := o.worker(opt)
-		check(w.Drain(ctx))
-		if got := intentsOf(s); got != "" || w.Stats().CleanUps != 1 {
-			t.Error(got, w.Stats())
-		}
+		w := o.worker(t, opt)
+		drain(t, w)
+		expect(t, "states", recordStates(s), "")
+		expect(t, "clean-ups", w.Stats().CleanUps, 1)
 	})
 }
 
-// TestCleanUpForged: a clean-up goes by the age of things, and only where a handler is registered.
+// TestCleanUpForged: the age of commit records decides about their clean-up, and not the message; and tables without a handler are not changed.
 func TestCleanUpForged(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	o, s := opened(t, quick())
-	_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
-	check(err)
-	opt := options()
+	o, s := newOffice(t, noPauses())
+	o.insert(t, clerk{"S", 1, "Jones"})
+	opt := fastPolling()
 	opt.CleanUp = o.acc.Queue("cleanups")
-	w := o.worker(opt)
-	check(w.Drain(ctx))
-	_, err = o.acc.Queue("cleanups").ClearMessages(ctx, nil)
-	check(err)
+	w := o.worker(t, opt)
+	drain(t, w)
+	o.clear(t, "cleanups")
 	for _, text := range []string{
 		`{"v":1,"table":"staff","partition":"S","hour":"2999-01-01T00:00:00Z"}`, `{"v":1,"table":"sent","partition":"S","hour":"2026-01-01T00:00:00Z"}`, `nonsense`,
 	} {
-		_, err := o.acc.Queue("cleanups").EnqueueMessage(ctx, text, nil)
-		check(err)
+		o.put(t, "cleanups", text)
 	}
 	before := len(s.Rows("staff"))
-	check(w.Drain(ctx))
-	if got := w.Stats(); len(s.Rows("staff")) != before || got.CleanUps != 1 || got.Deferred != 1 || got.Poisoned != 1 {
-		t.Error(got, s.Rows("staff"))
-	}
+	drain(t, w)
+	expect(t, "rows", len(s.Rows("staff")), before)
+	expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Done: 2, Effects: 1, CleanUps: 1, Deferred: 1, Poisoned: 1})
 }
 
-// TestSweepPanics: a handler's sweep that panics is a failed clean-up.
+// TestSweepPanics: a clean-up fails if the Sweep function of a handler panics.
 func TestSweepPanics(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	o, s := opened(t, quick())
-	_, err := o.acc.Queue("cleanups").EnqueueMessage(ctx, `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`, nil)
-	check(err)
+	o, s := newOffice(t, noPauses())
+	o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
 	h := o.handler()
 	h.Sweep = func(context.Context, keys.Enc, time.Time) error { panic("oh") }
-	opt := options()
+	opt := fastPolling()
 	opt.CleanUp = o.acc.Queue("cleanups")
-	w := workerOf(o, h, opt)
-	check(w.Drain(ctx))
-	if w.Stats().Retried != 1 || len(s.Messages("cleanups")) != 1 {
-		t.Error(w.Stats())
-	}
+	w := o.worker(t, opt, h)
+	drain(t, w)
+	expect(t, "messages retried", w.Stats().Retried, 1)
+	expect(t, "clean-up messages", len(s.Messages("cleanups")), 1)
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,257 +20,176 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// mortal is the transport of a process in this one: when it is dead, nothing of it reaches the account any more.
-type mortal struct {
-	*storagetest.Service
-	dead   atomic.Bool
-	buried context.CancelFunc
-}
-
-var errDied = errors.New("the process is dead")
-
-func (m *mortal) Do(r *http.Request) (*http.Response, error) {
-	if m.dead.Load() {
-		return nil, errDied
-	}
-	return m.Service.Do(r)
-}
-
-// die ends the process: the caller never comes back, as after os.Exit.
-func (m *mortal) die(ctx context.Context) error {
-	m.dead.Store(true)
-	m.buried()
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// grave counts what the processes of a test have done.
-type grave struct {
-	mu     sync.Mutex
-	deaths int
-	calls  map[int]int // of the handler, by the clerk
-	beside map[int]int // runs beside others, by the clerk
-	now    int
-}
-
-// lives runs one process after another until nothing is left in the queue, or for so many lives. Each is a worker whose handler may kill it.
-func (g *grave) lives(t *testing.T, s *storagetest.Service, opt eventual.WorkerOptions, most int, handle func(ctx context.Context, j eventual.Job, o *office, l letter, die func(context.Context) error) error) {
-	t.Helper()
-	g.calls, g.beside = map[int]int{}, map[int]int{}
-	for range most {
-		if len(s.Messages("notifications")) == 0 {
-			return
-		}
-		ctx, buried := context.WithCancel(context.Background())
-		m := &mortal{Service: s, buried: buried}
-		o := openOffice(s.ConnectionString(), m, quick())
-		opt.StopTimeout = time.Millisecond
-		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
-			g.mu.Lock()
-			g.calls[l.ID]++
-			g.now++
-			if g.now > 1 {
-				g.beside[l.ID]++
-			}
-			g.mu.Unlock()
-			defer func() { g.mu.Lock(); g.now--; g.mu.Unlock() }()
-			return handle(ctx, j, o, l, m.die)
-		})
-		w := workerOf(o, h, opt)
-		go func() {
-			for len(s.Messages("notifications")) > 0 && !m.dead.Load() {
-				time.Sleep(time.Second)
-			}
-			buried()
-		}()
-		check(w.Run(ctx))
-		if m.dead.Load() {
-			g.deaths++
-		}
-		time.Sleep(opt.Visibility + time.Second)
-	}
-	t.Errorf("%d messages are left after %d processes", len(s.Messages("notifications")), most)
-}
-
-// TestDeadly: a message of which each worker dies becomes poison after 2 × Attempts deaths, and what dies with it does not: it
-// is executed, also where it had no time to come to an end before, and where it fails itself now and then.
+// TestDeadly: a message that crashes each of its workers becomes poison after 2 × Attempts crashes. The messages that the workers held at
+// the same time are executed, even if they never had time to end before, or failed sometimes.
 func TestDeadly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		attempts, killers int
-		innocent          func(n int) error // that it returns the n-th time
-		takes             time.Duration     // an innocent one; a deadly one kills after a second
+		attempts, deadly int
+		takes            time.Duration     // execution of a healthy message; a deadly message crashes after a second
+		healthy          func(n int) error // result of the n-th execution of a healthy message
 	}{
-		"one":              {attempts: 10, killers: 1},
-		"few attempts":     {attempts: 2, killers: 1, takes: 2 * time.Second},
-		"one attempt":      {attempts: 1, killers: 1, takes: 2 * time.Second},
-		"slow neighbours":  {attempts: 4, killers: 1, takes: 20 * time.Second},
-		"several":          {attempts: 3, killers: 3, takes: 2 * time.Second},
-		"failing beside":   {attempts: 4, killers: 1, takes: 2 * time.Second, innocent: func(n int) error { return when(n < 3, errors.New("no")) }},
-		"away beside":      {attempts: 3, killers: 1, takes: 2 * time.Second, innocent: func(n int) error { return when(n < 30, table.ErrUnreachable) }},
-		"put off for long": {attempts: 3, killers: 2, innocent: func(n int) error { return when(n < 10, eventual.RetryAfter(time.Minute, nil)) }},
+		"one deadly message":       {attempts: 10, deadly: 1},
+		"few attempts":             {attempts: 2, deadly: 1, takes: 2 * time.Second},
+		"one attempt":              {attempts: 1, deadly: 1, takes: 2 * time.Second},
+		"slow healthy messages":    {attempts: 4, deadly: 1, takes: 20 * time.Second},
+		"several deadly messages":  {attempts: 3, deadly: 3, takes: 2 * time.Second},
+		"failing healthy messages": {attempts: 4, deadly: 1, takes: 2 * time.Second, healthy: func(n int) error { return errorIf(n < 3, errors.New("no")) }},
+		"outage":                   {attempts: 3, deadly: 1, takes: 2 * time.Second, healthy: func(n int) error { return errorIf(n < 30, table.ErrUnreachable) }},
+		"deferred for long":        {attempts: 3, deadly: 2, healthy: func(n int) error { return errorIf(n < 10, eventual.RetryAfter(time.Minute, nil)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				const innocents = 20
-				o, s := opened(t, quick())
-				for i := range c.killers + innocents {
-					_, err := o.staff.Insert(context.Background(), &clerk{fmt.Sprint("S", i%7), i, "Jones"})
-					check(err)
-				}
-				var g grave
-				opt := options()
+				const healthy = 20
+				o, s := newOffice(t, noPauses())
+				o.hire(t, 0, c.deadly+healthy, 7)
+				var ps processes
+				opt := fastPolling()
 				opt.Attempts, opt.Visibility = c.attempts, 30*time.Second
 				ended := map[int]int{}
-				g.lives(t, s, opt, 200, func(ctx context.Context, j eventual.Job, o *office, l letter, die func(context.Context) error) error {
-					if l.ID < c.killers {
+				ps.run(t, s, opt, 200, func(ctx context.Context, p *process, o *office, j eventual.Job, l letter) error {
+					if l.ID < c.deadly {
 						time.Sleep(time.Second)
-						return die(ctx)
+						return p.crashIn(ctx)
 					}
 					select {
 					case <-time.After(c.takes):
 					case <-ctx.Done():
 						return ctx.Err()
 					}
-					g.mu.Lock()
+					ps.mu.Lock()
 					ended[l.ID]++
 					n := ended[l.ID]
-					g.mu.Unlock()
-					if c.innocent != nil {
-						if err := c.innocent(n); err != nil {
+					ps.mu.Unlock()
+					if c.healthy != nil {
+						if err := c.healthy(n); err != nil {
 							return err
 						}
 					}
 					return o.send(ctx, j, l)
 				})
 				poison := map[string]bool{}
-				for _, p := range poisonOf(t, o) {
-					if poison[p.OperationID] = true; p.Class != eventual.ClassCrashes {
-						t.Errorf("%+v", p)
-					}
+				for _, p := range o.poison(t) {
+					poison[p.OperationID] = true
+					expect(t, "class of poison", p.Class, eventual.ClassCrashes)
 				}
-				if len(poison) != c.killers || len(s.Rows("sent")) != innocents {
-					t.Errorf("%d are poison, want %d; %d of %d others are executed", len(poison), c.killers, len(s.Rows("sent")), innocents)
+				expect(t, "poison messages", len(poison), c.deadly)
+				expect(t, "letters of healthy messages", len(s.Rows("sent")), healthy)
+				for id := range c.deadly {
+					atMost(t, fmt.Sprint("executions of deadly message ", id), ps.calls[id], 2*c.attempts)
 				}
-				for id := range c.killers {
-					if g.calls[id] > 2*c.attempts {
-						t.Errorf("%d was run %d times, want at most %d", id, g.calls[id], 2*c.attempts)
-					}
-				}
-				if most := c.attempts + c.killers*c.attempts; g.deaths > most {
-					t.Errorf("%d processes died, want at most %d", g.deaths, most)
-				}
+				atMost(t, "crashes", ps.crashes, c.attempts+c.deadly*c.attempts)
 			})
 		})
 	}
 }
 
-// TestDeadlyForged: a message cannot say of itself that it was never begun with.
+// TestDeadlyForged: a message that crashes its workers becomes poison, whatever history it contains at first.
 func TestDeadlyForged(t *testing.T) {
 	t.Parallel()
-	for _, notes := range []string{`"uncounted":1000000000000`, `"tried":1000000000000`, `"uncounted":-1000000000000,"tried":1000000000000,"alone":-1000000000000`, `"uncounted":9223372036854775807,"UNCOUNTED":9223372036854775807,"Tried":9223372036854775807`} {
+	for _, history := range []string{
+		`"uncounted":1000000000000`,
+		`"tried":1000000000000`,
+		`"uncounted":-1000000000000,"tried":1000000000000,"alone":-1000000000000`,
+		`"uncounted":9223372036854775807,"UNCOUNTED":9223372036854775807,"Tried":9223372036854775807`,
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := opened(t, quick())
-			_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-			check(err)
+			o, s := newOffice(t, noPauses())
+			o.insert(t, clerk{"S", 1, "Jones"})
 			text := s.Messages("notifications")[0].Text
-			_, err = o.acc.Queue("notifications").ClearMessages(context.Background(), nil)
-			check(err)
-			put(o, strings.TrimSuffix(text, "}")+","+notes+"}")
-			var g grave
-			opt := options()
+			o.clear(t, "notifications")
+			o.put(t, "notifications", strings.TrimSuffix(text, "}")+","+history+"}")
+			var ps processes
+			opt := fastPolling()
 			opt.Attempts, opt.Visibility = 3, 30*time.Second
-			g.lives(t, s, opt, 20, func(ctx context.Context, _ eventual.Job, _ *office, _ letter, die func(context.Context) error) error {
-				return die(ctx)
+			ps.run(t, s, opt, 20, func(ctx context.Context, p *process, _ *office, _ eventual.Job, _ letter) error {
+				return p.crashIn(ctx)
 			})
-			if p := poisonOf(t, o); len(p) != 1 || g.deaths > 6 {
-				t.Errorf("%s: %d deaths, %+v", notes, g.deaths, p)
-			}
+			expect(t, history+": poison messages", len(o.poison(t)), 1)
+			atMost(t, history+": crashes", ps.crashes, 6)
 		})
 	}
 }
 
-// TestDeadlyIsolated: what may be deadly is worked on alone, for one request more; the rest costs nothing more, and only waits meanwhile.
+// TestDeadlyIsolated: a suspect message is executed in isolation, for 1 request more. Other messages only wait meanwhile, for no further request.
 func TestDeadlyIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := opened(t, quick())
-		o.hire(ctx, 0, 5, 5)
+		o, s := newOffice(t, noPauses())
+		o.hire(t, 0, 5, 5)
 		second, all := int32(1), int32(32)
-		for range 3 { // got by workers that say nothing more
+		for range 3 { // received by workers that crash
 			_, err := o.acc.Queue("notifications").DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &all, VisibilityTimeout: &second})
-			check(err)
+			noError(t, err)
 			time.Sleep(2 * time.Second)
 		}
-		o.hire(ctx, 5, 40, 5)
+		o.hire(t, 5, 40, 5)
 		s.Count()
-		now, most, beside := 0, 0, 0
+		running, most, beside := 0, 0, 0
 		var mu sync.Mutex
-		add := func(n, id int) {
+		add := func(n int, suspect bool) {
 			mu.Lock()
 			defer mu.Unlock()
-			if now += n; id < 5 && now > 1 {
+			if running += n; suspect && running > 1 {
 				beside++
 			}
-			most = max(most, now)
+			most = max(most, running)
 		}
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
-			add(1, l.ID)
+			add(1, l.ID < 5)
 			time.Sleep(time.Second)
-			add(0, l.ID)
-			add(-1, 5)
+			add(0, l.ID < 5)
+			add(-1, false)
 			return o.send(ctx, j, l)
 		})
-		w := workerOf(o, h, eventual.WorkerOptions{Common: quick(), Attempts: 3})
-		check(w.Drain(ctx))
-		if got := w.Stats(); beside > 0 || most < 10 || got.Done != 40 || got.Received != 40 || got.Deferred > 0 {
-			t.Errorf("%d times beside others, %d at once: %+v", beside, most, got)
-		}
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Attempts: 3}, h)
+		drain(t, w)
+		expect(t, "executions of a suspect message beside another message", beside, 0)
+		atLeast(t, "messages executed at a time", most, 10)
+		expect(t, "stats", w.Stats(), eventual.Stats{Received: 40, Done: 40, Effects: 40})
 		if got := s.Count(); !strings.HasPrefix(got, "40 get, 40 insert-or-replace, 40 merge, 40 message-delete, ") || !strings.HasSuffix(got, " message-get, 5 message-update") {
-			t.Errorf("got %s, want 5 message-update", got)
+			t.Errorf("requests: got %s, want 40 of each message and 5 message-update", got)
 		}
 	})
 }
 
-// TestDeadlyCleanUp: a clean-up of which each worker dies becomes poison like any other message.
+// TestDeadlyCleanUp: a clean-up message that crashes each of its workers becomes poison like any other message.
 func TestDeadlyCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		_, err := o.acc.Queue("cleanups").EnqueueMessage(context.Background(), `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`, nil)
-		check(err)
-		deaths := 0
-		for ; len(s.Messages("cleanups")) > 0 && deaths < 20; time.Sleep(2 * time.Minute) {
-			ctx, buried := context.WithCancel(context.Background())
-			m := &mortal{Service: s, buried: buried}
-			o := openOffice(s.ConnectionString(), m, quick())
+		o, s := newOffice(t, noPauses())
+		o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
+		crashes := 0
+		for ; len(s.Messages("cleanups")) > 0 && crashes < 20; time.Sleep(2 * time.Minute) {
+			p, ctx := newProcess(s)
+			o := officeOn(t, s, p, noPauses())
 			h := o.handler()
-			h.Sweep = func(ctx context.Context, _ keys.Enc, _ time.Time) error { return m.die(ctx) }
-			opt := options()
+			h.Sweep = func(ctx context.Context, _ keys.Enc, _ time.Time) error { return p.crashIn(ctx) }
+			opt := fastPolling()
 			opt.CleanUp, opt.Attempts, opt.StopTimeout = o.acc.Queue("cleanups"), 2, time.Millisecond
-			time.AfterFunc(time.Minute, buried)
-			check(workerOf(o, h, opt).Run(ctx))
-			if m.dead.Load() {
-				deaths++
+			time.AfterFunc(time.Minute, p.cancel)
+			noError(t, o.worker(t, opt, h).Run(ctx))
+			if p.crashed.Load() {
+				crashes++
 			}
 		}
-		if p := poisonOf(t, o); deaths != 4 || len(p) != 1 {
-			t.Errorf("%d deaths, %v", deaths, p)
-		}
+		expect(t, "crashes", crashes, 4)
+		o.expectPoison(t, eventual.ClassCrashes)
 	})
 }
 
-// The environment of a process of TestDeadlyProcess: where its account is.
+// processEnv is the environment variable for the connection string of a process of TestDeadlyProcess.
 const processEnv = "AZTABLEKIT_EVENTUAL_PROCESS"
 
-// TestDeadlyProcess: processes that really end, by os.Exit, with others' messages in hand.
+// TestDeadlyProcess: the same with processes of the operating system, which end by os.Exit while they hold other messages.
 func TestDeadlyProcess(t *testing.T) {
 	t.Parallel()
-	opt := eventual.WorkerOptions{Common: quick(), Visibility: time.Second, Idle: 160 * time.Millisecond, Attempts: 2}
+	opt := eventual.WorkerOptions{Common: noPauses(), Visibility: time.Second, Idle: 160 * time.Millisecond, Attempts: 2}
 	if cs := os.Getenv(processEnv); cs != "" {
-		o := openOffice(cs, nil, quick())
+		o, err := openOffice(cs, nil, noPauses())
+		noError(t, err)
 		ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 		defer stop()
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
@@ -281,7 +198,7 @@ func TestDeadlyProcess(t *testing.T) {
 			}
 			return o.send(ctx, j, l)
 		})
-		w := workerOf(o, h, opt)
+		w := o.worker(t, opt, h)
 		go func() {
 			for range time.Tick(100 * time.Millisecond) {
 				if n, err := w.Backlog(ctx); n == 0 && err == nil {
@@ -289,39 +206,31 @@ func TestDeadlyProcess(t *testing.T) {
 				}
 			}
 		}()
-		check(w.Run(ctx))
+		noError(t, w.Run(ctx))
 		return
 	}
 	if testing.Short() {
 		t.Skip("-short: takes some seconds")
 	}
-	ctx := context.Background()
 	s := storagetest.New(nil)
 	cs, err := s.Listen()
-	check(err)
+	noError(t, err)
 	defer s.Close()
-	o := openOffice(s.ConnectionString(), s, quick())
-	check(o.ensure(ctx))
-	for i := range 12 {
-		_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("S", i%5), i, "Jones"})
-		check(err)
-	}
-	deaths := 0
-	for ; deaths < 10; deaths++ {
+	o := officeOn(t, s, s, noPauses())
+	o.hire(t, 0, 12, 5)
+	crashes := 0
+	for ; crashes < 10; crashes++ {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDeadlyProcess$")
 		cmd.Env = append(os.Environ(), processEnv+"="+cs)
 		out, err := cmd.CombinedOutput()
 		var ee *exec.ExitError
-		if died := errors.As(err, &ee) && ee.ExitCode() == 3; !died && err != nil {
-			t.Fatalf("%v: %s", err, out)
-		} else if !died {
+		if crashed := errors.As(err, &ee) && ee.ExitCode() == 3; !crashed && err != nil {
+			t.Fatalf("process: got the error %v, want none or exit code 3: %s", err, out)
+		} else if !crashed {
 			break
 		}
 	}
-	if p := poisonOf(t, o); deaths != 4 || len(p) != 1 || p[0].Class != eventual.ClassCrashes || p[0].Partition != "S0" {
-		t.Errorf("%d deaths, %+v", deaths, p)
-	}
-	if got := len(s.Rows("sent")); got != 11 {
-		t.Errorf("%d effects are executed, want 11", got)
-	}
+	expect(t, "crashes", crashes, 4)
+	expect(t, "partition of poison", o.expectPoison(t, eventual.ClassCrashes)[0].Partition, "S0")
+	expect(t, "letters", len(s.Rows("sent")), 11)
 }

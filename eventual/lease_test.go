@@ -2,7 +2,7 @@ package eventual_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,123 +12,107 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// causes collects why handlers were ended.
-type causes struct {
+// causeList collects the causes of the end of handlers' contexts.
+type causeList struct {
 	mu  sync.Mutex
 	all []error
 }
 
-func (c *causes) add(cause error) {
+func (c *causeList) add(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = append(c.all, cause)
 }
 
-// TestRenewal: while a handler runs, its message is renewed at a third of its time, and nobody else gets it.
+// TestRenewal: while a handler runs, its message is renewed at a third of the visibility, and is not delivered to another worker.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-		check(err)
-		var why causes
-		opt := options()
+		o, s := newOffice(t, noPauses())
+		o.insert(t, clerk{"S", 1, "Jones"})
+		var causes causeList
+		opt := fastPolling()
 		opt.Visibility = 30 * time.Second
-		w := workerOf(o, slow(o, 95*time.Second, why.add), opt)
+		w := o.worker(t, opt, slowHandler(o, 95*time.Second, causes.add))
 		s.Count()
-		theirs := o.worker(opt)
+		other := o.worker(t, opt)
 		go func() {
-			for range 90 {
-				time.Sleep(time.Second)
-				check(theirs.Drain(context.Background()))
-			}
+			time.Sleep(time.Second)
+			drainRepeatedly(t, other, 90)
 		}()
-		check(w.Drain(context.Background()))
-		if got := theirs.Stats(); got.Received > 0 {
-			t.Error("somebody else gets it:", got)
-		}
-		if got := w.Stats(); got.Renewed != 9 || got.Done != 1 || got.Effects != 1 {
-			t.Error(got)
-		}
-		if got := s.Count(); got != "1 get, 1 merge, 1 message-delete, 93 message-get, 9 message-update" {
-			t.Error(got)
-		}
+		drain(t, w)
+		expect(t, "messages that the other worker received", other.Stats().Received, 0)
+		expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Done: 1, Effects: 1, Renewed: 9})
+		expect(t, "requests", s.Count(), "1 get, 1 merge, 1 message-delete, 93 message-get, 9 message-update")
 	})
 }
 
-// TestLost: a message that cannot be renewed any more is lost: the handler's context ends before others can have it, and what
-// they do with it is not disturbed.
+// TestLost: if a message cannot be renewed, the handler's context ends before another worker can receive the message, and the other worker
+// executes it.
 func TestLost(t *testing.T) {
 	t.Parallel()
-	for what, fault := range map[string]storagetest.Fault{
-		"down":       storagetest.Refuse(503, "ServerBusy"),
-		"no answer":  storagetest.Hang(),
-		"gone":       storagetest.Refuse(404, "MessageNotFound"),
-		"reply lost": storagetest.LostReply(), // so its receipt is not known
+	for name, fault := range map[string]storagetest.Fault{
+		"queue is down":      storagetest.Refuse(503, "ServerBusy"),
+		"no response":        storagetest.Hang(),
+		"message is deleted": storagetest.Refuse(404, "MessageNotFound"),
+		"response is lost":   storagetest.LostReply(), // and with the response the new receipt
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := opened(t, quick())
-				_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-				check(err)
+				o, s := newOffice(t, noPauses())
+				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.OfKind("message-update", fault))
-				var why causes
-				opt := options()
+				var causes causeList
+				opt := fastPolling()
 				opt.Visibility = 30 * time.Second
 				ctx, cancel := context.WithCancel(context.Background())
-				w := workerOf(o, slow(o, time.Hour, func(cause error) { cancel(); why.add(cause) }), opt)
-				start := time.Now()
-				check(w.Run(ctx))
-				if took := time.Since(start); took > 30*time.Second || len(why.all) != 1 || !errors.Is(why.all[0], eventual.ErrLost) || w.Stats().Lost != 1 || w.Stats().Done != 0 {
-					t.Error(took, why.all, w.Stats())
-				}
+				w := o.worker(t, opt, slowHandler(o, time.Hour, func(cause error) { cancel(); causes.add(cause) }))
+				began := time.Now()
+				noError(t, w.Run(ctx))
+				atMost(t, "time", time.Since(began), 30*time.Second)
+				expect(t, "causes", fmt.Sprint(causes.all), fmt.Sprint([]error{eventual.ErrLost}))
+				expect(t, "messages lost", w.Stats().Lost, 1)
+				expect(t, "messages done", w.Stats().Done, 0)
 				s.SetFaults(nil)
-				rounds(o.worker(options()), s, 2*time.Minute)
-				if len(s.Rows("sent")) != 1 || len(s.Messages("notifications")) > 0 {
-					t.Error("nobody else has carried it out")
-				}
+				runUntilEmpty(t, o.worker(t, fastPolling()), s, 2*time.Minute)
+				expect(t, "letters", len(s.Rows("sent")), 1)
+				expect(t, "messages left", len(s.Messages("notifications")), 0)
 			})
 		})
 	}
 }
 
-// TestSlowReceive: the time of a message counts from before the queue was asked, for that is when the queue began to count: where its answer
-// takes long, the message is renewed at once, and nobody else gets it meanwhile.
+// TestSlowReceive: the visibility of a message counts from before the request, as in the queue. After a slow response, the message is renewed at
+// once, and is not delivered to another worker.
 func TestSlowReceive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-		check(err)
-		c := quick()
+		o, s := newOffice(t, noPauses())
+		o.insert(t, clerk{"S", 1, "Jones"})
+		c := noPauses()
 		c.Retry.AttemptTimeout = time.Minute
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-get" && visible(s) }, storagetest.Slow(25*time.Second)))
-		opt := options()
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-get" && anyVisible(s) }, storagetest.Slow(25*time.Second)))
+		opt := fastPolling()
 		opt.Common, opt.Visibility = c, 30*time.Second
-		w := workerOf(o, slow(o, 20*time.Second, func(cause error) { t.Error(cause) }), opt)
-		var looking sync.WaitGroup
-		defer looking.Wait()
-		looking.Go(func() {
-			theirs := o.worker(opt)
+		w := o.worker(t, opt, slowHandler(o, 20*time.Second, func(cause error) { t.Errorf("the handler's context ended: got %v, want no end", cause) }))
+		other := o.worker(t, opt)
+		var polling sync.WaitGroup
+		defer polling.Wait()
+		polling.Go(func() {
 			time.Sleep(time.Second)
-			for range 50 {
-				check(theirs.Drain(context.Background()))
-				time.Sleep(time.Second)
-			}
-			if got := theirs.Stats(); got.Received > 0 {
-				t.Errorf("somebody else gets it: %+v", got)
-			}
+			drainRepeatedly(t, other, 50)
+			expect(t, "messages that the other worker received", other.Stats().Received, 0)
 		})
-		check(w.Drain(context.Background()))
-		if got := w.Stats(); got.Done != 1 || got.Lost > 0 || got.Renewed < 2 {
-			t.Errorf("%+v", got)
-		}
+		drain(t, w)
+		expect(t, "messages done", w.Stats().Done, 1)
+		expect(t, "messages lost", w.Stats().Lost, 0)
+		atLeast(t, "renewals", w.Stats().Renewed, 2)
 	})
 }
 
-// visible reports whether a message is to be seen.
-func visible(s *storagetest.Service) bool {
+// anyVisible reports whether a message is visible.
+func anyVisible(s *storagetest.Service) bool {
 	for _, m := range s.Messages("notifications") {
 		if !m.Visible.After(s.Now()) {
 			return true

@@ -1,6 +1,7 @@
 package eventual_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// clerk is the entity of these tests.
+// clerk is the entity of the tests.
 type clerk struct {
 	Dept string
 	ID   int
@@ -39,14 +40,17 @@ var (
 
 func at(d string, id int) keys.Key { return keys.At(dept.Of(d), cid.Of(id)) }
 
-// letter is the payload of the effects: a letter to everybody whose last name is new, in another table, under its write's name, so
-// that one that is sent again is no second one.
+func rawKey(partition string) keys.Key { return keys.Stored(partition, "r") }
+
+// letter is the payload of the effects: each clerk with a new last name gets a letter, which is stored in another table under the operation
+// ID of the write. So a letter that is sent twice is stored once.
 type letter struct {
 	ID   int
 	Last string
 }
 
-func letters() table.Maintainer[clerk] {
+// lettersOnNewName adds an effect of kind letter to each write of a new last name.
+func lettersOnNewName() table.Maintainer[clerk] {
 	return eventual.OnChange("letter", func(c *table.Change[clerk]) (letter, bool) {
 		if c.New == nil || c.Old != nil && c.Old.Last == c.New.Last {
 			return letter{}, false
@@ -55,7 +59,7 @@ func letters() table.Maintainer[clerk] {
 	})
 }
 
-// office is what a program has: a table whose writes have letters, the table of sent letters, and queues.
+// office is the handles of one process: the table of clerks, without and with effects, the table of sent letters, and the outbox.
 type office struct {
 	acc   *account.Account
 	plain *table.Table[clerk]
@@ -64,104 +68,240 @@ type office struct {
 	out   *eventual.Outbox
 }
 
-// quick are options for tests: no pauses.
-func quick() table.Common {
+// noPauses are options without pauses between attempts.
+func noPauses() table.Common {
 	var c table.Common
 	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
 	return c
 }
 
-func openOffice(connection string, tr policy.Transporter, c table.Common) *office {
+// fastPolling are options for workers that ask an empty queue often.
+func fastPolling() eventual.WorkerOptions {
+	return eventual.WorkerOptions{Common: noPauses(), Idle: 16 * time.Millisecond}
+}
+
+// openOffice returns the handles of a process with its own transport.
+func openOffice(connection string, tr policy.Transporter, c table.Common) (*office, error) {
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: tr}})
-	check(err)
+	if err != nil {
+		return nil, err
+	}
 	o := &office{acc: acc}
-	o.plain, err = table.New(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
-	check(err)
-	o.sent, err = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c, BlindWrites: true})
-	check(err)
-	o.out, err = eventual.NewOutbox(acc.Queue("notifications"), &eventual.OutboxOptions{Common: c})
-	check(err)
-	o.staff, err = o.plain.With(o.out, letters())
-	check(err)
+	var errs [3]error
+	o.plain, errs[0] = table.New(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
+	o.sent, errs[1] = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c, BlindWrites: true})
+	o.out, errs[2] = eventual.NewOutbox(acc.Queue("notifications"), &eventual.OutboxOptions{Common: c})
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	o.staff, err = o.plain.With(o.out, lettersOnNewName())
+	return o, err
+}
+
+// newOffice returns an office on its own service.
+func newOffice(t testing.TB, c table.Common) (*office, *storagetest.Service) {
+	t.Helper()
+	s := storagetest.New(nil)
+	return officeOn(t, s, s, c), s
+}
+
+// officeOn returns an office on a service, with its own transport.
+func officeOn(t testing.TB, s *storagetest.Service, tr policy.Transporter, c table.Common) *office {
+	t.Helper()
+	o, err := openOffice(s.ConnectionString(), tr, c)
+	noError(t, err)
+	if len(s.Tables()) == 0 {
+		noError(t, o.ensure(context.Background()))
+		s.Count()
+	}
 	return o
+}
+
+// ensure creates the tables and queues.
+func (o *office) ensure(ctx context.Context) error {
+	w, err := o.newWorker(eventual.WorkerOptions{CleanUp: o.acc.Queue("cleanups")}, o.handler())
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.plain.Ensure(ctx), o.sent.Ensure(ctx), w.Ensure(ctx))
 }
 
 // send is the handler of letters.
 func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
 	r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(j.OperationID))}
-	check(r.Set("Last", l.Last))
+	if err := r.Set("Last", l.Last); err != nil {
+		return err
+	}
 	_, err := o.sent.Upsert(ctx, r, table.ReplaceExisting)
 	return err
 }
 
 func (o *office) handler() eventual.Handler { return eventual.NewHandler("letter", o.plain, o.send) }
 
-func (o *office) worker(opt eventual.WorkerOptions, more ...eventual.Handler) *eventual.Worker {
-	w, err := eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), append(more, o.handler()), &opt)
-	check(err)
+func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...eventual.Handler) (*eventual.Worker, error) {
+	return eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
+}
+
+// worker returns a worker with the given handlers, or with the handler of letters if there are none.
+func (o *office) worker(t testing.TB, opt eventual.WorkerOptions, handlers ...eventual.Handler) *eventual.Worker {
+	t.Helper()
+	if len(handlers) == 0 {
+		handlers = []eventual.Handler{o.handler()}
+	}
+	w, err := o.newWorker(opt, handlers...)
+	noError(t, err)
 	return w
 }
 
-func (o *office) ensure(ctx context.Context) error {
-	return errors.Join(o.plain.Ensure(ctx), o.sent.Ensure(ctx), o.worker(eventual.WorkerOptions{CleanUp: o.acc.Queue("cleanups")}).Ensure(ctx))
-}
-
-// opened is an office on a service of its own.
-func opened(t *testing.T, c table.Common) (*office, *storagetest.Service) {
+// poisonQueue returns the poison messages.
+func (o *office) poisonQueue(t testing.TB) *eventual.PoisonQueue {
 	t.Helper()
-	s := storagetest.New(nil)
-	o := openOffice(s.ConnectionString(), s, c)
-	check(o.ensure(context.Background()))
-	s.Count()
-	return o, s
+	q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
+	noError(t, err)
+	return q
 }
 
-// hire inserts the clerks with the IDs from from to to-1, who are spread over so many partitions.
-func (o *office) hire(ctx context.Context, from, to, partitions int) {
-	for i := from; i < to; i++ {
-		_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("S", i%partitions), i, "Jones"})
-		check(err)
+// insert inserts clerks, whose last names are new.
+func (o *office) insert(t testing.TB, clerks ...clerk) {
+	t.Helper()
+	for _, c := range clerks {
+		_, err := o.staff.Insert(context.Background(), &c)
+		noError(t, err)
 	}
 }
 
-func options() eventual.WorkerOptions {
-	return eventual.WorkerOptions{Common: quick(), Idle: 16 * time.Millisecond}
-}
-
-func rawKey(partition string) keys.Key { return keys.Stored(partition, "r") }
-
-// lines joins words.
-func lines(words []string) string { slices.Sort(words); return strings.Join(words, " ") }
-
-// put stores a message as somebody else might.
-func put(o *office, text string) {
-	_, err := o.acc.Queue("notifications").EnqueueMessage(context.Background(), text, nil)
-	check(err)
-}
-
-func poisonOf(t *testing.T, o *office) (all []eventual.PoisonMessage) {
+// hire inserts the clerks with the IDs from from to to-1, spread over a number of partitions.
+func (o *office) hire(t testing.TB, from, to, partitions int) {
 	t.Helper()
-	q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
-	check(err)
-	for p, err := range q.List(context.Background()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for i := from; i < to; i++ {
+		o.insert(t, clerk{fmt.Sprint("S", i%partitions), i, "Jones"})
+	}
+}
+
+// addParcels adds a second effect, of kind parcel, to each write.
+func (o *office) addParcels(t testing.TB) {
+	t.Helper()
+	var err error
+	o.staff, err = o.staff.With(nil, eventual.OnChange("parcel", func(*table.Change[clerk]) (letter, bool) { return letter{}, true }))
+	noError(t, err)
+}
+
+// put stores a message as another program may.
+func (o *office) put(t testing.TB, queue, text string) {
+	t.Helper()
+	_, err := o.acc.Queue(queue).EnqueueMessage(context.Background(), text, nil)
+	noError(t, err)
+}
+
+// clear deletes all messages of a queue.
+func (o *office) clear(t testing.TB, queue string) {
+	t.Helper()
+	_, err := o.acc.Queue(queue).ClearMessages(context.Background(), nil)
+	noError(t, err)
+}
+
+// poison returns the messages of the poison queue.
+func (o *office) poison(t testing.TB) (all []eventual.PoisonMessage) {
+	t.Helper()
+	for p, err := range o.poisonQueue(t).List(context.Background()) {
+		noError(t, err)
 		all = append(all, p)
 	}
 	return all
 }
 
-func workerOf(o *office, h eventual.Handler, opt eventual.WorkerOptions) *eventual.Worker {
-	w, err := eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), []eventual.Handler{h}, &opt)
-	check(err)
-	return w
+// handle returns a handler of letters.
+func (o *office) handle(f func(context.Context, eventual.Job) error) eventual.Handler {
+	return eventual.Handler{Kind: "letter", Table: o.plain, Handle: f}
 }
 
-// rounds lets time pass until a worker has nothing left to do, for so long at most.
-func rounds(w *eventual.Worker, s *storagetest.Service, most time.Duration) {
-	for end := s.Now().Add(most); s.Now().Before(end); {
-		check(w.Drain(context.Background()))
+// countingHandler returns a handler of letters that counts its calls and returns the result for the n-th call.
+func countingHandler(o *office, calls *atomic.Int64, result func(n int64) error) eventual.Handler {
+	return o.handle(func(context.Context, eventual.Job) error { return result(calls.Add(1)) })
+}
+
+// slowHandler returns a handler of letters that takes a while. If its context ends earlier, it reports the cause.
+func slowHandler(o *office, d time.Duration, ended func(cause error)) eventual.Handler {
+	return o.handle(func(ctx context.Context, _ eventual.Job) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			ended(context.Cause(ctx))
+			return ctx.Err()
+		}
+	})
+}
+
+// errorIf returns the first error if a condition holds, else the second error, if any.
+func errorIf(condition bool, errs ...error) error {
+	if condition {
+		return errs[0]
+	}
+	if len(errs) > 1 {
+		return errs[1]
+	}
+	return nil
+}
+
+// noError ends the test if there is an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("got the error %v, want none", err)
+	}
+}
+
+// start runs a worker until stop is called.
+func start(t testing.TB, w *eventual.Worker) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	return func() {
+		t.Helper()
+		cancel()
+		noError(t, <-ended)
+	}
+}
+
+// runUntil runs a worker until a condition holds, for a limited time, and returns how long that took.
+func runUntil(t testing.TB, w *eventual.Worker, limit time.Duration, condition func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	stop := start(t, w)
+	for synctest.Wait(); !condition(); synctest.Wait() {
+		if time.Since(began) > limit {
+			t.Errorf("the condition does not hold after %v: got %+v", limit, w.Stats())
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	took := time.Since(began)
+	stop()
+	return took
+}
+
+// drain runs a worker until no message is visible.
+func drain(t testing.TB, w *eventual.Worker) {
+	t.Helper()
+	noError(t, w.Drain(context.Background()))
+}
+
+// drainRepeatedly drains a queue each second, for a number of times, as a concurrent worker does.
+func drainRepeatedly(t testing.TB, w *eventual.Worker, times int) {
+	for range times {
+		if err := w.Drain(context.Background()); err != nil {
+			t.Errorf("got the error %v, want none", err)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// runUntilEmpty runs a worker until the queue is empty, for a limited time.
+func runUntilEmpty(t testing.TB, w *eventual.Worker, s *storagetest.Service, limit time.Duration) {
+	t.Helper()
+	for end := s.Now().Add(limit); s.Now().Before(end); {
+		drain(t, w)
 		left := s.Messages("notifications")
 		if len(left) == 0 {
 			return
@@ -171,63 +311,8 @@ func rounds(w *eventual.Worker, s *storagetest.Service, most time.Duration) {
 	}
 }
 
-func when(is bool, errs ...error) error {
-	if is {
-		return errs[0]
-	}
-	if len(errs) > 1 {
-		return errs[1]
-	}
-	return nil
-}
-
-// failing is a handler of letters that counts its calls and fails as it is told.
-func failing(o *office, calls *atomic.Int64, how func(n int64) error) eventual.Handler {
-	return eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return how(calls.Add(1)) }}
-}
-
-// slow is a handler of letters that takes a while, unless its context ends; it tells why.
-func slow(o *office, d time.Duration, ended func(cause error)) eventual.Handler {
-	return eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, _ eventual.Job) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			ended(context.Cause(ctx))
-			return ctx.Err()
-		}
-	}}
-}
-
-// parcels gives an office's writes a second effect.
-func parcels(o *office) {
-	var err error
-	o.staff, err = o.staff.With(nil, eventual.OnChange("parcel", func(*table.Change[clerk]) (letter, bool) { return letter{}, true }))
-	check(err)
-}
-
-// running runs a worker until a condition holds, and returns how long that took.
-func running(t *testing.T, w *eventual.Worker, most time.Duration, until func() bool) time.Duration {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	start := time.Now()
-	go func() { defer close(ended); check(w.Run(ctx)) }()
-	for synctest.Wait(); !until(); synctest.Wait() {
-		if time.Since(start) > most {
-			t.Errorf("not after %v: %+v", most, w.Stats())
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	took := time.Since(start)
-	stop()
-	<-ended
-	return took
-}
-
-// opAt is the operation ID of a write that was begun at a time.
-func opAt(t time.Time) string {
+// operationIDAt returns the operation ID of a write that began at a time.
+func operationIDAt(t time.Time) string {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	b := make([]byte, 10)
 	ms := t.UnixMilli()
@@ -238,8 +323,8 @@ func opAt(t time.Time) string {
 	return string(b) + "ABCDEFGHJKMNPQRS"
 }
 
-// intentsOf are the states of the intents of staff, and the notes of clean-ups.
-func intentsOf(s *storagetest.Service) string {
+// recordStates returns the states of the commit records of staff, and "note" for each note of a planned clean-up, sorted.
+func recordStates(s *storagetest.Service) string {
 	var all []string
 	for _, r := range s.Rows("staff") {
 		switch {
@@ -249,17 +334,18 @@ func intentsOf(s *storagetest.Service) string {
 			all = append(all, "note")
 		}
 	}
-	return lines(all)
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
-// carried tells whether every write that was committed has had its letter, and no other has; and whether nothing is left to be done.
-func carried(s *storagetest.Service) error {
+// allExecuted returns an error unless each committed write with an effect has its letter, no commit record is pending, and the queues are empty.
+func allExecuted(s *storagetest.Service) error {
 	states, due := map[string]any{}, map[string]bool{}
 	for _, r := range s.Rows("staff") {
-		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is {
-			states[name] = r.Get("State")
-			if _, due[name] = r.Get("Effects").(string); states[name] == "pending" {
-				return fmt.Errorf("intent %s is live", name)
+		if id, is := strings.CutPrefix(r.RowKey, "~i|"); is {
+			states[id] = r.Get("State")
+			if _, due[id] = r.Get("Effects").(string); states[id] == "pending" {
+				return fmt.Errorf("commit record %s is pending", id)
 			}
 		}
 	}
@@ -267,31 +353,70 @@ func carried(s *storagetest.Service) error {
 	for _, r := range s.Rows("sent") {
 		sent[r.RowKey] = true
 	}
-	for name, is := range due {
-		if is && !sent[name] {
-			return fmt.Errorf("no letter was sent for %s", name)
+	for id, is := range due {
+		if is && !sent[id] {
+			return fmt.Errorf("no letter was sent for write %s", id)
 		}
 	}
 	for _, q := range []string{"notifications", "poison"} {
 		if left := s.Messages(q); len(left) > 0 {
-			return fmt.Errorf("%d messages are left in %s: %v", len(left), q, left[0].Text)
+			return fmt.Errorf("queue %s has %d messages, want none: %v", q, len(left), left[0].Text)
 		}
 	}
 	return nil
 }
 
-// lettersOnlyForCommitted: at every instant, a letter that was sent is for a write that was done.
-func lettersOnlyForCommitted(s *storagetest.Service) error {
+// onlyCommitted returns an error if a letter was sent for a write that is not committed. It holds at any time.
+func onlyCommitted(s *storagetest.Service) error {
 	committed := map[string]bool{}
 	for _, r := range s.Rows("staff") {
-		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is && r.Get("State") != "aborted" {
-			committed[name] = true
+		if id, is := strings.CutPrefix(r.RowKey, "~i|"); is && r.Get("State") != "aborted" {
+			committed[id] = true
 		}
 	}
 	for _, r := range s.Rows("sent") {
 		if !committed[r.RowKey] {
-			return fmt.Errorf("a letter was sent for %s, which was not done", r.RowKey)
+			return fmt.Errorf("a letter was sent for write %s, which is not committed", r.RowKey)
 		}
 	}
 	return nil
+}
+
+// expect reports a value that differs from the wanted value.
+func expect[V comparable](t testing.TB, what string, got, want V) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
+// atMost reports a value above a limit.
+func atMost[V cmp.Ordered](t testing.TB, what string, got, limit V) {
+	t.Helper()
+	if got > limit {
+		t.Errorf("%s: got %v, want at most %v", what, got, limit)
+	}
+}
+
+// atLeast reports a value below a limit.
+func atLeast[V cmp.Ordered](t testing.TB, what string, got, limit V) {
+	t.Helper()
+	if got < limit {
+		t.Errorf("%s: got %v, want at least %v", what, got, limit)
+	}
+}
+
+// expectPoison reports poison messages whose classes differ from the wanted classes.
+func (o *office) expectPoison(t testing.TB, classes ...string) []eventual.PoisonMessage {
+	t.Helper()
+	all := o.poison(t)
+	got := []string{}
+	for _, p := range all {
+		got = append(got, p.Class)
+	}
+	slices.Sort(got)
+	if slices.Sort(classes); !slices.Equal(got, classes) {
+		t.Fatalf("classes of poison: got %q, want %q: %+v", got, classes, all)
+	}
+	return all
 }

@@ -89,7 +89,7 @@ func def[T comparable](v *T, d T) {
 	}
 }
 
-// check returns an error for the first option with a wrong value. Its argument are the options with defaults.
+// check returns an error for the first option with a wrong value.
 func (o *WorkerOptions) check() error {
 	wrong := func(field string, value any, least string) error {
 		return &table.ValueError{Field: "WorkerOptions." + field, Reason: fmt.Sprintf("is %v; it must be %s or more", value, least)}

@@ -14,99 +14,94 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestQueueDown: where the queue does not take the announcement, the write is refused before anything is written.
+// TestQueueDown: if the notification cannot be stored, the write fails before anything is written.
 func TestQueueDown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, fault := range map[string]storagetest.Fault{
-		"busy": storagetest.Refuse(503, "ServerBusy"), "not there": storagetest.NotSent(), "missing": storagetest.Refuse(404, "QueueNotFound"), "lost": storagetest.LostReply(),
+	for name, c := range map[string]struct {
+		fault       storagetest.Fault
+		least, most int // requests
+	}{
+		"the queue is busy":    {storagetest.Refuse(503, "ServerBusy"), 5, 39}, // until WriteTimeout
+		"no connection":        {storagetest.NotSent(), 4, 4},
+		"the queue is missing": {storagetest.Refuse(404, "QueueNotFound"), 1, 1},
+		"the response is lost": {storagetest.LostReply(), 4, 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := opened(t, quick())
-			s.SetFaults(storagetest.OfKind("message-put", fault))
+			o, s := newOffice(t, noPauses())
+			s.SetFaults(storagetest.OfKind("message-put", c.fault))
 			_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
 			if !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) || len(s.Rows("staff")) > 0 {
-				t.Error(what, err)
+				t.Errorf("%s: got %v and %d rows, want ErrOutbox and none", name, err, len(s.Rows("staff")))
 			}
-			got, want := s.Count(), map[string]string{"missing": "1 message-put", "busy": "more"}[what]
-			if want == "" {
-				want = "4 message-put"
+			counted := s.Count()
+			requests, err := strconv.Atoi(strings.TrimSuffix(counted, " message-put"))
+			if err != nil {
+				t.Errorf("%s: requests: got %s, want only message-put", name, counted)
 			}
-			if busy, _ := strconv.Atoi(strings.TrimSuffix(got, " message-put")); what == "busy" && busy > 4 && busy < 40 {
-				want = got // for as long as the write may take
-			}
-			if got != want {
-				t.Errorf("%s: got %s, want %s", what, got, want)
-			}
+			atLeast(t, name+": requests", requests, c.least)
+			atMost(t, name+": requests", requests, c.most)
 			s.SetFaults(nil)
-			if _, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"}); err != nil {
-				t.Error(what, err)
-			}
-			check(o.worker(options()).Drain(ctx))
-			if len(s.Rows("sent")) != 1 || len(poisonOf(t, o)) > 0 {
-				t.Error(what, s.Rows("sent"))
-			}
+			o.insert(t, clerk{"S", 1, "Jones"})
+			drain(t, o.worker(t, fastPolling()))
+			expect(t, name+": letters", len(s.Rows("sent")), 1)
+			o.expectPoison(t)
 		})
 	}
 }
 
-// TestNotificationHidden: an announcement is hidden for twice the time that its write may take, seen at once when the write is done, and taken back
-// when it is refused.
+// TestNotificationHidden: a notification never expires, and is hidden for twice the writer's WriteTimeout. A committed write shows it at once, and
+// a refused write withdraws it.
 func TestNotificationHidden(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := opened(t, quick())
+	o, s := newOffice(t, noPauses())
 	var hidden time.Duration
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 		if q.Kind == "transaction" {
 			m := s.Messages("notifications")[0]
 			hidden = m.Visible.Sub(s.Now())
-			if m.Expires.Year() < 9000 {
-				t.Error("it expires:", m.Expires)
-			}
+			atLeast(t, "year in which the message expires", m.Expires.Year(), 9000)
 		}
 		return storagetest.Fault{}
 	})
-	_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
-	if err != nil || hidden < 59*time.Second || hidden > time.Minute {
-		t.Error(hidden, err)
-	}
-	if m := s.Messages("notifications")[0]; m.Visible.After(s.Now()) {
-		t.Error(m.Visible)
-	}
-	check(o.worker(options()).Drain(ctx))
+	o.insert(t, clerk{"S", 1, "Jones"})
+	atLeast(t, "hidden", hidden, 59*time.Second)
+	atMost(t, "hidden", hidden, time.Minute)
+	expect(t, "visible after the write", anyVisible(s), true)
+	drain(t, o.worker(t, fastPolling()))
 	if _, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"}); !errors.Is(err, table.ErrExists) || len(s.Messages("notifications")) > 0 {
-		t.Error(err, s.Messages("notifications"))
+		t.Errorf("got %v and messages %v, want ErrExists and none", err, s.Messages("notifications"))
 	}
-	long, err := o.plain.With(longing{o.out}, letters())
-	check(err)
+	long, err := o.plain.With(longNotifier{o.out}, lettersOnNewName())
+	noError(t, err)
 	var le *table.LimitError
 	if _, err := long.Insert(ctx, &clerk{"S", 2, "Jones"}); !errors.As(err, &le) || le.Max != 7*24*3600 {
-		t.Error(err)
+		t.Errorf("got %v, want a *LimitError of 7 days", err)
 	}
 }
 
-// longing is an outbox that asks for more than a queue can.
-type longing struct{ *eventual.Outbox }
+// longNotifier is an outbox that hides notifications for longer than a queue can.
+type longNotifier struct{ *eventual.Outbox }
 
-func (l longing) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
-	a.Hidden = 8 * 24 * time.Hour
-	return l.Outbox.Notify(ctx, a)
+func (l longNotifier) Notify(ctx context.Context, n table.Notification) (table.SentNotification, error) {
+	n.Hidden = 8 * 24 * time.Hour
+	return l.Outbox.Notify(ctx, n)
 }
 
-// TestEffectsLimit: effects that are too many for an intent are refused before the queue hears of them.
+// TestEffectsLimit: a write with too many effects for a commit record, or with a payload that cannot be encoded, fails before any request.
 func TestEffectsLimit(t *testing.T) {
 	t.Parallel()
-	o, s := opened(t, quick())
+	o, s := newOffice(t, noPauses())
 	staff, err := o.plain.With(o.out, eventual.OnChange("letter", func(*table.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
-	check(err)
+	noError(t, err)
 	var le *table.LimitError
 	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); !errors.As(err, &le) || s.Count() != "none" {
-		t.Error(err)
+		t.Errorf("long payload: got %v, want a *LimitError and no requests", err)
 	}
 	staff, err = o.plain.With(o.out, eventual.OnChange("letter", func(*table.Change[clerk]) (func(), bool) { return func() {}, true }))
-	check(err)
+	noError(t, err)
 	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); err == nil || s.Count() != "none" {
-		t.Error(err)
+		t.Errorf("payload of functions: got %v, want an error and no requests", err)
 	}
 }

@@ -9,113 +9,98 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestSeveralEffects: what becomes of a message with two effects: it is poison only when nothing else is to be done, and what waits for
-// a worker of another release does not end what a handler has put off.
+// TestSeveralEffects: a message with two effects becomes poison only when neither effect is still due, and an unknown kind does not end the
+// delay that a handler has requested.
 func TestSeveralEffects(t *testing.T) {
 	t.Parallel()
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		letter  func(n int64) error
-		parcel  func(n int64) error // nil: nobody knows it
+		parcel  func(n int64) error // nil: unknown kind
 		took    time.Duration       // at least
 		class   string              // of poison
-		letters int64
+		letters int64               // calls of the handler; 0: any number
 	}{
-		"one fails once, one is poison":    {letter: func(n int64) error { return when(n == 1, errors.New("no")) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2},
-		"one is put off, one is poison":    {letter: func(n int64) error { return when(n == 1, eventual.RetryAfter(time.Minute, nil)) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2, took: time.Minute},
-		"one fails always, one is put off": {letter: func(n int64) error { return when(n == 1, eventual.RetryAfter(time.Hour, nil)) }, parcel: func(int64) error { return errors.New("no") }, class: eventual.ClassAttempts, letters: 10, took: time.Hour},
-		"one is unknown, one is put off":   {letter: func(n int64) error { return when(n < 30, eventual.RetryAfter(5*time.Minute, nil)) }, class: eventual.ClassUnknown, took: 2 * time.Hour},
+		"one fails once, one is poison":     {letter: func(n int64) error { return errorIf(n == 1, errors.New("no")) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2},
+		"one is deferred, one is poison":    {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Minute, nil)) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2, took: time.Minute},
+		"one fails always, one is deferred": {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Hour, nil)) }, parcel: func(int64) error { return errors.New("no") }, class: eventual.ClassAttempts, letters: 10, took: time.Hour},
+		"one is unknown, one is deferred":   {letter: func(n int64) error { return errorIf(n < 30, eventual.RetryAfter(5*time.Minute, nil)) }, class: eventual.ClassUnknown, took: 2 * time.Hour},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := opened(t, quick())
-				parcels(o)
-				_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-				check(err)
-				var calls, others atomic.Int64
-				hs := []eventual.Handler{failing(o, &calls, c.letter)}
+				o, s := newOffice(t, noPauses())
+				o.addParcels(t)
+				o.insert(t, clerk{"S", 1, "Jones"})
+				var letters, parcels atomic.Int64
+				handlers := []eventual.Handler{countingHandler(o, &letters, c.letter)}
 				if c.parcel != nil {
-					hs = append(hs, eventual.Handler{Kind: "parcel", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return c.parcel(others.Add(1)) }})
+					handlers = append(handlers, eventual.Handler{Kind: "parcel", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
 				}
-				opt := options()
-				w, err := eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), hs, &opt)
-				check(err)
-				start := time.Now()
-				rounds(w, s, 5*time.Hour)
-				p := poisonOf(t, o)
-				if took := time.Since(start); took < c.took || len(p) != 1 || p[0].Class != c.class || c.letters > 0 && calls.Load() != c.letters {
-					t.Error(took, p, calls.Load(), w.Stats())
+				w := o.worker(t, fastPolling(), handlers...)
+				began := time.Now()
+				runUntilEmpty(t, w, s, 5*time.Hour)
+				atLeast(t, "time", time.Since(began), c.took)
+				o.expectPoison(t, c.class)
+				if c.letters > 0 {
+					expect(t, "calls of the handler of letters", letters.Load(), c.letters)
 				}
 			})
 		})
 	}
 }
 
-// TestUnknownKind: an effect of a kind or version that this worker does not know waits for a worker that does, without being counted,
-// while the others are carried out; after an hour it is poison.
+// TestUnknownKind: an effect of an unknown kind waits for a worker that knows the kind, without counting attempts, and other effects are executed.
+// After an hour without such a worker, the message is poison, and can be replayed.
 func TestUnknownKind(t *testing.T) {
 	t.Parallel()
-	for _, comes := range []bool{true, false} {
+	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := context.Background()
-			o, s := opened(t, quick())
-			staff, err := o.staff.With(nil, eventual.OnChange("parcel", func(*table.Change[clerk]) (letter, bool) { return letter{}, true }))
-			check(err)
-			_, err = staff.Insert(ctx, &clerk{"S", 1, "Jones"})
-			check(err)
-			opt := options()
+			o, s := newOffice(t, noPauses())
+			o.addParcels(t)
+			o.insert(t, clerk{"S", 1, "Jones"})
+			opt := fastPolling()
 			opt.Attempts = 2
-			before := o.worker(opt)
-			rounds(before, s, 30*time.Minute)
-			if got := before.Stats(); got.Deferred < 50 || got.Done > 0 || len(s.Rows("sent")) != 1 {
-				t.Error(got)
-			}
+			older := o.worker(t, opt)
+			runUntilEmpty(t, older, s, 30*time.Minute)
+			atLeast(t, "messages deferred", older.Stats().Deferred, 50)
+			expect(t, "messages done", older.Stats().Done, 0)
+			expect(t, "letters", len(s.Rows("sent")), 1)
 			parcels := 0
-			if comes {
-				after := o.worker(opt, eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
-				rounds(after, s, time.Minute)
-				if got := after.Stats(); got.Done != 1 || parcels != 1 {
-					t.Error(got, parcels)
-				}
-				return
+			newer := o.worker(t, opt, o.handler(), eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
+			if !known {
+				began := time.Now()
+				runUntilEmpty(t, older, s, time.Hour)
+				atLeast(t, "time", time.Since(began), 29*time.Minute)
+				atMost(t, "time", time.Since(began), 32*time.Minute)
+				expect(t, "kind of poison", o.expectPoison(t, eventual.ClassUnknown)[0].Kind, "parcel")
+				n, err := o.poisonQueue(t).Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true })
+				noError(t, err)
+				expect(t, "messages replayed", n, 1)
 			}
-			start := time.Now()
-			rounds(before, s, time.Hour)
-			p := poisonOf(t, o)
-			if took := time.Since(start); took < 29*time.Minute || took > 32*time.Minute || len(p) != 1 || p[0].Class != eventual.ClassUnknown || p[0].Kind != "parcel" {
-				t.Error(took, p)
-			}
-			// Replayed, it is worked on again: what was poison is not lost.
-			q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
-			check(err)
-			if n, err := q.Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true }); n != 1 || err != nil {
-				t.Error(n, err)
-			}
-			rounds(o.worker(opt, eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil })), s, time.Minute)
-			if parcels != 1 || len(poisonOf(t, o)) > 0 {
-				t.Error(parcels)
-			}
+			runUntilEmpty(t, newer, s, time.Minute)
+			expect(t, "messages done", newer.Stats().Done, 1)
+			expect(t, "parcels", parcels, 1)
+			o.expectPoison(t)
 		})
 	}
 }
 
-// TestUnknownKindClocks: a worker whose clock is behind another's does not take what that one has just noted for old.
+// TestUnknownKindClocks: a worker whose clock is behind does not take the time that another worker has just stored in a message for old.
 func TestUnknownKindClocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		put(o, `{"v":2}`)
-		time.Sleep(2 * time.Hour) // it has waited
-		ahead, behind := options(), options()
+		o, s := newOffice(t, noPauses())
+		o.put(t, "notifications", `{"v":2}`)
+		time.Sleep(2 * time.Hour) // no worker was running
+		ahead, behind := fastPolling(), fastPolling()
 		ahead.Now = func() time.Time { return time.Now().Add(time.Minute) }
-		check(o.worker(ahead).Drain(context.Background()))
+		drain(t, o.worker(t, ahead))
 		time.Sleep(31 * time.Second)
-		check(o.worker(behind).Drain(context.Background()))
-		if len(s.Messages("notifications")) != 1 || len(s.Messages("poison")) > 0 {
-			t.Error("it is poison after half a minute")
-		}
+		drain(t, o.worker(t, behind))
+		expect(t, "messages left after half a minute", len(s.Messages("notifications")), 1)
+		expect(t, "poison messages after half a minute", len(s.Messages("poison")), 0)
 	})
 }

@@ -10,117 +10,97 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestPoisonQueue: what workers have given up can be listed without being touched, dropped, and replayed, one by one.
+// TestPoisonQueue: List changes nothing, and Drop and Replay apply to the messages that match.
 func TestPoisonQueue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := opened(t, quick())
-	for i := range 40 {
-		_, err := o.staff.Insert(ctx, &clerk{fmt.Sprint("S", i), i, "Jones"})
-		check(err)
-	}
-	put(o, "junk")
-	never := workerOf(o, eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return eventual.Poison(nil) }}, options())
-	check(never.Drain(ctx))
-	q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
-	check(err)
-	for range 2 { // twice, for nothing is changed by it
-		if got := poisonOf(t, o); len(got) != 41 {
-			t.Fatal(len(got))
-		}
+	o, s := newOffice(t, noPauses())
+	o.hire(t, 0, 40, 40)
+	o.put(t, "notifications", "junk")
+	never := o.worker(t, fastPolling(), o.handle(func(context.Context, eventual.Job) error { return eventual.Poison(nil) }))
+	drain(t, never)
+	q := o.poisonQueue(t)
+	for range 2 {
+		expect(t, "messages listed", len(o.poison(t)), 41)
 	}
 	for p, err := range q.List(ctx) {
-		check(err)
+		noError(t, err)
 		if p.ID != "" {
 			break
 		}
 	}
 	n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Class == eventual.ClassUndecodable })
-	if n != 1 || err != nil {
-		t.Error(n, err)
-	}
+	noError(t, err)
+	expect(t, "messages dropped", n, 1)
 	s.SetFaults(storagetest.OfKind("message-put", storagetest.Refuse(503, "ServerBusy")))
 	if n, err := q.Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true }); n != 0 || err == nil {
-		t.Error(n, err)
+		t.Errorf("replay into a busy queue: got %d, %v; want 0 and an error", n, err)
 	}
 	s.SetFaults(nil)
 	n, err = q.Replay(ctx, o.acc.Queue("notifications"), func(p eventual.PoisonMessage) bool { return p.Partition != "S7" })
-	if n != 39 || err != nil {
-		t.Error(n, err)
-	}
-	check(o.worker(options()).Drain(ctx))
-	if left := poisonOf(t, o); len(left) != 1 || left[0].Partition != "S7" || len(s.Rows("sent")) != 39 {
-		t.Error(left, len(s.Rows("sent")))
-	}
+	noError(t, err)
+	expect(t, "messages replayed", n, 39)
+	drain(t, o.worker(t, fastPolling()))
+	expect(t, "partition of the message left", o.expectPoison(t, eventual.ClassHandler)[0].Partition, "S7")
+	expect(t, "letters", len(s.Rows("sent")), 39)
 }
 
-// TestReplayOnce: of several poison messages of one text, one is replayed, for one is enough; and a replay ends beside a worker that
-// gives everything up again while it runs.
+// TestReplayOnce: of several poison messages with the same text, one is replayed. A replay ends even if a concurrent worker moves the messages
+// to the poison queue again.
 func TestReplayOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := opened(t, quick())
+		o, s := newOffice(t, noPauses())
 		for range 3 {
-			put(o, "junk")
+			o.put(t, "notifications", "junk")
 		}
-		put(o, "more junk")
-		check(o.worker(options()).Drain(ctx))
-		q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
-		check(err)
-		if n, err := q.Replay(ctx, o.acc.Queue("notifications"), nil); n != 2 || err != nil || len(s.Messages("notifications")) != 2 || len(s.Messages("poison")) != 2 {
-			t.Errorf("%d are replayed, %v; %d are in the queue, and %d left", n, err, len(s.Messages("notifications")), len(s.Messages("poison")))
-		}
-		check(o.worker(options()).Drain(ctx))
-		running, stop := context.WithCancel(ctx)
-		ended := make(chan struct{})
-		w := o.worker(options())
-		go func() { defer close(ended); check(w.Run(running)) }()
+		o.put(t, "notifications", "more junk")
+		drain(t, o.worker(t, fastPolling()))
+		q := o.poisonQueue(t)
+		n, err := q.Replay(ctx, o.acc.Queue("notifications"), nil)
+		noError(t, err)
+		expect(t, "messages replayed", n, 2)
+		expect(t, "messages", len(s.Messages("notifications")), 2)
+		expect(t, "poison messages left", len(s.Messages("poison")), 2)
+		drain(t, o.worker(t, fastPolling()))
+		stop := start(t, o.worker(t, fastPolling()))
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-put" && q.Queue == "notifications" }, storagetest.Slow(time.Second)))
-		start := time.Now()
+		began := time.Now()
 		short, end := context.WithTimeout(ctx, time.Minute)
 		defer end()
-		n, err := q.Replay(short, o.acc.Queue("notifications"), nil)
-		if took := time.Since(start); n != 2 || err != nil || took > 10*time.Second {
-			t.Errorf("%d are replayed in %v, %v", n, took, err)
-		}
+		n, err = q.Replay(short, o.acc.Queue("notifications"), nil)
+		noError(t, err)
+		expect(t, "messages replayed beside a worker", n, 2)
+		atMost(t, "time", time.Since(began), 10*time.Second)
 		time.Sleep(time.Minute)
 		stop()
-		<-ended
-		if left := len(s.Messages("poison")); left != 4 || len(s.Messages("notifications")) > 0 {
-			t.Errorf("%d are poison, want 4", left)
-		}
+		expect(t, "poison messages", len(s.Messages("poison")), 4)
+		expect(t, "messages left", len(s.Messages("notifications")), 0)
 	})
 }
 
-// TestPoisonQueueConcurrently: a replay beside a worker that gives up at once ends, and one that takes long says that it has not seen all.
+// TestPoisonQueueConcurrently: a replay beside a worker ends, and a list that takes longer than 5 minutes fails with ErrIncomplete.
 func TestPoisonQueueConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := opened(t, quick())
+		o, s := newOffice(t, noPauses())
 		for i := range 70 {
-			put(o, fmt.Sprint("junk", i))
+			o.put(t, "notifications", fmt.Sprint("junk", i))
 		}
-		running, stop := context.WithCancel(ctx)
-		ended := make(chan struct{})
-		w := o.worker(options())
-		go func() { defer close(ended); check(w.Run(running)) }()
+		stop := start(t, o.worker(t, fastPolling()))
 		time.Sleep(10 * time.Second)
-		q, err := eventual.NewPoisonQueue(o.acc.Queue("poison"), nil)
-		check(err)
+		q := o.poisonQueue(t)
 		n, err := q.Replay(ctx, o.acc.Queue("notifications"), nil)
-		if err != nil || n != 70 {
-			t.Error(n, err)
-		}
+		noError(t, err)
+		expect(t, "messages replayed", n, 70)
 		time.Sleep(10 * time.Second)
 		stop()
-		<-ended
-		if len(s.Messages("poison")) != 70 {
-			t.Error(len(s.Messages("poison")))
-		}
+		expect(t, "poison messages", len(s.Messages("poison")), 70)
 		seen, incomplete := 0, false
 		for _, err := range q.List(ctx) {
 			if incomplete = incomplete || errors.Is(err, eventual.ErrIncomplete); err == nil {
@@ -128,19 +108,17 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 		}
-		if !incomplete || seen > 70 {
-			t.Error(seen, incomplete)
-		}
-		if _, err := q.Replay(ctx, nil, nil); err == nil {
-			t.Error("into nothing")
+		expect(t, "ErrIncomplete", incomplete, true)
+		atMost(t, "messages listed", seen, 70)
+		var ve *table.ValueError
+		if _, err := q.Replay(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "queue" {
+			t.Errorf("replay without a queue: got %v, want a *ValueError for queue", err)
 		}
 		s.SetFaults(storagetest.OfKind("message-update", storagetest.Hang()))
-		start := time.Now()
+		began := time.Now()
 		for _, err := range q.List(ctx) {
-			_ = err
+			_ = err // the messages cannot be made visible again
 		}
-		if took := time.Since(start); took > time.Minute {
-			t.Error("it does not end for", took)
-		}
+		atMost(t, "time of a list without responses", time.Since(began), time.Minute)
 	})
 }

@@ -3,7 +3,6 @@ package eventual_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,132 +12,106 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestConcurrency: a worker takes no more than it can work on, and as many as that.
+// TestConcurrency: a worker executes as many messages at a time as Concurrency, and receives no more.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		for i := range 30 {
-			_, err := o.staff.Insert(context.Background(), &clerk{fmt.Sprint("S", i), i, "Jones"})
-			check(err)
-		}
-		var now, most atomic.Int64
-		opt := options()
+		o, s := newOffice(t, noPauses())
+		o.hire(t, 0, 30, 30)
+		var running, most atomic.Int64
+		opt := fastPolling()
 		opt.Concurrency = 4
 		var w *eventual.Worker
-		w = workerOf(o, eventual.NewHandler("letter", o.plain, func(context.Context, eventual.Job, letter) error {
-			if got := w.Stats(); got.Received-got.Done > 4 {
-				t.Errorf("%+v: more are in hand than can be worked on", got)
-			}
-			most.Store(max(most.Load(), now.Add(1)))
-			defer now.Add(-1)
+		w = o.worker(t, opt, eventual.NewHandler("letter", o.plain, func(context.Context, eventual.Job, letter) error {
+			stats := w.Stats()
+			atMost(t, "messages received and not done", stats.Received-stats.Done, 4)
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
 			time.Sleep(time.Second)
 			return nil
-		}), opt)
-		start := time.Now()
-		rounds(w, s, time.Hour)
-		if took := time.Since(start); most.Load() != 4 || took > 10*time.Second || w.Stats().Received != 30 {
-			t.Error(most.Load(), took, w.Stats())
-		}
+		}))
+		began := time.Now()
+		runUntilEmpty(t, w, s, time.Hour)
+		atMost(t, "time", time.Since(began), 10*time.Second)
+		expect(t, "running handlers", most.Load(), 4)
+		expect(t, "deliveries", w.Stats().Received, 30)
 	})
 }
 
-// TestIdle: a worker looks into an empty queue less and less often, and into one with messages at once.
+// TestIdle: the pauses between requests to an empty queue double up to WorkerOptions.Idle.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		o, s := opened(t, quick())
-		opt := options()
+		o, s := newOffice(t, noPauses())
+		opt := fastPolling()
 		opt.Idle = 16 * time.Second
-		w := o.worker(opt)
-		ended := make(chan struct{})
-		go func() { defer close(ended); check(w.Run(ctx)) }()
-		time.Sleep(15*time.Second + time.Millisecond) // 1 + 2 + 4 + 8
-		if got := s.Count(); got != "5 message-get" {
-			t.Error(got)
-		}
+		stop := start(t, o.worker(t, opt))
+		time.Sleep(15*time.Second + time.Millisecond) // 1 + 2 + 4 + 8 s
+		expect(t, "requests in the first 15 s", s.Count(), "5 message-get")
 		time.Sleep(160 * time.Second)
-		if got := s.Count(); got != "10 message-get" {
-			t.Error(got)
-		}
-		cancel()
-		<-ended
+		expect(t, "requests in the next 160 s", s.Count(), "10 message-get")
+		stop()
 	})
 }
 
-// TestPause: a worker that pauses takes nothing, and goes on when it is told to.
+// TestPause: a paused worker receives nothing until Resume.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		o, s := opened(t, quick())
-		w := o.worker(options())
+		o, s := newOffice(t, noPauses())
+		w := o.worker(t, fastPolling())
 		w.Pause()
-		ended := make(chan struct{})
-		go func() { defer close(ended); check(w.Run(ctx)) }()
-		_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
-		check(err)
+		stop := start(t, w)
+		o.insert(t, clerk{"S", 1, "Jones"})
 		s.Count()
 		time.Sleep(time.Hour)
-		if got := s.Count(); got != "none" || w.Stats().Received != 0 {
-			t.Error(got)
-		}
-		if err := w.Run(ctx); !errors.Is(err, eventual.ErrRunning) {
-			t.Error(err)
+		expect(t, "requests during the pause", s.Count(), "none")
+		if err := w.Run(context.Background()); !errors.Is(err, eventual.ErrRunning) {
+			t.Errorf("second Run: got %v, want ErrRunning", err)
 		}
 		w.Resume()
 		time.Sleep(time.Second)
-		if w.Stats().Done != 1 {
-			t.Error(w.Stats())
-		}
-		cancel()
-		<-ended
-		check(w.Drain(context.Background())) // it can run again
+		expect(t, "messages done after Resume", w.Stats().Done, 1)
+		stop()
+		drain(t, w) // a stopped worker can run again
 	})
 }
 
-// TestDrainEmptiesQueue: Drain returns nil only when there is nothing to be seen: not where its context is over, and not where the messages
-// of one partition are too many to be worked on at once.
+// TestDrainEmptiesQueue: Drain executes all visible messages, even if one partition has more messages than run at a time. It returns an
+// error if its context has ended.
 func TestDrainEmptiesQueue(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	o, s := opened(t, quick())
-	for i := range 40 {
-		_, err := o.staff.Insert(ctx, &clerk{"S", i, "Jones"})
-		check(err)
-	}
-	over, cancel := context.WithCancel(ctx)
+	o, s := newOffice(t, noPauses())
+	o.hireInto(t, "S", 40)
+	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	w := o.worker(options())
-	if err := w.Drain(over); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	w := o.worker(t, fastPolling())
+	if err := w.Drain(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: got %v, want context.Canceled", err)
 	}
-	check(w.Drain(ctx))
-	if len(s.Messages("notifications")) > 0 || len(s.Rows("sent")) != 40 {
-		t.Error(len(s.Messages("notifications")), len(s.Rows("sent")))
-	}
+	drain(t, w)
+	expect(t, "messages left", len(s.Messages("notifications")), 0)
+	expect(t, "letters", len(s.Rows("sent")), 40)
 }
 
-// TestDrainReceivesAgain: what a handler puts into the queue while Drain looks there in vain is worked on, too.
+// TestDrainReceivesAgain: Drain executes the message that a handler puts into the queue during a request that finds no message.
 func TestDrainReceivesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-		check(err)
+		o, s := newOffice(t, noPauses())
+		o.insert(t, clerk{"S", 1, "Jones"})
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
-			time.Sleep(time.Second) // the queue is empty, and its answer is on its way
+			time.Sleep(time.Second) // until after the queue has found no message
 			if l.ID == 1 {
-				_, err := o.staff.Insert(ctx, &clerk{"S", 2, "Cao"})
-				check(err)
+				if _, err := o.staff.Insert(ctx, &clerk{"S", 2, "Cao"}); err != nil {
+					return err
+				}
 			}
 			return o.send(ctx, j, l)
 		})
 		s.SetFaults(storagetest.OfKind("message-get", storagetest.Slow(3*time.Second)))
-		check(workerOf(o, h, options()).Drain(context.Background()))
-		if len(s.Rows("sent")) != 2 || len(s.Messages("notifications")) > 0 {
-			t.Error(s.Rows("sent"))
-		}
+		drain(t, o.worker(t, fastPolling(), h))
+		expect(t, "letters", len(s.Rows("sent")), 2)
+		expect(t, "messages left", len(s.Messages("notifications")), 0)
 	})
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestPoisonCopiedFirst: a message is copied before it is deleted: where the poison queue does not take it, it stays.
+// TestPoisonCopiedFirst: a message is copied to the poison queue before it is deleted. If the copy fails, the message stays.
 func TestPoisonCopiedFirst(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	o, s := opened(t, quick())
-	put(o, "junk")
+	o, s := newOffice(t, noPauses())
+	o.put(t, "notifications", "junk")
 	var order []string
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 		if q.Kind == "message-put" || q.Kind == "message-delete" {
@@ -32,89 +31,74 @@ func TestPoisonCopiedFirst(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	w := o.worker(options())
-	check(w.Drain(ctx))
-	if len(s.Messages("notifications")) != 1 || w.Stats().Poisoned != 0 || w.Stats().QueueFailures != 1 {
-		t.Error(s.Messages("notifications"), w.Stats())
-	}
+	w := o.worker(t, fastPolling())
+	drain(t, w)
+	expect(t, "messages left", len(s.Messages("notifications")), 1)
+	expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, QueueFailures: 1})
 	s.Advance(time.Hour)
-	check(w.Drain(ctx))
-	if got := strings.Join(order, " "); got != "message-put message-put message-put message-put message-put message-delete" || len(poisonOf(t, o)) != 1 {
-		t.Error(got)
-	}
-	// One that is as large as a message can be leaves no room for more, and is copied as it is.
+	drain(t, w)
+	expect(t, "requests", strings.Join(order, " "), "message-put message-put message-put message-put message-put message-delete")
+	o.expectPoison(t, eventual.ClassUndecodable)
+	// A message of the largest size leaves no room for a poison record, so its text is copied unchanged.
 	large := strings.Repeat("x", 64<<10)
-	put(o, large)
-	check(w.Drain(ctx))
-	if p := poisonOf(t, o); len(p) != 2 || p[0].Text != large && p[1].Text != large {
-		t.Error(len(p))
+	o.put(t, "notifications", large)
+	drain(t, w)
+	if p := o.expectPoison(t, "", eventual.ClassUndecodable); p[0].Text != large && p[1].Text != large {
+		t.Errorf("poison messages: got %d and %d bytes, want one of %d", len(p[0].Text), len(p[1].Text), len(large))
 	}
 }
 
-// TestLostDelete: a deletion whose response is lost is done: what was settled counts as settled.
+// TestLostDelete: if the response to a deletion is lost and the next attempt finds no message, the message counts as done.
 func TestLostDelete(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	o, s := opened(t, quick())
-	_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
-	check(err)
-	put(o, "junk")
+	o, s := newOffice(t, noPauses())
+	o.insert(t, clerk{"S", 1, "Jones"})
+	o.put(t, "notifications", "junk")
 	lost := map[string]bool{}
 	s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
 		first := q.Kind == "message-delete" && !lost[q.Message]
 		lost[q.Message] = lost[q.Message] || first
 		return first
 	}, storagetest.LostReply()))
-	w := o.worker(options())
-	check(w.Drain(ctx))
-	if got := w.Stats(); got.Done != 1 || got.Poisoned != 1 || got.Lost > 0 {
-		t.Error(got)
-	}
+	w := o.worker(t, fastPolling())
+	drain(t, w)
+	expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Done: 1, Effects: 1, Poisoned: 1})
 }
 
-// TestUpdateKeepsText: an update of a message without a text wipes it, which is what the SDK does for a caller who only wants to hide it
-// for longer. Ours keep the text, whatever they change.
+// TestUpdateKeepsText: an update without a text erases the text of a message, and so the SDK erases it for a caller that only hides the message
+// for longer. The updates of this package keep the text.
 func TestUpdateKeepsText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := storagetest.New(nil)
-	o := openOffice(s.ConnectionString(), s, quick())
-	check(o.ensure(ctx))
+	o, s := newOffice(t, noPauses())
 	q := o.acc.Queue("notifications")
 	sent, err := q.EnqueueMessage(ctx, "text", nil)
-	check(err)
+	noError(t, err)
 	hidden := int32(1)
 	_, err = q.UpdateMessage(ctx, *sent.Messages[0].MessageID, *sent.Messages[0].PopReceipt, "", &azqueue.UpdateMessageOptions{VisibilityTimeout: &hidden})
-	check(err)
-	if got := s.Messages("notifications")[0].Text; got != "" {
-		t.Error("the trap is gone:", got)
-	}
-	_, err = q.ClearMessages(ctx, nil)
-	check(err)
+	noError(t, err)
+	expect(t, "text after an update by the SDK", s.Messages("notifications")[0].Text, "")
+	o.clear(t, "notifications")
 
-	_, err = o.staff.Insert(ctx, &clerk{"S", 1, "Jones"}) // Show
-	check(err)
+	o.insert(t, clerk{"S", 1, "Jones"}) // shows the notification
 	text := s.Messages("notifications")[0].Text
-	fails := workerOf(o, eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return errors.New("no") }}, options())
-	check(fails.Drain(ctx)) // Retry
-	var was, is map[string]any
-	check(json.Unmarshal([]byte(text), &was))
-	check(json.Unmarshal([]byte(s.Messages("notifications")[0].Text), &is))
-	if was["tried"] = 1.0; !maps.Equal(was, is) { // the attempt is noted
-		t.Errorf("got %v, want %v", is, was)
+	fails := o.worker(t, fastPolling(), o.handle(func(context.Context, eventual.Job) error { return errors.New("no") }))
+	drain(t, fails) // returns the message
+	var before, after map[string]any
+	noError(t, json.Unmarshal([]byte(text), &before))
+	noError(t, json.Unmarshal([]byte(s.Messages("notifications")[0].Text), &after))
+	if before["tried"] = 1.0; !maps.Equal(before, after) { // the failed attempt
+		t.Errorf("message after a failed attempt: got %v, want %v", after, before)
 	}
-	synctest.Test(t, func(t *testing.T) { // Renew
-		o, s := opened(t, quick())
-		_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
-		check(err)
+	synctest.Test(t, func(t *testing.T) { // renews the message
+		o, s := newOffice(t, noPauses())
+		o.insert(t, clerk{"S", 1, "Jones"})
 		text := s.Messages("notifications")[0].Text
-		h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(context.Context, eventual.Job) error {
+		h := o.handle(func(context.Context, eventual.Job) error {
 			time.Sleep(2 * time.Minute)
-			if got := s.Messages("notifications")[0].Text; got != text {
-				t.Error(got)
-			}
+			expect(t, "text after a renewal", s.Messages("notifications")[0].Text, text)
 			return nil
-		}}
-		check(workerOf(o, h, options()).Drain(ctx))
+		})
+		drain(t, o.worker(t, fastPolling(), h))
 	})
 }

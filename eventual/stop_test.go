@@ -2,7 +2,6 @@ package eventual_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,91 +10,80 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestStop: when its context is over, a worker takes nothing more, lets handlers end, and gives back what it has not begun with;
-// one that does not end is ended, uncounted.
+// TestStop: when its context ends, a worker receives nothing more, waits for handlers for StopTimeout, and returns the other messages to the queue.
+// The stop counts no attempt.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	for _, patient := range []bool{true, false} {
+	for _, c := range []struct {
+		name                           string
+		handler, took                  time.Duration
+		done, deferred, left, canceled int
+	}{
+		{"handlers end in time", 15 * time.Second, 15 * time.Second, 10, 0, 30, 0},
+		{"handlers do not end", time.Hour, 25 * time.Second, 0, 10, 40, 10},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := opened(t, quick())
-			for i := range 40 {
-				_, err := o.staff.Insert(context.Background(), &clerk{fmt.Sprint("S", i), i, "Jones"})
-				check(err)
-			}
-			var why causes
-			opt := options()
+			o, s := newOffice(t, noPauses())
+			o.hire(t, 0, 40, 40)
+			var causes causeList
+			opt := fastPolling()
 			opt.Concurrency, opt.StopTimeout = 10, 20*time.Second
-			d := 15 * time.Second
-			if !patient {
-				d = time.Hour
-			}
-			w := workerOf(o, slow(o, d, why.add), opt)
+			w := o.worker(t, opt, slowHandler(o, c.handler, causes.add))
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(5*time.Second, cancel)
-			start := time.Now()
-			if err := w.Run(ctx); err != nil {
-				t.Error(err)
-			}
-			took, got := time.Since(start), w.Stats()
+			began := time.Now()
+			noError(t, w.Run(ctx))
 			left := s.Messages("notifications")
-			switch {
-			case patient && (took != 15*time.Second || got.Done != 10 || len(left) != 30 || len(why.all) > 0):
-				t.Error(took, got, len(left), why.all)
-			case !patient && (took != 25*time.Second || got.Deferred != 10 || got.Retried > 0 || len(left) != 40 || len(why.all) != 10):
-				t.Error(took, got, len(left), why.all)
-			}
+			expect(t, c.name+": time", time.Since(began), c.took)
+			expect(t, c.name+": messages done", w.Stats().Done, c.done)
+			expect(t, c.name+": messages deferred", w.Stats().Deferred, c.deferred)
+			expect(t, c.name+": messages retried", w.Stats().Retried, 0)
+			expect(t, c.name+": messages left", len(left), c.left)
+			expect(t, c.name+": handlers' contexts that ended", len(causes.all), c.canceled)
 			for _, m := range left {
-				if m.Visible.After(s.Now().Add(time.Second)) {
-					t.Error("a message is kept by nobody:", m)
-				}
+				atMost(t, c.name+": time until a message is visible", m.Visible.Sub(s.Now()), time.Second)
 			}
-			rounds(o.worker(options()), s, time.Minute)
-			if want := map[bool]int{true: 30, false: 40}[patient]; len(s.Rows("sent")) != want {
-				t.Error(len(s.Rows("sent")))
-			}
+			runUntilEmpty(t, o.worker(t, fastPolling()), s, time.Minute)
+			expect(t, c.name+": letters", len(s.Rows("sent")), c.left)
 		})
 	}
 }
 
-// TestStopKeepsSuccess: what a handler has carried out while the worker stops is settled.
+// TestStopKeepsSuccess: an effect that a handler has executed while the worker stops is completed.
 func TestStopKeepsSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
-		_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-		check(err)
-		h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, _ eventual.Job) error {
+		o, s := newOffice(t, noPauses())
+		o.insert(t, clerk{"S", 1, "Jones"})
+		h := o.handle(func(ctx context.Context, _ eventual.Job) error {
 			<-ctx.Done()
-			return nil // it has just made it
-		}}
-		opt := options()
+			return nil // executed at the last moment
+		})
+		opt := fastPolling()
 		opt.StopTimeout, opt.Attempts = time.Second, 1
-		w := workerOf(o, h, opt)
+		w := o.worker(t, opt, h)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		check(w.Run(ctx))
-		if got := w.Stats(); got.Done != 1 || len(s.Messages("notifications"))+len(s.Messages("poison")) > 0 {
-			t.Error(got)
-		}
+		noError(t, w.Run(ctx))
+		expect(t, "messages done", w.Stats().Done, 1)
+		expect(t, "messages left", len(s.Messages("notifications"))+len(s.Messages("poison")), 0)
 	})
 }
 
-// TestStopWithoutAttemptTimeout: a worker without a bound for its tries can be stopped all the same.
+// TestStopWithoutAttemptTimeout: a worker without Retry.AttemptTimeout stops while a queue does not respond.
 func TestStopWithoutAttemptTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := quick()
+		c := noPauses()
 		c.Retry.AttemptTimeout = -1
-		o, s := opened(t, c)
+		o, s := newOffice(t, c)
 		s.SetFaults(storagetest.OfKind("message-get", storagetest.Hang()))
-		opt := options()
+		opt := fastPolling()
 		opt.Common = c
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		start := time.Now()
-		check(o.worker(opt).Run(ctx))
-		if took := time.Since(start); took > time.Minute {
-			t.Error(took)
-		}
+		began := time.Now()
+		noError(t, o.worker(t, opt).Run(ctx))
+		atMost(t, "time", time.Since(began), time.Minute)
 	})
 }
