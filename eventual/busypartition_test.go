@@ -27,8 +27,8 @@ func isEmpty(s *storagetest.Service) func() bool {
 	return func() bool { return len(s.Messages("notifications")) == 0 }
 }
 
-// TestBusyPartition: messages of one partition wait in the worker and not in the queue, so Run takes no longer than their requests, and no more
-// requests than for messages of many partitions.
+// TestBusyPartition: messages of one partition wait in the worker and not in the queue, so Run takes no longer than their requests,
+// and no more requests than for messages of many partitions.
 func TestBusyPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestBusyPartitionDrained(t *testing.T) {
 	})
 }
 
-// TestBusyPartitionOvertaken: a message of another partition behind the messages of a busy partition starts soon, whether the handlers are
-// slow or fast.
+// TestBusyPartitionOvertaken: a message of another partition behind the messages of a busy partition starts soon, whether the
+// handlers are slow or fast.
 func TestBusyPartitionOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -116,8 +116,8 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 	}
 }
 
-// TestWaitingMessageRenewed: a message that waits for its partition is renewed like a running message, counts as one delivery, and is not
-// delivered to another worker.
+// TestWaitingMessageRenewed: a message that waits for its partition is renewed like a running message, counts as one delivery, and
+// is not delivered to another worker.
 func TestWaitingMessageRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,8 +237,8 @@ func TestBusyPartitionRequests(t *testing.T) {
 	})
 }
 
-// TestPerPartition: a worker executes no more messages at a time than Concurrency in all and PerPartition of each partition, so that small
-// partitions need not wait for a big partition.
+// TestPerPartition: a worker executes no more messages at a time than Concurrency in all and PerPartition of each partition, so
+// that small partitions need not wait for a big partition.
 func TestPerPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// emptyAfter is the bound after which a queue is empty when all failures have ended, with default options (see docs/queues.md), and 10 s for
-// the pause between two requests and for the handlers.
+// emptyAfter is the bound after which a queue is empty when all failures have ended, with default options (see docs/queues.md), and
+// 10 s for the pause between two requests and for the handlers.
 const emptyAfter = 5*time.Minute + 10*time.Second
 
-// TestQueueEmpties: for half an hour, writers and workers have all kinds of failures, and workers crash. Afterwards the queue is empty after its
-// bound, and each committed write has its letter.
+// TestQueueEmpties: for half an hour, writers and workers have all kinds of failures, and workers crash. Afterwards the queue is
+// empty after its bound, and each committed write has its letter.
 func TestQueueEmpties(t *testing.T) {
 	t.Parallel()
 	seeds := 8
@@ -94,8 +94,8 @@ func chaos(t *testing.T, seed uint64) (left int) {
 	return left
 }
 
-// TestQueueEmptiesAfterOutage: the bound holds after a long outage, during which each failed read of a commit record returns the message to the
-// queue for longer, up to MaxWait.
+// TestQueueEmptiesAfterOutage: the bound holds after a long outage, during which each failed read of a commit record returns the
+// message to the queue for longer, up to MaxWait.
 func TestQueueEmptiesAfterOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

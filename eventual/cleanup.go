@@ -12,16 +12,16 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// cleaner plans and executes the clean-up of commit records: one clean-up message for each partition and hour, and a note in the partition
-// that the message was sent.
+// cleaner plans and executes the clean-up of commit records: one clean-up message for each partition and hour, and a note in the
+// partition that the message was sent.
 type cleaner struct {
 	env     *environment
 	planned hourSet
 }
 
-// plan makes sure that the commit records that were written this hour in the message's partition are deleted a day later. It is called before
-// a message is deleted. The clean-up message is sent before the note is written: a crash in between leads to a second message, which does no
-// harm.
+// plan makes sure that the commit records that were written this hour in the message's partition are deleted a day later. It is
+// called before a message is deleted. The clean-up message is sent before the note is written: a crash in between leads to a second
+// message, which does no harm.
 func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
 	if c.env.cleanUps.client == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestCleanUp: the commit records of an hour in a partition are deleted a day later, by one message for each partition and hour. Pending and
-// younger commit records stay.
+// TestCleanUp: the commit records of an hour in a partition are deleted a day later, by one message for each partition and hour.
+// Pending and younger commit records stay.
 func TestCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestCleanUp(t *testing.T) {
 	})
 }
 
-// TestCleanUpLost: a clean-up message that could not be sent is sent by the next worker. A clean-up message that the queue has lost is replaced
-// by the message of the next hour.
+// TestCleanUpLost: a clean-up message that could not be sent is sent by the next worker. A clean-up message that the queue has lost
+// is replaced by the message of the next hour.
 func TestCleanUpLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,8 @@ func TestCleanUpLost(t *testing.T) {
 	})
 }
 
-// TestCleanUpForged: the age of commit records decides about their clean-up, and not the message; and tables without a handler are not changed.
+// TestCleanUpForged: the age of commit records decides about their clean-up, and not the message; and tables without a handler are
+// not changed.
 func TestCleanUpForged(t *testing.T) {
 	t.Parallel()
 	o, s := newOffice(t, noPauses())

@@ -31,8 +31,8 @@ func (c *contextCounter) Handle(ctx context.Context, _ slog.Record) error {
 	return nil
 }
 
-// TestContextsEnd: the context of a message ends when the message is settled, in each way. Otherwise a worker would keep memory for each message
-// until it stops.
+// TestContextsEnd: the context of a message ends when the message is settled, in each way. Otherwise a worker would keep memory for
+// each message until it stops.
 func TestContextsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,9 +40,12 @@ func TestContextsEnd(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		for i := range n {
 			o.put(t, "notifications", []string{
-				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, operationIDAt(time.Now())),                            // done: there is no such write
-				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, operationIDAt(time.Now().Add(-30*time.Hour))), "junk", // poison
-				`{"v":2}`, // deferred
+				// done: there is no such write
+				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, operationIDAt(time.Now())),
+				// poison
+				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, operationIDAt(time.Now().Add(-30*time.Hour))), "junk",
+				// deferred
+				`{"v":2}`,
 			}[i%4])
 		}
 		o.insert(t, clerk{"T", 1, "Jones"})

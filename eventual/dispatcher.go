@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// dispatcher decides which of the received messages a worker executes: at most perPartition of each partition at a time, and a message that
-// needs isolation while no other message is executed.
+// dispatcher decides which of the received messages a worker executes: at most perPartition of each partition at a time, and a
+// message that needs isolation while no other message is executed.
 type dispatcher struct {
 	perPartition int
 
@@ -99,8 +99,8 @@ func (d *dispatcher) leave(partition string) {
 	d.dispatch()
 }
 
-// add adds received messages, executes the messages that can be executed, and returns to the queue the latest of the waiting messages that the
-// pool has no room for.
+// add adds received messages, executes the messages that can be executed, and returns to the queue the latest of the waiting
+// messages that the pool has no room for.
 func (p *pool) add(received []*lease) {
 	d := p.dispatcher
 	d.mu.Lock()
@@ -148,7 +148,8 @@ func (p *pool) awaitChange(ctx context.Context) {
 	}
 }
 
-// start executes and settles a message in its own goroutine. With an outcome, start only settles the message. The caller holds dispatcher.mu.
+// start executes and settles a message in its own goroutine. With an outcome, start only settles the message. The caller holds
+// dispatcher.mu.
 func (p *pool) start(x *lease, out *outcome) {
 	p.running++
 	p.dispatcher.running++

@@ -150,7 +150,8 @@ func ExamplePoisonQueue() {
 	// dropped: 0
 }
 
-// The methods of an outbox are called by writes: each write stores a notification, and then shows it, or withdraws it if the write is refused.
+// The methods of an outbox are called by writes: each write stores a notification, and then shows it, or withdraws it if the write
+// is refused.
 func ExampleOutbox() {
 	ctx := context.Background()
 	acc := newAccount()

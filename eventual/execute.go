@@ -53,7 +53,8 @@ func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease
 	return out
 }
 
-// tryRecord reads a commit record, executes its effects and marks the record as done. If conflict is true, the record has changed meanwhile.
+// tryRecord reads a commit record, executes its effects and marks the record as done. If conflict is true, the record has changed
+// meanwhile.
 func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome, conflict bool) {
 	record, err := t.records.Resolve(ctx, x.message.partition(), x.message.Op)
 	var ve *table.ValueError

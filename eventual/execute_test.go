@@ -71,8 +71,8 @@ func TestBrokenCommitRecord(t *testing.T) {
 	})
 }
 
-// TestConflicts: if the commit record changes during each execution of its effects, the worker starts again, up to Retry.ConflictAttempts times
-// with the pauses of Retry.ConflictWait. Then the attempt has failed.
+// TestConflicts: if the commit record changes during each execution of its effects, the worker starts again, up to
+// Retry.ConflictAttempts times with the pauses of Retry.ConflictWait. Then the attempt has failed.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

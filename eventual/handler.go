@@ -18,29 +18,32 @@ type Source interface {
 	CommitRecords() *table.CommitRecords
 }
 
-// Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect; [Poison]
-// moves the message to the poison queue; [RetryAfter] tries again at that time; any other error tries again after a pause, and makes the message
-// poison after WorkerOptions.Attempts. After an error for a row of a newer version (*table.VersionError), the message waits for a worker of
-// another release, as messages of unknown kinds do.
+// Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
+// [Poison] moves the message to the poison queue; [RetryAfter] tries again at that time; any other error tries again after a pause,
+// and makes the message poison after WorkerOptions.Attempts. After an error for a row of a newer version (*table.VersionError), the
+// message waits for a worker of another release, as messages of unknown kinds do.
 //
-// An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is tried again until storage
-// works. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an *azcore.ResponseError
-// of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps table.ErrUnreachable. The end of a context
-// that the handler has made itself is an attempt like any other error.
+// An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is tried again
+// until storage works. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
+// *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps
+// table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
 //
-// An effect is executed at least once. It is executed again if a worker crashed before it completed the effect, at the same time as a slow
-// worker, in any order with other effects, and again whenever another effect of the same write failed or was deferred, because the effects
-// of a write are completed together. So a handler should read the current state and make the other system follow it, or use the job's
-// OperationID and Effect as an idempotency key: they are the same at every attempt. The handler's context ends when the worker loses the message.
+// An effect is executed at least once. It is executed again if a worker crashed before it completed the effect, at the same time as
+// a slow worker, in any order with other effects, and again whenever another effect of the same write failed or was deferred,
+// because the effects of a write are completed together. So a handler should read the current state and make the other system
+// follow it, or use the job's OperationID and Effect as an idempotency key: they are the same at every attempt. The handler's
+// context ends when the worker loses the message.
 type Handler struct {
 	Kind   string
 	Table  Source
 	Handle func(ctx context.Context, j Job) error
 
-	// Version is the newest version of the payload that Handle supports; effects of later versions wait for another worker. Defaults to 1.
+	// Version is the newest version of the payload that Handle supports; effects of later versions wait for another worker.
+	// Defaults to 1.
 	Version int
 
-	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. May be nil.
+	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. May be
+	// nil.
 	Sweep func(ctx context.Context, partition keys.Enc, before time.Time) error
 }
 
@@ -54,15 +57,15 @@ type Job struct {
 	// Attempt is the number of times that a worker has begun to execute the message, including this time.
 	Attempt int
 
-	// CommitRecord is the write's commit record, and Index the position of the effect in it, for handlers that complete the effect by a write of
-	// their own; see [table.Table.Completing]. If that write fails with table.ErrChanged, the handler should return that error; it is called
-	// again for the effects that the commit record contains then.
+	// CommitRecord is the write's commit record, and Index the position of the effect in it, for handlers that complete the effect
+	// by a write of their own; see [table.Table.Completing]. If that write fails with table.ErrChanged, the handler should return
+	// that error; it is called again for the effects that the commit record contains then.
 	CommitRecord *table.CommitRecord
 	Index        int
 }
 
-// NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes poison at
-// once.
+// NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
+// poison at once.
 func NewHandler[P any](kind string, source Source, handle func(ctx context.Context, j Job, payload P) error) Handler {
 	return Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j Job) error {
 		var payload P
@@ -73,9 +76,9 @@ func NewHandler[P any](kind string, source Source, handle func(ctx context.Conte
 	}}
 }
 
-// OnChange returns a maintainer for [table.Table.With] that adds an effect to a write for each entity that changes: f returns the payload,
-// and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the handler. OnChange adds no
-// requests but those of any effect.
+// OnChange returns a maintainer for [table.Table.With] that adds an effect to a write for each entity that changes: f returns the
+// payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
+// handler. OnChange adds no requests but those of any effect.
 func OnChange[T, P any](kind string, f func(c *table.Change[T]) (payload P, due bool)) table.Maintainer[T] {
 	return &onChange[T, P]{kind, f}
 }
@@ -124,8 +127,8 @@ type retryError struct {
 func (r *retryError) Error() string { return fmt.Sprintf("retry after %v: %v", r.delay, r.err) }
 func (r *retryError) Unwrap() error { return r.err }
 
-// RetryAfter returns an error for an effect that is to be executed later, such as after another service's limit has passed: in whole
-// seconds, up to 7 days. It does not count as an attempt.
+// RetryAfter returns an error for an effect that is to be executed later, such as after another service's limit has passed: in
+// whole seconds, up to 7 days. It does not count as an attempt.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		err = errNoReason

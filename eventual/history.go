@@ -30,8 +30,8 @@ func (h history) plausible(deliveries int64) history {
 	return h
 }
 
-// withHistory returns the text of a message with another history. Other properties are kept, because the message may be of a later version.
-// The text is returned unchanged if the message has no room for the history.
+// withHistory returns the text of a message with another history. Other properties are kept, because the message may be of a later
+// version. The text is returned unchanged if the message has no room for the history.
 func withHistory(text string, h history) string {
 	all := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(plainText(text)), &all) != nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// A message that crashes its worker leaves no trace but the queue's count of deliveries, and all messages that the worker held have that
-// count, too. So a message with WorkerOptions.Attempts unfinished deliveries is executed in isolation: while the worker executes nothing else.
-// Before the handler runs, the isolation is stored in the message. After WorkerOptions.Attempts unfinished executions in isolation, the
-// message is poison. Any execution that ends clears the message.
+// A message that crashes its worker leaves no trace but the queue's count of deliveries, and all messages that the worker held have
+// that count, too. So a message with WorkerOptions.Attempts unfinished deliveries is executed in isolation: while the worker
+// executes nothing else. Before the handler runs, the isolation is stored in the message. After WorkerOptions.Attempts unfinished
+// executions in isolation, the message is poison. Any execution that ends clears the message.
 
 var errDeadly = errors.New("workers crashed while they executed the message in isolation")
 

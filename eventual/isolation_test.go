@@ -20,8 +20,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestDeadly: a message that crashes each of its workers becomes poison after 2 × Attempts crashes. The messages that the workers held at
-// the same time are executed, even if they never had time to end before, or failed sometimes.
+// TestDeadly: a message that crashes each of its workers becomes poison after 2 × Attempts crashes. The messages that the workers
+// held at the same time are executed, even if they never had time to end before, or failed sometimes.
 func TestDeadly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -112,7 +112,8 @@ func TestDeadlyForged(t *testing.T) {
 	}
 }
 
-// TestDeadlyIsolated: a suspect message is executed in isolation, for 1 request more. Other messages only wait meanwhile, for no further request.
+// TestDeadlyIsolated: a suspect message is executed in isolation, for 1 request more. Other messages only wait meanwhile, for no
+// further request.
 func TestDeadlyIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

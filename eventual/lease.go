@@ -9,11 +9,12 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// ErrLost: the visibility of a message ended and could not be renewed, so another worker may receive the message. ErrLost is the cause of the
-// end of the handler's context.
+// ErrLost: the visibility of a message ended and could not be renewed, so another worker may receive the message. ErrLost is the
+// cause of the end of the handler's context.
 var ErrLost = errors.New("eventual: the message is no longer the worker's")
 
-// lease keeps a received message hidden from other workers. It renews the visibility at a third of its time, until the lease ends or is lost.
+// lease keeps a received message hidden from other workers. It renews the visibility at a third of its time, until the lease ends
+// or is lost.
 type lease struct {
 	receivedMessage
 	env   *environment

@@ -47,8 +47,8 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestLost: if a message cannot be renewed, the handler's context ends before another worker can receive the message, and the other worker
-// executes it.
+// TestLost: if a message cannot be renewed, the handler's context ends before another worker can receive the message, and the other
+// worker executes it.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]storagetest.Fault{
@@ -83,8 +83,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestSlowReceive: the visibility of a message counts from before the request, as in the queue. After a slow response, the message is renewed at
-// once, and is not delivered to another worker.
+// TestSlowReceive: the visibility of a message counts from before the request, as in the queue. After a slow response, the message
+// is renewed at once, and is not delivered to another worker.
 func TestSlowReceive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 // messageVersion is the version of the format of messages.
 const messageVersion = 1
 
-// message names a write by its operation ID, or an hour whose commit records are due for clean-up. A message contains no other data,
-// so a forged message can only trigger work that is already due.
+// message names a write by its operation ID, or an hour whose commit records are due for clean-up. A message contains no other
+// data, so a forged message can only trigger work that is already due.
 type message struct {
 	Version   int    `json:"v"`
 	Table     string `json:"table"`
@@ -72,8 +72,8 @@ func (m message) valid() bool {
 // tableName matches the table names that the service allows ('Understanding the Table service data model').
 var tableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
 
-// isStorableKey reports whether the service allows a PartitionKey ('Understanding the Table service data model'), even if this library
-// does not.
+// isStorableKey reports whether the service allows a PartitionKey ('Understanding the Table service data model'), even if this
+// library does not.
 func isStorableKey(s string) bool {
 	return len(utf16.Encode([]rune(s))) <= 512 && s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r >= 0x7F && r < 0xA0 || strings.ContainsRune("/\\#?", r)

@@ -10,7 +10,8 @@ import (
 // maxMessage is the limit of a queue for the encoded text of a message, in bytes ('Put Message').
 const maxMessage = 64 << 10
 
-// plainText decodes the text of a message that another client has encoded in base64, as the clients of other languages do by default.
+// plainText decodes the text of a message that another client has encoded in base64, as the clients of other languages do by
+// default.
 func plainText(text string) string {
 	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "{") {
 		if b, err := base64.StdEncoding.DecodeString(text); err == nil {

@@ -19,9 +19,10 @@ type NotifyOptions struct {
 	// Partition restricts the call to one partition. Defaults to the whole table.
 	Partition keys.Enc
 
-	// Grace is how old a write must be. For a younger write, the writer's own notification may still be hidden, for twice the writer's
-	// WriteTimeout, or a worker may be about to execute the effects. A redundant notification does no harm, so Grace only saves requests.
-	// Defaults to 10 min, or to 4 × WriteTimeout of the outbox if that is longer; negative means none: all pending commit records are notified.
+	// Grace is how old a write must be. For a younger write, the writer's own notification may still be hidden, for twice the
+	// writer's WriteTimeout, or a worker may be about to execute the effects. A redundant notification does no harm, so Grace only
+	// saves requests. Defaults to 10 min, or to 4 × WriteTimeout of the outbox if that is longer; negative means none: all pending
+	// commit records are notified.
 	Grace time.Duration
 
 	// Max is how many notifications are sent at most. Defaults to 10,000; negative means no bound.
@@ -38,20 +39,20 @@ type NotifyResult struct {
 	Resume     string // where the next call resumes, "" if the table is done
 }
 
-// NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is older than
-// NotifyOptions.Grace. It repairs a queue that was deleted, cleared or failed over, and a poison queue whose messages were dropped. It
-// can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and no effect is executed that is
-// not due. A message that is still in the poison queue stays there, so its effects are tried again and may become poison once more; replay
-// or drop the message first.
+// NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is
+// older than NotifyOptions.Grace. It repairs a queue that was deleted, cleared or failed over, and a poison queue whose messages
+// were dropped. It can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and
+// no effect is executed that is not due. A message that is still in the poison queue stays there, so its effects are tried again
+// and may become poison once more; replay or drop the message first.
 //
-// The call is bounded by NotifyOptions.Max, and by ctx. The result is valid with every error, and Resume is where to resume; all commit records
-// before it were notified.
+// The call is bounded by NotifyOptions.Max, and by ctx. The result is valid with every error, and Resume is where to resume; all
+// commit records before it were notified.
 //
-// Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's commit records,
-// at least 1; 1 for each notification, and up to Retry.Attempts if the queue does not respond. Errors: *table.ValueError for a source
-// that is nil and for a Resume that is not from this method; table.ErrTableNotFound and those of any read; table.ErrRanged if the
-// table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition of which it sees all rows; those
-// of the queue.
+// Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's
+// commit records, at least 1; 1 for each notification, and up to Retry.Attempts if the queue does not respond. Errors:
+// *table.ValueError for a source that is nil and for a Resume that is not from this method; table.ErrTableNotFound and those of any
+// read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
+// of which it sees all rows; those of the queue.
 func (o *Outbox) NotifyPending(ctx context.Context, source Source, opt *NotifyOptions) (NotifyResult, error) {
 	if opt == nil {
 		opt = &NotifyOptions{}

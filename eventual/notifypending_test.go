@@ -55,7 +55,8 @@ func TestNotifyPending(t *testing.T) {
 	})
 }
 
-// TestNotifyPendingResumes: a call resumes where the call before ended, after Max notifications or an error, also within a partition.
+// TestNotifyPendingResumes: a call resumes where the call before ended, after Max notifications or an error, also within a
+// partition.
 func TestNotifyPendingResumes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -135,8 +136,8 @@ func TestNotifyPendingArguments(t *testing.T) {
 	}
 }
 
-// TestNotifyPendingConcurrently: with concurrent writers, some of which fail, and with concurrent workers, NotifyPending does no harm: each
-// committed write has its letter, and no other write has one.
+// TestNotifyPendingConcurrently: with concurrent writers, some of which fail, and with concurrent workers, NotifyPending does no
+// harm: each committed write has its letter, and no other write has one.
 func TestNotifyPendingConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

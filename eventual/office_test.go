@@ -42,8 +42,8 @@ func at(d string, id int) keys.Key { return keys.At(dept.Of(d), cid.Of(id)) }
 
 func rawKey(partition string) keys.Key { return keys.Stored(partition, "r") }
 
-// letter is the payload of the effects: each clerk with a new last name gets a letter, which is stored in another table under the operation
-// ID of the write. So a letter that is sent twice is stored once.
+// letter is the payload of the effects: each clerk with a new last name gets a letter, which is stored in another table under the
+// operation ID of the write. So a letter that is sent twice is stored once.
 type letter struct {
 	ID   int
 	Last string
@@ -338,7 +338,8 @@ func recordStates(s *storagetest.Service) string {
 	return strings.Join(all, " ")
 }
 
-// allExecuted returns an error unless each committed write with an effect has its letter, no commit record is pending, and the queues are empty.
+// allExecuted returns an error unless each committed write with an effect has its letter, no commit record is pending, and the
+// queues are empty.
 func allExecuted(s *storagetest.Service) error {
 	states, due := map[string]any{}, map[string]bool{}
 	for _, r := range s.Rows("staff") {

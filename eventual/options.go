@@ -10,49 +10,54 @@ import (
 
 // WorkerOptions are the options of a worker. The zero value of each field is its default.
 type WorkerOptions struct {
-	// Common bounds the requests of the worker. Retry.ConflictAttempts, with the pauses of Retry.ConflictWait and MaxConflictWait, bounds how often
-	// the worker starts again because a concurrent worker has changed the commit record; then the attempt of the message has failed.
+	// Common bounds the requests of the worker. Retry.ConflictAttempts, with the pauses of Retry.ConflictWait and MaxConflictWait,
+	// bounds how often the worker starts again because a concurrent worker has changed the commit record; then the attempt of the
+	// message has failed.
 	table.Common
 
-	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without a clean-up queue,
-	// call [table.Table.SweepCommitRecords] from time to time. It must not be the queue of the notifications.
+	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without a
+	// clean-up queue, call [table.Table.SweepCommitRecords] from time to time. It must not be the queue of the notifications.
 	CleanUp Queue
 
 	// Concurrency is how many messages the worker executes at a time. Defaults to 16.
 	Concurrency int
 
-	// PerPartition is how many messages of one partition the worker executes at a time, so that other partitions need not wait for a busy
-	// partition. Up to Concurrency further messages of a busy partition wait in the worker, which renews them, and starts each as soon as the
-	// partition allows. To find messages of other partitions behind them, the worker requests more messages after half of Idle if the
-	// handlers are slow, else every Defer, and returns the messages that it has no room for to the queue, for 1 s at first and up to Defer.
-	// Drain returns no messages. Defaults to half of Concurrency, and at least 1.
+	// PerPartition is how many messages of one partition the worker executes at a time, so that other partitions need not wait for
+	// a busy partition. Up to Concurrency further messages of a busy partition wait in the worker, which renews them, and starts
+	// each as soon as the partition allows. To find messages of other partitions behind them, the worker requests more messages
+	// after half of Idle if the handlers are slow, else every Defer, and returns the messages that it has no room for to the queue,
+	// for 1 s at first and up to Defer. Drain returns no messages. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
-	// Visibility is how long the queue hides a message that the worker has received, in whole seconds. The worker renews it at a third of
-	// that while handlers run. The messages of a crashed worker stay hidden for that long. Defaults to 1 min, at most 7 days.
+	// Visibility is how long the queue hides a message that the worker has received, in whole seconds. The worker renews it at a
+	// third of that while handlers run. The messages of a crashed worker stay hidden for that long. Defaults to 1 min, at most 7
+	// days.
 	Visibility time.Duration
 
-	// HandlerTimeout bounds one call of a handler. A call that it ends counts as an attempt, even if the handler waited for a service that did
-	// not respond: set it longer than the handler's own requests may take. Defaults to 5 min; negative means no bound.
+	// HandlerTimeout bounds one call of a handler. A call that it ends counts as an attempt, even if the handler waited for a
+	// service that did not respond: set it longer than the handler's own requests may take. Defaults to 5 min; negative means no
+	// bound.
 	HandlerTimeout time.Duration
 
-	// Attempts is how often a message fails before it becomes poison. A delivery that does not end, because the worker crashes or loses the
-	// message, is no attempt. After Attempts such deliveries, the worker executes the message in isolation, while it executes nothing else, for 1
-	// request more; after Attempts of those, the message becomes poison of ClassCrashes: at most 2 × Attempts crashes. Defaults to 10.
+	// Attempts is how often a message fails before it becomes poison. A delivery that does not end, because the worker crashes or
+	// loses the message, is no attempt. After Attempts such deliveries, the worker executes the message in isolation, while it
+	// executes nothing else, for 1 request more; after Attempts of those, the message becomes poison of ClassCrashes: at most 2 ×
+	// Attempts crashes. Defaults to 10.
 	Attempts int
 
-	// Wait is the pause before the second attempt, in whole seconds. It doubles with each attempt up to MaxWait, and is shortened by up to a
-	// half. Default to 1 s and 5 min.
+	// Wait is the pause before the second attempt, in whole seconds. It doubles with each attempt up to MaxWait, and is shortened
+	// by up to a half. Default to 1 s and 5 min.
 	Wait, MaxWait time.Duration
 
-	// UnknownKindTimeout is how long messages of unknown tables, kinds and versions are returned to the queue, for Defer each time, for workers
-	// of another release. Then they become poison. Default to 1 h and 30 s.
+	// UnknownKindTimeout is how long messages of unknown tables, kinds and versions are returned to the queue, for Defer each time,
+	// for workers of another release. Then they become poison. Default to 1 h and 30 s.
 	UnknownKindTimeout, Defer time.Duration
 
 	// Idle is the longest pause between two requests to an empty queue; the first pause is a 16th of it. Defaults to 4 s.
 	Idle time.Duration
 
-	// StopTimeout is how long Run waits for running handlers after its context has ended, before it ends their contexts. Defaults to 30 s.
+	// StopTimeout is how long Run waits for running handlers after its context has ended, before it ends their contexts. Defaults
+	// to 30 s.
 	StopTimeout time.Duration
 
 	// Logger logs completed messages at Debug, returned and lost messages at Warn, and poison at Error. Defaults to no logging.

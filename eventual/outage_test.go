@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestOutage: an error of storage that is down counts no attempt, whatever wraps it. Any other error counts an attempt, including the end of a
-// handler's own timeout.
+// TestOutage: an error of storage that is down counts no attempt, whatever wraps it. Any other error counts an attempt, including
+// the end of a handler's own timeout.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	status := func(status int, code string) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Outbox is a [table.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for concurrent
-// use.
+// Outbox is a [table.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
+// concurrent use.
 type Outbox struct {
 	queue queueClient
 	opt   table.Common
@@ -21,8 +21,8 @@ type OutboxOptions struct {
 	table.Common
 }
 
-// NewOutbox returns an outbox in a queue. It sends nothing: [Outbox.Ensure] creates the queue. Errors: *table.ValueError for a queue that
-// is nil.
+// NewOutbox returns an outbox in a queue. It sends nothing: [Outbox.Ensure] creates the queue. Errors: *table.ValueError for a
+// queue that is nil.
 func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	if o == nil {
 		o = &OutboxOptions{}
@@ -44,9 +44,9 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Notify stores a notification that names a write, hidden for n.Hidden, when the write must be over. A redundant notification does no harm: a
-// worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those of the queue. 1
-// request; up to Retry.Attempts if the queue does not respond.
+// Notify stores a notification that names a write, hidden for n.Hidden, when the write must be over. A redundant notification does
+// no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those
+// of the queue. 1 request; up to Retry.Attempts if the queue does not respond.
 func (o *Outbox) Notify(ctx context.Context, n table.Notification) (table.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}

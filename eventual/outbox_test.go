@@ -50,8 +50,8 @@ func TestQueueDown(t *testing.T) {
 	}
 }
 
-// TestNotificationHidden: a notification never expires, and is hidden for twice the writer's WriteTimeout. A committed write shows it at once, and
-// a refused write withdraws it.
+// TestNotificationHidden: a notification never expires, and is hidden for twice the writer's WriteTimeout. A committed write shows
+// it at once, and a refused write withdraws it.
 func TestNotificationHidden(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -89,7 +89,8 @@ func (l longNotifier) Notify(ctx context.Context, n table.Notification) (table.S
 	return l.Outbox.Notify(ctx, n)
 }
 
-// TestEffectsLimit: a write with too many effects for a commit record, or with a payload that cannot be encoded, fails before any request.
+// TestEffectsLimit: a write with too many effects for a commit record, or with a payload that cannot be encoded, fails before any
+// request.
 func TestEffectsLimit(t *testing.T) {
 	t.Parallel()
 	o, s := newOffice(t, noPauses())

@@ -5,8 +5,8 @@ import "time"
 // outcomeKind is what happens to a message after its execution.
 type outcomeKind int
 
-// The kinds of outcomes. Of a message with several effects, the last kind in this order applies: a message is poison only if no other effect
-// is still due.
+// The kinds of outcomes. Of a message with several effects, the last kind in this order applies: a message is poison only if no
+// other effect is still due.
 const (
 	completed outcomeKind = iota // deleted
 	poisoned                     // moved to the poison queue

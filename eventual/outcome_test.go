@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 )
 
-// TestSeveralEffects: a message with two effects becomes poison only when neither effect is still due, and an unknown kind does not end the
-// delay that a handler has requested.
+// TestSeveralEffects: a message with two effects becomes poison only when neither effect is still due, and an unknown kind does not
+// end the delay that a handler has requested.
 func TestSeveralEffects(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -51,8 +51,8 @@ func TestSeveralEffects(t *testing.T) {
 	}
 }
 
-// TestUnknownKind: an effect of an unknown kind waits for a worker that knows the kind, without counting attempts, and other effects are executed.
-// After an hour without such a worker, the message is poison, and can be replayed.
+// TestUnknownKind: an effect of an unknown kind waits for a worker that knows the kind, without counting attempts, and other
+// effects are executed. After an hour without such a worker, the message is poison, and can be replayed.
 func TestUnknownKind(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{true, false} {
@@ -88,7 +88,8 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
-// TestUnknownKindClocks: a worker whose clock is behind does not take the time that another worker has just stored in a message for old.
+// TestUnknownKindClocks: a worker whose clock is behind does not take the time that another worker has just stored in a message for
+// old.
 func TestUnknownKindClocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

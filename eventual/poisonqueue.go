@@ -31,8 +31,9 @@ const poisonVisibility = 5 * time.Minute
 // ErrIncomplete: hidden messages became visible again before all messages were seen, so some may be missing.
 var ErrIncomplete = errors.New("eventual: some messages of the poison queue may be missing")
 
-// List yields each message of the poison queue once, and keeps the messages in the queue. While List runs, for 5 minutes at most, the messages
-// are hidden from other programs. Errors: ErrQueueNotFound, ErrIncomplete. 1 request for each 32 messages, and 1 for each message.
+// List yields each message of the poison queue once, and keeps the messages in the queue. While List runs, for 5 minutes at most,
+// the messages are hidden from other programs. Errors: ErrQueueNotFound, ErrIncomplete. 1 request for each 32 messages, and 1 for
+// each message.
 func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] {
 	return func(yield func(PoisonMessage, error) bool) {
 		stopped := false
@@ -48,10 +49,10 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 	}
 }
 
-// Replay puts the messages that match, or all if match is nil, into the queue of a worker, deletes them from the poison queue, and returns
-// their number. Messages that become poison again during the call stay, and so do further copies of one message. If Replay is
-// interrupted, a message may be in both queues, which does no harm. Errors: those of List; *table.ValueError for a queue that is nil. 2
-// requests for each message, besides those of List.
+// Replay puts the messages that match, or all if match is nil, into the queue of a worker, deletes them from the poison queue, and
+// returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If Replay
+// is interrupted, a message may be in both queues, which does no harm. Errors: those of List; *table.ValueError for a queue that is
+// nil. 2 requests for each message, besides those of List.
 func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(PoisonMessage) bool) (n int, err error) {
 	if wire.Absent(queue) {
 		return 0, fmt.Errorf("eventual: Replay: %w", errNilQueue("queue"))
@@ -71,9 +72,9 @@ func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(Poison
 	return n, err
 }
 
-// Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and their commit
-// records stay pending: [Outbox.NotifyPending] notifies workers again. Errors: those of List. 1 request for each message, besides those of
-// List.
+// Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and their
+// commit records stay pending: [Outbox.NotifyPending] notifies workers again. Errors: those of List. 1 request for each message,
+// besides those of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
 	return n, err
@@ -82,8 +83,8 @@ func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) 
 // errListStopped: the caller left the loop over List.
 var errListStopped = errors.New("eventual: the list was stopped")
 
-// each calls f once for each message, and counts the messages that f reports as done and each deletes. In the end each makes the other messages
-// visible again.
+// each calls f once for each message, and counts the messages that f reports as done and each deletes. In the end each makes the
+// other messages visible again.
 func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMessage) (done bool, err error), deleted *int) (err error) {
 	kept := map[string]delivery{}
 	defer func() {

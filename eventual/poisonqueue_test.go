@@ -48,8 +48,8 @@ func TestPoisonQueue(t *testing.T) {
 	expect(t, "letters", len(s.Rows("sent")), 39)
 }
 
-// TestReplayOnce: of several poison messages with the same text, one is replayed. A replay ends even if a concurrent worker moves the messages
-// to the poison queue again.
+// TestReplayOnce: of several poison messages with the same text, one is replayed. A replay ends even if a concurrent worker moves
+// the messages to the poison queue again.
 func TestReplayOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,7 +42,8 @@ type poisonRecord struct {
 // poisonRecordVersion is the version of the format of poison records.
 const poisonRecordVersion = 1
 
-// poisonText returns the text for the poison queue: a poison record, or the text of the message itself if that leaves no room for the record.
+// poisonText returns the text for the poison queue: a poison record, or the text of the message itself if that leaves no room for
+// the record.
 func poisonText(m *receivedMessage, class, effect string, now time.Time) string {
 	r := poisonRecord{Version: poisonRecordVersion, Class: class, Kind: effect, Attempts: m.attempt(), Time: now.UTC(), Message: withHistory(m.text, history{})}
 	b, err := json.Marshal(r)

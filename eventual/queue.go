@@ -27,8 +27,8 @@ const (
 	maxReceived   = 32 // messages in one response
 )
 
-// queueClient sends each request once. With the SDK's retries, a repeated receive would hide messages that no worker has received, and a
-// repeated update would lose the receipt.
+// queueClient sends each request once. With the SDK's retries, a repeated receive would hide messages that no worker has received,
+// and a repeated update would lose the receipt.
 type queueClient struct {
 	client  Queue
 	timeout time.Duration // of one request
@@ -66,7 +66,8 @@ func (q queueClient) put(ctx context.Context, text string, hidden time.Duration)
 	return delivery{id: *resp.Messages[0].MessageID, receipt: *resp.Messages[0].PopReceipt, text: text}, nil
 }
 
-// receive returns up to n messages and hides them. The visibility counts from before the request is sent, as the queue's own clock may.
+// receive returns up to n messages and hides them. The visibility counts from before the request is sent, as the queue's own clock
+// may.
 func (q queueClient) receive(ctx context.Context, n int, visibility time.Duration) (all []delivery, err error) {
 	visible := time.Now().Add(visibility)
 	ctx, cancel := q.call(ctx)
@@ -95,7 +96,8 @@ func (q queueClient) receive(ctx context.Context, n int, visibility time.Duratio
 	return all, nil
 }
 
-// update hides a message for a while from now and replaces its text. The text is required: an update without a text erases the stored text.
+// update hides a message for a while from now and replaces its text. The text is required: an update without a text erases the
+// stored text.
 func (q queueClient) update(ctx context.Context, d delivery, text string, hidden time.Duration) (receipt string, err error) {
 	ctx, cancel := q.call(ctx)
 	defer cancel()

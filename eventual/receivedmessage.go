@@ -1,6 +1,7 @@
 package eventual
 
-// receivedMessage is a delivery with its decoded message. It derives attempts and crashes from the number of deliveries and the history.
+// receivedMessage is a delivery with its decoded message. It derives attempts and crashes from the number of deliveries and the
+// history.
 type receivedMessage struct {
 	delivery
 	message message
@@ -27,7 +28,8 @@ func (r *receivedMessage) unfinished() int64 {
 	return r.count - 1 - r.history.Uncounted - r.history.Failed
 }
 
-// failures returns the number of failed attempts before this attempt. If the message has no room for a history, unfinished deliveries count, too.
+// failures returns the number of failed attempts before this attempt. If the message has no room for a history, unfinished
+// deliveries count, too.
 func (r *receivedMessage) failures() int {
 	if r.historyFull {
 		return int(r.history.Failed + r.unfinished())

@@ -78,7 +78,8 @@ func (r *receiver) accept(requested int, got []delivery) {
 	r.pool.add(leases)
 }
 
-// awaitRoom waits until there is room for more messages, and returns for how many. ok is false if the context of the pool has ended.
+// awaitRoom waits until there is room for more messages, and returns for how many. ok is false if the context of the pool has
+// ended.
 func (r *receiver) awaitRoom() (free int, ok bool) {
 	d, ctx := r.pool.dispatcher, r.pool.ctx
 	for {
@@ -105,13 +106,13 @@ func (r *receiver) awaitRoom() (free int, ok bool) {
 	}
 }
 
-// room returns the number of messages to request, never more than can be executed at once; or else 0 and the time after which to ask again,
-// which is 0 if an update of the dispatcher is needed. The caller holds dispatcher.mu.
+// room returns the number of messages to request, never more than can be executed at once; or else 0 and the time after which to
+// ask again, which is 0 if an update of the dispatcher is needed. The caller holds dispatcher.mu.
 //
-// Messages of a busy partition wait in the pool, as many as there are handlers, so that each starts as soon as its partition allows. While
-// more than half as many wait, no messages are requested, because the next messages in the queue probably have the same partition. So that
-// other partitions do not wait, the receiver then requests the messages behind them, and returns to the queue what the pool has no room
-// for: after half of WorkerOptions.Idle if the handlers are slow, else every WorkerOptions.Defer.
+// Messages of a busy partition wait in the pool, as many as there are handlers, so that each starts as soon as its partition
+// allows. While more than half as many wait, no messages are requested, because the next messages in the queue probably have the
+// same partition. So that other partitions do not wait, the receiver then requests the messages behind them, and returns to the
+// queue what the pool has no room for: after half of WorkerOptions.Idle if the handlers are slow, else every WorkerOptions.Defer.
 func (r *receiver) room(now time.Time) (free int, wait time.Duration) {
 	p := r.pool
 	free = p.size - p.running

@@ -77,8 +77,8 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestDrainEmptiesQueue: Drain executes all visible messages, even if one partition has more messages than run at a time. It returns an
-// error if its context has ended.
+// TestDrainEmptiesQueue: Drain executes all visible messages, even if one partition has more messages than run at a time. It
+// returns an error if its context has ended.
 func TestDrainEmptiesQueue(t *testing.T) {
 	t.Parallel()
 	o, s := newOffice(t, noPauses())

@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// settle deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the requests
-// have their own time limits.
+// settle deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the
+// requests have their own time limits.
 func (x *lease) settle(out outcome) {
 	ctx := context.WithoutCancel(x.ctx)
 	if context.Cause(x.ctx) == ErrLost {
@@ -41,8 +41,8 @@ func (x *lease) limited(out outcome) outcome {
 	return out
 }
 
-// unknownSince returns when a worker first did not know the table, kind or version of the message. An implausible time in the message is
-// ignored. If the message has no room for the time, it is unknown since it was inserted.
+// unknownSince returns when a worker first did not know the table, kind or version of the message. An implausible time in the
+// message is ignored. If the message has no room for the time, it is unknown since it was inserted.
 func (x *lease) unknownSince(now time.Time) time.Time {
 	stored := x.message.UnknownSince
 	switch {
@@ -94,8 +94,8 @@ func (x *lease) returnToQueue(ctx context.Context, out outcome) {
 	}, counter, level, "message returned to the queue")
 }
 
-// backOff returns the n-th delay of a message: twice as long each time, up to most. It is shortened by up to a half, depending on the ID of the
-// message, so that messages that failed together are not delivered together again.
+// backOff returns the n-th delay of a message: twice as long each time, up to most. It is shortened by up to a half, depending on
+// the ID of the message, so that messages that failed together are not delivered together again.
 func (x *lease) backOff(n int, most time.Duration) time.Duration {
 	d := min(x.env.opt.Wait, most)
 	for ; n > 1 && d < most; n-- {
@@ -106,7 +106,8 @@ func (x *lease) backOff(n int, most time.Duration) time.Duration {
 	return d - time.Duration(h.Sum32()%512)*d/1024
 }
 
-// moveToPoison copies a message to the poison queue and deletes it then. A worker that crashes in between leaves two copies, and loses none.
+// moveToPoison copies a message to the poison queue and deletes it then. A worker that crashes in between leaves two copies, and
+// loses none.
 func (x *lease) moveToPoison(ctx context.Context, out outcome) {
 	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.Now())
 	err := x.env.opt.Retry.Repeat(ctx, func() (bool, error) {

@@ -65,8 +65,8 @@ func TestLostDelete(t *testing.T) {
 	expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Done: 1, Effects: 1, Poisoned: 1})
 }
 
-// TestUpdateKeepsText: an update without a text erases the text of a message, and so the SDK erases it for a caller that only hides the message
-// for longer. The updates of this package keep the text.
+// TestUpdateKeepsText: an update without a text erases the text of a message, and so the SDK erases it for a caller that only hides
+// the message for longer. The updates of this package keep the text.
 func TestUpdateKeepsText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -10,8 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestStop: when its context ends, a worker receives nothing more, waits for handlers for StopTimeout, and returns the other messages to the queue.
-// The stop counts no attempt.
+// TestStop: when its context ends, a worker receives nothing more, waits for handlers for StopTimeout, and returns the other
+// messages to the queue. The stop counts no attempt.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

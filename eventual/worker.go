@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Worker executes the effects of the writes that a queue names. Several workers may share a queue, in one process or in many. It is safe
-// for concurrent use.
+// Worker executes the effects of the writes that a queue names. Several workers may share a queue, in one process or in many. It is
+// safe for concurrent use.
 type Worker struct {
 	env        environment
 	dispatcher *dispatcher
@@ -23,8 +23,9 @@ type Worker struct {
 	running bool
 }
 
-// NewWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes only the
-// tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
+// NewWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
+// only the tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and
+// options.
 func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Worker, error) {
 	fail := func(err error) (*Worker, error) { return nil, fmt.Errorf("eventual: NewWorker: %w", err) }
 	opt := o.withDefaults()
@@ -76,19 +77,20 @@ func (w *Worker) Ensure(ctx context.Context) error {
 // ErrRunning: Run or Drain of the worker is already running.
 var ErrRunning = errors.New("eventual: the worker is already running")
 
-// Run receives and executes messages until ctx ends. Then it receives no more, returns messages that it has not begun to the queue, waits
-// for running handlers, WorkerOptions.StopTimeout at most, ends the contexts of the others, and returns nil. No effect is lost, however Run
-// ends. If a queue or table cannot be reached, Run logs that and tries again, less and less often.
+// Run receives and executes messages until ctx ends. Then it receives no more, returns messages that it has not begun to the queue,
+// waits for running handlers, WorkerOptions.StopTimeout at most, ends the contexts of the others, and returns nil. No effect is
+// lost, however Run ends. If a queue or table cannot be reached, Run logs that and tries again, less and less often.
 //
-// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages, but no more than there are free handlers; for each message 1
-// to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers' own; 1 for each renewal or
-// return of a message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a minute, and for each hour of a partition 3
-// to plan its clean-up, 1 for each other worker to see that it is planned, and 4 or more to clean up.
+// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages, but no more than there are free handlers; for
+// each message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
+// own; 1 for each renewal or return of a message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a
+// minute, and for each hour of a partition 3 to plan its clean-up, 1 for each other worker to see that it is planned, and 4 or more
+// to clean up.
 func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
-// Drain runs until no more messages are visible and all received messages are completed: for tests, and for programs that are started from
-// time to time. It does not wait for hidden messages. It keeps the messages of a busy partition until they are executed. Requests and errors are
-// those of Run, the first error of the queue, and that of ctx if it ends before.
+// Drain runs until no more messages are visible and all received messages are completed: for tests, and for programs that are
+// started from time to time. It does not wait for hidden messages. It keeps the messages of a busy partition until they are
+// executed. Requests and errors are those of Run, the first error of the queue, and that of ctx if it ends before.
 func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, drain bool) error {
@@ -170,7 +172,8 @@ func (w *Worker) end() {
 	w.running = false
 }
 
-// Pause stops the worker from receiving messages until Resume. The worker still executes messages that it has received or requested.
+// Pause stops the worker from receiving messages until Resume. The worker still executes messages that it has received or
+// requested.
 func (w *Worker) Pause() { w.dispatcher.update(func() { w.dispatcher.paused = true }) }
 
 // Resume ends a pause.
