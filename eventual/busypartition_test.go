@@ -14,19 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// hireInto inserts n clerks into one partition.
-func (o *office) hireInto(t testing.TB, partition string, n int) {
-	t.Helper()
-	for i := range n {
-		o.insert(t, clerk{partition, i, "Jones"})
-	}
-}
-
-// isEmpty returns a condition: the queue of notifications is empty.
-func isEmpty(s *storagetest.Service) func() bool {
-	return func() bool { return len(s.Messages("notifications")) == 0 }
-}
-
 // TestBusyPartition: messages of one partition wait in the worker and not in the queue, so Run takes no longer than their requests,
 // and no more requests than for messages of many partitions.
 func TestBusyPartition(t *testing.T) {

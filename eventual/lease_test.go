@@ -12,18 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// causeList collects the causes of the end of handlers' contexts.
-type causeList struct {
-	mu  sync.Mutex
-	all []error
-}
-
-func (c *causeList) add(cause error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all = append(c.all, cause)
-}
-
 // TestRenewal: while a handler runs, its message is renewed at a third of the visibility, and is not delivered to another worker.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
@@ -109,14 +97,4 @@ func TestSlowReceive(t *testing.T) {
 		expect(t, "messages lost", w.Stats().Lost, 0)
 		atLeast(t, "renewals", w.Stats().Renewed, 2)
 	})
-}
-
-// anyVisible reports whether a message is visible.
-func anyVisible(s *storagetest.Service) bool {
-	for _, m := range s.Messages("notifications") {
-		if !m.Visible.After(s.Now()) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,15 +1,11 @@
 package eventual_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -215,198 +211,6 @@ func (o *office) handle(f func(context.Context, eventual.Job) error) eventual.Ha
 	return eventual.Handler{Kind: "letter", Table: o.plain, Handle: f}
 }
 
-// countingHandler returns a handler of letters that counts its calls and returns the result for the n-th call.
-func countingHandler(o *office, calls *atomic.Int64, result func(n int64) error) eventual.Handler {
-	return o.handle(func(context.Context, eventual.Job) error { return result(calls.Add(1)) })
-}
-
-// slowHandler returns a handler of letters that takes a while. If its context ends earlier, it reports the cause.
-func slowHandler(o *office, d time.Duration, ended func(cause error)) eventual.Handler {
-	return o.handle(func(ctx context.Context, _ eventual.Job) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			ended(context.Cause(ctx))
-			return ctx.Err()
-		}
-	})
-}
-
-// errorIf returns the first error if a condition holds, else the second error, if any.
-func errorIf(condition bool, errs ...error) error {
-	if condition {
-		return errs[0]
-	}
-	if len(errs) > 1 {
-		return errs[1]
-	}
-	return nil
-}
-
-// noError ends the test if there is an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("got the error %v, want none", err)
-	}
-}
-
-// start runs a worker until stop is called.
-func start(t testing.TB, w *eventual.Worker) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	return func() {
-		t.Helper()
-		cancel()
-		noError(t, <-ended)
-	}
-}
-
-// runUntil runs a worker until a condition holds, for a limited time, and returns how long that took.
-func runUntil(t testing.TB, w *eventual.Worker, limit time.Duration, condition func() bool) time.Duration {
-	t.Helper()
-	began := time.Now()
-	stop := start(t, w)
-	for synctest.Wait(); !condition(); synctest.Wait() {
-		if time.Since(began) > limit {
-			t.Errorf("the condition does not hold after %v: got %+v", limit, w.Stats())
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	took := time.Since(began)
-	stop()
-	return took
-}
-
-// drain runs a worker until no message is visible.
-func drain(t testing.TB, w *eventual.Worker) {
-	t.Helper()
-	noError(t, w.Drain(context.Background()))
-}
-
-// drainRepeatedly drains a queue each second, for a number of times, as a concurrent worker does.
-func drainRepeatedly(t testing.TB, w *eventual.Worker, times int) {
-	for range times {
-		if err := w.Drain(context.Background()); err != nil {
-			t.Errorf("got the error %v, want none", err)
-		}
-		time.Sleep(time.Second)
-	}
-}
-
-// runUntilEmpty runs a worker until the queue is empty, for a limited time.
-func runUntilEmpty(t testing.TB, w *eventual.Worker, s *storagetest.Service, limit time.Duration) {
-	t.Helper()
-	for end := s.Now().Add(limit); s.Now().Before(end); {
-		drain(t, w)
-		left := s.Messages("notifications")
-		if len(left) == 0 {
-			return
-		}
-		first := slices.MinFunc(left, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
-		time.Sleep(min(first.Visible.Sub(s.Now()), end.Sub(s.Now())))
-	}
-}
-
-// operationIDAt returns the operation ID of a write that began at a time.
-func operationIDAt(t time.Time) string {
-	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	b := make([]byte, 10)
-	ms := t.UnixMilli()
-	for i := 9; i >= 0; i-- {
-		b[i] = digits[ms&31]
-		ms >>= 5
-	}
-	return string(b) + "ABCDEFGHJKMNPQRS"
-}
-
-// recordStates returns the states of the commit records of staff, and "note" for each note of a planned clean-up, sorted.
-func recordStates(s *storagetest.Service) string {
-	var all []string
-	for _, r := range s.Rows("staff") {
-		switch {
-		case strings.HasPrefix(r.RowKey, "~i|"):
-			all = append(all, fmt.Sprint(r.Get("State")))
-		case strings.HasPrefix(r.RowKey, "~g|"):
-			all = append(all, "note")
-		}
-	}
-	slices.Sort(all)
-	return strings.Join(all, " ")
-}
-
-// allExecuted returns an error unless each committed write with an effect has its letter, no commit record is pending, and the
-// queues are empty.
-func allExecuted(s *storagetest.Service) error {
-	states, due := map[string]any{}, map[string]bool{}
-	for _, r := range s.Rows("staff") {
-		if id, is := strings.CutPrefix(r.RowKey, "~i|"); is {
-			states[id] = r.Get("State")
-			if _, due[id] = r.Get("Effects").(string); states[id] == "pending" {
-				return fmt.Errorf("commit record %s is pending", id)
-			}
-		}
-	}
-	sent := map[string]bool{}
-	for _, r := range s.Rows("sent") {
-		sent[r.RowKey] = true
-	}
-	for id, is := range due {
-		if is && !sent[id] {
-			return fmt.Errorf("no letter was sent for write %s", id)
-		}
-	}
-	for _, q := range []string{"notifications", "poison"} {
-		if left := s.Messages(q); len(left) > 0 {
-			return fmt.Errorf("queue %s has %d messages, want none: %v", q, len(left), left[0].Text)
-		}
-	}
-	return nil
-}
-
-// onlyCommitted returns an error if a letter was sent for a write that is not committed. It holds at any time.
-func onlyCommitted(s *storagetest.Service) error {
-	committed := map[string]bool{}
-	for _, r := range s.Rows("staff") {
-		if id, is := strings.CutPrefix(r.RowKey, "~i|"); is && r.Get("State") != "aborted" {
-			committed[id] = true
-		}
-	}
-	for _, r := range s.Rows("sent") {
-		if !committed[r.RowKey] {
-			return fmt.Errorf("a letter was sent for write %s, which is not committed", r.RowKey)
-		}
-	}
-	return nil
-}
-
-// expect reports a value that differs from the wanted value.
-func expect[V comparable](t testing.TB, what string, got, want V) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
-	}
-}
-
-// atMost reports a value above a limit.
-func atMost[V cmp.Ordered](t testing.TB, what string, got, limit V) {
-	t.Helper()
-	if got > limit {
-		t.Errorf("%s: got %v, want at most %v", what, got, limit)
-	}
-}
-
-// atLeast reports a value below a limit.
-func atLeast[V cmp.Ordered](t testing.TB, what string, got, limit V) {
-	t.Helper()
-	if got < limit {
-		t.Errorf("%s: got %v, want at least %v", what, got, limit)
-	}
-}
-
 // expectPoison reports poison messages whose classes differ from the wanted classes.
 func (o *office) expectPoison(t testing.TB, classes ...string) []eventual.PoisonMessage {
 	t.Helper()
@@ -420,4 +224,12 @@ func (o *office) expectPoison(t testing.TB, classes ...string) []eventual.Poison
 		t.Fatalf("classes of poison: got %q, want %q: %+v", got, classes, all)
 	}
 	return all
+}
+
+// hireInto inserts n clerks into one partition.
+func (o *office) hireInto(t testing.TB, partition string, n int) {
+	t.Helper()
+	for i := range n {
+		o.insert(t, clerk{partition, i, "Jones"})
+	}
 }
