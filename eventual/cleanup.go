@@ -94,7 +94,7 @@ type hourSet struct {
 
 const maxHours = 10_000
 
-// once calls f, unless an earlier call for the name succeeded. It forgets all names after maxHours.
+// once calls f, unless an earlier call for the name succeeded. It drops all names after maxHours.
 func (s *hourSet) once(name string, f func() error) error {
 	s.mu.Lock()
 	known := s.names[name]

@@ -31,7 +31,7 @@ func (c *contextCounter) Handle(ctx context.Context, _ slog.Record) error {
 	return nil
 }
 
-// TestContextsEnd: the context of a message ends when the message is settled, in each way. Otherwise a worker would keep memory for
+// TestContextsEnd: the context of a message ends when the message is finished, in each way. Otherwise a worker would keep memory for
 // each message until it stops.
 func TestContextsEnd(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ type dispatcher struct {
 	paused      bool
 	changed     chan struct{} // closed and replaced by each update
 	pools       []*pool
-	running     int            // messages that are executed or settled
+	running     int            // messages that are executed or being finished
 	isolating   bool           // one message is executed in isolation
 	byPartition map[string]int // messages that are executed
 }
@@ -25,13 +25,13 @@ func newDispatcher(perPartition int) *dispatcher {
 	return &dispatcher{perPartition: perPartition, changed: make(chan struct{}), byPartition: map[string]int{}}
 }
 
-// pool contains the received messages of one queue until they are settled.
+// pool contains the received messages of one queue until they are finished.
 type pool struct {
 	dispatcher *dispatcher
 	size       int             // messages that are executed at a time
 	ctx        context.Context // when it ends, no further message is executed
 	execute    func(context.Context, *lease) outcome
-	unsettled  sync.WaitGroup
+	unfinished sync.WaitGroup
 
 	// dispatcher.mu guards the other fields.
 	running int
@@ -86,7 +86,7 @@ func (d *dispatcher) dispatch() {
 	}
 }
 
-// leave makes room for the next message of a partition. It does not wake up the receivers: the message is still to be settled.
+// leave makes room for the next message of a partition. It does not wake up the receivers: the message is still to be finished.
 func (d *dispatcher) leave(partition string) {
 	if partition == "" {
 		return
@@ -105,7 +105,7 @@ func (p *pool) add(received []*lease) {
 	d := p.dispatcher
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.unsettled.Add(len(received))
+	p.unfinished.Add(len(received))
 	p.waiting = append(p.waiting, received...)
 	d.dispatch()
 	for len(p.waiting) > p.size {
@@ -127,7 +127,7 @@ func (p *pool) close() {
 	p.waiting = nil
 }
 
-// isEmpty reports whether all received messages are settled.
+// isEmpty reports whether all received messages are finished.
 func (p *pool) isEmpty() bool {
 	p.dispatcher.mu.Lock()
 	defer p.dispatcher.mu.Unlock()
@@ -137,9 +137,9 @@ func (p *pool) isEmpty() bool {
 // awaitChange waits until the next update of the dispatcher, unless the pool is empty.
 func (p *pool) awaitChange(ctx context.Context) {
 	p.dispatcher.mu.Lock()
-	unsettled, changed := p.running+len(p.waiting), p.dispatcher.changed
+	open, changed := p.running+len(p.waiting), p.dispatcher.changed
 	p.dispatcher.mu.Unlock()
-	if unsettled == 0 {
+	if open == 0 {
 		return
 	}
 	select {
@@ -148,7 +148,7 @@ func (p *pool) awaitChange(ctx context.Context) {
 	}
 }
 
-// start executes and settles a message in its own goroutine. With an outcome, start only settles the message. The caller holds
+// start executes and finishes a message in its own goroutine. With an outcome, the message is only finished. The caller holds
 // dispatcher.mu.
 func (p *pool) start(x *lease, out *outcome) {
 	p.running++
@@ -158,7 +158,7 @@ func (p *pool) start(x *lease, out *outcome) {
 		p.dispatcher.byPartition[x.partition]++
 	}
 	go func() {
-		defer p.unsettled.Done()
+		defer p.unfinished.Done()
 		if executes {
 			p.run(x)
 			return
@@ -166,19 +166,19 @@ func (p *pool) start(x *lease, out *outcome) {
 		if out == nil {
 			out = &outcome{kind: deferred, expected: true, reason: errStopped}
 		}
-		p.settle(x, *out)
+		p.finish(x, *out)
 	}()
 }
 
 // errGoexit: a handler called runtime.Goexit.
 var errGoexit = errors.New("eventual: the handler ended its goroutine")
 
-// run executes and settles a message.
+// run executes and finishes a message.
 func (p *pool) run(x *lease) {
 	out := outcome{kind: deferred, expected: true, reason: errStopped}
 	defer func() { // deferred, because a handler may end the goroutine
 		p.dispatcher.leave(x.partition)
-		p.settle(x, out)
+		p.finish(x, out)
 	}()
 	if p.ctx.Err() != nil {
 		return
@@ -190,10 +190,10 @@ func (p *pool) run(x *lease) {
 	}
 }
 
-// settle settles a message and ends its lease.
-func (p *pool) settle(x *lease, out outcome) {
+// finish ends the lease of a message and requests its outcome.
+func (p *pool) finish(x *lease, out outcome) {
 	x.end()
-	x.settle(out)
+	x.finish(out)
 	x.cancel(nil) // otherwise the worker's context would refer to the message's context until the worker ends
 	p.dispatcher.update(func() {
 		p.running--

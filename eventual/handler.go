@@ -19,11 +19,11 @@ type Source interface {
 }
 
 // Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
-// [Poison] moves the message to the poison queue; [RetryAfter] tries again at that time; any other error tries again after a pause,
-// and makes the message poison after WorkerOptions.Attempts. After an error for a row of a newer version (*table.VersionError), the
-// message waits for a worker of another release, as messages of unknown kinds do.
+// [Poison] moves the message to the poison queue; [RetryAfter] defers the message until that time; any other error returns the
+// message to the queue for another attempt, up to WorkerOptions.Attempts, and then makes the message poison. After an error for a
+// row of a newer version (*table.VersionError), the message waits for a worker of another release, as messages of unknown kinds do.
 //
-// An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is tried again
+// An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is repeated
 // until storage works. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
 // *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps
 // table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.

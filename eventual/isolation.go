@@ -17,7 +17,7 @@ var errDeadly = errors.New("workers crashed while they executed the message in i
 // ready is false and the outcome applies. If the queue refuses the longer text, the count of deliveries alone decides.
 func (x *lease) isolate() (out outcome, ready bool) {
 	switch {
-	case !x.needsIsolation && x.isSuspect():
+	case !x.needsIsolation && x.mayBeDeadly():
 		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly}, false
 	case !x.needsIsolation, x.historyFull:
 		return out, true

@@ -112,8 +112,8 @@ func TestDeadlyForged(t *testing.T) {
 	}
 }
 
-// TestDeadlyIsolated: a suspect message is executed in isolation, for 1 request more. Other messages only wait meanwhile, for no
-// further request.
+// TestDeadlyIsolated: a message that may be deadly is executed in isolation, for 1 request more. Other messages only wait
+// meanwhile, for no further request.
 func TestDeadlyIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,10 +130,10 @@ func TestDeadlyIsolated(t *testing.T) {
 		s.Count()
 		running, most, beside := 0, 0, 0
 		var mu sync.Mutex
-		add := func(n int, suspect bool) {
+		add := func(n int, deadly bool) {
 			mu.Lock()
 			defer mu.Unlock()
-			if running += n; suspect && running > 1 {
+			if running += n; deadly && running > 1 {
 				beside++
 			}
 			most = max(most, running)
@@ -147,7 +147,7 @@ func TestDeadlyIsolated(t *testing.T) {
 		})
 		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Attempts: 3}, h)
 		drain(t, w)
-		expect(t, "executions of a suspect message beside another message", beside, 0)
+		expect(t, "executions of a message that may be deadly beside another message", beside, 0)
 		atLeast(t, "messages executed at a time", most, 10)
 		expect(t, "stats", w.Stats(), eventual.Stats{Received: 40, Done: 40, Effects: 40})
 		if got := s.Count(); !strings.HasPrefix(got, "40 get, 40 insert-or-replace, 40 merge, 40 message-delete, ") || !strings.HasSuffix(got, " message-get, 5 message-update") {

@@ -24,7 +24,7 @@ type lease struct {
 	needsIsolation bool   // must be executed while no other message is: see isolate
 	isolated       bool   // is executed in isolation
 
-	ctx         context.Context // of the handler; ends when the message is lost or settled
+	ctx         context.Context // of the handler; ends when the message is lost or finished
 	cancel      context.CancelCauseFunc
 	expiry      *time.Timer
 	stopRenewal chan struct{}
@@ -35,7 +35,7 @@ type lease struct {
 func newLease(ctx context.Context, env *environment, queue queueClient, d delivery) *lease {
 	x := &lease{receivedMessage: newReceivedMessage(d, env.opt.Attempts), env: env, queue: queue}
 	x.partition = env.handlers.partitionName(&x.receivedMessage)
-	x.needsIsolation = x.isSuspect() && !x.isDeadly()
+	x.needsIsolation = x.mayBeDeadly() && !x.isDeadly()
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.expiry = time.AfterFunc(time.Until(d.visible), func() { x.cancel(ErrLost) })
 	x.resumeRenewal()
@@ -54,7 +54,7 @@ func (x *lease) pauseRenewal() {
 	x.renewal.Wait()
 }
 
-// keepRenewing renews the message until the renewals stop or the message is lost. After a failed request it tries again soon.
+// keepRenewing renews the message until the renewals stop or the message is lost. It repeats a failed request soon.
 func (x *lease) keepRenewing() {
 	third := x.env.opt.Visibility / 3
 	next := time.Until(x.visible) - 2*third
@@ -99,7 +99,7 @@ func (x *lease) renew(text string) error {
 	return err
 }
 
-// end ends the renewals. The message is settled afterwards, with the last receipt.
+// end ends the renewals. The message is finished afterwards, with the last receipt.
 func (x *lease) end() {
 	x.pauseRenewal()
 	x.expiry.Stop()

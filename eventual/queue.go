@@ -144,7 +144,7 @@ func (q queueClient) length(ctx context.Context) (int, error) {
 	return int(*resp.ApproximateMessagesCount), nil
 }
 
-// wholeSeconds rounds up, because the unit of a queue is a second.
+// wholeSeconds returns a duration in seconds, rounded up.
 func wholeSeconds(d time.Duration) int32 {
 	return int32((min(max(d, 0), maxVisibility) + time.Second - 1) / time.Second)
 }

@@ -16,7 +16,7 @@ func newReceivedMessage(d delivery, maxAttempts int) receivedMessage {
 	r := receivedMessage{delivery: d, maxAttempts: int64(maxAttempts)}
 	r.message, r.err = parse(d.text)
 	r.history = r.message.history.plausible(d.count)
-	r.historyFull = r.isSuspect() && r.isolatedText() == d.text
+	r.historyFull = r.mayBeDeadly() && r.isolatedText() == d.text
 	return r
 }
 
@@ -37,10 +37,10 @@ func (r *receivedMessage) failures() int {
 	return int(r.history.Failed)
 }
 
-// isSuspect reports whether the message may have crashed its workers.
-func (r *receivedMessage) isSuspect() bool { return r.err == nil && r.unfinished() >= r.maxAttempts }
+// mayBeDeadly reports whether the message may have crashed its workers.
+func (r *receivedMessage) mayBeDeadly() bool { return r.err == nil && r.unfinished() >= r.maxAttempts }
 
-// isDeadly reports whether a suspect message did crash its workers.
+// isDeadly reports whether a message that may be deadly has crashed its workers while it was isolated.
 func (r *receivedMessage) isDeadly() bool {
 	if r.historyFull {
 		return r.unfinished() >= 2*r.maxAttempts

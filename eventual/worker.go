@@ -79,7 +79,7 @@ var ErrRunning = errors.New("eventual: the worker is already running")
 
 // Run receives and executes messages until ctx ends. Then it receives no more, returns messages that it has not begun to the queue,
 // waits for running handlers, WorkerOptions.StopTimeout at most, ends the contexts of the others, and returns nil. No effect is
-// lost, however Run ends. If a queue or table cannot be reached, Run logs that and tries again, less and less often.
+// lost, however Run ends. If a queue or table cannot be reached, Run logs the error and repeats the request, less and less often.
 //
 // Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages, but no more than there are free handlers; for
 // each message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
@@ -136,23 +136,23 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 		err = parent.Err()
 	}
 
-	settled := make(chan struct{})
+	finished := make(chan struct{})
 	go func() {
-		defer close(settled)
+		defer close(finished)
 		for _, r := range receivers {
-			r.pool.unsettled.Wait()
+			r.pool.unfinished.Wait()
 		}
 	}()
 	if !drain || ctx.Err() != nil {
 		late := time.NewTimer(w.env.opt.StopTimeout)
 		defer late.Stop()
 		select {
-		case <-settled:
+		case <-finished:
 		case <-late.C:
 			endHandlers(errStopped)
 		}
 	}
-	<-settled
+	<-finished
 	return err
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// settle deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the
+// finish deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the
 // requests have their own time limits.
-func (x *lease) settle(out outcome) {
+func (x *lease) finish(out outcome) {
 	ctx := context.WithoutCancel(x.ctx)
 	if context.Cause(x.ctx) == ErrLost {
 		x.env.stats.add(func(s *Stats) { s.Lost++ })
 		x.log(slog.LevelWarn, "message lost", out)
-		return // the next worker that receives the message settles it
+		return // the next worker that receives the message finishes it
 	}
 	switch out = x.limited(out); out.kind {
 	case completed:
@@ -137,10 +137,10 @@ func (x *lease) request(ctx context.Context, out outcome, send func() error, cou
 		x.log(level, text, out)
 	case isMessageGone(err):
 		x.env.stats.add(func(s *Stats) { s.Lost++ })
-		x.log(slog.LevelDebug, "message settled by another worker", out)
+		x.log(slog.LevelDebug, "message finished by another worker", out)
 	default:
 		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
-		x.log(slog.LevelWarn, "message not settled; it becomes visible again", out, "queue", wire.Redact(err))
+		x.log(slog.LevelWarn, "message not finished; it becomes visible again", out, "queue", wire.Redact(err))
 	}
 }
 
