@@ -34,7 +34,7 @@ func addIndex(fx *fixture) error {
 	if fx.current, err = plain.With(fx.outbox, due); err != nil {
 		return err
 	}
-	fx.handlers = append(fx.handlers, eventual.Kind("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
+	fx.handlers = append(fx.handlers, eventual.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
 		return updateIndexRow(ctx, plain, rows, j)
 	}))
 	return nil

@@ -81,7 +81,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return eventual.Poison(err) // no program can tell which rows are derived from this one
 	}
 	if archived != nil {
-		switch moved, err := m.moved(ctx, archived, j.Op); {
+		switch moved, err := m.moved(ctx, archived, j.OperationID); {
 		case err != nil:
 			return err
 		case moved:
@@ -92,8 +92,8 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if archived != nil {
 		next.Moves, version = archived.Moves, archived.Version
 	}
-	if !slices.Contains(next.Moves, j.Op) {
-		next.Moves = append(slices.Clone(next.Moves), j.Op)
+	if !slices.Contains(next.Moves, j.OperationID) {
+		next.Moves = append(slices.Clone(next.Moves), j.OperationID)
 	}
 	if err := m.put(ctx, next, version); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err
 	}
 	// Either the row has changed, or the commit record.
-	switch now, err := m.from.CommitRecords().Get(ctx, j.Partition, j.Op); {
+	switch now, err := m.from.CommitRecords().Get(ctx, j.Partition, j.OperationID); {
 	case err != nil:
 		return err
 	case now.Version() != j.CommitRecord.Version():
@@ -145,16 +145,16 @@ func (m *Mover[T]) put(ctx context.Context, r *ArchivedRow, version string) erro
 // even if the destination contains nothing, since an earlier Put may still arrive.
 func (m *Mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j eventual.Job) error {
 	if archived == nil {
-		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.Op}}, "")
+		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, "")
 	}
-	own, err := m.from.CommitRecords().Get(ctx, j.Partition, j.Op)
+	own, err := m.from.CommitRecords().Get(ctx, j.Partition, j.OperationID)
 	switch {
 	case err != nil && !errors.Is(err, table.ErrNotFound):
 		return err
 	case err != nil || !m.pending(own, archived.ID):
 		return table.ErrChanged // another worker has moved the entity; the worker continues with the new commit record
 	}
-	switch moved, err := m.moved(ctx, archived, j.Op); {
+	switch moved, err := m.moved(ctx, archived, j.OperationID); {
 	case err != nil:
 		return err
 	case moved:

@@ -67,7 +67,7 @@ func crashAt(t testing.TB, s *storagetest.Service, table string, fault storagete
 		}
 	}
 	opt := fx.options()
-	opt.Stop, opt.Retry.Attempts = 1, -1
+	opt.StopTimeout, opt.Retry.Attempts = 1, -1
 	must(t, fx.newWorker(t, opt).Run(ctx))
 	s.SetFaults(nil)
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// emptyAfter is how long a queue of messages that can be executed is not empty at most, after all trouble has ended, with default options
-// (see the package's documentation), and a little for a look and the handlers.
+// emptyAfter is the bound after which a queue is empty when all failures have ended, with default options (see docs/queues.md), and
+// 10 s for the pause between two requests and for the handlers.
 const emptyAfter = 5*time.Minute + 10*time.Second
 
-// TestQueueEmpties: writers and workers have every trouble for half an hour, and workers die; when it has ended, the queue is empty
-// after its bound, whatever the messages have gone through, and each write that was committed has its letter.
+// TestQueueEmpties: for half an hour, writers and workers have all kinds of failures, and workers crash. Afterwards the queue is
+// empty after its bound, and each committed write has its letter.
 func TestQueueEmpties(t *testing.T) {
 	t.Parallel()
 	seeds := 8
@@ -37,18 +37,15 @@ func TestQueueEmpties(t *testing.T) {
 		}
 	})
 	if slices.Max(left) == 0 {
-		t.Error("no message was left by any seed: there was no trouble")
+		t.Error("messages left after the failures: got 0 for each seed, want some: there were no failures")
 	}
 }
 
-// chaos returns how many messages were left when the trouble ended.
+// chaos returns the number of messages that were left when the failures ended.
 func chaos(t *testing.T, seed uint64) (left int) {
 	ctx := context.Background()
-	o, s := opened(t, quick())
-	for i := range 6 {
-		_, err := o.staff.Insert(ctx, &clerk{"S", i, "Jones"})
-		check(err)
-	}
+	o, s := newOffice(t, noPauses())
+	o.hireInto(t, "S", 6)
 	rng, down := rand.New(rand.NewPCG(seed, 1)), time.Time{}
 	faults := []storagetest.Fault{
 		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Late(5), storagetest.Twice(), storagetest.LateDuplicate(3), storagetest.Cut(5), storagetest.Truncate(5),
@@ -75,13 +72,14 @@ func chaos(t *testing.T, seed uint64) (left int) {
 			}
 		})
 		all.Go(func() {
-			for life := 0; time.Now().Before(end); life++ {
-				ctx, buried := context.WithCancel(ctx)
-				m := &mortal{Service: s, buried: buried}
-				theirs := openOffice(s.ConnectionString(), m, quick())
-				w := theirs.worker(eventual.WorkerOptions{Common: quick(), Attempts: 50, Stop: time.Second})
-				timer := time.AfterFunc(time.Duration(20+(7*n+13*life)%60)*time.Second, func() { m.dead.Store(true); buried() })
-				check(w.Run(ctx))
+			for i := 0; time.Now().Before(end); i++ {
+				p, ctx := newProcess(s)
+				other := officeOn(t, s, p, noPauses())
+				w := other.worker(t, eventual.WorkerOptions{Common: noPauses(), Attempts: 50, StopTimeout: time.Second})
+				timer := time.AfterFunc(time.Duration(20+(7*n+13*i)%60)*time.Second, p.crash)
+				if err := w.Run(ctx); err != nil {
+					t.Errorf("got the error %v, want none", err)
+				}
 				timer.Stop()
 			}
 		})
@@ -89,36 +87,32 @@ func chaos(t *testing.T, seed uint64) (left int) {
 	all.Wait()
 	s.SetFaults(nil)
 	s.Deliver()
-	left = len(s.Messages("hints"))
-	took := running(t, o.worker(eventual.WorkerOptions{Common: quick()}), emptyAfter, func() bool { return len(s.Messages("hints")) == 0 })
-	t.Logf("%d messages were left, and gone %v later", left, took)
-	if err := errors.Join(carried(s), lettersOnlyForCommitted(s)); err != nil {
-		t.Error(err)
-	}
+	left = len(s.Messages("notifications"))
+	took := runUntil(t, o.worker(t, eventual.WorkerOptions{Common: noPauses()}), emptyAfter, isEmpty(s))
+	t.Logf("%d messages were left, and done %v later", left, took)
+	noError(t, errors.Join(allExecuted(s), onlyCommitted(s)))
 	return left
 }
 
-// TestQueueEmptiesAfterOutage: what keeps a message longest is a long outage: each time that its commit record cannot be read, it goes
-// back for longer, up to MaxWait; so it is with messages of writes that were never committed.
+// TestQueueEmptiesAfterOutage: the bound holds after a long outage, during which each failed read of a commit record returns the
+// message to the queue for longer, up to MaxWait.
 func TestQueueEmptiesAfterOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := opened(t, quick())
+		o, s := newOffice(t, noPauses())
 		for i := range 6 {
-			put(o, fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i, opAt(time.Now())))
+			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i, operationIDAt(time.Now())))
 		}
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "staff" }, storagetest.NotSent()))
-		w := o.worker(eventual.WorkerOptions{Common: quick()})
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()})
 		ctx, stop := context.WithTimeout(context.Background(), 2*time.Hour)
 		defer stop()
-		check(w.Run(ctx))
+		noError(t, w.Run(ctx))
 		s.SetFaults(nil)
-		if left := len(s.Messages("hints")); left != 6 {
-			t.Fatalf("%d messages are left during the outage, want 6", left)
-		}
-		took := running(t, w, emptyAfter, func() bool { return len(s.Messages("hints")) == 0 })
-		if err := carried(s); err != nil || took < time.Minute || intentsOf(s) != "aborted aborted aborted aborted aborted aborted" {
-			t.Errorf("after %v: %v, %s", took, err, intentsOf(s))
-		}
+		expect(t, "messages left during the outage", len(s.Messages("notifications")), 6)
+		took := runUntil(t, w, emptyAfter, isEmpty(s))
+		noError(t, allExecuted(s))
+		atLeast(t, "time", took, time.Minute)
+		expect(t, "states of commit records", recordStates(s), "aborted aborted aborted aborted aborted aborted")
 	})
 }

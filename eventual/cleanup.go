@@ -12,98 +12,104 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// plan makes sure that what was written of intents in a partition in this hour is deleted when it means nothing any more. Whoever is
-// about to delete an intent's message looks for the hour's note in the partition; where there is none, the clean-up is sent first, and
-// noted then: who dies in between has sent one too many, which does no harm.
-func (w *Worker) plan(ctx context.Context, t *known, m message) {
-	if w.cleanUps.q == nil {
+// cleaner plans and executes the clean-up of commit records: one clean-up message for each partition and hour, and a note in the
+// partition that the message was sent.
+type cleaner struct {
+	env     *environment
+	planned hourSet
+}
+
+// plan makes sure that the commit records that were written this hour in the message's partition are deleted a day later. It is
+// called before a message is deleted. The clean-up message is sent before the note is written: a crash in between leads to a second
+// message, which does no harm.
+func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
+	if c.env.cleanUps.client == nil {
 		return
 	}
 	for {
-		hour := w.opt.Now().UTC().Truncate(time.Hour)
-		err := w.planned.once(folded(m.Table)+"/"+m.Partition+"/"+hour.String(), func() error { return w.planHour(ctx, t, m, hour) })
+		hour := c.env.opt.Now().UTC().Truncate(time.Hour)
+		err := c.planned.once(m.partitionName()+"/"+hour.String(), func() error { return c.planHour(ctx, t, m, hour) })
 		switch {
 		case err == errHourOver:
 			continue
 		case err != nil:
-			w.opt.Logger.Warn("a clean-up could not be planned", "table", m.Table, "partition", m.Partition, "error", wire.Redact(err))
+			c.env.opt.Logger.Warn("clean-up not planned", "table", m.Table, "partition", m.Partition, "error", wire.Redact(err))
 		}
 		return
 	}
 }
 
-// errHourOver: what was seen of an hour says nothing of the next.
+// errHourOver: the hour ended before its clean-up was planned, so the next hour has to be planned.
 var errHourOver = errors.New("eventual: the hour is over")
 
-func (w *Worker) planHour(ctx context.Context, t *known, m message, hour time.Time) error {
-	is, err := t.intents.SweepPlanned(ctx, m.partition(), hour)
-	if err != nil || is {
+func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
+	planned, err := t.records.SweepPlanned(ctx, m.partition(), hour)
+	if err != nil || planned {
 		return err
 	}
-	due := hour.Add(time.Hour + table.CommitRecordRetention + 2*time.Hour) // for clocks that differ
-	text := message{Version: version, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
-	if _, err := w.cleanUps.put(ctx, text, due.Sub(w.opt.Now())); err != nil {
+	due := hour.Add(time.Hour + table.CommitRecordRetention + 2*time.Hour) // 2 h for the differences of clocks
+	text := message{Version: messageVersion, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
+	if _, err := c.env.cleanUps.put(ctx, text, due.Sub(c.env.opt.Now())); err != nil {
 		return err
 	}
-	if !w.opt.Now().Before(hour.Add(time.Hour)) {
+	if !c.env.opt.Now().Before(hour.Add(time.Hour)) {
 		return errHourOver
 	}
-	return t.intents.PlanSweep(ctx, m.partition(), hour)
+	return t.records.PlanSweep(ctx, m.partition(), hour)
 }
 
-// hours are those of partitions whose clean-ups are known to be planned, to save requests.
-type hours struct {
-	mu     sync.Mutex
-	all    map[string]bool
-	flight singleflight.Group // for several messages of a partition are worked on at once
-}
-
-const maxNotes = 10_000
-
-// once calls f unless it has succeeded before, as far as is remembered.
-func (n *hours) once(name string, f func() error) error {
-	n.mu.Lock()
-	is := n.all[name]
-	n.mu.Unlock()
-	if is {
-		return nil
-	}
-	if _, err, _ := n.flight.Do(name, func() (any, error) { return nil, f() }); err != nil {
-		return err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.all == nil || len(n.all) >= maxNotes {
-		n.all = map[string]bool{}
-	}
-	n.all[name] = true
-	return nil
-}
-
-// cleanUp deletes what old writes have left in a partition. It goes by the age of things, not by what the message says.
-func (w *Worker) cleanUp(ctx context.Context, x *lease) (v verdict) {
-	m, err := x.m, x.err
-	defer func() { v.m = m }()
-	t := w.tables[folded(m.Table)]
+// execute deletes old commit records in the message's partition. Their age decides: the hour in the message is not trusted.
+func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
+	t := c.env.handlers.of(x.message.Table)
 	switch {
-	case err == errNewer, err == nil && t == nil:
-		return verdict{kind: later, told: true, class: ClassUnknown, why: "its table or version is not known"}
-	case err != nil || m.Hour == "":
-		return verdict{kind: never, class: ClassUndecodable, why: errUndecodable}
+	case x.err == errNewer, x.err == nil && t == nil:
+		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: "no handler is registered for its table or version"}
+	case x.err != nil || x.message.Hour == "":
+		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
 	}
-	partition := m.partition()
-	if _, err := t.intents.Sweep(ctx, partition); err != nil {
-		return own(ctx, err)
+	partition := x.message.partition()
+	if _, err := t.records.Sweep(ctx, partition); err != nil {
+		return requestOutcome(ctx, err)
 	}
-	before := w.opt.Now().Add(-table.CommitRecordRetention - time.Hour)
-	for _, h := range t.kinds {
+	before := c.env.opt.Now().Add(-table.CommitRecordRetention - time.Hour)
+	for _, h := range t.byKind {
 		if h.Sweep == nil {
 			continue
 		}
-		if err := w.guarded(ctx, h.Kind, func(ctx context.Context) error { return h.Sweep(ctx, partition, before) }); err != nil {
-			return w.judged(ctx, table.Effect{Kind: h.Kind}, err)
+		sweep := func(ctx context.Context) error { return h.Sweep(ctx, partition, before) }
+		if err := callHandler(ctx, c.env.opt.HandlerTimeout, h.Kind, sweep); err != nil {
+			return handlerOutcome(ctx, h.Kind, c.env.opt.Defer, err)
 		}
 	}
-	w.count(func(s *Stats) { s.CleanUps++ })
-	return verdict{}
+	c.env.stats.add(func(s *Stats) { s.CleanUps++ })
+	return outcome{}
+}
+
+// hourSet contains the hours of partitions whose clean-ups are planned, to save requests.
+type hourSet struct {
+	mu     sync.Mutex
+	names  map[string]bool
+	flight singleflight.Group // several messages of a partition are executed at the same time
+}
+
+const maxHours = 10_000
+
+// once calls f, unless an earlier call for the name succeeded. It drops all names after maxHours.
+func (s *hourSet) once(name string, f func() error) error {
+	s.mu.Lock()
+	known := s.names[name]
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	if _, err, _ := s.flight.Do(name, func() (any, error) { return nil, f() }); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names == nil || len(s.names) >= maxHours {
+		s.names = map[string]bool{}
+	}
+	s.names[name] = true
+	return nil
 }

@@ -14,67 +14,63 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// contexts is a logger that counts the contexts of messages which have not ended.
-type contexts struct {
+// contextCounter is the handler of a logger that counts the contexts of messages, in all and those that have not ended.
+type contextCounter struct {
 	slog.Handler
-	live, all atomic.Int64
+	open, all atomic.Int64
 }
 
-func (c *contexts) Enabled(context.Context, slog.Level) bool { return true }
+func (c *contextCounter) Enabled(context.Context, slog.Level) bool { return true }
 
-func (c *contexts) Handle(ctx context.Context, _ slog.Record) error {
+func (c *contextCounter) Handle(ctx context.Context, _ slog.Record) error {
 	if ctx.Done() != nil {
 		c.all.Add(1)
-		c.live.Add(1)
-		context.AfterFunc(ctx, func() { c.live.Add(-1) })
+		c.open.Add(1)
+		context.AfterFunc(ctx, func() { c.open.Add(-1) })
 	}
 	return nil
 }
 
-// TestContextsEnd: the context of a message ends when the message is settled, however that is, or a worker would keep something of
-// each message for as long as it runs.
+// TestContextsEnd: the context of a message ends when the message is finished, in each way. Otherwise a worker would keep memory for
+// each message until it stops.
 func TestContextsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
-		ctx := context.Background()
-		o, s := opened(t, quick())
+		o, s := newOffice(t, noPauses())
 		for i := range n {
-			put(o, []string{
-				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, opAt(time.Now())),                            // done: there is no such write
-				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, opAt(time.Now().Add(-30*time.Hour))), "junk", // poison
-				`{"v":2}`, // given back
+			o.put(t, "notifications", []string{
+				// done: there is no such write
+				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, operationIDAt(time.Now())),
+				// poison
+				fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i%20, operationIDAt(time.Now().Add(-30*time.Hour))), "junk",
+				// deferred
+				`{"v":2}`,
 			}[i%4])
 		}
-		_, err := o.staff.Insert(ctx, &clerk{"T", 1, "Jones"})
-		check(err)
+		o.insert(t, clerk{"T", 1, "Jones"})
 		var calls atomic.Int64
-		var count contexts
-		opt := eventual.WorkerOptions{Common: quick(), Logger: slog.New(&count), Attempts: 3, Timeout: -1}
-		inside := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, _ eventual.Job) error {
-			count.live.Add(1)
-			context.AfterFunc(ctx, func() { count.live.Add(-1) })
+		var count contextCounter
+		opt := eventual.WorkerOptions{Common: noPauses(), Logger: slog.New(&count), Attempts: 3, HandlerTimeout: -1}
+		failing := o.handle(func(ctx context.Context, _ eventual.Job) error {
+			count.open.Add(1)
+			context.AfterFunc(ctx, func() { count.open.Add(-1) })
 			calls.Add(1)
 			return errors.New("no")
-		}}
-		running(t, workerOf(o, inside, opt), time.Hour, func() bool {
-			if len(s.Messages("hints")) != n/4 || calls.Load() < 3 {
+		})
+		runUntil(t, o.worker(t, opt, failing), time.Hour, func() bool {
+			if len(s.Messages("notifications")) != n/4 || calls.Load() < 3 {
 				return false
 			}
 			synctest.Wait()
-			if got := count.live.Load(); got != 0 || count.all.Load() < n {
-				t.Errorf("the contexts of %d of %d messages have not ended", got, count.all.Load())
-			}
+			expect(t, "contexts that have not ended", count.open.Load(), 0)
+			atLeast(t, "contexts", count.all.Load(), n)
 			return true
 		})
-		// One that is lost.
-		_, err = o.staff.Insert(ctx, &clerk{"T", 2, "Jones"})
-		check(err)
+		o.insert(t, clerk{"T", 2, "Jones"})
 		s.SetFaults(storagetest.OfKind("message-update", storagetest.Refuse(404, "MessageNotFound")))
-		lost := workerOf(o, slow(o, time.Hour, func(error) {}), opt)
-		running(t, lost, time.Hour, func() bool { return lost.Stats().Lost > 0 })
-		if got := count.live.Load(); got != 0 {
-			t.Errorf("the contexts of %d messages have not ended", got)
-		}
+		lost := o.worker(t, opt, slowHandler(o, time.Hour, func(error) {}))
+		runUntil(t, lost, time.Hour, func() bool { return lost.Stats().Lost > 0 })
+		expect(t, "contexts that have not ended after a loss", count.open.Load(), 0)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,38 +15,47 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = flag.Int("schedules", 2000, "how many schedules are run")
+var schedules = flag.Int("schedules", 2000, "number of schedules to run")
 
-// brief is fewer runs under -short.
-func brief(o crashtest.Options) *crashtest.Options {
+// shortened reduces the runs under -short.
+func shortened(o crashtest.Options) *crashtest.Options {
 	if o.Runs == 0 {
 		o.Runs = *schedules
 	}
 	if testing.Short() {
 		o.Runs = min(o.Runs, 100)
-		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // and deaths
+		o.MaxLateness, o.Faults = -1, func(storagetest.Request) []storagetest.Fault { // besides crashes
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
 	return &o
 }
 
-// of is the office as a process has it.
-func of(p *crashtest.Process) *office {
-	c := quick()
+// officeOf returns the office of a process, with random IDs that repeat with the schedule.
+func officeOf(p *crashtest.Process) (*office, error) {
+	c := noPauses()
 	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
 	return openOffice(p.ConnectionString(), p, c)
 }
 
-// single are options for processes, whose schedules repeat.
-func single(c table.Common) eventual.WorkerOptions {
-	return eventual.WorkerOptions{Common: c, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
+// workerOf returns a worker of a process. The worker executes one message at a time, so that its requests repeat with the schedule.
+func workerOf(p *crashtest.Process) (*eventual.Worker, error) {
+	o, err := officeOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return o.newWorker(eventual.WorkerOptions{
+		Common: noPauses(), Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second,
+	}, o.handler())
 }
 
-// staffed is an account with two clerks and nothing left to be done.
-func staffed(ctx context.Context, p *crashtest.Process) error {
-	o := of(p)
-	if err := o.ensure(ctx); err != nil {
+// setUp prepares an account with three clerks and empty queues.
+func setUp(ctx context.Context, p *crashtest.Process) error {
+	o, err := officeOf(p)
+	if err == nil {
+		err = o.ensure(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	for i, d := range []string{"S", "S", "T"} {
@@ -55,15 +63,17 @@ func staffed(ctx context.Context, p *crashtest.Process) error {
 			return err
 		}
 	}
-	return drain(ctx, p)
+	return drainAll(ctx, p)
 }
 
-// drain works until no message is left, hidden ones included.
-func drain(ctx context.Context, p *crashtest.Process) error {
-	o := of(p)
-	w := o.worker(single(quick()))
+// drainAll runs a worker until no message is left, including hidden messages.
+func drainAll(ctx context.Context, p *crashtest.Process) error {
+	w, err := workerOf(p)
+	if err != nil {
+		return err
+	}
 	for {
-		left := p.Service().Messages("hints")
+		left := p.Service().Messages("notifications")
 		if len(left) == 0 {
 			return nil
 		}
@@ -73,57 +83,13 @@ func drain(ctx context.Context, p *crashtest.Process) error {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%d messages are left: %w", len(left), err)
+			return fmt.Errorf("got %d messages left, want none: %w", len(left), err)
 		}
 	}
 }
 
-// carried tells whether every write that was committed has had its letter, and no other has; and whether nothing is left to be done.
-func carried(s *storagetest.Service) error {
-	states, due := map[string]any{}, map[string]bool{}
-	for _, r := range s.Rows("staff") {
-		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is {
-			states[name] = r.Get("State")
-			if _, due[name] = r.Get("Effects").(string); states[name] == "pending" {
-				return fmt.Errorf("intent %s is live", name)
-			}
-		}
-	}
-	sent := map[string]bool{}
-	for _, r := range s.Rows("sent") {
-		sent[r.RowKey] = true
-	}
-	for name, is := range due {
-		if is && !sent[name] {
-			return fmt.Errorf("no letter was sent for %s", name)
-		}
-	}
-	for _, q := range []string{"hints", "poison"} {
-		if left := s.Messages(q); len(left) > 0 {
-			return fmt.Errorf("%d messages are left in %s: %v", len(left), q, left[0].Text)
-		}
-	}
-	return nil
-}
-
-// lettersOnlyForCommitted: at every instant, a letter that was sent is for a write that was done.
-func lettersOnlyForCommitted(s *storagetest.Service) error {
-	committed := map[string]bool{}
-	for _, r := range s.Rows("staff") {
-		if name, is := strings.CutPrefix(r.RowKey, "~i|"); is && r.Get("State") != "aborted" {
-			committed[name] = true
-		}
-	}
-	for _, r := range s.Rows("sent") {
-		if !committed[r.RowKey] {
-			return fmt.Errorf("a letter was sent for %s, which was not done", r.RowKey)
-		}
-	}
-	return nil
-}
-
-// verbs are writes that have letters.
-var verbs = map[string]func(context.Context, *office) error{
+// writes are methods whose writes have letters.
+var writes = map[string]func(context.Context, *office) error{
 	"Insert": func(ctx context.Context, o *office) error {
 		_, err := o.staff.Insert(ctx, &clerk{"S", 4, "Smith"})
 		return err
@@ -138,65 +104,74 @@ var verbs = map[string]func(context.Context, *office) error{
 	},
 }
 
-// TestEveryFault: a write and its worker, with each fault at each of their requests, late ones, and both dying anywhere: a write
-// that was done has its letter in the end, and no other has.
+// TestEveryFault: with each fault at each request of a writer and a worker, late requests, and crashes of both at any request, each
+// committed write has its letter in the end, and no other write has one.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	for name, write := range verbs {
+	for name, write := range writes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := crashtest.Enumerate(t, func() crashtest.Workload {
 				return crashtest.Workload{
-					Setup: staffed,
+					Setup: setUp,
 					Processes: []func(context.Context, *crashtest.Process) error{
-						func(ctx context.Context, p *crashtest.Process) error { return write(ctx, of(p)) },
-						working,
+						func(ctx context.Context, p *crashtest.Process) error {
+							o, err := officeOf(p)
+							if err != nil {
+								return err
+							}
+							return write(ctx, o)
+						},
+						work,
 					},
-					Drain:     drain,
-					Invariant: lettersOnlyForCommitted,
-					Check:     carried,
+					Drain:     drainAll,
+					Invariant: onlyCommitted,
+					Check:     allExecuted,
 				}
-			}, brief(crashtest.Options{PairLimit: -1}))
+			}, shortened(crashtest.Options{PairLimit: -1}))
 			r.Require(t)
 			t.Log(r)
 		})
 	}
 }
 
-// working is a process that works until there is nothing to be seen.
-func working(ctx context.Context, p *crashtest.Process) error {
-	o := of(p)
-	return o.worker(single(quick())).Drain(ctx)
+// work is a process that runs a worker until no message is visible.
+func work(ctx context.Context, p *crashtest.Process) error {
+	w, err := workerOf(p)
+	if err != nil {
+		return err
+	}
+	return w.Drain(ctx)
 }
 
-// TestSchedules: writers and workers at once, in any order, with any mishap.
+// TestSchedules: concurrent writers and workers, with requests in random order and with random faults.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	r := crashtest.Schedules(t, func() crashtest.Workload {
-		writer := func(n int) func(context.Context, *crashtest.Process) error {
-			return func(ctx context.Context, p *crashtest.Process) error {
-				o := of(p)
-				var errs error
-				for range 3 {
-					k := at("S", 1+p.Rand().IntN(3))
-					last := fmt.Sprint("Name", p.Rand().IntN(3))
-					_, err := o.staff.Update(ctx, k, func(c *clerk) error { c.Last = last; return nil })
-					if errors.Is(err, table.ErrNotFound) {
-						err = nil
-					}
-					errs = errors.Join(errs, err)
-				}
+		writer := func(ctx context.Context, p *crashtest.Process) error {
+			o, errs := officeOf(p)
+			if errs != nil {
 				return errs
 			}
+			for range 3 {
+				k := at("S", 1+p.Rand().IntN(3))
+				last := fmt.Sprint("Name", p.Rand().IntN(3))
+				_, err := o.staff.Update(ctx, k, func(c *clerk) error { c.Last = last; return nil })
+				if errors.Is(err, table.ErrNotFound) {
+					err = nil
+				}
+				errs = errors.Join(errs, err)
+			}
+			return errs
 		}
 		return crashtest.Workload{
-			Setup:     staffed,
-			Processes: []func(context.Context, *crashtest.Process) error{writer(1), writer(2), working, working},
-			Drain:     drain,
-			Invariant: lettersOnlyForCommitted,
-			Check:     carried,
+			Setup:     setUp,
+			Processes: []func(context.Context, *crashtest.Process) error{writer, writer, work, work},
+			Drain:     drainAll,
+			Invariant: onlyCommitted,
+			Check:     allExecuted,
 		}
-	}, brief(crashtest.Options{}))
+	}, shortened(crashtest.Options{}))
 	r.Require(t)
 	t.Log(r)
 }

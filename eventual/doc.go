@@ -1,42 +1,43 @@
-// Package eventual executes work that follows from a write outside the write's partition: in another partition, table, file or service
-// ('Azure Table storage table design guide': eventually consistent transactions pattern).
+// Package eventual executes work that follows from a write outside the write's partition: in another partition, table, file or
+// service ('Azure Table storage table design guide': eventually consistent transactions pattern).
 //
-// A write stores its effects in its own transaction, in a commit record beside the entity, and notifies a queue. A [Worker] receives the
-// notification, reads the commit record, and executes the effects.
+// A write stores its effects in its own transaction, in a commit record beside the entity, and notifies a queue. A [Worker]
+// receives the notification, reads the commit record, and executes the effects.
 //
-//	type Reindex struct{ Last string } // what the worker has to know
+//	type Reindex struct{ Last string } // the payload of the effect
 //
 //	onRename := eventual.OnChange("reindex", func(c *table.Change[Employee]) (Reindex, bool) { … })
-//	out, err := eventual.NewOutbox(account.Queue("staff-hints"), nil)
+//	out, err := eventual.NewOutbox(account.Queue("staff-notifications"), nil)
 //	staff, err := plain.With(out, onRename) // all writes by this handle
 //
-//	reindex := eventual.Kind("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
-//	w, err := eventual.NewWorker(account.Queue("staff-hints"), account.Queue("staff-poison"), []eventual.Handler{reindex}, nil)
+//	reindex := eventual.NewHandler("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
+//	poison := account.Queue("staff-poison")
+//	w, err := eventual.NewWorker(account.Queue("staff-notifications"), poison, []eventual.Handler{reindex}, nil)
 //	err = w.Run(ctx)
 //
 // # Guarantees
 //
-//   - Each effect of a committed write is executed at least once. No effect of another write is, whichever process crashes, and
-//     however late or often a message or a request arrives.
+//   - Each effect of a committed write is executed at least once, and no effect of any other write, even if writers and workers crash
+//     and messages and requests arrive late or repeatedly.
 //   - If the queue is down, a write with effects fails with table.ErrOutbox before anything is written.
-//   - A message that cannot be executed is copied to the poison queue before it is deleted. A message that kills its worker becomes
-//     poison; the messages beside it do not.
-//   - While the tables that a message needs cannot be reached, the message is returned to the queue and never becomes poison.
+//   - A message that cannot be executed is copied to the poison queue before it is deleted. A message that crashes its workers
+//     becomes poison; other messages that the workers held do not.
+//   - While the tables of a message cannot be reached, the message is returned to the queue and does not become poison.
 //
 // # Not guaranteed
 //
-// An effect may be executed more than once, in another order than the writes, and late. A handler should read the current state and
-// make the other system follow it, or use Op and Effect of the [Job] as the key of an idempotent request: they are the same at every attempt.
-// If a queue is lost, the commit records stay pending until [Outbox.NotifyPending] notifies the workers again.
+// An effect may be executed more than once, late, and in another order than the writes. A handler should read the current state and
+// make the other system follow it, or use OperationID and Effect of the [Job] as an idempotency key: both are the same at every
+// attempt. If a queue is lost, the commit records stay pending until [Outbox.NotifyPending] notifies the workers again.
 //
 // # Costs
 //
 // A write with effects takes 3 requests instead of 1: the notification, the transaction, and the update that makes the notification
-// visible; 1 more if the write is refused. A worker takes 4 and those of its handlers: it receives the message, reads and closes
-// the commit record, and deletes the message.
+// visible; 1 more if the write is refused. For each message, a worker takes 4 requests besides those of its handlers: receive the
+// message, read the commit record, mark the commit record as done, and delete the message.
 //
 // # Operation
 //
-// Set WorkerOptions.CleanUp, so that commit records are deleted after a day. [PoisonQueue] lists, replays and drops poison messages.
-// docs/queues.md describes messages, what a worker does with messages that it does not know, and the time after which a queue is empty.
+// Set WorkerOptions.CleanUp, so that commit records are deleted after a day. [PoisonQueue] lists, replays and drops poison
+// messages. docs/queues.md describes messages, unknown messages, and the time after which a queue is empty.
 package eventual

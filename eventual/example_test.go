@@ -22,7 +22,7 @@ type Employee struct {
 	LastName   string
 }
 
-// Badge is what a worker has to know to print one.
+// Badge is the payload of an effect: a badge to print.
 type Badge struct {
 	ID   int
 	Name string
@@ -35,7 +35,7 @@ var (
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	}
 
-	// Everybody with a new name gets a badge.
+	// Each employee with a new name gets a badge.
 	badges = eventual.OnChange("badge", func(c *table.Change[Employee]) (Badge, bool) {
 		if c.New == nil || c.Old != nil && c.Old.LastName == c.New.LastName {
 			return Badge{}, false
@@ -44,22 +44,22 @@ var (
 	})
 )
 
-// opening is an account in memory.
-func opening() *account.Account {
+// newAccount returns an account in memory.
+func newAccount() *account.Account {
 	s := storagetest.New(nil)
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
 	check(err)
 	return acc
 }
 
-// An effect outside of storage: a badge for everybody with a new name, printed by a worker, whoever crashes.
+// An effect outside of storage: a worker prints a badge for each employee with a new name, even if the writer or a worker crashes.
 func ExampleWorker() {
 	ctx := context.Background()
-	acc := opening()
+	acc := newAccount()
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
-	out, err := eventual.NewOutbox(acc.Queue("staff-hints"), nil)
+	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
 	staff, err := plain.With(out, badges)
@@ -68,11 +68,11 @@ func ExampleWorker() {
 	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
 	check(err)
 
-	print := eventual.Kind("badge", staff, func(_ context.Context, j eventual.Job, b Badge) error {
+	print := eventual.NewHandler("badge", staff, func(_ context.Context, j eventual.Job, b Badge) error {
 		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
 		return nil
 	})
-	w, err := eventual.NewWorker(acc.Queue("staff-hints"), acc.Queue("staff-poison"), []eventual.Handler{print}, &eventual.WorkerOptions{
+	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), acc.Queue("staff-poison"), []eventual.Handler{print}, &eventual.WorkerOptions{
 		Logger:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		CleanUp: acc.Queue("staff-cleanup"),
 	})
@@ -86,7 +86,7 @@ func ExampleWorker() {
 
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
-	w.Pause() // takes nothing until Resume
+	w.Pause() // receives no messages until Resume
 	go func() { ended <- w.Run(running) }()
 	w.Resume()
 	stop()
@@ -98,31 +98,31 @@ func ExampleWorker() {
 	// stopped: <nil>
 }
 
-// What a handler returns settles the message. What is given up is in the poison queue, and can be replayed when the cause is mended.
+// The result of a handler decides about the message. A message in the poison queue can be replayed when the cause is repaired.
 func ExamplePoisonQueue() {
 	ctx := context.Background()
-	acc := opening()
+	acc := newAccount()
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
-	hints, poison := acc.Queue("staff-hints"), acc.Queue("staff-poison")
-	out, err := eventual.NewOutbox(hints, nil)
+	queue, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
+	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	staff, err := plain.With(out, badges)
 	check(err)
 
 	ink := false
-	print := eventual.Kind("badge", staff, func(_ context.Context, _ eventual.Job, b Badge) error {
+	print := eventual.NewHandler("badge", staff, func(_ context.Context, _ eventual.Job, b Badge) error {
 		switch {
 		case b.Name == "":
-			return eventual.RetryAfter(3600e9, errors.New("the name will follow")) // later, not counted
+			return eventual.RetryAfter(3600e9, errors.New("the name will follow")) // later, without counting an attempt
 		case !ink:
-			return eventual.Poison(errors.New("no ink")) // never again; any other error: again, after a while
+			return eventual.Poison(errors.New("no ink")) // never again; any other error is an attempt that is repeated
 		}
 		fmt.Println("badge:", b.ID, b.Name)
 		return nil
 	})
-	w, err := eventual.NewWorker(hints, poison, []eventual.Handler{print}, nil)
+	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{print}, nil)
 	check(err)
 	check(w.Ensure(ctx))
 	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
@@ -136,11 +136,11 @@ func ExamplePoisonQueue() {
 		fmt.Println(p.Class, p.Kind, p.Table, p.Partition, p.Attempts)
 	}
 	ink = true
-	n, err := q.Replay(ctx, hints, func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
+	n, err := q.Replay(ctx, queue, func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
 	check(err)
 	fmt.Println("replayed:", n)
 	check(w.Drain(ctx))
-	n, err = q.Drop(ctx, func(eventual.PoisonMessage) bool { return true }) // what is left
+	n, err = q.Drop(ctx, func(eventual.PoisonMessage) bool { return true }) // the other messages
 	check(err)
 	fmt.Println("dropped:", n)
 	// Output:
@@ -150,16 +150,23 @@ func ExamplePoisonQueue() {
 	// dropped: 0
 }
 
-// The outbox's own methods are for the write path: a write that is announced, done, and shown; or refused, and withdrawn.
+// The methods of an outbox are called by writes: each write stores a notification, and then shows it, or withdraws it if the write
+// is refused.
 func ExampleOutbox() {
 	ctx := context.Background()
-	acc := opening()
-	out, err := eventual.NewOutbox(acc.Queue("staff-hints"), nil)
+	acc := newAccount()
+	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
-	hint, err := out.Notify(ctx, table.Notification{Table: "staff", Partition: "Sales", OperationID: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
+	sent, err := out.Notify(ctx, table.Notification{Table: "staff", Partition: "Sales", OperationID: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
 	check(err)
-	check(hint.Show(ctx))
-	fmt.Println(hint.Withdraw(ctx))
+	check(sent.Show(ctx))
+	fmt.Println(sent.Withdraw(ctx))
 	// Output: <nil>
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -2,62 +2,66 @@ package eventual
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// lease is a message while it is the worker's: kept by renewing it at a third of its time, and lost when that is over.
+// ErrLost: the visibility of a message ended and could not be renewed, so another worker may receive the message. ErrLost is the
+// cause of the end of the handler's context.
+var ErrLost = errors.New("eventual: the message is no longer the worker's")
+
+// lease keeps a received message hidden from other workers. It renews the visibility at a third of its time, until the lease ends
+// or is lost.
 type lease struct {
-	w   *Worker
-	box box
-	d   delivery
+	receivedMessage
+	env   *environment
+	queue queueClient
 
-	m         message // as far as it can be read
-	err       error   // why it cannot
-	notes     notes   // of the message, as far as they can be believed
-	partition string  // of which only so many are worked on at a time, "" for none
-	lone      bool    // it is to be worked on while nothing else is, for workers have died of it or of what was beside it
-	sole      bool    // and so it is
-	unnoted   bool    // nothing can be noted in it
+	partition      string // counts to WorkerOptions.PerPartition; "" does not count
+	needsIsolation bool   // must be executed while no other message is: see isolate
+	isolated       bool   // is executed in isolation
 
-	ctx    context.Context // of the handler: over when the message is lost or settled
-	cancel context.CancelCauseFunc
-	dead   *time.Timer
-	stop   chan struct{}
-	ended  sync.WaitGroup
+	ctx         context.Context // of the handler; ends when the message is lost or finished
+	cancel      context.CancelCauseFunc
+	expiry      *time.Timer
+	stopRenewal chan struct{}
+	renewal     sync.WaitGroup
 }
 
-func newLease(l *lane, d delivery) *lease {
-	x := &lease{w: l.w, box: l.box, d: d}
-	x.m, x.err = parse(d.text)
-	x.notes = x.m.notes.believed(d.gets)
-	if x.err == nil && x.m.Hour == "" && x.w.tables[folded(x.m.Table)] != nil {
-		x.partition = folded(x.m.Table) + "/" + x.m.Partition
-	}
-	x.lone = x.suspicious() && !x.deadly()
-	x.ctx, x.cancel = context.WithCancelCause(l.jobs)
-	x.dead = time.AfterFunc(time.Until(d.until), func() { x.cancel(ErrLost) })
-	x.begin()
+// newLease starts to renew a message. The handler's context is derived from ctx.
+func newLease(ctx context.Context, env *environment, queue queueClient, d delivery) *lease {
+	x := &lease{receivedMessage: newReceivedMessage(d, env.opt.Attempts), env: env, queue: queue}
+	x.partition = env.handlers.partitionName(&x.receivedMessage)
+	x.needsIsolation = x.mayBeDeadly() && !x.isDeadly()
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.expiry = time.AfterFunc(time.Until(d.visible), func() { x.cancel(ErrLost) })
+	x.resumeRenewal()
 	return x
 }
 
-// begin begins the renewals.
-func (x *lease) begin() {
-	x.stop = make(chan struct{})
-	x.ended.Go(x.keep)
+// resumeRenewal starts the renewals, at first and after pauseRenewal.
+func (x *lease) resumeRenewal() {
+	x.stopRenewal = make(chan struct{})
+	x.renewal.Go(x.keepRenewing)
 }
 
-// keep renews the message until the lease ends. Where the queue does not answer, it tries again a little later; where it says that
-// the message is somebody else's, it is.
-func (x *lease) keep() {
-	third := x.w.opt.Visibility / 3
-	next := time.Until(x.d.until) - 2*third
+// pauseRenewal stops the renewals until resumeRenewal. Each request for the message needs the receipt of the last renewal.
+func (x *lease) pauseRenewal() {
+	close(x.stopRenewal)
+	x.renewal.Wait()
+}
+
+// keepRenewing renews the message until the renewals stop or the message is lost. It repeats a failed request soon.
+func (x *lease) keepRenewing() {
+	third := x.env.opt.Visibility / 3
+	next := time.Until(x.visible) - 2*third
 	for {
 		timer := time.NewTimer(max(next, 0))
 		select {
-		case <-x.stop:
+		case <-x.stopRenewal:
 			timer.Stop()
 			return
 		case <-x.ctx.Done():
@@ -65,44 +69,38 @@ func (x *lease) keep() {
 			return
 		case <-timer.C:
 		}
-		switch err := x.renew(x.d.text); {
+		switch err := x.renew(x.text); {
 		case err == nil:
 			next = third
-			x.w.count(func(s *Stats) { s.Renewed++ })
-		case gone(err):
+			x.env.stats.add(func(s *Stats) { s.Renewed++ })
+		case isMessageGone(err):
 			x.cancel(ErrLost)
 			return
 		default:
-			x.w.count(func(s *Stats) { s.Failures++ })
-			x.w.opt.Logger.Warn("a message could not be renewed", "error", wire.Redact(err))
+			x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
+			x.env.opt.Logger.Warn("message not renewed", "error", wire.Redact(err))
 			next = third / 8
 		}
 	}
 }
 
-// renew makes the message the worker's for its whole time from now, with a text. It is called by one at a time.
+// renew hides the message for WorkerOptions.Visibility from now, and stores a text. Calls must not overlap.
 func (x *lease) renew(text string) error {
-	until := time.Now().Add(x.w.opt.Visibility)
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(x.ctx), x.d.until)
+	visible := time.Now().Add(x.env.opt.Visibility)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(x.ctx), x.visible)
 	defer cancel()
-	receipt, err := x.box.update(ctx, x.d, text, x.w.opt.Visibility)
+	receipt, err := x.queue.update(ctx, x.delivery, text, x.env.opt.Visibility)
 	if err == nil {
-		x.d.receipt, x.d.text, x.d.until = receipt, text, until
-		if !x.dead.Reset(time.Until(until)) {
-			x.cancel(ErrLost) // it was over while the queue answered
+		x.receipt, x.text, x.visible = receipt, text, visible
+		if !x.expiry.Reset(time.Until(visible)) {
+			x.cancel(ErrLost) // the visibility ended before the response
 		}
 	}
 	return err
 }
 
-// hold stops the renewals until begin: whatever changes the message needs the last receipt.
-func (x *lease) hold() {
-	close(x.stop)
-	x.ended.Wait()
-}
-
-// end ends the renewals. What is settled afterwards goes by the last receipt.
+// end ends the renewals. The message is finished afterwards, with the last receipt.
 func (x *lease) end() {
-	x.hold()
-	x.dead.Stop()
+	x.pauseRenewal()
+	x.expiry.Stop()
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestOutage: an error of storage that is away is no attempt, whatever it is wrapped in; every other error is one, a handler's own
-// time-out included.
+// TestOutage: an error of storage that is down counts no attempt, whatever wraps it. Any other error counts an attempt, including
+// the end of a handler's own timeout.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	status := func(status int, code string) error {
@@ -35,56 +35,56 @@ func TestOutage(t *testing.T) {
 		fault  storagetest.Fault
 		counts bool
 	}{
-		"own condition": {handle: func(context.Context, *office) error { return fmt.Errorf("the printer: %w", table.ErrUnreachable) }},
-		"given up":      {handle: func(context.Context, *office) error { return table.ErrGivenUp }},
-		"read, lost":    {handle: get, fault: storagetest.LostResponse()},
-		"read, 401":     {handle: get, fault: storagetest.Refuse(401, "InvalidAuthenticationInfo")},
-		"read, hangs":   {handle: get, fault: storagetest.Hang()},
-		"write, hangs":  {handle: put, fault: storagetest.Hang()},
-		"write, away":   {handle: put, fault: storagetest.NotSent()},
-		"no table":      {handle: put, fault: storagetest.Refuse(404, "TableNotFound")},
-		"no answer":     {handle: func(context.Context, *office) error { return &table.DecodeError{Reason: "the entity has no keys"} }},
-		"bare SDK, 403": {handle: func(context.Context, *office) error { return status(403, "AuthorizationFailure") }},
-		"bare SDK, 429": {handle: func(context.Context, *office) error { return status(429, "TooManyRequests") }},
+		"handler's own service": {handle: func(context.Context, *office) error { return fmt.Errorf("the printer: %w", table.ErrUnreachable) }},
+		"given up":              {handle: func(context.Context, *office) error { return table.ErrGivenUp }},
+		"read, lost":            {handle: get, fault: storagetest.LostResponse()},
+		"read, 401":             {handle: get, fault: storagetest.Refuse(401, "InvalidAuthenticationInfo")},
+		"read, hangs":           {handle: get, fault: storagetest.Hang()},
+		"write, hangs":          {handle: put, fault: storagetest.Hang()},
+		"write, not sent":       {handle: put, fault: storagetest.NotSent()},
+		"no table":              {handle: put, fault: storagetest.Refuse(404, "TableNotFound")},
+		"no entity":             {handle: func(context.Context, *office) error { return &table.DecodeError{Reason: "the entity has no keys"} }},
+		"SDK client, 403":       {handle: func(context.Context, *office) error { return status(403, "AuthorizationFailure") }},
+		"SDK client, 429":       {handle: func(context.Context, *office) error { return status(429, "TooManyRequests") }},
 		"queue is down": {handle: func(ctx context.Context, o *office) error {
 			_, err := o.staff.Upsert(ctx, &clerk{"S", 7, fmt.Sprint(time.Now())}, table.ReplaceExisting)
 			return err
 		}, fault: storagetest.NotSent()},
 
-		"plain":           {handle: func(context.Context, *office) error { return errors.New("no") }, counts: true},
-		"conflict":        {handle: func(context.Context, *office) error { return status(409, "EntityAlreadyExists") }, counts: true},
-		"not found":       {handle: get, counts: true},
-		"field":           {handle: func(context.Context, *office) error { return &table.DecodeError{Field: "Last"} }, counts: true},
-		"own time-out":    {handle: func(context.Context, *office) error { return context.DeadlineExceeded }, counts: true},
-		"cut by time-out": {handle: timed(get), fault: storagetest.Hang(), counts: true},
+		"plain":                {handle: func(context.Context, *office) error { return errors.New("no") }, counts: true},
+		"conflict":             {handle: func(context.Context, *office) error { return status(409, "EntityAlreadyExists") }, counts: true},
+		"not found":            {handle: get, counts: true},
+		"wrong field":          {handle: func(context.Context, *office) error { return &table.DecodeError{Field: "Last"} }, counts: true},
+		"own timeout":          {handle: func(context.Context, *office) error { return context.DeadlineExceeded }, counts: true},
+		"ended by own timeout": {handle: withTimeout(get), fault: storagetest.Hang(), counts: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := opened(t, quick())
-				_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-				check(err)
+				o, s := newOffice(t, noPauses())
+				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-					return q.Table == "sent" || q.Kind == "message-put" && q.Queue == "hints"
+					return q.Table == "sent" || q.Kind == "message-put" && q.Queue == "notifications"
 				}, c.fault))
-				h := eventual.Handler{Kind: "letter", Table: o.plain, Handle: func(ctx context.Context, _ eventual.Job) error { return c.handle(ctx, o) }}
-				opt := options()
+				h := o.handle(func(ctx context.Context, _ eventual.Job) error { return c.handle(ctx, o) })
+				opt := fastPolling()
 				opt.Attempts = 3
-				w := workerOf(o, h, opt)
-				rounds(w, s, 5*time.Hour)
-				switch got := w.Stats(); {
-				case c.counts && (got.Retried != 2 || got.Poisoned != 1 || got.Deferred > 0):
-					t.Errorf("it is not counted: %+v", got)
-				case !c.counts && (got.Retried+got.Poisoned > 0 || got.Deferred < 40):
-					t.Errorf("it is counted: %+v", got)
+				w := o.worker(t, opt, h)
+				runUntilEmpty(t, w, s, 5*time.Hour)
+				got := w.Stats()
+				if c.counts {
+					expect(t, "stats", got, eventual.Stats{Received: 3, Retried: 2, Poisoned: 1})
+					return
 				}
+				expect(t, "messages retried or poisoned", got.Retried+got.Poisoned, 0)
+				atLeast(t, "messages deferred", got.Deferred, 40)
 			})
 		})
 	}
 }
 
-// timed is f in a time of the handler's own.
-func timed(f func(context.Context, *office) error) func(context.Context, *office) error {
+// withTimeout returns a handler with its own timeout.
+func withTimeout(f func(context.Context, *office) error) func(context.Context, *office) error {
 	return func(ctx context.Context, o *office) error {
 		ctx, end := context.WithTimeout(ctx, time.Second)
 		defer end()
@@ -92,35 +92,48 @@ func timed(f func(context.Context, *office) error) func(context.Context, *office
 	}
 }
 
-// TestCutAnswers: an answer that was cut by something that hides it, or that is somebody else's, is no fault of the message either, be
-// it to a handler or to the worker itself.
-func TestCutAnswers(t *testing.T) {
+// TestTruncatedResponses: a response that a proxy truncated counts no attempt, if the handler requested it and if the worker did.
+func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
-	for _, where := range []string{"staff", "sent"} {
+	for _, tableName := range []string{"staff", "sent"} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := opened(t, quick())
-			_, err := o.staff.Insert(context.Background(), &clerk{"S", 1, "Jones"})
-			check(err)
-			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == where && q.Kind == "get" }, storagetest.Truncate(20)))
-			h := eventual.Kind("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+			o, s := newOffice(t, noPauses())
+			o.insert(t, clerk{"S", 1, "Jones"})
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == tableName && q.Kind == "get" }, storagetest.Truncate(20)))
+			h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 				if _, err := o.sent.Get(ctx, rawKey("x")); err != nil && !errors.Is(err, table.ErrNotFound) {
 					return err
 				}
 				return o.send(ctx, j, l)
 			})
-			check(o.sent.Ensure(context.Background()))
-			_, err = o.sent.Upsert(context.Background(), &table.Row{Key: rawKey("x")}, table.ReplaceExisting)
-			check(err)
-			w := workerOf(o, h, options())
-			rounds(w, s, 3*time.Hour)
-			if got := w.Stats(); got.Retried+got.Poisoned > 0 || got.Deferred < 30 {
-				t.Errorf("%s: %+v", where, got)
-			}
+			_, err := o.sent.Upsert(context.Background(), &table.Row{Key: rawKey("x")}, table.ReplaceExisting)
+			noError(t, err)
+			w := o.worker(t, fastPolling(), h)
+			runUntilEmpty(t, w, s, 3*time.Hour)
+			expect(t, tableName+": messages retried or poisoned", w.Stats().Retried+w.Stats().Poisoned, 0)
+			atLeast(t, tableName+": messages deferred", w.Stats().Deferred, 30)
 			s.SetFaults(nil)
-			rounds(w, s, time.Hour)
-			if got := len(s.Rows("sent")); got != 2 || len(s.Messages("hints")) > 0 {
-				t.Errorf("%s: %d rows, want 2", where, got)
-			}
+			runUntilEmpty(t, w, s, time.Hour)
+			expect(t, tableName+": rows of table sent", len(s.Rows("sent")), 2)
+			expect(t, tableName+": messages left", len(s.Messages("notifications")), 0)
 		})
 	}
+}
+
+// TestTablesDown: while the tables cannot be reached, no message becomes poison; afterwards all messages are executed.
+func TestTablesDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", 5)
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "staff" }, storagetest.Refuse(503, "ServerBusy")))
+		w := o.worker(t, fastPolling())
+		runUntilEmpty(t, w, s, 2*time.Hour)
+		expect(t, "messages poisoned", w.Stats().Poisoned, 0)
+		atLeast(t, "messages deferred", w.Stats().Deferred, 20)
+		atMost(t, "deliveries", w.Stats().Received, 1000)
+		s.SetFaults(nil)
+		runUntilEmpty(t, w, s, time.Hour)
+		expect(t, "letters", len(s.Rows("sent")), 5)
+	})
 }

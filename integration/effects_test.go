@@ -34,7 +34,7 @@ func effects(e *env) {
 	e.must(err)
 	var printed []string
 	worker := func(handle func(badge) error) *eventual.Worker {
-		w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{eventual.Kind("badge", plain, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
+		w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{eventual.NewHandler("badge", plain, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
 			&eventual.WorkerOptions{Concurrency: 1, CleanUp: e.acc.Queue(plain.Name() + "g")})
 		e.must(err)
 		return w
@@ -108,7 +108,7 @@ func effects(e *env) {
 	if classes[eventual.ClassHandler] != 1 || classes[eventual.ClassUndecodable] != 2 {
 		e.Errorf("classes of poison messages: got %v; want 1 %s and 2 %s", classes, eventual.ClassHandler, eventual.ClassUndecodable)
 	}
-	if n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Op == "" }); n != 2 || err != nil {
+	if n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.OperationID == "" }); n != 2 || err != nil {
 		e.Errorf("Drop: got %d, error %v; want 2", n, err)
 	}
 	if n, err := q.Replay(ctx, notifications, func(eventual.PoisonMessage) bool { return true }); n != 1 || err != nil {

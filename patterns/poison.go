@@ -24,7 +24,7 @@ func poison(ctx context.Context, s *service, words []string, out io.Writer) erro
 		return err
 	}
 	ofWrites := func(ids []string) func(eventual.PoisonMessage) bool {
-		return func(p eventual.PoisonMessage) bool { return len(ids) == 0 || slices.Contains(ids, p.Op) }
+		return func(p eventual.PoisonMessage) bool { return len(ids) == 0 || slices.Contains(ids, p.OperationID) }
 	}
 	switch {
 	case command == "list" && len(rest) == 0:
@@ -57,8 +57,8 @@ var errPoisonUsage = errors.New("poison: want list POISON_QUEUE, replay POISON_Q
 
 // describe returns the operation ID or the beginning of the text of a message, its kind, and the class of its error.
 func describe(p eventual.PoisonMessage) string {
-	s := quoted(p.Op)
-	if p.Op == "" {
+	s := quoted(p.OperationID)
+	if p.OperationID == "" {
 		s = strconv.QuoteToASCII(fmt.Sprintf("%.40s", p.Text))
 	}
 	if p.Kind != "" {

@@ -29,7 +29,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failing := eventual.Kind("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
+	failing := eventual.NewHandler("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
 	worker, err := eventual.NewWorker(acc.Queue("notifications"), acc.Queue("poison"), []eventual.Handler{failing}, nil)
 	if err != nil {
 		t.Fatal(err)

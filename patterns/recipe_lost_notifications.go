@@ -62,7 +62,7 @@ var lostNotifications = recipe{
 			return err
 		}
 		mails := 0
-		send := eventual.Kind("mail", plain, func(context.Context, eventual.Job, struct{}) error { mails++; return nil })
+		send := eventual.NewHandler("mail", plain, func(context.Context, eventual.Job, struct{}) error { mails++; return nil })
 		worker, err := eventual.NewWorker(r.Queue("mails"), r.Queue("poison"), []eventual.Handler{send}, &eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err

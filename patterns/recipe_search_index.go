@@ -108,7 +108,7 @@ var searchIndex = recipe{
 			return err
 		}
 		x := &SearchIndex{path: filepath.Join(dir, "titles.json"), from: plain}
-		worker, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.Kind("search", plain, x.Update)},
+		worker, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.NewHandler("search", plain, x.Update)},
 			&eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err

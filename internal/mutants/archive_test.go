@@ -27,7 +27,7 @@ func TestArchive(t *testing.T) {
 		{Name: "a deleted row leaves no tombstone", File: "archive/tabledestination.go",
 			Old: "	ops := []table.Op{op}\n", New: "	ops := []table.Op{op}\n	if r.Row == nil && version != \"\" {\n		ops[0] = d.rows.DeleteAnyOp(row.Key)\n	}\n", Test: "TestLateInsert"},
 		{Name: "a move of a deleted entity leaves no tombstone", File: "archive/handler.go",
-			Old: "		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.Op}}, \"\")\n", New: "		return nil\n", Test: "TestLateInsert"},
+			Old: "		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, \"\")\n", New: "		return nil\n", Test: "TestLateInsert"},
 		{Name: "no archived row is withdrawn", File: "archive/handler.go",
 			Old: "		return nil // by another move\n	}\n	return m.put(ctx, archived.tombstone(), archived.Version)", New: "	}\n	return nil", Test: "TestDeletedMeanwhile"},
 		{Name: "a move withdraws without reading its own commit record", File: "archive/handler.go",

@@ -8,14 +8,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// The queue was cleared, and the effects that it had announced are brought back: a job that goes on where it stopped.
+// A job notifies workers again after the queue was cleared, and resumes where the call before ended.
 func ExampleOutbox_NotifyPending() {
 	ctx := context.Background()
-	acc := opening()
+	acc := newAccount()
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
-	queue := acc.Queue("staff-hints")
+	queue := acc.Queue("staff-notifications")
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	check(out.Ensure(ctx))

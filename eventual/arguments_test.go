@@ -1,0 +1,96 @@
+package eventual_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestArguments: constructors refuse wrong arguments and options with their names, and a worker reports missing queues.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o, _ := newOffice(t, noPauses())
+	queue, poison := o.acc.Queue("notifications"), o.acc.Queue("poison")
+	var none *azqueue.QueueClient
+	ok := []eventual.Handler{o.handler()}
+	for what, c := range map[string]struct {
+		queue, poison eventual.Queue
+		handlers      []eventual.Handler
+		o             eventual.WorkerOptions
+		field         string
+	}{
+		"no queue":        {nil, poison, ok, eventual.WorkerOptions{}, "queue"},
+		"a nil queue":     {none, poison, ok, eventual.WorkerOptions{}, "queue"},
+		"no poison queue": {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
+		"no kind":         {queue, poison, []eventual.Handler{{Table: o.plain, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no table":        {queue, poison, []eventual.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no function":     {queue, poison, []eventual.Handler{{Kind: "x", Table: o.plain}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"a kind twice":    {queue, poison, []eventual.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
+		"Concurrency":     {queue, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
+		"Visibility":      {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
+		"MaxWait":         {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
+	} {
+		_, err := eventual.NewWorker(c.queue, c.poison, c.handlers, &c.o)
+		var ve *table.ValueError
+		if !errors.As(err, &ve) || ve.Field != c.field || strings.Contains(err.Error(), "property") {
+			t.Errorf("%s: got %v, want a *ValueError for argument or option %s", what, err, c.field)
+		}
+	}
+	var le *table.LimitError
+	if _, err := eventual.NewWorker(queue, poison, ok, &eventual.WorkerOptions{Visibility: 8 * 24 * time.Hour}); !errors.As(err, &le) || le.Field != "WorkerOptions.Visibility" {
+		t.Errorf("got %v, want a *LimitError for WorkerOptions.Visibility", err)
+	}
+	var ve *table.ValueError
+	if _, err := eventual.NewOutbox(none, nil); !errors.As(err, &ve) || ve.Field != "queue" {
+		t.Errorf("NewOutbox: got %v, want a *ValueError for queue", err)
+	}
+	if _, err := eventual.NewPoisonQueue(nil, nil); !errors.As(err, &ve) || ve.Field != "queue" {
+		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for queue", err)
+	}
+	missing, err := eventual.NewWorker(o.acc.Queue("nowhere"), poison, ok, nil)
+	noError(t, err)
+	if err := missing.Run(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
+		t.Errorf("Run: got %v, want ErrQueueNotFound", err)
+	}
+	if _, err := missing.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
+		t.Errorf("Backlog: got %v, want ErrQueueNotFound", err)
+	}
+	noError(t, missing.Ensure(ctx))
+	noError(t, missing.Ensure(ctx)) // idempotent
+	n, err := missing.Backlog(ctx)
+	noError(t, err)
+	expect(t, "backlog", n, 0)
+	drain(t, missing)
+}
+
+// TestSameQueues: NewWorker refuses one queue for two purposes, and two tables of one name.
+func TestSameQueues(t *testing.T) {
+	t.Parallel()
+	o, _ := newOffice(t, noPauses())
+	other, _ := newOffice(t, noPauses())
+	q, p := o.acc.Queue("notifications"), o.acc.Queue("poison")
+	var ve *table.ValueError
+	second := other.handler()
+	second.Kind = "second"
+	for what, c := range map[string]struct {
+		poison, cleanUp *azqueue.QueueClient
+		handlers        []eventual.Handler
+	}{
+		"queue as poison queue":          {q, o.acc.Queue("c"), []eventual.Handler{o.handler()}},
+		"queue as clean-up queue":        {p, q, []eventual.Handler{o.handler()}},
+		"poison queue as clean-up queue": {p, p, []eventual.Handler{o.handler()}},
+		"the same table of two accounts": {p, o.acc.Queue("c"), []eventual.Handler{o.handler(), second}},
+	} {
+		if _, err := eventual.NewWorker(q, c.poison, c.handlers, &eventual.WorkerOptions{CleanUp: c.cleanUp}); !errors.As(err, &ve) {
+			t.Errorf("%s: got %v, want a *ValueError", what, err)
+		}
+	}
+}

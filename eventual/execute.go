@@ -1,0 +1,122 @@
+package eventual
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// executor executes the effects of the writes that messages name.
+type executor struct {
+	env     *environment
+	cleaner *cleaner
+}
+
+// execute executes what is due for a message of the queue of notifications.
+func (e *executor) execute(ctx context.Context, x *lease) (out outcome) {
+	switch {
+	case errors.Is(x.err, errNewer):
+		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: x.err}
+	case x.err == nil && x.message.Hour != "":
+		return e.cleaner.execute(ctx, x) // a poison message of the clean-up queue that was replayed here
+	case x.err != nil:
+		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
+	}
+	t := e.env.handlers.of(x.message.Table)
+	if t == nil {
+		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: "no handler is registered for its table"}
+	}
+	if out = e.executeRecord(ctx, t, x); out.kind == completed || out.class == ClassExpired {
+		e.cleaner.plan(context.WithoutCancel(ctx), t, x.message)
+	}
+	return out
+}
+
+// errConflict: a concurrent worker changed the commit record.
+var errConflict = errors.New("eventual: the commit record has changed")
+
+// executeRecord executes the effects of a commit record. After a conflict it starts again, Retry.ConflictAttempts times at most.
+func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome) {
+	o := e.env.opt.Retry
+	conflicts := table.Retry{Attempts: o.ConflictAttempts, Wait: o.ConflictWait, MaxWait: o.MaxConflictWait}
+	err := conflicts.Repeat(ctx, func() (again bool, err error) {
+		var conflict bool
+		if out, conflict = e.tryRecord(ctx, t, x); conflict {
+			return true, errConflict
+		}
+		return false, nil
+	})
+	if err != nil && ctx.Err() != nil { // the worker stops or has lost the message, which is no failed attempt
+		return requestOutcome(ctx, context.Cause(ctx))
+	}
+	return out
+}
+
+// tryRecord reads a commit record, executes its effects and marks the record as done. If conflict is true, the record has changed
+// meanwhile.
+func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome, conflict bool) {
+	record, err := t.records.Resolve(ctx, x.message.partition(), x.message.Op)
+	var ve *table.ValueError
+	var newer *table.VersionError
+	switch {
+	case errors.Is(err, table.ErrExpired):
+		return outcome{kind: poisoned, class: ClassExpired, reason: err}, false
+	case errors.As(err, &ve):
+		return outcome{kind: poisoned, class: ClassUndecodable, reason: err}, false
+	case errors.As(err, &newer):
+		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: err}, false
+	case err != nil:
+		return requestOutcome(ctx, err), false
+	case record.State == table.CommitAborted:
+		return outcome{}, false
+	}
+	if out, conflict = e.executeEffects(ctx, t, record, x); conflict || out.kind != completed || record.State != table.CommitPending {
+		return out, conflict
+	}
+	// The effects were executed, even if the worker stops: so this context does not end.
+	switch err := t.records.MarkDone(context.WithoutCancel(ctx), record); {
+	case errors.Is(err, table.ErrChanged):
+		return outcome{kind: retried, class: ClassAttempts, reason: err}, true
+	case err != nil:
+		return requestOutcome(ctx, err), false
+	}
+	return out, false
+}
+
+// executeEffects executes the effects of a commit record. If conflict is true, a concurrent worker has changed the record.
+func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *table.CommitRecord, x *lease) (out outcome, conflict bool) {
+	for n := 0; record.State == table.CommitPending && n < len(record.Effects); {
+		effect := record.Effects[n]
+		h, known := t.byKind[effect.Kind]
+		if !known || effect.Version > h.Version {
+			out = out.merge(outcome{kind: deferred, unknown: true, delay: e.env.opt.Defer, class: ClassUnknown, effect: effect.Kind,
+				reason: "no handler is registered for its kind and version"})
+			n++
+			continue
+		}
+		before := record.Version()
+		err := callHandler(ctx, e.env.opt.HandlerTimeout, h.Kind, func(ctx context.Context) error {
+			return h.Handle(ctx, Job{Table: h.Table.Name(), Partition: record.Partition, OperationID: record.OperationID, Effect: effect,
+				Attempt: x.attempt(), CommitRecord: record, Index: n})
+		})
+		if err == nil {
+			e.env.stats.add(func(s *Stats) { s.Effects++ })
+			if record.Version() == before {
+				n++ // otherwise the handler completed the effect itself, and the next effect has its position
+			}
+			continue
+		}
+		failed := handlerOutcome(ctx, effect.Kind, e.env.opt.Defer, err)
+		if failed.kind == retried && errors.Is(err, table.ErrChanged) && ctx.Err() == nil {
+			// The commit record has changed, or another row that only the handler knows.
+			if now, err := t.records.Get(ctx, record.Partition, record.OperationID); err == nil && now.Version() != before {
+				return failed, true
+			}
+		}
+		if out = out.merge(failed); record.Version() == before {
+			n++
+		}
+	}
+	return out, false
+}

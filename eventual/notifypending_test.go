@@ -1,0 +1,223 @@
+package eventual_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestNotifyPending: after the queue was cleared and poison was dropped, the pending effects are executed, and no others.
+func TestNotifyPending(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		o, s := newOffice(t, noPauses())
+		o.hire(t, 0, 5, 3)
+		drain(t, o.worker(t, fastPolling())) // these are done
+		o.hire(t, 5, 10, 3)
+		never := o.worker(t, fastPolling(), o.handle(func(context.Context, eventual.Job) error { return eventual.Poison(nil) }))
+		drain(t, never)
+		poison := o.poisonQueue(t)
+		n, err := poison.Drop(ctx, nil)
+		noError(t, err)
+		expect(t, "messages dropped", n, 5)
+		o.hire(t, 10, 20, 3)
+		o.clear(t, "notifications")
+		time.Sleep(11 * time.Minute)
+		o.hire(t, 20, 22, 3) // younger than NotifyOptions.Grace
+		fresh := len(s.Messages("notifications"))
+		s.Count()
+		r, err := o.out.NotifyPending(ctx, o.plain, nil)
+		noError(t, err)
+		expect(t, "result", r, eventual.NotifyResult{Partitions: 3, Sent: 15})
+		expect(t, "messages", len(s.Messages("notifications")), fresh+15)
+		// 1 query for each of 3 partitions and for the end, 1 for each partition's commit records.
+		expect(t, "requests", s.Count(), "15 message-put, 7 query")
+		drain(t, o.worker(t, fastPolling()))
+		noError(t, allExecuted(s))
+		expect(t, "letters", len(s.Rows("sent")), 22)
+		r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
+		noError(t, err)
+		expect(t, "notifications if nothing is pending", r.Sent, 0)
+	})
+}
+
+// TestNotifyPendingResumes: a call resumes where the call before ended, after Max notifications or an error, also within a
+// partition.
+func TestNotifyPendingResumes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o, s := newOffice(t, noPauses())
+	for i := range 23 {
+		o.insert(t, clerk{fmt.Sprint("Größe ", i%4), i, "Jones"})
+	}
+	o.clear(t, "notifications")
+	opt := eventual.NotifyOptions{Grace: -1, Max: 5}
+	calls, sent := 0, 0
+	for ; calls == 0 || opt.Resume != ""; calls++ {
+		r, err := o.out.NotifyPending(ctx, o.plain, &opt)
+		noError(t, err)
+		atMost(t, "notifications of one call", r.Sent, 5)
+		if calls > 10 {
+			t.Fatalf("calls: got more than %d, want 5", calls)
+		}
+		sent, opt.Resume = sent+r.Sent, r.Resume
+	}
+	expect(t, "notifications", sent, 23)
+	expect(t, "calls", calls, 5)
+	texts := map[string]bool{}
+	for _, m := range s.Messages("notifications") {
+		texts[m.Text] = true
+	}
+	expect(t, "writes notified", len(texts), 23)
+	o.clear(t, "notifications")
+	left := 7
+	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+		if q.Kind == "message-put" {
+			if left--; left < 0 {
+				return storagetest.Refuse(403, "AuthorizationFailure")
+			}
+		}
+		return storagetest.Fault{}
+	})
+	r, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
+	if err == nil || r.Sent != 7 || r.Resume == "" {
+		t.Fatalf("got %+v, %v; want 7 notifications, Resume and an error", r, err)
+	}
+	s.SetFaults(nil)
+	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Resume: r.Resume})
+	noError(t, err)
+	expect(t, "notifications after the error", r.Sent, 16)
+	expect(t, "Resume", r.Resume, "")
+	expect(t, "messages", len(s.Messages("notifications")), 23)
+	o.clear(t, "notifications")
+	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Partition: dept.Of("Größe 1")})
+	noError(t, err)
+	expect(t, "result for one partition", r, eventual.NotifyResult{Partitions: 1, Sent: 6})
+	drain(t, o.worker(t, fastPolling()))
+	expect(t, "letters", len(s.Rows("sent")), 6)
+}
+
+// TestNotifyPendingArguments: wrong arguments and a missing queue are refused by name.
+func TestNotifyPendingArguments(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o, _ := newOffice(t, noPauses())
+	o.insert(t, clerk{"S", 1, "Jones"})
+	var ve *table.ValueError
+	if _, err := o.out.NotifyPending(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "source" {
+		t.Errorf("without a table: got %v, want a *ValueError for source", err)
+	}
+	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Resume: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Resume" {
+		t.Errorf("got %v, want a *ValueError for NotifyOptions.Resume", err)
+	}
+	for _, err := range o.plain.CommitRecords().Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
+		if !errors.As(err, &ve) {
+			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
+		}
+	}
+	nowhere, err := eventual.NewOutbox(o.acc.Queue("nowhere"), nil)
+	noError(t, err)
+	if _, err := nowhere.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1}); !errors.Is(err, eventual.ErrQueueNotFound) {
+		t.Errorf("got %v, want ErrQueueNotFound", err)
+	}
+}
+
+// TestNotifyPendingConcurrently: with concurrent writers, some of which fail, and with concurrent workers, NotifyPending does no
+// harm: each committed write has its letter, and no other write has one.
+func TestNotifyPendingConcurrently(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		o, s := newOffice(t, noPauses())
+		o.hireInto(t, "S", 4)
+		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+			switch {
+			case q.Kind == "transaction" && q.Number%7 == 0:
+				return storagetest.LostResponse()
+			case q.Kind == "message-update" && q.Number%3 == 0:
+				return storagetest.LostRequest()
+			case q.Number%11 == 0 && strings.HasPrefix(q.Kind, "message"):
+				return storagetest.Refuse(503, "ServerBusy")
+			}
+			return storagetest.Slow(time.Duration(q.Number%5) * 10 * time.Millisecond)
+		})
+		var writers sync.WaitGroup
+		for n := range 3 {
+			writers.Go(func() {
+				for i := range 100 {
+					_, _ = o.staff.Update(ctx, at("S", (n+i)%4), func(c *clerk) error { c.Last = fmt.Sprint(n, i); return nil })
+				}
+			})
+		}
+		opt := fastPolling()
+		opt.Idle, opt.Attempts = time.Second, 1000
+		stopFirst, stopSecond := start(t, o.worker(t, opt)), start(t, o.worker(t, opt))
+		sent := 0
+		for range 50 {
+			r, _ := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
+			sent += r.Sent
+			time.Sleep(200 * time.Millisecond)
+		}
+		writers.Wait()
+		s.SetFaults(nil)
+		time.Sleep(20 * time.Minute)
+		stopFirst()
+		stopSecond()
+		noError(t, errors.Join(allExecuted(s), onlyCommitted(s)))
+		atLeast(t, "notifications", sent, 1)
+	})
+}
+
+// TestNotifyPendingWithGrant: a call with a client that sees only a part of the table fails, unless the partition is complete.
+func TestNotifyPendingWithGrant(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		grant     table.Grant
+		partition string
+		refused   bool
+	}{
+		"the table":               {table.Grant{}, "", false},
+		"partitions":              {table.Grant{Partitions: keys.RawBetween("S0", "S1")}, "", true},
+		"partitions without rows": {table.Grant{Partitions: keys.RawBetween("A", "B")}, "", true},
+		"partitions, for one":     {table.Grant{Partitions: keys.RawBetween("S0", "S1")}, "S0", false},
+		"rows":                    {table.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "", true},
+		"rows, for one partition": {table.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "S0", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, s := newOffice(t, noPauses())
+			o.hire(t, 0, 6, 3)
+			client := &account.Options{Client: azcore.ClientOptions{Transport: s}}
+			c.grant.Table, c.grant.Expiry, c.grant.AllowHTTP, c.grant.Read = "staff", s.Now().Add(time.Hour), true, true
+			u, err := o.acc.TableSAS(c.grant)
+			noError(t, err)
+			acc, err := account.FromSAS(account.Endpoints{Table: u}, client)
+			noError(t, err)
+			granted, err := table.New(acc.Tables(), "staff", schema, nil)
+			noError(t, err)
+			opt := eventual.NotifyOptions{Grace: -1}
+			if c.partition != "" {
+				opt.Partition = keys.Raw(c.partition)
+			}
+			r, err := o.out.NotifyPending(ctx, granted, &opt)
+			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || r.Sent == 0) {
+				t.Errorf("got %+v, %v; want ErrRanged: %v", r, err, c.refused)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package eventual_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestQueueDown: if the notification cannot be stored, the write fails before anything is written.
+func TestQueueDown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		fault       storagetest.Fault
+		least, most int // requests
+	}{
+		"the queue is busy":    {storagetest.Refuse(503, "ServerBusy"), 5, 39}, // until WriteTimeout
+		"no connection":        {storagetest.NotSent(), 4, 4},
+		"the queue is missing": {storagetest.Refuse(404, "QueueNotFound"), 1, 1},
+		"the response is lost": {storagetest.LostResponse(), 4, 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o, s := newOffice(t, noPauses())
+			s.SetFaults(storagetest.OfKind("message-put", c.fault))
+			_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
+			if !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) || len(s.Rows("staff")) > 0 {
+				t.Errorf("%s: got %v and %d rows, want ErrOutbox and none", name, err, len(s.Rows("staff")))
+			}
+			counted := s.Count()
+			requests, err := strconv.Atoi(strings.TrimSuffix(counted, " message-put"))
+			if err != nil {
+				t.Errorf("%s: requests: got %s, want only message-put", name, counted)
+			}
+			atLeast(t, name+": requests", requests, c.least)
+			atMost(t, name+": requests", requests, c.most)
+			s.SetFaults(nil)
+			o.insert(t, clerk{"S", 1, "Jones"})
+			drain(t, o.worker(t, fastPolling()))
+			expect(t, name+": letters", len(s.Rows("sent")), 1)
+			o.expectPoison(t)
+		})
+	}
+}
+
+// TestNotificationHidden: a notification never expires, and is hidden for twice the writer's WriteTimeout. A committed write shows
+// it at once, and a refused write withdraws it.
+func TestNotificationHidden(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o, s := newOffice(t, noPauses())
+	var hidden time.Duration
+	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+		if q.Kind == "transaction" {
+			m := s.Messages("notifications")[0]
+			hidden = m.Visible.Sub(s.Now())
+			atLeast(t, "year in which the message expires", m.Expires.Year(), 9000)
+		}
+		return storagetest.Fault{}
+	})
+	o.insert(t, clerk{"S", 1, "Jones"})
+	atLeast(t, "hidden", hidden, 59*time.Second)
+	atMost(t, "hidden", hidden, time.Minute)
+	expect(t, "visible after the write", anyVisible(s), true)
+	drain(t, o.worker(t, fastPolling()))
+	if _, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"}); !errors.Is(err, table.ErrExists) || len(s.Messages("notifications")) > 0 {
+		t.Errorf("got %v and messages %v, want ErrExists and none", err, s.Messages("notifications"))
+	}
+	long, err := o.plain.With(longNotifier{o.out}, lettersOnNewName())
+	noError(t, err)
+	var le *table.LimitError
+	if _, err := long.Insert(ctx, &clerk{"S", 2, "Jones"}); !errors.As(err, &le) || le.Max != 7*24*3600 {
+		t.Errorf("got %v, want a *LimitError of 7 days", err)
+	}
+}
+
+// longNotifier is an outbox that hides notifications for longer than a queue can.
+type longNotifier struct{ *eventual.Outbox }
+
+func (l longNotifier) Notify(ctx context.Context, n table.Notification) (table.SentNotification, error) {
+	n.Hidden = 8 * 24 * time.Hour
+	return l.Outbox.Notify(ctx, n)
+}
+
+// TestEffectsLimit: a write with too many effects for a commit record, or with a payload that cannot be encoded, fails before any
+// request.
+func TestEffectsLimit(t *testing.T) {
+	t.Parallel()
+	o, s := newOffice(t, noPauses())
+	staff, err := o.plain.With(o.out, eventual.OnChange("letter", func(*table.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
+	noError(t, err)
+	var le *table.LimitError
+	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); !errors.As(err, &le) || s.Count() != "none" {
+		t.Errorf("long payload: got %v, want a *LimitError and no requests", err)
+	}
+	staff, err = o.plain.With(o.out, eventual.OnChange("letter", func(*table.Change[clerk]) (func(), bool) { return func() {}, true }))
+	noError(t, err)
+	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); err == nil || s.Count() != "none" {
+		t.Errorf("payload of functions: got %v, want an error and no requests", err)
+	}
+}

@@ -1,0 +1,107 @@
+package eventual_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/eventual"
+)
+
+// TestSeveralEffects: a message with two effects becomes poison only when neither effect is still due, and an unknown kind does not
+// end the delay that a handler has requested.
+func TestSeveralEffects(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		letter  func(n int64) error
+		parcel  func(n int64) error // nil: unknown kind
+		took    time.Duration       // at least
+		class   string              // of poison
+		letters int64               // calls of the handler; 0: any number
+	}{
+		"one fails once, one is poison":     {letter: func(n int64) error { return errorIf(n == 1, errors.New("no")) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2},
+		"one is deferred, one is poison":    {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Minute, nil)) }, parcel: func(int64) error { return eventual.Poison(nil) }, class: eventual.ClassHandler, letters: 2, took: time.Minute},
+		"one fails always, one is deferred": {letter: func(n int64) error { return errorIf(n == 1, eventual.RetryAfter(time.Hour, nil)) }, parcel: func(int64) error { return errors.New("no") }, class: eventual.ClassAttempts, letters: 10, took: time.Hour},
+		"one is unknown, one is deferred":   {letter: func(n int64) error { return errorIf(n < 30, eventual.RetryAfter(5*time.Minute, nil)) }, class: eventual.ClassUnknown, took: 2 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o, s := newOffice(t, noPauses())
+				o.addParcels(t)
+				o.insert(t, clerk{"S", 1, "Jones"})
+				var letters, parcels atomic.Int64
+				handlers := []eventual.Handler{countingHandler(o, &letters, c.letter)}
+				if c.parcel != nil {
+					handlers = append(handlers, eventual.Handler{Kind: "parcel", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
+				}
+				w := o.worker(t, fastPolling(), handlers...)
+				began := time.Now()
+				runUntilEmpty(t, w, s, 5*time.Hour)
+				atLeast(t, "time", time.Since(began), c.took)
+				o.expectPoison(t, c.class)
+				if c.letters > 0 {
+					expect(t, "calls of the handler of letters", letters.Load(), c.letters)
+				}
+			})
+		})
+	}
+}
+
+// TestUnknownKind: an effect of an unknown kind waits for a worker that knows the kind, without counting attempts, and other
+// effects are executed. After an hour without such a worker, the message is poison, and can be replayed.
+func TestUnknownKind(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := context.Background()
+			o, s := newOffice(t, noPauses())
+			o.addParcels(t)
+			o.insert(t, clerk{"S", 1, "Jones"})
+			opt := fastPolling()
+			opt.Attempts = 2
+			older := o.worker(t, opt)
+			runUntilEmpty(t, older, s, 30*time.Minute)
+			atLeast(t, "messages deferred", older.Stats().Deferred, 50)
+			expect(t, "messages done", older.Stats().Done, 0)
+			expect(t, "letters", len(s.Rows("sent")), 1)
+			parcels := 0
+			newer := o.worker(t, opt, o.handler(), eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
+			if !known {
+				began := time.Now()
+				runUntilEmpty(t, older, s, time.Hour)
+				atLeast(t, "time", time.Since(began), 29*time.Minute)
+				atMost(t, "time", time.Since(began), 32*time.Minute)
+				expect(t, "kind of poison", o.expectPoison(t, eventual.ClassUnknown)[0].Kind, "parcel")
+				n, err := o.poisonQueue(t).Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true })
+				noError(t, err)
+				expect(t, "messages replayed", n, 1)
+			}
+			runUntilEmpty(t, newer, s, time.Minute)
+			expect(t, "messages done", newer.Stats().Done, 1)
+			expect(t, "parcels", parcels, 1)
+			o.expectPoison(t)
+		})
+	}
+}
+
+// TestUnknownKindClocks: a worker whose clock is behind does not take the time that another worker has just stored in a message for
+// old.
+func TestUnknownKindClocks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := newOffice(t, noPauses())
+		o.put(t, "notifications", `{"v":2}`)
+		time.Sleep(2 * time.Hour) // no worker was running
+		ahead, behind := fastPolling(), fastPolling()
+		ahead.Now = func() time.Time { return time.Now().Add(time.Minute) }
+		drain(t, o.worker(t, ahead))
+		time.Sleep(31 * time.Second)
+		drain(t, o.worker(t, behind))
+		expect(t, "messages left after half a minute", len(s.Messages("notifications")), 1)
+		expect(t, "poison messages after half a minute", len(s.Messages("poison")), 0)
+	})
+}

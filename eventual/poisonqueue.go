@@ -1,0 +1,145 @@
+package eventual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
+type PoisonQueue struct{ queue queueClient }
+
+// NewPoisonQueue returns the poison messages of a queue. It sends nothing. Errors: *table.ValueError for a queue that is nil.
+func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
+	if wire.IsNil(queue) {
+		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", errNilQueue("queue"))
+	}
+	if o == nil {
+		o = &table.Common{}
+	}
+	return &PoisonQueue{queueClient{queue, o.WithDefaults().Retry.AttemptTimeout}}, nil
+}
+
+// poisonVisibility is how long List, Replay and Drop hide messages of a poison queue from other programs.
+const poisonVisibility = 5 * time.Minute
+
+// ErrIncomplete: hidden messages became visible again before all messages were seen, so some may be missing.
+var ErrIncomplete = errors.New("eventual: some messages of the poison queue may be missing")
+
+// List yields each message of the poison queue once, and keeps the messages in the queue. While List runs, for 5 minutes at most,
+// the messages are hidden from other programs. Errors: ErrQueueNotFound, ErrIncomplete. 1 request for each 32 messages, and 1 for
+// each message.
+func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] {
+	return func(yield func(PoisonMessage, error) bool) {
+		stopped := false
+		err := q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) {
+			if stopped = !yield(m, nil); stopped {
+				return false, errListStopped
+			}
+			return false, nil
+		}, nil)
+		if err != nil && !stopped {
+			yield(PoisonMessage{}, err)
+		}
+	}
+}
+
+// Replay puts the messages that match, or all if match is nil, into the queue of a worker, deletes them from the poison queue, and
+// returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If Replay
+// is interrupted, a message may be in both queues, which does no harm. Errors: those of List; *table.ValueError for a queue that is
+// nil. 2 requests for each message, besides those of List.
+func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(PoisonMessage) bool) (n int, err error) {
+	if wire.IsNil(queue) {
+		return 0, fmt.Errorf("eventual: Replay: %w", errNilQueue("queue"))
+	}
+	to := queueClient{queue, q.queue.timeout}
+	replayed := map[string]bool{}
+	err = q.each(ctx, func(ctx context.Context, m PoisonMessage) (bool, error) {
+		if match != nil && !match(m) || replayed[m.Text] {
+			return false, nil
+		}
+		if _, err := to.put(ctx, m.Text, 0); err != nil {
+			return false, fmt.Errorf("eventual: Replay: %w", withQueueNotFound(err))
+		}
+		replayed[m.Text] = true
+		return true, nil
+	}, &n)
+	return n, err
+}
+
+// Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and their
+// commit records stay pending: [Outbox.NotifyPending] notifies workers again. Errors: those of List. 1 request for each message,
+// besides those of List.
+func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
+	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
+	return n, err
+}
+
+// errListStopped: the caller left the loop over List.
+var errListStopped = errors.New("eventual: the list was stopped")
+
+// each calls f once for each message, and counts the messages that f reports as done and each deletes. In the end each makes the
+// other messages visible again.
+func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMessage) (done bool, err error), deleted *int) (err error) {
+	kept := map[string]delivery{}
+	defer func() {
+		if err == errListStopped {
+			err = nil
+		}
+		err = errors.Join(err, q.show(context.WithoutCancel(ctx), kept))
+	}()
+	seen, repeated := map[string]bool{}, false
+	for {
+		got, err := q.queue.receive(ctx, maxReceived, poisonVisibility)
+		if err != nil {
+			return fmt.Errorf("eventual: poison queue: %w", withQueueNotFound(err))
+		}
+		news := false
+		for _, d := range got {
+			kept[d.id] = d
+			repeated = repeated || seen[d.id]
+		}
+		for _, d := range got {
+			if seen[d.id] {
+				continue
+			}
+			seen[d.id], news = true, true
+			done, err := f(ctx, decodePoison(d))
+			if err != nil {
+				return err
+			}
+			if !done {
+				continue
+			}
+			if err := q.queue.delete(ctx, d); err != nil {
+				return fmt.Errorf("eventual: poison queue: %w", withQueueNotFound(err))
+			}
+			delete(kept, d.id)
+			*deleted++
+		}
+		switch {
+		case !news && repeated:
+			return ErrIncomplete
+		case !news:
+			return nil
+		}
+	}
+}
+
+// show makes messages visible. After an error, the remaining messages become visible when poisonVisibility is over.
+func (q *PoisonQueue) show(ctx context.Context, kept map[string]delivery) error {
+	for _, d := range kept {
+		if time.Now().After(d.visible) {
+			continue
+		}
+		if _, err := q.queue.update(ctx, d, d.text, 0); err != nil && !isMessageGone(err) {
+			return fmt.Errorf("eventual: poison queue: %w", withQueueNotFound(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package eventual
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// registry contains the handlers of a worker by table. The case of table names is ignored.
+type registry map[string]*tableHandlers
+
+// tableHandlers are the handlers of one table by the kind of their effects.
+type tableHandlers struct {
+	records *table.CommitRecords
+	byKind  map[string]Handler
+}
+
+func newRegistry(handlers []Handler) (registry, error) {
+	all := registry{}
+	for i, h := range handlers {
+		fail := func(reason string) (registry, error) {
+			return nil, &table.ValueError{Field: fmt.Sprintf("handlers[%d]", i), Reason: reason}
+		}
+		switch {
+		case h.Kind == "":
+			return fail("has no Kind; set the kind of its effects")
+		case h.Handle == nil:
+			return fail("has no Handle; set the function that executes an effect")
+		case wire.IsNil(h.Table):
+			return fail("has no Table; set the table whose writes have the effects")
+		}
+		t := all.of(h.Table.Name())
+		if t == nil {
+			t = &tableHandlers{records: h.Table.CommitRecords(), byKind: map[string]Handler{}}
+			all[strings.ToLower(h.Table.Name())] = t
+		}
+		if !t.records.Same(h.Table.CommitRecords()) {
+			return fail(fmt.Sprintf("has another client for table %q than an earlier handler; use one client for all handlers of a table", h.Table.Name()))
+		}
+		if _, exists := t.byKind[h.Kind]; exists {
+			return fail(fmt.Sprintf("is the second handler of kind %q for table %q; a table has one handler for each kind", h.Kind, h.Table.Name()))
+		}
+		def(&h.Version, 1)
+		t.byKind[h.Kind] = h
+	}
+	return all, nil
+}
+
+// of returns the handlers of a table, nil if there are none.
+func (r registry) of(tableName string) *tableHandlers { return r[strings.ToLower(tableName)] }
+
+// partitionName returns a name for the partition of a message, "" for a message that does not count to a partition.
+func (r registry) partitionName(m *receivedMessage) string {
+	if m.err != nil || m.message.Hour != "" || r.of(m.message.Table) == nil {
+		return ""
+	}
+	return m.message.partitionName()
+}
