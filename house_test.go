@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/queues":   {"storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "eventual", "index", "keys", "table", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "eventual", "index", "index/verify", "keys", "table", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as literals.

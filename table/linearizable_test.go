@@ -120,7 +120,7 @@ func TestLinearizable(t *testing.T) {
 func TestExactLinearizable(t *testing.T) {
 	t.Parallel()
 	faults := func(q storagetest.Request) []storagetest.Fault { // a refusal needs a reason in the row
-		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused inside 4") })
+		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused in transaction 4") })
 	}
 	testLinearizable(t, exactProcessStaff, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faults, FaultRate: 0.2})
 }

@@ -42,8 +42,8 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("name %q: got no error; want one", name)
 		}
 	}
-	if _, err := table.New(s, "größe", staffSchema, singleAttempt()); err == nil || !strings.Contains(err.Error(), "holds 'ö' at byte 2") {
-		t.Errorf(`got %v; want an error and "holds 'ö' at byte 2" in the error`, err)
+	if _, err := table.New(s, "größe", staffSchema, singleAttempt()); err == nil || !strings.Contains(err.Error(), "contains 'ö' at byte 2") {
+		t.Errorf(`got %v; want an error and "contains 'ö' at byte 2" in the error`, err)
 	}
 	var te *table.TypeError
 	if _, err := table.New(s, "staff", table.Schema[struct{ C chan int }]{}, singleAttempt()); !errors.As(err, &te) || te.Field != "C" {
