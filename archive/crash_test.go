@@ -3,7 +3,6 @@ package archive_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,12 +12,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = flag.Int("schedules", 2000, "how many schedules are run in all")
+var schedules = testkit.Count("schedules", 2000, "how many schedules are run in all")
 
 // shortened runs fewer schedules and fewer kinds of faults under -short.
 func shortened(o crashtest.Options) *crashtest.Options {

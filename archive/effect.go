@@ -11,11 +11,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// payload is the payload of a mover's effects. It names an incarnation to be moved or, if Forget is set, a restored incarnation to
+// payload is the payload of a mover's effects. It names an incarnation to be moved or, if Discard is set, a restored incarnation to
 // be deleted from the destination.
 type payload struct {
 	Incarnation string `json:"life"`
-	Forget      bool   `json:"forget,omitempty"`
+	Discard     bool   `json:"forget,omitempty"`
 }
 
 // addEffect adds an effect to the write that p plans.

@@ -33,8 +33,8 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 		return eventual.Poison(err)
 	}
 	attempt := m.move
-	if p.Forget {
-		attempt = m.forget
+	if p.Discard {
+		attempt = m.discard
 	}
 	conflicts := m.from.Common().Retry
 	retry := table.Retry{Attempts: conflicts.ConflictAttempts, Wait: conflicts.ConflictWait, MaxWait: conflicts.MaxConflictWait}
@@ -192,8 +192,8 @@ func (m *Mover[T]) pending(record *table.CommitRecord, id ID) bool {
 	})
 }
 
-// forget makes one attempt to delete a restored incarnation from the destination.
-func (m *Mover[T]) forget(ctx context.Context, id ID, _ eventual.Job) error {
+// discard makes one attempt to delete a restored incarnation from the destination.
+func (m *Mover[T]) discard(ctx context.Context, id ID, _ eventual.Job) error {
 	archived, err := m.get(ctx, id)
 	if err != nil || archived == nil || archived.Row == nil {
 		return err

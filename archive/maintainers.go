@@ -62,7 +62,7 @@ func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *table.Plan, c *tab
 	if err := p.Insert(record, ErrRestored); err != nil {
 		return err
 	}
-	return addEffect(p, r.kind, payload{Incarnation: r.incarnation, Forget: true})
+	return addEffect(p, r.kind, payload{Incarnation: r.incarnation, Discard: true})
 }
 
 // Properties of restore records.

@@ -3,19 +3,19 @@ package eventual_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = flag.Int("schedules", 2000, "number of schedules to run")
+var schedules = testkit.Count("schedules", 2000, "number of schedules to run")
 
 // shortened reduces the runs under -short.
 func shortened(o crashtest.Options) *crashtest.Options {

@@ -3,19 +3,19 @@ package index_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var streams = flag.Int("streams", 50, "how many streams TestBulkAnything carries out")
+var streams = testkit.Count("streams", 50, "how many streams TestBulkAnything carries out")
 
 // TestBulkAnything: a random stream of operations has the effect of the same operations one after another, with faults too.
 func TestBulkAnything(t *testing.T) {

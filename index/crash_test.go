@@ -3,7 +3,6 @@ package index_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,16 +11,17 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // schedules is how many random schedules are run in all.
-var schedules = flag.Int("schedules", 2000, "random schedules of all kinds together")
+var schedules = testkit.Count("schedules", 2000, "random schedules of all kinds together")
 
 // pairs is how many requests a write may have for two mishaps in a run of it to be tried, each with each: 8 takes 5 minutes.
-var pairs = flag.Int("pairs", 1, "most requests of a write that is tried with two mishaps")
+var pairs = testkit.Count("pairs", 1, "most requests of a write that is tried with two mishaps")
 
 // crashOptions returns the options of a crash test, with fewer runs in short tests. Runs is the divisor of the schedules.
 func crashOptions(t testing.TB, o crashtest.Options) *crashtest.Options {

@@ -40,7 +40,7 @@ type Measure[T any] struct {
 // one of the two for groups of any size.
 //
 // The first write of an entity that was stored before the summary was attached, or that another program has replaced without its
-// _ix, counts anew the group that the stored entity is in and the group that it joins, once for each group and transaction: 1
+// _ix, counts again the group that the stored entity is in and the group that it joins, once for each group and transaction: 1
 // request for each 1,000 entities of the partition. If the entity is in no group, the write after which it is in one does so. Run
 // verify.Run with Repair after attaching a summary to a table in use: it counts each group once.
 //

@@ -52,7 +52,7 @@ func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) table.Ma
 
 // Maintain subtracts the contribution in the entity's maintainer state, and adds the one that the entity should have. Every change
 // of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the group fails by
-// the row's ETag. An entity without maintainer state may be counted or not; its groups are counted anew.
+// the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
 func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
 	had := m.contributionIn(c.State())
 	want, err := m.contributionOf(c.New, c.Key)
@@ -102,7 +102,7 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *table.Plan, c
 
 // changeUncounted changes the groups of an entity without maintainer state, which may be counted or not: in was, the group that the
 // stored entity is in, or in any group if it is in none. A repair has counted all entities before it writes one. Other writes count
-// each group anew once in a transaction; later operations of the transaction then find their entities counted.
+// each group once in a transaction; later operations of the transaction then find their entities counted.
 func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *table.Plan, entity keys.Key, was, want contribution) error {
 	counted := m.mode.CountsGroups
 	switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand"
 	"net/http"
@@ -14,11 +13,12 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var damages = flag.Int("damages", 200, "how many damaged partitions TestVerifyAnything repairs")
+var damages = testkit.Count("damages", 200, "how many damaged partitions TestVerifyAnything repairs")
 
 // damaged is a partition with any of the definitions, in any order, in which another program has changed and deleted what it liked.
 type damagedPartition struct {

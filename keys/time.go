@@ -39,7 +39,7 @@ func FromTicks(n int64) (time.Time, error) {
 // FromInvertedTicks is the inverse of InvertedTicks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
 func FromInvertedTicks(n int64) (time.Time, error) { return FromTicks(MaxTicks - n) }
 
-// Time encodes a time as 19 digits of .NET ticks, oldest first. It rounds down to 100 ns and decodes times in UTC. For newest
+// Time encodes a time as 19 digits of .NET ticks, oldest first. It truncates to 100 ns and decodes times in UTC. For newest
 // first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
 func Time() Part[time.Time] {
 	p := ticksPart("time", Ticks, FromTicks)

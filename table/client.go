@@ -18,7 +18,7 @@ import (
 const DefaultAttemptTimeout = engine.DefaultAttemptTimeout
 
 // ClientOptions returns a copy of base with what this library adds to a client of the SDK: no signature in the text of a
-// transport error; tries that end after DefaultAttemptTimeout unless base says otherwise; marks by which a write that never
+// transport error; attempts that end after DefaultAttemptTimeout unless base says otherwise; marks by which a write that never
 // left the machine, for want of a token for instance, is told from one whose outcome is unknown; and counter, if it is not
 // nil. If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
 // and that keeps up to 100 connections to a host. Clients made without it work as well: the library then bounds its own writes and treats every doubt as unknown.

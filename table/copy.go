@@ -24,7 +24,7 @@ func (r *Row) Copy(k keys.Key, projectionID string) *Row {
 }
 
 // Tag adds a tag to a row that contains something of a maintainer, or removes the tag if off is set. The tag stays when the row's own
-// writers change it, unless they write the row anew without having read it.
+// writers change it, unless they write the row without having read it.
 func (r *Row) Tag(maintainer string, off bool) {
 	r.columns = engine.Tag(r.columns, maintainer, off)
 }

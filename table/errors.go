@@ -173,8 +173,8 @@ type TypeError struct {
 
 func (e *TypeError) Error() string { return (*edm.TypeError)(e).Error() }
 
-// foreign is an error of somebody else's code: of a maintainer, an outbox. Such code may write on its own. That the outcome of its write is
-// unknown says nothing of ours.
+// foreign is an error of the code of a maintainer or an outbox. Such code may write on its own. That the outcome of its write is
+// unknown says nothing of this write.
 type foreign struct{ err error }
 
 func (f foreign) Error() string { return f.err.Error() }

@@ -20,7 +20,7 @@ import (
 //     repaired by its holder is only what the range holds.
 //   - Writes outside it are refused.
 //   - A transaction is refused as a whole if any of its rows is outside. A table that keeps further rows in an entity's
-//     partition, such as secondary indexes, copies or intents, can be written by a holder only if the grant is for the whole
+//     partition, such as secondary indexes, copies or commit records, can be written by a holder only if the grant is for the whole
 //     partition, not for a range of rows in it.
 //   - A range of rows needs a single partition: the service goes by the order of both keys together, so that between two
 //     partitions every row would be in the range.

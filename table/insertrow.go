@@ -12,7 +12,7 @@ import (
 )
 
 // InsertRow stores a row that was read elsewhere, or is a copy ([Row.Copy]), as a new entity under a key, with the columns that T
-// does not know; what the library stores with an entity, such as its incarnation, begins anew. The row must be one of T, as Get would read
+// does not know; what the library stores with an entity, such as its incarnation, is not copied. The row must be one of T, as Get would read
 // it, and is upgraded as by Get. Requests and errors are those of Insert, and those of Get about the row.
 func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *Row) (*Entity[T], error) {
 	return storing[T](ctx, t.InsertRowOp(k, r))

@@ -71,7 +71,7 @@ const (
 )
 
 // Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag, again
-// if a concurrent writer was faster: 2 requests, or 1 without reading ([Options].BlindWrites). Idempotent. After MergeExisting the
+// after a conflict: 2 requests, or 1 without reading ([Options].BlindWrites). Idempotent. After MergeExisting the
 // entity does not know the whole row, so Replace refuses it. Errors are those of Insert but for ErrExists; ErrUnknownMaintainer for a
 // row with derived rows that this handle does not maintain; ErrContended.
 func (t *Table[T]) Upsert(ctx context.Context, v *T, mode UpsertMode) (*Entity[T], error) {

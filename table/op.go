@@ -43,7 +43,7 @@ type target struct {
 type targetUse int
 
 const (
-	makesEntity targetUse = iota // the entity is new: nothing can be wrong with it, and nobody has it yet
+	makesEntity targetUse = iota // the entity is new: nothing can be wrong with it, and no caller has it yet
 	storesEntity
 	mergesUpsert // the whole row is not known afterwards
 	mergesSets

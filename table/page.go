@@ -13,7 +13,7 @@ type Page[T any] struct {
 	Token    string // of the next page, "" if there is none
 }
 
-// Page reads the part of a list that begins at a token, "" being the beginning: for programs that show a page and forget.
+// Page reads the part of a list that begins at a token, "" being the beginning: for programs that show a page and keep no state.
 // The token may be stored and be used by another process; see [Cursor].
 //
 // With a limit, a page holds that many entities unless the list ends: 1 request, more where the service sends short pages

@@ -9,14 +9,14 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Tx is one round of [InPartition]: what is read in it, and what is to be written together. It is not for concurrent use and
-// not for use after the round.
+// Tx is one attempt of [InPartition]: what is read in it, and what is to be written together. It is not for concurrent use and
+// not for use after the attempt.
 type Tx struct {
 	ctx       context.Context
 	partition keys.Enc
 	table     *engine.Table // the first that was used
 	ops       []Op
-	read      []keys.Range // of rows, in this round
+	read      []keys.Range // of rows, in this attempt
 }
 
 // Context is the context of InPartition's caller.
@@ -76,7 +76,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // Rows that f reads and does not write are not protected: others may change them before the transaction is done. Add a
 // PinOp for a row on which the outcome depends. A row whose absence matters is protected by inserting it.
 //
-// Requests: those of f and 1 for each round, 2 where it has met a concurrent writer, none where f adds no operation. Errors are those of
+// Requests: those of f and 1 for each attempt, 2 after a conflict, none where f adds no operation. Errors are those of
 // [Transact]; ErrUnknownOutcome is not repeated.
 func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*Receipt, error) {
 	var conflicts *engine.Conflicts

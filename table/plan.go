@@ -83,7 +83,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 }
 
 // Scan yields the rows of a range of the partition as they will be after this transaction, as far as it is planned, without the row of
-// the changing entity. It is for shared rows that are made anew, such as the least value of a group after the entity with it has left.
+// the changing entity. It is for shared rows that are made again, such as the least value of a group after the entity with it has left.
 // The order is not specified. The rows are not protected against concurrent writers: also Load and Put a row that every writer of the
 // range writes. Errors end the write; ErrRanged if the client's signature is for a range of rows, because others would be left out. 1
 // request for each 1,000 rows.
@@ -103,5 +103,5 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 }
 
 // First reports whether it is called with a text for the first time while this transaction is planned: for work that is to be done
-// once for all entities of a transaction. A replanned transaction begins anew.
+// once for all entities of a transaction. A replanned transaction begins again.
 func (p *Plan) First(text string) bool { return p.plan.First(text) }

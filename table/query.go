@@ -58,7 +58,7 @@ type Budget struct {
 
 // Stats is what a list has cost so far.
 type Stats struct {
-	Requests int // pages, and of a query by an index entities, each of which is a request, not counting repeated tries
+	Requests int // pages, and of a query by an index entities, each of which is a request, not counting repeated attempts
 	Rows     int // rows that came with them
 	Foreign  int // rows of other types among them, which were skipped
 	Skipped  int // rows that could not be read, and that Query.Skip left out
@@ -67,7 +67,7 @@ type Stats struct {
 // Class is how the service finds the rows of a query: what decides its cost.
 type Class int
 
-// The classes, from the cheapest to the dearest ('Azure Table storage table design guide', design for querying).
+// The classes, from the cheapest to the most expensive ('Azure Table storage table design guide', design for querying).
 const (
 	PointQuery    Class = iota + 1 // both keys given
 	RangeQuery                     // a partition and a range of RowKeys
@@ -129,7 +129,7 @@ func publicSkip[X any](skip func(X, error) bool) func(X, error) bool {
 	return func(x X, err error) bool { return skip(x, public(err)) }
 }
 
-// query adds the schema to a query. own tells that it asks for rows of T alone.
+// query adds the schema to a query. own reports that it asks for rows of T alone.
 func (h handle) query(q engine.Query, own bool) *engine.Query {
 	s := h.shape
 	q.Own, q.Type, q.Plan, q.Partitions, q.RowKeys = own, s.name, s.plan, s.partition.all, s.row.all

@@ -117,7 +117,7 @@ func (r *Row) Delete(name string) {
 	r.edited = true
 }
 
-// Remembered returns a maintainer's part of the row's maintainer state; see [Change.SetState].
+// MaintainerState returns a maintainer's part of the row's maintainer state; see [Change.SetState].
 func (r *Row) MaintainerState(maintainer string) []string {
 	was, err := r.maintainerState()
 	if err != nil {

@@ -46,7 +46,7 @@ type shape struct {
 	plan           *edm.Plan
 	newEntity      func() entity
 
-	// verify tells that keys must be computed again after reading: a binding is one-way, or both bind the same field.
+	// verify reports that keys must be computed again after reading: a binding is one-way, or both bind the same field.
 	verify bool
 }
 

@@ -111,7 +111,7 @@ func (in *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T])
 }
 
 // verifyGroups compares the rows of a summary with the totals of the entities. A row that does not exist has no ETag to repair it
-// by: first a row of an empty group is inserted, which every writer counts anew.
+// by: first a row of an empty group is inserted, which every writer counts again.
 func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
 	var open map[string]FaultKind // the groups to read again, with the faults that are known, 0 for none; nil for all groups
 	for attempt := range in.attempts {

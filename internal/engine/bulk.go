@@ -67,7 +67,7 @@ type bulk struct {
 	reports chan report
 	over    chan struct{} // closed at the end
 
-	ahead  map[int]bool // settled operations behind ResumeAt
+	ahead  map[int]bool // finished operations behind ResumeAt
 	result BulkResult
 	err    error // why nothing more is begun
 }

@@ -77,7 +77,7 @@ func (b *bulk) take(r report) {
 	}
 }
 
-// settle notes that nothing more is to be done about an operation.
+// finished notes that nothing more is to be done about an operation.
 func (b *bulk) finished(i bulkOp) {
 	b.ahead[i.index] = true
 	for b.ahead[b.result.ResumeAt] {
@@ -86,12 +86,12 @@ func (b *bulk) finished(i bulkOp) {
 	}
 }
 
-// bulkSender carries out one batch.
+// bulkSender applies one batch.
 type bulkSender struct {
 	ctx     context.Context
 	group   *group
 	reports chan<- report
-	over    <-chan struct{} // nobody takes reports any more
+	over    <-chan struct{} // no reports are taken any more
 	missing bool            // a delete has found nothing
 	exists  bool            // an insert has found a row
 	left    []bulkOp        // what was too much for the transaction, and has not been sent
@@ -101,7 +101,7 @@ type bulkSender struct {
 var errStopped = errors.New("stopped")
 
 func (s *bulkSender) run(batch []bulkOp) {
-	r := report{group: s.group, end: true, err: errors.New("table: Bulk: somebody has ended its goroutine")}
+	r := report{group: s.group, end: true, err: errors.New("table: Bulk: its goroutine has ended too early")}
 	defer func() {
 		// What panics in a maintainer panics where Bulk was called.
 		if v := recover(); v != nil {
@@ -136,7 +136,7 @@ func (s *bulkSender) refused(i bulkOp, err error) error {
 	return errStopped
 }
 
-// send carries out a batch, but for the operations that are skipped or find nothing to delete.
+// send applies a batch, but for the operations that are skipped or find nothing to delete.
 func (s *bulkSender) send(batch []bulkOp) error {
 	for attempt := 1; len(batch) > 0; {
 		ops := make([]Op, len(batch))
@@ -185,7 +185,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		case large != nil:
 			return s.refused(batch[0], large)
 		case unknown(err) && deletes && s.ctx.Err() == nil && attempt < ops[0].Table.Options.Retry.Attempts:
-			attempt++ // what is gone is gone, whoever has deleted it: most likely this
+			attempt++ // a row that is gone is deleted, most likely by this delete
 			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
 			batch = s.there(batch[:taken:taken], 0)
 			for _, item := range batch {
@@ -210,7 +210,7 @@ func fitting(batch []bulkOp, excess int) int {
 	return n
 }
 
-// blamed tells whether a transaction failed for one of its operations, or for its size; not for what an outbox or an outcome
+// blamed reports whether a transaction failed for one of its operations, or for its size; not for what an outbox or an outcome
 // that is unknown says of other operations.
 func blamed(err error) (failed *BatchError, large *LimitError) {
 	var oe *OpError
@@ -267,7 +267,7 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 	return rest, s.refused(item, failed.Err)
 }
 
-// there is a batch without the deletes whose rows are not there, as far as one page tells. They are settled, and as many for
+// there is a batch without the deletes whose rows are not there, as far as one page tells. They are finished, and as many for
 // each as missing says counted as missing. 1 request.
 func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
 	there, known := s.rows(batch, aztables.TransactionTypeDelete, missing > 0)

@@ -158,7 +158,7 @@ func cause(err error) error {
 	return err
 }
 
-// Explained is an error with a hint for its reader.
+// Explained is an error with an explanation for its reader.
 type Explained struct {
 	Err         error
 	Explanation string
@@ -167,8 +167,8 @@ type Explained struct {
 func (e *Explained) Error() string { return Brief(e.Err) + " (" + e.Explanation + ")" }
 func (e *Explained) Unwrap() error { return e.Err }
 
-// Foreign is an error of somebody else's code: of a maintainer, an outbox. Such code may write on its own. That the outcome of its write is
-// unknown says nothing of ours.
+// Foreign is an error of the code of a maintainer or an outbox. Such code may write on its own. That the outcome of its write is
+// unknown says nothing of this write.
 type Foreign struct{ Err error }
 
 func (f Foreign) Error() string { return f.Err.Error() }
@@ -246,8 +246,8 @@ func unreadable(call *wire.Call, err error) error {
 	return &DecodeError{Reason: "it is neither an entity nor a page", Err: err}
 }
 
-// judged adds the condition to an error of a request that writes.
-func judged(call *wire.Call, err error) error {
+// withCondition adds the condition to an error of a request that writes.
+func withCondition(call *wire.Call, err error) error {
 	switch call.Outcome(err) {
 	case wire.Refused:
 		if is := known(err); is != nil {

@@ -123,7 +123,7 @@ func (w *write) stale() bool {
 var errStale = errors.New("its operation ID is too old, or of a time to come: the machine was suspended, or its clock was set")
 
 // unsent is the outcome of a stale write, which is not sent (again). If nothing that was sent with its operation ID can be applied, the
-// write begins anew with another one.
+// write begins again with another one.
 func (w *write) unsent() outcome {
 	if w.sent.doubt != nil {
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}

@@ -34,7 +34,7 @@ type Op struct {
 
 	Target Target // is told what becomes of the operation; may be nil
 
-	// Again makes the operation anew of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
+	// Again makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
 	Again func(context.Context) (op Op, wanted bool, err error)
 
 	derives bool // the row is read first, or maintainers derive rows from it
@@ -148,7 +148,7 @@ func (op *Op) applied(etag azcore.ETag, id string) {
 	op.Target.Applied(etag, after)
 }
 
-// request sends the operation by a call of the SDK. The SDK writes into its options, so they are made anew for each call.
+// request sends the operation by a call of the SDK. The SDK writes into its options, so each call gets new ones.
 func (s *step) request(ctx context.Context) (etag azcore.ETag, err error) {
 	c := s.Table.client
 	update := aztables.UpdateModeReplace

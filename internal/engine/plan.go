@@ -129,7 +129,7 @@ func (d *derivedRow) hasDerivedRows() bool {
 	return d.shared && d.read.row != nil && d.read.row.hasState()
 }
 
-// has reports whether the row is an entity of somebody's, by a property: the operation ID, which changes with every write, or the
+// has reports whether the row is an entity, by a property: the operation ID, which changes with every write, or the
 // incarnation, which does not.
 func (d *derivedRow) has(property string) bool {
 	return d.shared && d.read.row != nil && d.read.row.Has(property)
@@ -326,7 +326,7 @@ func (p *Plan) refuse(k keys.Key, err error) error {
 	return &DerivedError{Maintainer: p.by, Key: k, Err: err}
 }
 
-// deletes reports whether a row is a copy of an entity that this transaction deletes: nobody owns the copy then.
+// deletes reports whether a row is a copy of an entity that this transaction deletes, so that the copy has no owner.
 func (p *Plan) deletes(row *Row) bool {
 	k, isCopy := row.Primary()
 	after, planned := p.planned[k.RowKey()]

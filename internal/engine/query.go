@@ -62,7 +62,7 @@ type Stats struct {
 // Class is how the service finds the rows of a query.
 type Class int
 
-// The classes, from the cheapest to the dearest.
+// The classes, from the cheapest to the most expensive.
 const (
 	PointQuery Class = iota + 1
 	RangeQuery

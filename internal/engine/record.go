@@ -225,7 +225,7 @@ func (t *Table) MarkDone(ctx context.Context, rec *Record) error {
 	return nil
 }
 
-// abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It tries until
+// abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It repeats this until
 // the context ends, or for the default WriteTimeout if the context has no end. Errors: those of recent, if there is no commit record.
 func (t *Table) abort(ctx context.Context, partition, id string) (state RecordState, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {

@@ -18,7 +18,7 @@ import (
 // A request that could not be sent, or whose outcome is unknown, is sent again: the same operations with the same operation ID. An
 // operation with a condition may then meet the work of the first request, and so may any operation whose request the network repeats. The
 // commit record tells, if there is one, or the operation ID in the row: if it is ours, the write was applied. If it is not, the refusal
-// stands if the write was sent once. If it was sent before, it may have been applied and overwritten since, and nobody knows.
+// stands if the write was sent once. If it was sent before, it may have been applied and overwritten since, and its outcome is unknown.
 func (w *write) send(ctx context.Context) state {
 	w.out = w.sendPlan(ctx)
 	w.sent.withoutRecord = w.sent.withoutRecord || !w.plan.record && w.sent.doubt != nil
@@ -79,7 +79,7 @@ func (w *write) unconditional() bool {
 	})
 }
 
-// dialing reports whether a request could not be sent because nobody was there, which may change soon.
+// dialing reports whether a request could not be sent because no connection was made, which may change soon.
 func dialing(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
@@ -104,7 +104,7 @@ func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error)
 	} else {
 		err = call.CheckWrite(string(etag), err)
 	}
-	return etag, call.Outcome(err), judged(&call, wire.Redact(err))
+	return etag, call.Outcome(err), withCondition(&call, wire.Redact(err))
 }
 
 // refused is the outcome if the service has refused a step.

@@ -143,7 +143,7 @@ func (t *Table) create(ctx context.Context) (err error) {
 	var call wire.Call
 	_, err = t.client.CreateTable(call.Write(ctx, t.attemptTimeout()), nil)
 	if err = call.CheckHeaders(err); err != nil {
-		return t.OpError("Ensure", keys.Key{}, judged(&call, wire.Redact(err)))
+		return t.OpError("Ensure", keys.Key{}, withCondition(&call, wire.Redact(err)))
 	}
 	return nil
 }

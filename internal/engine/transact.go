@@ -103,7 +103,7 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 	var large *wire.BodyError
 	switch {
 	case errors.As(serr, &foreign):
-		return nil, -1, wire.Unknown, judged(&call, serr)
+		return nil, -1, wire.Unknown, withCondition(&call, serr)
 	case errors.As(serr, &large):
 		return nil, -1, wire.NotSent, tooLarge(large.Size)
 	case call.Status() == http.StatusRequestEntityTooLarge:
@@ -112,7 +112,7 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 		serr = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
 		fallthrough
 	case call.Status() != http.StatusAccepted:
-		return nil, -1, call.Outcome(serr), judged(&call, wire.Redact(serr))
+		return nil, -1, call.Outcome(serr), withCondition(&call, wire.Redact(serr))
 	}
 	// The service has answered. The SDK's reading of the response does not count: it takes cut responses for success.
 	body, err := call.Body()

@@ -50,10 +50,10 @@ type state int
 const (
 	begun     state = iota // nothing stands: it is planned
 	planned                // the plan stands: the outbox is notified, if there are effects
-	announced              // it is sent until its outcome is known
+	ready                  // it is sent until its outcome is known
 	refused                // a step was refused: it is replanned if that may help
 	givenUp                // no further attempt: its outcome is made certain, if there is a commit record
-	inDoubt                // nobody knows whether it was applied
+	inDoubt                // it is unknown whether it was applied
 	committed              // it was applied
 	aborted                // it was not applied, and never will be
 )
@@ -157,8 +157,8 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 		case begun:
 			w.state = w.planAnew(ctx)
 		case planned:
-			w.state = w.announce(ctx)
-		case announced:
+			w.state = w.sendNotification(ctx)
+		case ready:
 			w.state = w.send(ctx)
 		case refused:
 			w.state = w.replan(ctx, conflicts)
@@ -201,8 +201,8 @@ func (w *write) planAnew(ctx context.Context) state {
 	return planned
 }
 
-// announce stores the notification of a write with effects, unless it is stored.
-func (w *write) announce(ctx context.Context) state {
+// sendNotification stores the notification of a write with effects, unless it is stored.
+func (w *write) sendNotification(ctx context.Context) state {
 	if w.next.effects && w.notification == nil {
 		if err := w.notify(ctx); err != nil {
 			return w.fail(-1, err)
@@ -210,7 +210,7 @@ func (w *write) announce(ctx context.Context) state {
 	}
 	w.plan, w.next = w.next, transaction{}
 	w.sent.withRecord = w.sent.withRecord || w.plan.record
-	return announced
+	return ready
 }
 
 // replan decides whether another plan may succeed after a refusal.
@@ -236,7 +236,7 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 	return begun
 }
 
-// rename begins anew with another operation ID: what was sent so far will never be applied.
+// rename begins again with another operation ID: what was sent so far will never be applied.
 func (w *write) rename(ctx context.Context) (err error) {
 	w.withdraw(ctx)
 	w.sent = history{}
@@ -443,7 +443,7 @@ func (w *write) note(d *derivedRow, f found) bool {
 }
 
 // ownAfterAll reads a row that is taken. If the row is a copy of the entity that wants it, or of an entity that this write deletes, or has
-// gone meanwhile, the write is replanned. Otherwise the error says whose the row is. A row that does not say is somebody else's.
+// gone meanwhile, the write is replanned. Otherwise the error says whose the row is. A row that does not say belongs to another owner.
 func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (repaired, again bool) {
 	if !d.after.isCopy() {
 		return false, false

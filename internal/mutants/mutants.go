@@ -90,7 +90,7 @@ func Run(t *testing.T, pkg string, all []Mutant) {
 	})
 }
 
-// stand tells whether each bug can be planted, in one place.
+// stand reports whether each bug can be planted, in one place.
 func stand(root string, all []Mutant) error {
 	for _, m := range all {
 		source, err := os.ReadFile(filepath.Join(root, m.File))

@@ -9,7 +9,7 @@ type RepairMode struct {
 	CheckUnique  bool // read a unique row before it is replaced, since another entity may have it by now
 	RowsRead     bool // the rows of the definition were read; those of other definitions must be read before they are replaced
 	ReleaseOnly  bool // delete rows that the entity should not have, and write none that it lacks
-	CountsGroups bool // groups are counted anew by the repair itself
+	CountsGroups bool // groups are counted again by the repair itself
 
 	Absent  map[string]bool // RowKeys of wanted rows that did not exist when they were read together with the entity
 	Foreign map[string]bool // RowKeys of existing rows that the definition does not own

@@ -29,7 +29,7 @@ func SplitState(texts []string) (rows, content []string) {
 
 // unknownGroup is the maintainer state of an entity that is in no group, and that some group may still count, since it had lost its
 // maintainer state. Other definitions write _ix again, so that its absence no longer says so. When the entity joins a group, that
-// group is counted anew.
+// group is counted again.
 var unknownGroup = []string{"/?"}
 
 // UnknownGroup returns the maintainer state of an entity that is in no group, and that some group may still count.

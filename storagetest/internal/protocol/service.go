@@ -2,7 +2,7 @@ package protocol
 
 import "time"
 
-// Service is one service of an account, as the Table service is. Its state is guarded by the account's lock.
+// Service is one service of an account, as the Table service is. The account's lock protects its state.
 type Service interface {
 	// Receive authenticates a request and reads its head. It reads no state, so the caller need not hold the account's lock.
 	Receive(r *Request, now time.Time) Call

@@ -13,7 +13,7 @@ type address struct {
 	message    string
 }
 
-// parseAddress parses a path: /, /hints, /hints/messages, /hints/messages/id.
+// parseAddress parses a path: /, /jobs, /jobs/messages, /jobs/messages/id.
 func parseAddress(path string) (a address, f *failure) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i := range parts {
