@@ -44,21 +44,6 @@ type BulkResult struct {
 	ResumeAt int
 }
 
-// BulkError is the error that ended bulk work. Err is what is wrong with the operation of this index. If no single operation is at fault, as
-// with an ErrUnknownOutcome or a service that cannot be reached, Err is the error of a transaction that begins with it.
-type BulkError struct {
-	Index int
-	Key   keys.Key
-	Err   error
-}
-
-func (e *BulkError) Error() string {
-	return (&BatchError{Index: e.Index, Key: e.Key, Err: e.Err}).Error()
-}
-
-// Unwrap returns Err.
-func (e *BulkError) Unwrap() error { return e.Err }
-
 // Bulk applies a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as
 // large as they may be: 100 operations, with those that maintainers add and the commit record, or 4 MiB, to the byte on clients made with
 // [ClientOptions]. Maintainers are asked for their rows while a transaction is planned. Operations of one partition are

@@ -39,10 +39,3 @@ func (c *Cursor) Done() bool { return c.c.Done() }
 // Token returns the place in a form to be stored, or "" at the end. It names the table and the query and is refused for others.
 // It contains keys of the table: keep it from people who may not see those.
 func (c *Cursor) Token() string { return c.c.Token() }
-
-// TokenError is a token that cannot be used with a query. No request was sent.
-type TokenError struct {
-	Reason string
-}
-
-func (e *TokenError) Error() string { return "continuation token: " + e.Reason }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"reflect"
 	"strings"
 	"time"
 
@@ -95,19 +94,6 @@ func (e *Entity[T]) LogValue() slog.Value {
 	return slog.GroupValue(slog.Any("key", e.Key), slog.Any("value", e.Value), slog.String("etag", string(e.ETag)))
 }
 
-// printed returns a value with the names of its fields. A Row is its properties.
-func printed(v any) string {
-	row, ok := v.(Row)
-	if !ok {
-		return fmt.Sprintf("%+v", v)
-	}
-	var all []string
-	for name, v := range row.All() {
-		all = append(all, fmt.Sprintf("%s:%v", name, v))
-	}
-	return "{" + strings.Join(all, " ") + "}"
-}
-
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
 // is nil if the whole row is not known, as after an Upsert that merged.
 func (e *Entity[T]) Row() (*Row, error) { return e.parts().asRow() }
@@ -180,100 +166,4 @@ func stamp(etag azcore.ETag) time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that belongs to
-// another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so itself.
-func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made entity, mine bool, err error) {
-	made = s.newEntity()
-	e := made.parts()
-	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
-	e.row = stored
-	if err := s.row.decode(e.value, in.RowKey); err != nil {
-		return nil, false, err
-	}
-	if err := s.partition.decode(e.value, in.PartitionKey); err != nil {
-		return nil, false, err
-	}
-	if mine, err := s.conform(r, e); err != nil {
-		return nil, mine, err
-	}
-	if s.verify {
-		if err := s.agrees(e.value, *e.key); err != nil {
-			return nil, !s.row.oneWay, err // only its key tells whose row it is
-		}
-	}
-	return made, true, nil
-}
-
-// read is decode for a row that was read as JSON.
-func (s *shape) read(r *edm.Reader, in edm.Entity) (entity, bool, error) {
-	return s.decode(r, in, edm.Stored{JSON: in.Raw})
-}
-
-// conform decodes the row that the reader has just read, upgraded if it is of an older version.
-func (s *shape) conform(r *edm.Reader, e parts) (mine bool, err error) {
-	if !s.isRow || s.typed() {
-		v, mine, err := s.versionOf(r)
-		if err != nil {
-			return mine, err
-		}
-		if s.outdated(v) {
-			if r, err = s.upgradeRow(r, e, v); err != nil {
-				return true, err
-			}
-		}
-	}
-	return true, s.properties(r, e)
-}
-
-// properties decodes the properties of the row that the reader has just read.
-func (s *shape) properties(r *edm.Reader, e parts) (err error) {
-	if row, isRow := e.value.(*Row); isRow {
-		row.Key, row.ETag, row.Timestamp = *e.key, *e.etag, *e.timestamp
-		row.columns, err = r.Columns()
-		return err
-	}
-	return s.plan.Decode(r, reflect.ValueOf(e.value).Elem())
-}
-
-// upgradeRow makes of the row that the reader has just read, of version v, a row of the schema's version.
-func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
-	columns, err := r.Columns()
-	if err != nil {
-		return nil, err
-	}
-	row := &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}
-	for ; v < s.version; v++ {
-		f, ok := s.upgrade[v]
-		if !ok {
-			continue
-		}
-		if err := f(row); err != nil {
-			return nil, fmt.Errorf("upgrade from version %d: %w", v, err)
-		}
-	}
-	w := edm.NewWriter(e.key.PartitionKey(), e.key.RowKey(), len(row.columns)+2)
-	own := s.put(w)
-	row.write(w, own...)
-	body, err := w.Finish()
-	if err != nil {
-		return nil, err
-	}
-	e.row, e.upgraded = edm.Stored{Columns: body.Columns}, true
-	r, _, err = e.row.Open(body.PartitionKey, body.RowKey)
-	return r, err
-}
-
-// Value returns a pointer to the value that a reader would find in a row, for the engine's maintainers.
-func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
-	r, in, err := row.Open(k.PartitionKey(), k.RowKey())
-	if err != nil {
-		return nil, err
-	}
-	e, _, err := s.decode(r, in, row)
-	if err != nil {
-		return nil, err
-	}
-	return e.parts().value, nil
 }

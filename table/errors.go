@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -241,14 +242,114 @@ func public(err error) error {
 	return err
 }
 
-// opError wraps what went wrong before or after a request.
-func (h handle) opError(method string, k keys.Key, err error) error {
-	return public(h.engine.OpError(method, k, err))
-}
-
 var (
 	errNil  = &edm.ValueError{Field: "value", Reason: "is nil"}
 	errPart = errors.New("it was read from a copy that contains some of its properties, and the others are zero: Get it by its Key")
 	// errDoubt is the error of an entity whose last write is in doubt.
 	errDoubt = &engine.Condition{Is: ErrUnknownOutcome, Cause: errors.New("of an earlier write to this entity; Get it again")}
 )
+
+// BatchError says which operation of a transaction failed. Nothing of the transaction was done. Err is one of the
+// package's conditions (ErrExists, ErrChanged, …), a typed error of a check, or the service's *azcore.ResponseError.
+type BatchError struct {
+	Index int      // of the operation in the caller's list; -1 if the service did not name one of it
+	Key   keys.Key // its row, or the derived row that stood in its way
+	Code  string   // the service's error code, if it answered with one
+	Err   error
+}
+
+func (e *BatchError) Error() string {
+	s := fmt.Sprintf("operation %d", e.Index)
+	if e.Index < 0 {
+		s = "an operation"
+	}
+	if e.Key != (keys.Key{}) {
+		s += " " + e.Key.String()
+	}
+	s += ": "
+	if e.Code != "" {
+		s += e.Code + ": "
+	}
+	return s + brief(e.Err)
+}
+
+// Unwrap returns Err.
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// BulkError is the error that ended bulk work. Err is what is wrong with the operation of this index. If no single operation is at fault, as
+// with an ErrUnknownOutcome or a service that cannot be reached, Err is the error of a transaction that begins with it.
+type BulkError struct {
+	Index int
+	Key   keys.Key
+	Err   error
+}
+
+func (e *BulkError) Error() string {
+	return (&BatchError{Index: e.Index, Key: e.Key, Err: e.Err}).Error()
+}
+
+// Unwrap returns Err.
+func (e *BulkError) Unwrap() error { return e.Err }
+
+// DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
+// own error, such as the one for a value that is taken, or one of the package's conditions.
+type DerivedError struct {
+	Maintainer string
+	Key        keys.Key // of the derived row, or zero
+	Owner      keys.Key // the entity that has the row, if the row is taken and contains its owner
+	Err        error
+}
+
+func (e *DerivedError) Error() string {
+	s := "maintainer " + e.Maintainer
+	if e.Key != (keys.Key{}) {
+		s += ", row " + e.Key.String()
+	}
+	if e.Owner != (keys.Key{}) {
+		s += ", held by " + e.Owner.String()
+	}
+	return s + ": " + brief(e.Err)
+}
+
+// Unwrap returns Err.
+func (e *DerivedError) Unwrap() error { return e.Err }
+
+// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before the
+// outcome was known. Another process can resolve it by Table, Partition and OperationID; see [CommitRecords.Resolve].
+type UnknownError struct {
+	Table, Partition string
+	OperationID      string
+	Err              error // of the last request
+
+	unknown *engine.UnknownError
+}
+
+func (e *UnknownError) Error() string {
+	cause := e.Err
+	if c, is := cause.(*engine.Condition); is {
+		cause = c.Cause
+	}
+	return fmt.Sprintf("%s (%s; its operation ID is %s)", ErrUnknownOutcome, brief(cause), e.OperationID)
+}
+
+// Unwrap returns ErrUnknownOutcome and Err.
+func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Err} }
+
+// Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used again:
+// with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has no
+// commit record; those of any read. 1 request if the write was not applied; otherwise 2, and 1 for each entity; none if it was
+// resolved before. Idempotent.
+func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
+	if e.unknown == nil {
+		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use CommitRecords.Resolve"}
+	}
+	done, err = e.unknown.Resolve(ctx)
+	return done, public(err)
+}
+
+// TokenError is a token that cannot be used with a query. No request was sent.
+type TokenError struct {
+	Reason string
+}
+
+func (e *TokenError) Error() string { return "continuation token: " + e.Reason }

@@ -123,3 +123,21 @@ func joined[T any](op string, all []Cond[T]) Cond[T] {
 
 // IsZero reports whether c is the zero condition, which every row meets.
 func (c Cond[T]) IsZero() bool { return c.c.Op == "" }
+
+// AnyField is a [Field] of T, whatever its type.
+type AnyField[T any] interface {
+	properties(*edm.Plan) ([]string, error)
+}
+
+func (f Field[T, V]) properties(p *edm.Plan) ([]string, error) { return f.f.properties(p) }
+
+func (f field) properties(p *edm.Plan) ([]string, error) {
+	if f.err != nil || f.name != "" {
+		return []string{f.name}, f.err
+	}
+	names, ok := p.NamesAt(f.path)
+	if !ok {
+		return nil, &TypeError{Type: p.Type, Field: p.Type.FieldByIndex(f.path).Name, Reason: "is stored in no property of its own"}
+	}
+	return names, nil
+}

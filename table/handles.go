@@ -1,10 +1,12 @@
 package table
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -64,9 +66,88 @@ func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] {
 	return &c
 }
 
-// rowShape is the shape of rows of any type.
-func rowShape() *shape {
-	s, _ := shapeOf(Schema[Row]{}) // it has no mistake
-	s.plan, _ = edm.NewPlan(emptyType, nil)
-	return s
+// With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
+// maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
+// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
+// times at most.
+//
+// outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the derived
+// rows of other handles: use one handle for all writes.
+//
+// A write that fails because of a maintainer returns a *DerivedError. If concurrent writers kept changing a shared row, the error is
+// ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's next write; see
+// [Table.Repaired].
+//
+// Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
+// another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
+func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
+	c := *t
+	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
+	plain := make([]engine.Maintainer, len(c.maintainers))
+	for i, m := range c.maintainers {
+		if !wire.IsNil(m) {
+			plain[i] = maintainerOf[T]{m}
+		}
+	}
+	var err error
+	if c.h, err = t.h.withMaintainers(outbox, plain); err != nil {
+		return nil, fmt.Errorf("table: With %s: %w", t.Name(), err)
+	}
+	return &c, nil
 }
+
+// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) (handle, error) {
+	m := h.engine.Mode
+	if wire.IsNil(outbox) {
+		outbox = nil
+	}
+	plain := outboxOf{outbox}
+	switch {
+	case outbox == nil:
+	case !reflect.ValueOf(outbox).Comparable():
+		return h, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+	case m.Outbox != nil && !engine.SameOutbox(m.Outbox, plain):
+		return h, &ValueError{Field: "outbox", Reason: "the table has another one"}
+	case h.engine.Options.WriteTimeout < 0:
+		return h, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"}
+	default:
+		m.Outbox = plain
+	}
+	m.Maintainers = maintainers
+	rows := 0
+	names := map[string]bool{}
+	for _, m := range maintainers {
+		switch {
+		case m == nil:
+			return h, &ValueError{Field: "maintainers", Reason: "one is nil"}
+		case m.Name() == "" || names[m.Name()]:
+			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())}
+		case m.MaxRows() < 0:
+			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())}
+		}
+		names[m.Name()] = true
+		rows += m.MaxRows()
+	}
+	if rows > engine.MaxDerived {
+		return h, &LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived}
+	}
+	h.engine = h.engine.With(m)
+	return h, nil
+}
+
+// Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
+// transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
+// abort record in its place, and the write can never commit, wherever its request may still be. So the outcome is unknown only if the
+// context or the write's time ends, or if the service refuses the abort record. The error is then an [UnknownError], which can be
+// resolved later.
+//
+// Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
+// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
+func (t *Table[T]) Exact() *Table[T] {
+	return t.with(func(m *engine.Mode) { m.Exact = true })
+}
+
+// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
+// and by handles that With and Exact made of it or that it was made of.
+func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -37,31 +36,4 @@ func (h handle) insertRow(k keys.Key, r *Row) Op {
 	op.op.Known = true
 	op.op.Target = &target{parts: op.stored.parts(), use: makesEntity}
 	return op.maintained()
-}
-
-// rowToInsert returns a row as a new entity.
-func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
-	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(r.columns))
-	r.WithoutSystemProperties().write(w, reserved.OperationID)
-	body, err := w.Finish()
-	if err != nil {
-		return nil, body, err
-	}
-	stored := edm.Stored{Columns: body.Columns}
-	in, row, err := stored.Open(k.PartitionKey(), k.RowKey())
-	if err != nil {
-		return nil, body, err
-	}
-	e, _, err := h.shape.decode(in, row, stored)
-	if err != nil {
-		return nil, body, err
-	}
-	p := e.parts()
-	if v, ok := p.value.(*Row); ok {
-		v.Key = k
-	}
-	// The key may be one that this library would not make: of a row that another program has written, and that was moved.
-	body, err = h.encode(k, p.value, p.row)
-	*p.key, *p.known = k, known{}
-	return e, body, err
 }

@@ -61,15 +61,6 @@ func (t *Table[T]) InsertAt(ctx context.Context, k keys.Key, v *T) (*Entity[T], 
 	return storing[T](ctx, t.InsertAtOp(k, v))
 }
 
-// UpsertMode says what becomes of a row that exists.
-type UpsertMode int
-
-// The modes of Upsert. There is no default: the two differ in what they delete.
-const (
-	ReplaceExisting UpsertMode = iota + 1 // properties that the value lacks are deleted
-	MergeExisting                         // properties that the value lacks, absent ones included, stay
-)
-
 // Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag, again
 // after a conflict: 2 requests, or 1 without reading ([Options].BlindWrites). Idempotent. After MergeExisting the
 // entity does not know the whole row, so Replace refuses it. Errors are those of Insert but for ErrExists; ErrUnknownMaintainer for a

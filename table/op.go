@@ -302,3 +302,12 @@ func (h handle) removeAny(k keys.Key) Op {
 	op.op.Match, op.op.Err = azcore.ETagAny, k.Err()
 	return op.maintained()
 }
+
+// UpsertMode says what becomes of a row that exists.
+type UpsertMode int
+
+// The modes of Upsert. There is no default: the two differ in what they delete.
+const (
+	ReplaceExisting UpsertMode = iota + 1 // properties that the value lacks are deleted
+	MergeExisting                         // properties that the value lacks, absent ones included, stay
+)

@@ -1,10 +1,12 @@
 package table
 
 import (
+	"fmt"
 	"iter"
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -208,4 +210,17 @@ func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...str
 	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)
 	return nil
+}
+
+// printed returns a value with the names of its fields. A Row is its properties.
+func printed(v any) string {
+	row, ok := v.(Row)
+	if !ok {
+		return fmt.Sprintf("%+v", v)
+	}
+	var all []string
+	for name, v := range row.All() {
+		all = append(all, fmt.Sprintf("%s:%v", name, v))
+	}
+	return "{" + strings.Join(all, " ") + "}"
 }

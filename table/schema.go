@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -287,4 +288,25 @@ func (s *shape) unchanged(b *binding, value any, given string) bool {
 	}
 	is, was := b.fields(value), b.fields(read)
 	return len(is) > 0 && reflect.DeepEqual(is, was)
+}
+
+// rowShape is the shape of rows of any type.
+func rowShape() *shape {
+	s, _ := shapeOf(Schema[Row]{}) // it has no mistake
+	s.plan, _ = edm.NewPlan(emptyType, nil)
+	return s
+}
+
+// rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.
+func (s *shape) rows() keys.Range {
+	if s.row.all.IsSet() {
+		return s.row.all
+	}
+	return engine.EveryKey
+}
+
+// keyed reports whether the schema might have made the keys of a row.
+func (s *shape) keyed(in edm.Entity) bool {
+	v := s.newValue()
+	return s.row.decode(v, in.RowKey) == nil && s.partition.decode(v, in.PartitionKey) == nil
 }

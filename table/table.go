@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // Service returns the SDK's clients by table name. *aztables.ServiceClient is one, however it was made.
@@ -155,3 +156,8 @@ func Same[A, B any](a *Table[A], b *Table[B]) bool { return a.h.engine.Same(b.h.
 // Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. A name that was
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }
+
+// opError wraps what went wrong before or after a request.
+func (h handle) opError(method string, k keys.Key, err error) error {
+	return public(h.engine.OpError(method, k, err))
+}

@@ -2,40 +2,11 @@ package table
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/keys"
 )
-
-// BatchError says which operation of a transaction failed. Nothing of the transaction was done. Err is one of the
-// package's conditions (ErrExists, ErrChanged, …), a typed error of a check, or the service's *azcore.ResponseError.
-type BatchError struct {
-	Index int      // of the operation in the caller's list; -1 if the service did not name one of it
-	Key   keys.Key // its row, or the derived row that stood in its way
-	Code  string   // the service's error code, if it answered with one
-	Err   error
-}
-
-func (e *BatchError) Error() string {
-	s := fmt.Sprintf("operation %d", e.Index)
-	if e.Index < 0 {
-		s = "an operation"
-	}
-	if e.Key != (keys.Key{}) {
-		s += " " + e.Key.String()
-	}
-	s += ": "
-	if e.Code != "" {
-		s += e.Code + ": "
-	}
-	return s + brief(e.Err)
-}
-
-// Unwrap returns Err.
-func (e *BatchError) Unwrap() error { return e.Err }
 
 // Receipt is what a transaction has stored.
 type Receipt struct {

@@ -4,35 +4,7 @@ import (
 	fifo "container/list"
 	"context"
 	"iter"
-
-	"github.com/aztablekit/aztablekit/keys"
 )
-
-// BulkOptions are table.BulkOptions.
-type BulkOptions struct {
-	Width               int
-	Window, WindowBytes int
-	Skip                func(index int, err error) bool
-	Progress            func(BulkResult)
-}
-
-// BulkResult is table.BulkResult.
-type BulkResult struct {
-	Done     int
-	Missing  int
-	Skipped  int
-	ResumeAt int
-}
-
-// BulkError is table.BulkError.
-type BulkError struct {
-	Index int
-	Key   keys.Key
-	Err   error
-}
-
-func (e *BulkError) Error() string { return (&BatchError{Index: e.Index, Err: e.Err}).Error() }
-func (e *BulkError) Unwrap() error { return e.Err }
 
 // Bulk applies a stream of operations; see table.Bulk.
 func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o BulkOptions) (BulkResult, error) {
@@ -70,19 +42,6 @@ type bulk struct {
 	ahead  map[int]bool // finished operations behind ResumeAt
 	result BulkResult
 	err    error // why nothing more is begun
-}
-
-// report is what has become of operations of a batch.
-type report struct {
-	group   *group
-	done    []bulkOp
-	missing int         // of them, deletes that found nothing
-	refused *bulkOp     // an operation that was refused, with err
-	err     error       // or why the rest of the batch was given up
-	answer  chan<- bool // where it is refused: whether to go on
-	end     bool        // the batch is over
-	panics  any         // with this
-	left    []bulkOp    // of which nothing was sent
 }
 
 func newBulk(ctx context.Context, o BulkOptions) *bulk {
@@ -157,5 +116,131 @@ func (b *bulk) finish() {
 			return
 		}
 		b.take(<-b.reports)
+	}
+}
+
+// group finds or makes the group of an operation.
+func (b *bulk) group(op Op) *group {
+	k := groupKey{-1, op.Key.PartitionKey()}
+	for i, c := range b.tables {
+		if c.Same(op.Table) {
+			k.table = i
+		}
+	}
+	if k.table < 0 {
+		k.table = len(b.tables)
+		b.tables = append(b.tables, op.Table)
+	}
+	g := b.groups[k]
+	if g == nil {
+		g = &group{key: k}
+		b.groups[k] = g
+	}
+	return g
+}
+
+// queue lets a group wait for its turn, if it has something to send.
+func (b *bulk) queue(g *group) {
+	switch {
+	case g.busy:
+		return
+	case g.len() == 0:
+		delete(b.groups, g.key)
+		return
+	case g.place == nil:
+		g.place = b.waiting.PushBack(g)
+	}
+	if g.full && !g.ready {
+		g.ready = true
+		b.ready = append(b.ready, g)
+	}
+}
+
+// next takes the group whose turn it is: one whose batch is full, or where flush says so the one that waits longest. nil if
+// there is none.
+func (b *bulk) next(flush bool) (g *group) {
+	switch {
+	case len(b.ready) > 0:
+		g, b.ready = b.ready[0], b.ready[1:]
+	case flush && b.waiting.Len() > 0:
+		g = b.waiting.Front().Value.(*group)
+	default:
+		return nil
+	}
+	b.waiting.Remove(g.place)
+	g.place, g.ready, g.busy = nil, false, true
+	return g
+}
+
+// begin sends what is ready, or where flush says so whatever waits, as far as the width allows.
+func (b *bulk) begin(flush bool) {
+	for b.err == nil && b.running < b.opt.Width && b.beginOne(flush) {
+	}
+}
+
+func (b *bulk) beginOne(flush bool) bool {
+	g := b.next(flush)
+	if g == nil {
+		return false
+	}
+	batch := g.take()
+	for _, i := range batch {
+		b.held--
+		b.bytes -= i.size()
+	}
+	b.running++
+	s := &bulkSender{ctx: b.ctx, group: g, reports: b.reports, over: b.over}
+	go s.run(batch)
+	return true
+}
+
+// take notes a report. Everything that the work counts and decides happens here, in the goroutine that reads the stream.
+func (b *bulk) take(r report) {
+	if r.panics != nil {
+		panic(r.panics)
+	}
+	for _, i := range r.done {
+		b.finished(i)
+	}
+	b.result.Missing += r.missing
+	b.result.Done += len(r.done) - r.missing
+	if r.refused != nil {
+		err := &BulkError{Index: r.refused.index, Key: readable(r.refused.op.Key), Err: r.err}
+		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, err)
+		if on {
+			b.finished(*r.refused)
+			b.result.Skipped++
+		} else {
+			b.fail(err)
+		}
+		if r.answer != nil {
+			r.answer <- on
+		}
+	} else if r.err != nil {
+		b.fail(r.err)
+	}
+	if r.end {
+		b.running--
+		r.group.busy = false
+		for _, i := range r.left {
+			b.held++
+			b.bytes += i.size()
+		}
+		if len(r.left) > 0 {
+			r.group.back(r.left)
+		}
+		b.queue(r.group)
+	}
+	if len(r.done) > 0 && b.opt.Progress != nil {
+		b.opt.Progress(b.result)
+	}
+}
+
+// finished notes that nothing more is to be done about an operation.
+func (b *bulk) finished(i bulkOp) {
+	b.ahead[i.index] = true
+	for b.ahead[b.result.ResumeAt] {
+		delete(b.ahead, b.result.ResumeAt)
+		b.result.ResumeAt++
 	}
 }

@@ -44,26 +44,6 @@ type group struct {
 	full  bool
 }
 
-// group finds or makes the group of an operation.
-func (b *bulk) group(op Op) *group {
-	k := groupKey{-1, op.Key.PartitionKey()}
-	for i, c := range b.tables {
-		if c.Same(op.Table) {
-			k.table = i
-		}
-	}
-	if k.table < 0 {
-		k.table = len(b.tables)
-		b.tables = append(b.tables, op.Table)
-	}
-	g := b.groups[k]
-	if g == nil {
-		g = &group{key: k}
-		b.groups[k] = g
-	}
-	return g
-}
-
 // What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. How
 // long the endpoint is, is not known here, nor how many bytes a character of a key takes in an address. A client that has the
 // library's policies tells the exact size before anything is sent, so it is given what may be a little too much; the others
@@ -140,37 +120,4 @@ func (g *group) back(left []bulkOp) {
 func (i bulkOp) goesWith(j bulkOp) bool {
 	a, b := &i.op.Table.Mode, &j.op.Table.Mode
 	return a.Exact == b.Exact && a.Completes == b.Completes && (a.Outbox == nil && b.Outbox == nil || SameOutbox(a.Outbox, b.Outbox))
-}
-
-// queue lets a group wait for its turn, if it has something to send.
-func (b *bulk) queue(g *group) {
-	switch {
-	case g.busy:
-		return
-	case g.len() == 0:
-		delete(b.groups, g.key)
-		return
-	case g.place == nil:
-		g.place = b.waiting.PushBack(g)
-	}
-	if g.full && !g.ready {
-		g.ready = true
-		b.ready = append(b.ready, g)
-	}
-}
-
-// next takes the group whose turn it is: one whose batch is full, or where flush says so the one that waits longest. nil if
-// there is none.
-func (b *bulk) next(flush bool) (g *group) {
-	switch {
-	case len(b.ready) > 0:
-		g, b.ready = b.ready[0], b.ready[1:]
-	case flush && b.waiting.Len() > 0:
-		g = b.waiting.Front().Value.(*group)
-	default:
-		return nil
-	}
-	b.waiting.Remove(g.place)
-	g.place, g.ready, g.busy = nil, false, true
-	return g
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"unicode"
@@ -66,28 +67,6 @@ type OpError struct {
 
 func (e *OpError) Error() string { return "table: " + e.Op + ": " + Brief(e.Err) }
 func (e *OpError) Unwrap() error { return e.Err }
-
-// OpError adds the method, the table and the key to an error, nil to none.
-func (t *Table) OpError(method string, k keys.Key, err error) error {
-	if err == nil {
-		return nil
-	}
-	e := &OpError{Op: method, Table: t.name(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
-	var re *azcore.ResponseError
-	var theirs Foreign
-	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && errors.As(err, &re) {
-		e.Code = re.ErrorCode
-	}
-	return e
-}
-
-// ReadError is OpError for an error of a request that reads.
-func (t *Table) ReadError(ctx context.Context, method string, k keys.Key, err error) error {
-	if err == nil {
-		return nil
-	}
-	return t.OpError(method, k, conditioned(ctx, err))
-}
 
 // readable is a key for an error, or none if the error is about the key.
 func readable(k keys.Key) keys.Key {
@@ -178,14 +157,17 @@ func (f Foreign) Is(target error) bool {
 	return target != ErrUnknownOutcome && errors.Is(f.Err, target)
 }
 
+// The errors of this package print no responses of the service.
+func (*Condition) brief()    {}
+func (*Explained) brief()    {}
+func (*DerivedError) brief() {}
+func (*BatchError) brief()   {}
+func (Foreign) brief()       {}
+
 // Brief returns an error's text. The service's error prints the whole response, so its own text is left out.
 func Brief(err error) string {
 	var re *azcore.ResponseError
-	switch err.(type) {
-	case *Condition, *Explained, *UnknownError, *DerivedError, *BatchError, Foreign:
-		return err.Error()
-	}
-	if errors.As(err, &re) {
+	if _, is := err.(interface{ brief() }); !is && errors.As(err, &re) {
 		return fmt.Sprintf("the service answered %d", re.StatusCode) + sentence(re)
 	}
 	return err.Error()
@@ -293,4 +275,10 @@ func either(err, otherwise error) error {
 		return err
 	}
 	return otherwise
+}
+
+// dialing reports whether a request could not be sent because no connection was made, which may change soon.
+func dialing(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }

@@ -12,13 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// found is a row as it was read.
-type found struct {
-	row    *Row  // nil if there is none
-	gone   error // the service's response, if there is none
-	hidden bool  // there may be a row that the client's signature does not show
-}
-
 // Get reads the row under a key as it is stored. 1 request. Errors: ErrNotFound, and those of any read.
 func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
 	f, err := t.find(ctx, k)

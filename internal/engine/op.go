@@ -2,15 +2,12 @@ package engine
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -64,33 +61,6 @@ func (op *Op) Check() error {
 		return errNoTable
 	}
 	return op.Table.OpError(op.Method, op.Key, op.Usable())
-}
-
-// Send sends a write on its own.
-func (op Op) Send(ctx context.Context) error {
-	if err := op.Usable(); err != nil {
-		return op.Table.OpError(op.Method, op.Key, err)
-	}
-	w := write{table: op.Table, ops: []Op{op}}
-	_, err := w.execute(ctx, op.Method, op.Key)
-	return err
-}
-
-// Maintained ends the making of an operation: its table's maintainers derive rows from it, and its row is read first unless it is known
-// or the table writes blindly.
-func (op Op) Maintained() Op {
-	op.Known = op.Known && op.Copied == nil && !op.Edited
-	m := &op.Table.Mode
-	if op.derives = len(m.Maintainers) > 0 || !op.Known && !m.BlindWrites; op.derives || op.Err != nil {
-		return op
-	}
-	switch {
-	case op.Copied != nil:
-		op.Err = &Condition{ErrNoETag, errCopy}
-	case op.Before.Known() && HasState(op.Before, op.Key):
-		op.Err = ErrUnknownMaintainer
-	}
-	return op
 }
 
 // reads reports whether the row is read first.
@@ -148,33 +118,6 @@ func (op *Op) applied(etag azcore.ETag, id string) {
 	op.Target.Applied(etag, after)
 }
 
-// request sends the operation by a call of the SDK. The SDK writes into its options, so each call gets new ones.
-func (s *step) request(ctx context.Context) (etag azcore.ETag, err error) {
-	c := s.Table.client
-	update := aztables.UpdateModeReplace
-	switch s.Kind {
-	case aztables.TransactionTypeAdd:
-		// A body would repeat what was sent: without it, the response is an ETag.
-		ctx = policy.WithHTTPHeader(ctx, http.Header{"Prefer": {"return-no-content"}})
-		resp, err := c.AddEntity(ctx, s.json, nil)
-		return resp.ETag, err
-	case aztables.TransactionTypeDelete:
-		_, err := c.DeleteEntity(ctx, s.Key.PartitionKey(), s.Key.RowKey(), &aztables.DeleteEntityOptions{IfMatch: &s.Match})
-		return "", err
-	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeInsertReplace:
-		if s.Kind == aztables.TransactionTypeInsertMerge {
-			update = aztables.UpdateModeMerge
-		}
-		resp, err := c.UpsertEntity(ctx, s.json, &aztables.UpsertEntityOptions{UpdateMode: update})
-		return resp.ETag, err
-	}
-	if s.Kind == aztables.TransactionTypeUpdateMerge {
-		update = aztables.UpdateModeMerge
-	}
-	resp, err := c.UpdateEntity(ctx, s.json, &aztables.UpdateEntityOptions{IfMatch: &s.Match, UpdateMode: update})
-	return resp.ETag, err
-}
-
 // size is the number of bytes of the rows that the operation holds.
 func (op *Op) size() int {
 	n := op.Body.Length + len(op.Before.JSON)
@@ -187,13 +130,12 @@ func (op *Op) size() int {
 // sentLength is the number of bytes of the operation's entity in a transaction.
 func (op *Op) sentLength() int { return op.Body.Length }
 
-// noProperties returns an entity without properties.
-func noProperties(k keys.Key) edm.Body {
-	body, _ := edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish() // there is no limit to exceed
-	return body
-}
+// The limits of an entity group transaction ('Performing entity group transactions').
+const (
+	maxOperations  = 100
+	maxTransaction = 4 << 20
+)
 
-// hasState is HasState for a row that was found.
-func (r *Row) hasState() bool {
-	return r.Has(reserved.MaintainerState) && HasState(edm.Stored{Columns: r.Columns}, r.Key)
-}
+// MaxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under two keys if it is rekeyed, and
+// the commit record take the others of a transaction.
+const MaxDerived = maxOperations - 3

@@ -17,17 +17,6 @@ const (
 	idLength   = timeDigits + 16
 )
 
-// newOperationID names a write that begins now.
-func (o *Options) newOperationID() (string, error) {
-	id := o.NewID()
-	if !IsID(id) {
-		return "", errNewID
-	}
-	return IDTime(o.Now()) + id, nil
-}
-
-var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
-
 // IsID reports whether a text has the form that Options.NewID makes, as every incarnation has.
 func IsID(s string) bool {
 	return len(s) == idLength-timeDigits && strings.Trim(s, idDigits+"ILOU") == ""

@@ -77,3 +77,14 @@ func Bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	}
 	return context.WithTimeoutCause(ctx, d, wire.ErrRequestTimeout)
 }
+
+// newOperationID names a write that begins now.
+func (o *Options) newOperationID() (string, error) {
+	id := o.NewID()
+	if !IsID(id) {
+		return "", errNewID
+	}
+	return IDTime(o.Now()) + id, nil
+}
+
+var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}

@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // packing lets the maintainers derive rows from the operations of a write. If the write is of some of its operations, packing finds out how
@@ -77,7 +80,7 @@ func (k *packing) derive(ctx context.Context) (effects []Effect, derived bool, f
 	if len(w.ops) == 0 {
 		return nil, true, -1, errNothing
 	}
-	more, failed, err := p.steps()
+	more, failed, err := p.steps(w.table)
 	k.steps = append(k.steps, more...)
 	return p.effects, true, failed, err
 }
@@ -127,4 +130,56 @@ func (k *packing) drop(i int) {
 	for ; i < len(k.steps); i++ {
 		k.steps[i].caller = i
 	}
+}
+
+// steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has the derived row
+// of err.
+func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
+	for _, rk := range p.order {
+		d := p.rows[rk]
+		if !p.writes(d) {
+			continue
+		}
+		exists, match := p.exists(d)
+		s := step{Op: Op{Table: t, Key: d.key, Match: match}, caller: d.op, derived: d}
+		switch {
+		case exists && d.after == nil:
+			s.Kind = aztables.TransactionTypeDelete
+		case exists:
+			s.Kind = aztables.TransactionTypeUpdateReplace
+		default:
+			s.Kind, s.Match = aztables.TransactionTypeAdd, ""
+		}
+		if d.after != nil {
+			after := &Row{Key: d.key, Columns: d.after.Columns}
+			if s.Body, s.Named, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation)); err != nil {
+				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
+			}
+		}
+		steps = append(steps, s)
+	}
+	return steps, -1, nil
+}
+
+// readAhead reads the rows of operations that must know them, several at a time. If some of the operations may be left to another
+// transaction, it reads only for those that surely go into this one: whose maintainers add nothing.
+func (p *Plan) readAhead(ctx context.Context, steps []step, some bool) {
+	var ks []keys.Key
+	for i := range steps {
+		if s := &steps[i]; s.reads() && (!some || !s.adds()) {
+			ks = append(ks, s.Key)
+		} else if some && s.adds() {
+			break
+		}
+	}
+	if len(ks) < 2 {
+		return
+	}
+	p.ahead = map[string]aheadRow{}
+	i := 0
+	InOrder(ctx, ks, p.table.find, func(f found, err error) bool {
+		p.ahead[ks[i].RowKey()] = aheadRow{f, err}
+		i++
+		return err == nil
+	})
 }

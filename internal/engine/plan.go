@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -17,7 +16,7 @@ import (
 // Plan is a transaction while it is planned; see table.Plan. All maintainers of all its entities, of any types, add their rows to it. It has
 // one operation for each RowKey, so that two entities that change one row make one operation of it.
 type Plan struct {
-	table     *Table
+	table     rowReader
 	partition string
 	own       map[string]bool        // rows of the caller's operations
 	planned   map[string]edm.Stored  // those of them that are planned, as they will be; not known for a deleted row
@@ -40,12 +39,11 @@ type Plan struct {
 	touched map[string]bool
 }
 
-// Effect is table.Effect.
-type Effect struct {
-	Kind    string
-	Version int
-	RowKey  string
-	Payload []byte
+// rowReader reads the rows that a plan needs. A *Table is one.
+type rowReader interface {
+	find(ctx context.Context, k keys.Key) (found, error)
+	each(ctx context.Context, filter, choice string, f func(*Row) bool) error
+	RangedRows() bool
 }
 
 // derivedRow is what is to become of a row.
@@ -219,29 +217,6 @@ type aheadRow struct {
 	err   error
 }
 
-// readAhead reads the rows of operations that must know them, several at a time. If some of the operations may be left to another
-// transaction, it reads only for those that surely go into this one: whose maintainers add nothing.
-func (p *Plan) readAhead(ctx context.Context, steps []step, some bool) {
-	var ks []keys.Key
-	for i := range steps {
-		if s := &steps[i]; s.reads() && (!some || !s.adds()) {
-			ks = append(ks, s.Key)
-		} else if some && s.adds() {
-			break
-		}
-	}
-	if len(ks) < 2 {
-		return
-	}
-	p.ahead = map[string]aheadRow{}
-	i := 0
-	InOrder(ctx, ks, p.table.find, func(f found, err error) bool {
-		p.ahead[ks[i].RowKey()] = aheadRow{f, err}
-		i++
-		return err == nil
-	})
-}
-
 // find reads a row for the plan.
 func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
 	if r, ok := p.ahead[k.RowKey()]; ok {
@@ -349,35 +324,6 @@ func (p *Plan) exists(d *derivedRow) (exists bool, match azcore.ETag) {
 func (p *Plan) writes(d *derivedRow) bool {
 	exists, _ := p.exists(d)
 	return d.wrote && (exists || d.after != nil)
-}
-
-// steps returns the operations that make the derived rows what they are to be. failed is the caller's operation that has the derived row
-// of err.
-func (p *Plan) steps() (steps []step, failed int, err error) {
-	for _, rk := range p.order {
-		d := p.rows[rk]
-		if !p.writes(d) {
-			continue
-		}
-		exists, match := p.exists(d)
-		s := step{Op: Op{Table: p.table, Key: d.key, Match: match}, caller: d.op, derived: d}
-		switch {
-		case exists && d.after == nil:
-			s.Kind = aztables.TransactionTypeDelete
-		case exists:
-			s.Kind = aztables.TransactionTypeUpdateReplace
-		default:
-			s.Kind, s.Match = aztables.TransactionTypeAdd, ""
-		}
-		if d.after != nil {
-			after := &Row{Key: d.key, Columns: d.after.Columns}
-			if s.Body, s.Named, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation)); err != nil {
-				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
-			}
-		}
-		steps = append(steps, s)
-	}
-	return steps, -1, nil
 }
 
 // copy returns the plan as it is now.

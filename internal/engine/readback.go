@@ -10,9 +10,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// superseded stands for the ETag of a version that was overwritten before it became known. It fits no row.
-const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
-
 // maxReadBacks is the most rows that are read to learn the outcome of a write.
 const maxReadBacks = 10
 

@@ -109,3 +109,22 @@ func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Ti
 	f, err := t.find(ctx, k)
 	return f.row != nil, t.OpError("SweepPlanned", k, err)
 }
+
+// MarkDone marks a pending commit record as done; see table.CommitRecords.MarkDone.
+func (t *Table) MarkDone(ctx context.Context, rec *Record) error {
+	k := RecordKey(rec.Partition, rec.ID)
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: RecordDone.String()})
+	w.Reserve(Unnamed)
+	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: rec.ETag, Named: true}
+	op.Body, op.Err = w.Finish()
+	if err := op.Send(ctx); errors.Is(err, ErrChanged) {
+		if now, gerr := t.Record(ctx, rec.Partition, rec.ID); gerr != nil || now != nil && now.State == RecordPending {
+			return err
+		}
+	} else if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	rec.State = RecordDone
+	return nil
+}

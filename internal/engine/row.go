@@ -203,3 +203,10 @@ func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, e
 	body, err = w.Finish()
 	return body, named, err
 }
+
+// found is a row as it was read.
+type found struct {
+	row    *Row  // nil if there is none
+	gone   error // the service's response, if there is none
+	hidden bool  // there may be a row that the client's signature does not show
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 
@@ -79,12 +78,6 @@ func (w *write) unconditional() bool {
 	})
 }
 
-// dialing reports whether a request could not be sent because no connection was made, which may change soon.
-func dialing(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
-}
-
 // sendOnce sends the plan once. failed is the step that was refused.
 func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	if w.plan.batch {
@@ -93,18 +86,6 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 	s := &w.plan.steps[0]
 	etag, verdict, err := s.sendAlone(ctx)
 	return []azcore.ETag{etag}, 0, verdict, err
-}
-
-// sendAlone sends a step as a request of its own.
-func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error) {
-	var call wire.Call
-	etag, err := s.request(call.Write(ctx, s.Table.attemptTimeout()))
-	if s.deletes() {
-		err = call.CheckHeaders(err)
-	} else {
-		err = call.CheckWrite(string(etag), err)
-	}
-	return etag, call.Outcome(err), withCondition(&call, wire.Redact(err))
 }
 
 // refused is the outcome if the service has refused a step.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"strings"
 
@@ -72,40 +71,6 @@ func HasState(row edm.Stored, k keys.Key) bool {
 	return err != nil || len(s.before) > 0
 }
 
-// put adds the state to an operation that stores the row, or merges into it. maintained reports that the handle has maintainers.
-func (s *entityState) put(op *Op, maintained bool) (err error) {
-	merge := op.merges()
-	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })
-	same := !s.corrupt && maps.EqualFunc(s.before, s.after, slices.Equal)
-	if merge && same && !s.newIncarnation {
-		return nil
-	}
-	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns)+4)
-	for _, c := range op.Body.Columns {
-		switch c.Name {
-		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
-		default:
-			w.Put(c.Name, c.Value)
-		}
-	}
-	if s.tags != "" {
-		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: s.tags})
-	}
-	if s.incarnation != "" {
-		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: s.incarnation})
-	}
-	if !merge || !same {
-		if err := s.write(w, op.Key.RowKey(), merge, maintained); err != nil {
-			return err
-		}
-	}
-	if op.Named {
-		w.Reserve(Unnamed)
-	}
-	op.Body, err = w.Finish()
-	return err
-}
-
 // write writes the maintainer state. If there is none, a new row, and a row that has the property already, get an empty one, which tells
 // them from rows whose state is lost. It has no header, since a header is of one RowKey alone, and other programs may copy the row under
 // another key. A row whose state is lost stays without: its derived rows may still exist.
@@ -121,4 +86,9 @@ func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool
 		w.Put(reserved.MaintainerState, edm.Value{Kind: edm.Binary, B: b})
 	}
 	return nil
+}
+
+// hasState is HasState for a row that was found.
+func (r *Row) hasState() bool {
+	return r.Has(reserved.MaintainerState) && HasState(edm.Stored{Columns: r.Columns}, r.Key)
 }

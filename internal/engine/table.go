@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -146,4 +147,26 @@ func (t *Table) create(ctx context.Context) (err error) {
 		return t.OpError("Ensure", keys.Key{}, withCondition(&call, wire.Redact(err)))
 	}
 	return nil
+}
+
+// OpError adds the method, the table and the key to an error, nil to none.
+func (t *Table) OpError(method string, k keys.Key, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &OpError{Op: method, Table: t.name(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
+	var re *azcore.ResponseError
+	var theirs Foreign
+	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && errors.As(err, &re) {
+		e.Code = re.ErrorCode
+	}
+	return e
+}
+
+// ReadError is OpError for an error of a request that reads.
+func (t *Table) ReadError(ctx context.Context, method string, k keys.Key, err error) error {
+	if err == nil {
+		return nil
+	}
+	return t.OpError(method, k, conditioned(ctx, err))
 }

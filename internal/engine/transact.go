@@ -12,29 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
 )
-
-// The limits of an entity group transaction ('Performing entity group transactions').
-const (
-	maxOperations  = 100
-	maxTransaction = 4 << 20
-)
-
-// MaxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under two keys if it is rekeyed, and
-// the commit record take the others of a transaction.
-const MaxDerived = maxOperations - 3
-
-// Transact applies operations, all or none of them; see table.Transact.
-func Transact(ctx context.Context, ops []Op) ([]azcore.ETag, error) {
-	if len(ops) == 0 || len(ops) > maxOperations {
-		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
-	}
-	if err := together(ops); err != nil {
-		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)
-	}
-	return Commit(ctx, "Transact", keys.Key{}, ops)
-}
 
 // together returns an error if operations cannot be one transaction.
 func together(ops []Op) error {

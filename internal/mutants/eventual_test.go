@@ -14,7 +14,7 @@ func TestEventual(t *testing.T) {
 	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
-		{Name: "a message is dropped whose write may still be done", File: "internal/engine/record.go",
+		{Name: "a message is dropped whose write may still be done", File: "internal/engine/recordstore.go",
 			Old: "\tswitch state, err := t.abort(ctx, partition, id); {\n", New: "\tswitch state, err := RecordAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "notifications are not hidden", File: "eventual/outbox.go",
 			Old: "o.queue.put(ctx, text, n.Hidden)", New: "o.queue.put(ctx, text, 0)", Test: "TestNotificationHidden"},
@@ -86,7 +86,7 @@ func TestEventual(t *testing.T) {
 			Old: "receipt: *m.PopReceipt, visible: visible}", New: "receipt: *m.PopReceipt, visible: visible.Add(time.Until(visible.Add(-visibility)) * -1)}", Test: "TestSlowReceive"},
 		{Name: "several poison messages of one text are replayed each", File: "eventual/poisonqueue.go",
 			Old: " || replayed[m.Text] {\n", New: " {\n", Test: "TestReplayOnce"},
-		{Name: "old names are fenced", File: "internal/engine/record.go",
+		{Name: "old names are fenced", File: "internal/engine/recordstore.go",
 			Old: "\tcase age > Retention:\n", New: "\tcase age > 1000*Retention:\n", Test: "TestUntrusted"},
 	})
 	mutants.Run(t, "./integration", []mutants.Mutant{
@@ -96,9 +96,9 @@ func TestEventual(t *testing.T) {
 			Old: "	if archived != nil && archived.Row == nil {\n", New: "	if archived != nil {\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "an intent is closed past its ETag", File: "internal/engine/record.go",
+		{Name: "an intent is closed past its ETag", File: "internal/engine/records.go",
 			Old: "Match: rec.ETag, Named: true", New: "Match: `*`, Named: true", Test: "TestCompletingRaces"},
-		{Name: "effects are cut inside a character", File: "internal/engine/record.go",
+		{Name: "effects are cut inside a character", File: "internal/engine/commitrecord.go",
 			Old: "		for !utf8.RuneStart(s[cut]) {\n", New: "		for !utf8.RuneStart(s[cut]) && false {\n", Test: "TestEffectsInAnyLanguage"},
 		{Name: "a service that is not reached is like any other error", File: "internal/engine/errors.go",
 			Old: "	if wire.Unreached(ctx, err) {\n", New: "	if false {\n", Test: "TestUnreachable"},
@@ -106,7 +106,7 @@ func TestEventual(t *testing.T) {
 			Old: "	case wire.NotSent:\n		if call.Unreached(err) {\n", New: "	case wire.NotSent:\n		if false {\n", Test: "TestUnreachable"},
 		{Name: "the end of the caller's context is the service's", File: "internal/wire/outcome.go",
 			Old: "	return !callerStopped(ctx)\n", New: "	return true\n", Test: "TestUnreachableOrCancelled"},
-		{Name: "an effect is settled past the intent's ETag", File: "internal/engine/completion.go",
+		{Name: "an effect is settled past the intent's ETag", File: "internal/engine/completing.go",
 			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestCompletingRaces"},
 	})
 }

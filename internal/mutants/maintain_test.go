@@ -13,7 +13,7 @@ func TestMaintain(t *testing.T) {
 		t.Skip("-short: takes half a minute")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "a stale entity is accepted at any version", File: "internal/engine/change.go",
+		{Name: "a stale entity is accepted at any version", File: "internal/engine/derive.go",
 			Old: "\tcase !s.replannable && s.Match != f.row.ETag:\n", New: "\tcase false && s.Match != f.row.ETag:\n", Test: "TestStaleVersions"},
 		{Name: "what is remembered is not checked", File: "internal/engine/statetext.go",
 			Old: "[stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},

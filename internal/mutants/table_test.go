@@ -13,7 +13,7 @@ func TestTable(t *testing.T) {
 		t.Skip("-short: takes a minute")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "only the last refusal counts", File: "internal/engine/write.go",
+		{Name: "only the last refusal counts", File: "internal/engine/execute.go",
 			Old: "w.sent.mayEnd = w.sent.mayEnd || !w.final()", New: "w.sent.mayEnd = !w.final()", Test: "TestEarlierRefusals"},
 		{Name: "what is behind a page is gone", File: "internal/engine/bulksend.go",
 			Old: "return !p.more() || keys.Compare(rk, last) <= 0", New: "return last == last", Test: "TestShortReadBack"},
@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},
 		{Name: "unconditional writes do not read first", File: "table/table.go",
 			Old: "BlindWrites: o.BlindWrites,", New: "BlindWrites: !o.BlindWrites,", Test: "TestReadBeforeBlindWrite"},
-		{Name: "rows are read one after the other", File: "internal/engine/plan.go",
+		{Name: "rows are read one after the other", File: "internal/engine/packing.go",
 			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestConcurrentReads"},
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -118,18 +117,4 @@ func (m *Types) dispatch(r *edm.Reader, in edm.Entity) (entity, error) {
 	}
 	e, _, err := m.rows.h.shape.read(r, in)
 	return e, err
-}
-
-// keyed reports whether the schema might have made the keys of a row.
-func (s *shape) keyed(in edm.Entity) bool {
-	v := s.newValue()
-	return s.row.decode(v, in.RowKey) == nil && s.partition.decode(v, in.PartitionKey) == nil
-}
-
-// rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.
-func (s *shape) rows() keys.Range {
-	if s.row.all.IsSet() {
-		return s.row.all
-	}
-	return engine.EveryKey
 }

@@ -3,33 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"reflect"
-	"time"
 
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
-
-// Outbox is table.Outbox.
-type Outbox interface {
-	Notify(ctx context.Context, n Notification) (Sent, error)
-}
-
-// Notification is table.Notification.
-type Notification struct {
-	Table       string
-	Partition   string
-	OperationID string
-	Hidden      time.Duration
-}
-
-// Sent is table.SentNotification.
-type Sent interface {
-	Show(context.Context) error
-	Withdraw(context.Context) error
-}
-
-// SameOutbox compares two outboxes, as far as they can be compared.
-func SameOutbox(a, b Outbox) bool { return reflect.ValueOf(a).Comparable() && a == b }
 
 // notify stores the notification of a write with effects.
 func (w *write) notify(ctx context.Context) (err error) {

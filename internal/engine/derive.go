@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// derive plans one operation: it reads the row if it must, and lets the maintainers add to the plan.
+func (s *step) derive(ctx context.Context, p *Plan) error {
+	if s.Known {
+		return s.maintain(ctx, p)
+	}
+	f, err := p.find(ctx, s.Key)
+	if err != nil {
+		p.unread = mayNotRead(err, s.adds())
+		return p.unread
+	}
+	// What was found of its derived rows is of the version that was there then.
+	var etag azcore.ETag
+	if f.row != nil {
+		etag = f.row.ETag
+	}
+	if was, ok := p.seen[s.Key.RowKey()]; ok && was != etag {
+		clear(p.found)
+	}
+	p.seen[s.Key.RowKey()] = etag
+	if err := s.meet(f); err != nil {
+		return err
+	}
+	if s.Before = (edm.Stored{}); f.row != nil {
+		s.Before = f.row.Stored()
+	}
+	return s.maintain(ctx, p)
+}
+
+// meet makes an operation that did not know its row an operation on the version that was found.
+func (s *step) meet(f found) error {
+	s.replannable = s.upserts() || s.Match == azcore.ETagAny
+	switch {
+	case f.row == nil && s.upserts():
+		s.Kind = aztables.TransactionTypeAdd
+		return nil
+	case f.row == nil:
+		return f.gone
+	case s.Copied != nil && !s.replannable:
+		is, was := Find(f.row.Columns, reserved.OperationID), Find(s.Copied.Columns, reserved.OperationID)
+		if !edm.Same(is, was) || !SameColumns(Without(f.row.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner), s.Copied.Columns) {
+			return ErrChanged
+		}
+	case s.Kind == aztables.TransactionTypeInsertMerge:
+		s.Kind = aztables.TransactionTypeUpdateMerge
+	case s.Kind == aztables.TransactionTypeInsertReplace:
+		s.Kind = aztables.TransactionTypeUpdateReplace
+	case !s.replannable && s.Match != f.row.ETag:
+		return ErrChanged
+	}
+	s.Match = f.row.ETag
+	return nil
+}
+
+// maintain calls the maintainers, and adds their state to the operation. The row before the operation is known.
+func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
+	m := &s.Table.Mode
+	maintained := len(m.Maintainers) > 0 // else only the maintainer state of the row is looked at
+	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: s.Table.Options.NewID}
+	if s.Known && s.Upgraded {
+		c.before = rowOnce{}
+	}
+	switch c.state, err = stateOf(s.Before, s.Key); {
+	case err == nil || m.IgnoreCorruptState && c.state != nil:
+	case !maintained && c.state != nil:
+		return &Condition{ErrUnknownMaintainer, err}
+	default:
+		return err
+	}
+	for name := range c.state.before {
+		if !slices.ContainsFunc(m.Maintainers, func(m Maintainer) bool { return m.Name() == name }) {
+			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
+		}
+	}
+	after, err := s.after(Unnamed)
+	if err != nil {
+		return err
+	}
+	if maintained {
+		if c.Old, err = s.decoded(s.Before); err != nil {
+			return err
+		}
+		if c.New, err = s.decoded(after); err != nil {
+			return err
+		}
+	}
+	c.after = rowOnce{key: s.Key, stored: after}
+	for _, maintainer := range m.Maintainers {
+		c.by = maintainer.Name()
+		p.turn(s.caller, s.Key, c.by, maintainer.MaxRows())
+		if err := maintainer.Maintain(ctx, p, c); err != nil {
+			if _, is := err.(*DerivedError); is {
+				return err // which says itself at which row
+			}
+			return &DerivedError{Maintainer: c.by, Err: Foreign{wire.Redact(err)}}
+		}
+	}
+	if c.state.newIncarnation && !IsID(c.state.incarnation) {
+		return errNewID
+	}
+	if p.planned[s.Key.RowKey()] = (edm.Stored{}); s.deletes() {
+		return nil
+	}
+	if err := c.state.put(&s.Op, maintained); err != nil {
+		return err
+	}
+	if after, err = s.after(Unnamed); err != nil {
+		return err // with its state it is too large
+	}
+	p.planned[s.Key.RowKey()] = after
+	return nil
+}
+
+// decoded returns the value of a row, nil if there is none.
+func (s *step) decoded(row edm.Stored) (any, error) {
+	if !row.Known() {
+		return nil, nil
+	}
+	return s.Table.Mode.Decoder.Value(s.Key, row)
+}
+
+var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
+
+// Maintained ends the making of an operation: its table's maintainers derive rows from it, and its row is read first unless it is known
+// or the table writes blindly.
+func (op Op) Maintained() Op {
+	op.Known = op.Known && op.Copied == nil && !op.Edited
+	m := &op.Table.Mode
+	if op.derives = len(m.Maintainers) > 0 || !op.Known && !m.BlindWrites; op.derives || op.Err != nil {
+		return op
+	}
+	switch {
+	case op.Copied != nil:
+		op.Err = &Condition{ErrNoETag, errCopy}
+	case op.Before.Known() && HasState(op.Before, op.Key):
+		op.Err = ErrUnknownMaintainer
+	}
+	return op
+}
+
+// put adds the state to an operation that stores the row, or merges into it. maintained reports that the handle has maintainers.
+func (s *entityState) put(op *Op, maintained bool) (err error) {
+	merge := op.merges()
+	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })
+	same := !s.corrupt && maps.EqualFunc(s.before, s.after, slices.Equal)
+	if merge && same && !s.newIncarnation {
+		return nil
+	}
+	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns)+4)
+	for _, c := range op.Body.Columns {
+		switch c.Name {
+		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
+		default:
+			w.Put(c.Name, c.Value)
+		}
+	}
+	if s.tags != "" {
+		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: s.tags})
+	}
+	if s.incarnation != "" {
+		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: s.incarnation})
+	}
+	if !merge || !same {
+		if err := s.write(w, op.Key.RowKey(), merge, maintained); err != nil {
+			return err
+		}
+	}
+	if op.Named {
+		w.Reserve(Unnamed)
+	}
+	op.Body, err = w.Finish()
+	return err
+}

@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// done ends a write that was applied.
+func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
+	w.out = outcome{verdict: wire.Done, etags: etags}
+	w.table.shared.repaired.Add(int64(len(w.found)))
+	w.completed(etags)
+	w.notifyAgain(ctx)
+	w.show(ctx)
+	return committed
+}
+
+// tellTargets tells the targets whether the outcome is unknown.
+func (w *write) tellTargets(inDoubt bool) {
+	for i := range w.ops {
+		if target := w.ops[i].Target; target != nil {
+			target.SetInDoubt(inDoubt)
+		}
+	}
+}
+
+// applied makes the targets what is stored.
+func (w *write) applied(etags []azcore.ETag) {
+	steps := own(w, w.plan.steps)
+	for i := range steps {
+		steps[i].applied(etags[i], w.id)
+	}
+}

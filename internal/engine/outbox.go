@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"context"
+	"reflect"
+	"time"
+)
+
+// Outbox is table.Outbox.
+type Outbox interface {
+	Notify(ctx context.Context, n Notification) (Sent, error)
+}
+
+// Notification is table.Notification.
+type Notification struct {
+	Table       string
+	Partition   string
+	OperationID string
+	Hidden      time.Duration
+}
+
+// Sent is table.SentNotification.
+type Sent interface {
+	Show(context.Context) error
+	Withdraw(context.Context) error
+}
+
+// SameOutbox compares two outboxes, as far as they can be compared.
+func SameOutbox(a, b Outbox) bool { return reflect.ValueOf(a).Comparable() && a == b }

@@ -1,0 +1,136 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"reflect"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// GetRow reads a row by its key, as it is stored and whatever its type. 1 request. Errors: ErrNotFound, ErrTableNotFound,
+// *keys.KeyError.
+func (t *Table[T]) GetRow(ctx context.Context, k keys.Key) (*Row, error) { return t.h.getRow(ctx, k) }
+
+func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
+	ctx, end := h.engine.Span(ctx, "GetRow")
+	defer func() { end(err) }()
+	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+		return nil, h.opError("GetRow", k, err)
+	}
+	r, err := h.engine.Get(ctx, k)
+	if err != nil {
+		return nil, h.opError("GetRow", k, err)
+	}
+	return rowOf(r), nil
+}
+
+// Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was copied,
+// with its key and without its ETag; see [Entity]. Errors are those of Get about the row.
+func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.entity(row)) }
+
+func (h handle) entity(row *Row) (entity, error) {
+	if row == nil {
+		return nil, h.opError("Entity", keys.Key{}, errNil)
+	}
+	e, err := h.shape.entityOf(row)
+	if err != nil {
+		return nil, h.opError("Entity", row.Key, err)
+	}
+	return e, nil
+}
+
+// Range returns the range of the RowKeys of the table's entities, by its schema; every key that is not the library's, if the schema binds
+// none.
+func (t *Table[T]) Range() keys.Range { return t.h.shape.rows() }
+
+// PartitionRange returns the range of the PartitionKeys of the table's entities, by its schema; unset, if the schema binds none.
+func (t *Table[T]) PartitionRange() keys.Range { return t.h.shape.partition.all }
+
+// Ranged reports whether the table was seen through a signature for a range of keys ([Grant]): lists, counts and Partitions then
+// leave out what lies outside it, without an error. It is known from the first list on, on all handles that were made of one.
+func (t *Table[T]) Ranged() bool { return t.h.engine.Ranged() }
+
+// Properties returns the properties in which fields are stored: none for a field that is part of a key. Errors: *TypeError for a
+// mistake in a field's accessor, and for a field that is not stored, or is the one for unknown columns.
+func (t *Table[T]) Properties(fields ...AnyField[T]) (names []string, err error) {
+	for _, f := range fields {
+		more, err := f.properties(t.h.shape.plan)
+		if err != nil {
+			return nil, t.h.opError("Properties", keys.Key{}, err)
+		}
+		names = append(names, more...)
+	}
+	return names, nil
+}
+
+// Projected returns a value as it is read back with these properties and the keys alone.
+func (t *Table[T]) Projected(v T, properties ...string) (p T, err error) {
+	e, err := t.h.projected(&v, properties)
+	if err != nil {
+		return p, t.h.opError("Projected", keys.Key{}, err)
+	}
+	return e.(*Entity[T]).Value, nil
+}
+
+func (h handle) projected(value any, properties []string) (entity, error) {
+	s := h.shape
+	w := edm.NewWriter("p", "r", s.plan.Fields())
+	made := s.newEntity()
+	e := made.parts()
+	if row, ok := value.(*Row); ok {
+		row.write(w, reserved.OperationID)
+		*e.key = row.Key
+	} else {
+		s.plan.Encode(w, reflect.ValueOf(value).Elem(), edm.Stored{})
+	}
+	body, err := w.Finish()
+	if err != nil {
+		return nil, err
+	}
+	row := (&Row{columns: body.Columns}).Project(properties...)
+	r, _, err := row.stored().Open("p", "r")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.properties(r, e); err != nil {
+		return nil, err
+	}
+	for _, b := range []*binding{&s.partition, &s.row} {
+		to := b.fields(e.value)
+		for i, from := range b.fields(value) {
+			reflect.ValueOf(to[i]).Elem().Set(reflect.ValueOf(from).Elem())
+		}
+	}
+	return made, nil
+}
+
+// Scope names T among the types of the table: by the text with which the RowKeys of its entities begin and, if there is one, a ? and
+// Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see [Row.Own] and [Row.Tag].
+func (t *Table[T]) Scope() string {
+	from, _, _ := t.Range().Bounds()
+	if t.h.shape.name == "" {
+		return from
+	}
+	return from + "?" + url.PathEscape(t.h.shape.name)
+}
+
+// Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the RowKey and, where both have one, by the type.
+func (t *Table[T]) Mine(row *Row) bool { return t.h.mine(row) }
+
+func (h handle) mine(row *Row) bool {
+	k, isCopy := row.Primary()
+	if !isCopy {
+		k = row.Key
+	}
+	if k.Err() != nil || !h.shape.rows().Contains(k.RowKey()) {
+		return false
+	}
+	if v, typed := row.Get(reserved.Type); typed && h.shape.name != "" && v != any(h.shape.name) {
+		return false
+	}
+	return h.shape.row.decode(h.shape.newValue(), k.RowKey()) == nil
+}
