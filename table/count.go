@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Exists reports whether there is a row under k, whatever it holds. 1 request, a point query that brings nothing but the
-// keys. Errors: ErrTableNotFound, *keys.KeyError.
+// Exists reports whether there is a row under k, of any type. Errors: ErrTableNotFound; *keys.KeyError. 1 request, a point query whose
+// response contains only the keys.
 func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 	if err := k.Err(); err != nil {
 		return false, t.h.opError("Exists", k, err)

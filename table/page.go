@@ -13,13 +13,13 @@ type Page[T any] struct {
 	Token    string // of the next page, "" if there is none
 }
 
-// Page reads the part of a list that begins at a token, "" being the beginning: for programs that show a page and keep no state.
-// The token may be stored and be used by another process; see [Cursor].
+// Page reads the part of a list that begins at a token, "" for the first part: for programs that show a page and keep no state. The
+// token can be stored, and used by another process; see [Cursor].
 //
-// With a limit, a page holds that many entities unless the list ends: 1 request, more where the service sends short pages
-// or rows of other types lie between. Without one, it is what the service gives in 1 request, which may be nothing although
-// more follows. Errors are those of List, and *TokenError for a token of another table, query or version, or a damaged one.
-// With ErrBudget comes the page as far as it was read, and its Token.
+// With a limit, a page has that many entities unless the list ends. Without a limit, a page is what the service returns for 1 request,
+// which may be empty although more follows. With ErrBudget, the page is returned as far as it was read, with its Token. Errors: those
+// of List; *TokenError for a token of another table, query or version, or a corrupt one. 1 request, more if the service returns short
+// pages or rows of other types are between.
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
 	if q.Cursor != nil {
 		return nil, t.h.opError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})

@@ -11,16 +11,14 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Partitions yields the distinct PartitionKeys of the table, in their order, that lie in the range of the schema's layout;
-// which types of rows they hold is not looked at. It jumps from one partition to the next without reading what lies
-// between: 1 request for each partition, and 1 to find that there are no more.
-//
-// Errors: ErrTableNotFound, and those of any read.
+// Partitions yields the distinct PartitionKeys of the table in the range of the schema's layout, in their order, whatever types of
+// rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound; those of any
+// read. 1 request for each partition, and 1 to find that there are no more.
 func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 	return t.PartitionsAfter(ctx, keys.Enc{})
 }
 
-// PartitionsAfter is Partitions from behind a PartitionKey on, where work on a table is taken up again; an unset one is before all.
+// PartitionsAfter is Partitions behind a PartitionKey, to resume work on a table; an unset one is before all.
 func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
 	return t.h.partitionsAfter(ctx, after)
 }

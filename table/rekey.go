@@ -10,12 +10,12 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Rekey moves the row to the key that the schema makes of e.Value, whose key fields have been changed: the new row is
-// inserted, with the columns that T does not know, and the old one deleted by its ETag, both or neither. The partition must
-// stay the same, for no transaction covers two. Where the key is the same, it is Replace. 1 request; e then is the new row.
+// Rekey moves the row to the key that the schema makes of e.Value, whose key fields were changed. It inserts the new row, with the
+// columns that T does not know, and deletes the old row by its ETag, both or neither. The partition must stay the same, because no
+// transaction covers two. If the key is the same, Rekey is Replace. Afterwards e is the new row.
 //
-// Errors: ErrExists where a row has the new key; ErrChanged and ErrNotFound about the old one; ErrOtherPartition;
-// ErrPartial; ErrNoETag; ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError.
+// Errors: ErrExists if a row has the new key; ErrChanged and ErrNotFound about the old row; ErrOtherPartition; ErrPartial; ErrNoETag;
+// ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError. 1 request.
 func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
 	if e == nil {
 		return t.h.opError("Rekey", keys.Key{}, errNil)

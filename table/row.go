@@ -17,9 +17,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Row is an entity as a bag of properties, for code that does not know its Go type. It shows the library's own properties
-// too, which cannot be set, and which a Replace leaves as they are. A Table[Row] reads and writes rows with all verbs; where
-// its schema binds no keys, a row's Key is its key.
+// Row is an entity as a bag of properties, for code that does not know its Go type. Row also shows the system properties; they cannot
+// be set, and Replace leaves them as they are. A Table[Row] reads and writes rows with all methods. If its schema binds no keys,
+// Row.Key is the key of a row.
 type Row struct {
 	Key       keys.Key
 	ETag      azcore.ETag // of a row that was read; Replace goes by the Entity's

@@ -8,7 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
-// Receipt is what a transaction has stored.
+// Receipt is the result of a transaction.
 type Receipt struct {
 	ETags []azcore.ETag // of the rows, in the order of the operations; "" for those that were deleted
 
@@ -25,17 +25,18 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 	return e
 }
 
-// Transact does all operations or none: an entity group transaction. They may be of several types, in one partition of one
-// table, each row once, at most 100 and 4 MiB. Entities that they were made of are renewed when it succeeds and stay as they
-// are when it fails. 1 request, and 1 more where a row exists or has changed, to see that this was not its own work.
+// Transact applies all operations or none: an entity group transaction. The operations may be of several types, in one partition of
+// one table, each row once, at most 100 operations and 4 MiB. Their entities are renewed if the transaction succeeds, and unchanged if
+// it fails.
 //
 //	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&r))
 //
-// Errors: *BatchError for an operation that was refused, by a check or by the service, with ErrExists, ErrChanged,
-// ErrNotFound, ErrDuplicateRow, ErrOtherPartition, ErrOtherTable and all errors of the single verbs in it; *LimitError for
-// a transaction that is empty or too large; ErrUnknownOutcome, after which its entities cannot be used until they are read
-// again. The size is that of the request body, which on clients made with [ClientOptions] is counted to the byte before it
-// is sent; on others the few transactions that pass the check by their entities alone are refused by the service.
+// Errors: *BatchError for a refused operation, whether a check or the service refused it, with ErrExists, ErrChanged, ErrNotFound,
+// ErrDuplicateRow, ErrOtherPartition, ErrOtherTable and all errors of the single methods in it; *LimitError for a transaction that is
+// empty or too large; ErrUnknownOutcome, after which the entities cannot be used until they are read again. The size is that of the
+// request body. Clients made with [ClientOptions] count it to the byte before it is sent; with other clients, the service refuses the
+// few transactions that are too large although their entities are not. 1 request, and 1 more if a row exists or has changed: it tells
+// whether this transaction changed it.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	plain := make([]engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}

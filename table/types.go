@@ -18,17 +18,17 @@ type AnyTable interface {
 
 func (t *Table[T]) handle() handle { return t.h }
 
-// Types reads entities of several Go types from one table and gives each its own: an *Entity of the type that is registered
-// for the row, or an *Entity[Row] where none is. It is safe for concurrent use.
+// Types reads entities of several Go types from one table, each as its own type: an *Entity of the type that is registered for the
+// row, or an *Entity[Row] if none is. It is safe for concurrent use.
 type Types struct {
 	rows    *Table[Row]
 	members []*shape
 }
 
-// NewTypes registers the types of a table. A row belongs to the type whose Schema.Type it names in _type; one that names
-// none, to the type whose layouts have made its keys. Where two might be it, it is a Row. Errors: *ValueError where two
-// types cannot be told apart, for they have the same range of RowKeys and no Type, or the same one; ErrOtherTable for
-// tables of different names or services.
+// NewTypes registers the types of a table. A row belongs to the type that it names in _type (Schema.Type). A row without _type belongs
+// to the type whose layouts have made its keys. If that is true of two types, it is a Row. Errors: *ValueError for two types that
+// cannot be told apart, because they have the same range of RowKeys and the same Type, or none; ErrOtherTable for tables of different
+// names or services.
 func NewTypes(tables ...AnyTable) (*Types, error) {
 	fail := func(err error) (*Types, error) { return nil, fmt.Errorf("table: NewTypes: %w", err) }
 	if len(tables) == 0 {
