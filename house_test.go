@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"internal/wire":            {},
 	"internal/azurite":         {},
 	"internal/model":           {},
-	"internal/testkit":         {},
+	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/mutants":         {},
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/engine":          {"keys", "internal/edm", "internal/reserved", "internal/wire"},

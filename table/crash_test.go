@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -116,7 +117,7 @@ func crashOptions(o crashtest.Options) *crashtest.Options {
 	if testing.Short() {
 		o.Runs, o.PairLimit, o.MaxLateness = 100, -1, 3
 	}
-	return &o
+	return testkit.ForRace(o)
 }
 
 // workload returns a workload of one process that makes the write. check gets the returned error, unless the process has crashed.
