@@ -18,7 +18,7 @@ func TestTable(t *testing.T) {
 		{Name: "what is behind a page is gone", File: "internal/engine/bulksend.go",
 			Old: "return !p.more() || keys.Compare(rk, last) <= 0", New: "return last == last", Test: "TestShortReadBack"},
 		{Name: "a version that nobody has shown is held", File: "internal/engine/readback.go",
-			Old: "	if !same {\n", New: "	if !same && left != nil {\n", Test: "TestHeldVersion"},
+			Old: "	if !same {\n", New: "	if !same && w.stored(s).Known() {\n", Test: "TestHeldVersion"},
 		{Name: "a changed row is held", File: "internal/engine/readback.go",
 			Old: "same = ours && containsAll(f.row.Columns, s.Body.Columns)", New: "same = containsAll(f.row.Columns, s.Body.Columns)", Test: "TestHeldVersion"},
 		{Name: "throttling uses up attempts", File: "internal/engine/attempts.go",
