@@ -193,7 +193,7 @@ func (w *write) giveUp(ctx context.Context) state {
 
 // makePlan makes the transaction. failed is the caller's operation that cannot be planned.
 func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err error) {
-	p := &packing{write: w, steps: make([]step, len(w.ops), len(w.ops)+4)}
+	p := &packing{write: w, steps: make([]step, len(w.ops))}
 	for i := range w.ops {
 		p.steps[i] = step{Op: w.ops[i], caller: i}
 	}

@@ -99,10 +99,8 @@ func (op *Op) after(id edm.Column) (edm.Stored, error) {
 		set := append(slices.Clip(op.Body.Columns), id)
 		return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), set, edm.Column{})
 	}
-	columns := slices.Clip(op.Body.Columns)
-	if columns == nil {
-		columns = []edm.Column{}
-	}
+	columns := make([]edm.Column, len(op.Body.Columns), len(op.Body.Columns)+1)
+	copy(columns, op.Body.Columns)
 	if id.Name != "" {
 		columns = append(columns, id)
 	}
