@@ -39,7 +39,7 @@ func sharedDefinitions() []index.Definition[worker] {
 	return []index.Definition[worker]{teams, ages, head}
 }
 
-// checkShared tells whether lists, summaries and details are what they should be, by a full scan, and nothing else is there.
+// checkShared returns an error if a full scan shows lists, summaries or details that differ from the entities, or other rows.
 func checkShared(s *storagetest.Service) error {
 	type group struct{ ages []int64 }
 	members, groups := map[string][]string{}, map[string]*group{}

@@ -69,7 +69,7 @@ func TestChangingEntity(t *testing.T) {
 			n := 0
 			b.do = func(r *http.Request) {
 				n++
-				switch { // it is there for whoever looks at every third request
+				switch { // the row exists during every third request
 				case n%3 == 0:
 					_, err := staff.Insert(ctx, &worker{"S", 2, "New", "", 30, nil})
 					check(t, err)

@@ -135,14 +135,14 @@ func (d *damagedPartition) concurrentWrite() {
 		w := d.worker(id)
 		_, err = d.staff.Insert(ctx, &w)
 	}
-	d.note("a rival", id, err)
+	d.note("a concurrent writer", id, err)
 }
 
 // verify repairs it, while concurrent writers write at some of its requests.
-func (d *damagedPartition) verify(repair bool, rivals ...int) (r verify.Report, faults []verify.Fault, err error) {
+func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Report, faults []verify.Fault, err error) {
 	i := 0
 	b := &hookedService{Service: d.s, do: func(*http.Request) {
-		for _, n := range rivals {
+		for _, n := range concurrent {
 			if n == i {
 				d.concurrentWrite()
 			}
@@ -161,11 +161,11 @@ func (d *damagedPartition) wrong(race bool) error {
 	if err != nil {
 		return err
 	}
-	var rivals []int
+	var concurrent []int
 	if race {
-		rivals = []int{d.rnd.Intn(30), d.rnd.Intn(60)}
+		concurrent = []int{d.rnd.Intn(30), d.rnd.Intn(60)}
 	}
-	r, faults, err := d.verify(true, rivals...)
+	r, faults, err := d.verify(true, concurrent...)
 	n := 0
 	for kind, of := range r.Faults {
 		if kind != verify.Conflict {

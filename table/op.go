@@ -53,9 +53,14 @@ const (
 	rekeys
 )
 
+// wasStored reports whether the operation is on the row of the entity, and not on a row that it inserts.
+func (t *target) wasStored() bool {
+	return t.use != makesEntity && t.use != mergesUpsert && t.use != rekeys
+}
+
 // Usable returns an error if the entity is in doubt.
 func (t *target) Usable() error {
-	if t.use != makesEntity && t.use != mergesUpsert && t.use != rekeys && t.doubtful {
+	if t.wasStored() && t.doubtful {
 		return errDoubt
 	}
 	return nil
@@ -63,7 +68,7 @@ func (t *target) Usable() error {
 
 // SetInDoubt notes whether the outcome of the write is unknown.
 func (t *target) SetInDoubt(doubtful bool) {
-	if t.use != makesEntity && t.use != mergesUpsert && t.use != rekeys {
+	if t.wasStored() {
 		t.doubtful = doubtful
 	}
 }
@@ -83,10 +88,9 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 		t.upgraded = upgraded
 		return
 	case rekeys:
-		if *t.key = t.to; t.value != nil {
-			if r, isRow := t.value.(*Row); isRow {
-				r.Key = t.to
-			}
+		*t.key = t.to
+		if r, isRow := t.value.(*Row); isRow {
+			r.Key = t.to
 		}
 	}
 	if (t.use == mergesSets || t.use == touches) && !t.wasRead {

@@ -56,9 +56,9 @@ const (
 func (i bulkOp) sent() int {
 	names := len(i.op.Key.PartitionKey()) + len(i.op.Key.RowKey())
 	if i.op.Table.shared.probed.Load() {
-		return leastHeaders + names + i.op.sentLength()
+		return leastHeaders + names + i.op.Body.Length
 	}
-	return mostHeaders + 3*names + i.op.sentLength()
+	return mostHeaders + 3*names + i.op.Body.Length
 }
 
 // put adds an operation behind the others, and to the next transaction as long as that takes them in their order.

@@ -132,7 +132,7 @@ func fitting(batch []bulkOp, excess int) int {
 	n := len(batch)
 	for n > 1 && (excess > 0 || n == len(batch)) {
 		n--
-		excess -= leastHeaders + batch[n].op.sentLength()
+		excess -= leastHeaders + batch[n].op.Body.Length
 	}
 	return n
 }

@@ -125,9 +125,6 @@ func (op *Op) size() int {
 	return n
 }
 
-// sentLength is the number of bytes of the operation's entity in a transaction.
-func (op *Op) sentLength() int { return op.Body.Length }
-
 // The limits of an entity group transaction ('Performing entity group transactions').
 const (
 	maxOperations  = 100

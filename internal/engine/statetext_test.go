@@ -70,13 +70,13 @@ func FuzzMaintainerState(f *testing.F) {
 	f.Add("last", "last_w_1", "w_1", "w", "w_w_1", "w_1")
 	f.Fuzz(func(t *testing.T, name, a, b, other, c, rowKey string) {
 		if name == "" || other == "" || name == other {
-			t.Skip()
+			return // no maintainers have such names
 		}
 		all := map[string][]string{name: {a, b}, other: {c}}
 		text := encodeState(all, rowKey)
 		is, err := parseState(text, rowKey)
 		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
-			t.Errorf("%q: got %q, got %v; want no error and maps.EqualFunc(is, all, slices.Equal)", all, is, err)
+			t.Errorf("%q: got %q, %v; want the state that was written", all, is, err)
 		}
 		if n := 2*len(name+a+b+other+c) + 10; len(text) > n {
 			t.Errorf("%d bytes, more than %d: got %q; want len(text) <= %v", len(text), n, text, n)
