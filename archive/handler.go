@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -98,12 +99,12 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if err := m.put(ctx, next, version); err != nil {
 		return err
 	}
-	err = m.from.Completing(j.CommitRecord, j.Index).Delete(ctx, e)
+	err = commit.Completing(m.from, j.CommitRecord, j.Index).Delete(ctx, e)
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
 	}
 	// Either the row has changed, or the commit record.
-	switch now, err := m.from.CommitRecords().Get(ctx, j.Partition, j.OperationID); {
+	switch now, err := commit.Of(m.from).Get(ctx, j.Partition, j.OperationID); {
 	case err != nil:
 		return err
 	case now.Version() != j.CommitRecord.Version():
@@ -147,7 +148,7 @@ func (m *Mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j
 	if archived == nil {
 		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, "")
 	}
-	own, err := m.from.CommitRecords().Get(ctx, j.Partition, j.OperationID)
+	own, err := commit.Of(m.from).Get(ctx, j.Partition, j.OperationID)
 	switch {
 	case err != nil && !errors.Is(err, table.ErrNotFound):
 		return err
@@ -171,7 +172,7 @@ func (m *Mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 		if op == except {
 			continue
 		}
-		record, err := m.from.CommitRecords().Get(ctx, archived.Key.Partition(), op)
+		record, err := commit.Of(m.from).Get(ctx, archived.Key.Partition(), op)
 		switch {
 		case errors.Is(err, table.ErrNotFound):
 			return true, nil
@@ -185,8 +186,8 @@ func (m *Mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 }
 
 // pending reports whether a commit record still contains the effect that moves an incarnation.
-func (m *Mover[T]) pending(record *table.CommitRecord, id ID) bool {
-	return record.State == table.CommitPending && slices.ContainsFunc(record.Effects, func(e table.Effect) bool {
+func (m *Mover[T]) pending(record *commit.Record, id ID) bool {
+	return record.State == commit.Pending && slices.ContainsFunc(record.Effects, func(e table.Effect) bool {
 		var p payload
 		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Incarnation: id.Incarnation}
 	})

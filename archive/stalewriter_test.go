@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -38,7 +39,7 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 		return err
 	},
 	"ReplaceAny, Bulk": func(ctx context.Context, w *staleWriter) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(w.clerks.ReplaceAnyOp(w.clerk), nil) }, nil)
+		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(w.clerks.ReplaceAnyOp(w.clerk), nil) }, nil)
 		return err
 	},
 	"ReplaceAny, of Entity": replaceDecoded,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -19,7 +20,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 		}
 	}
 	rows := m.from.Untyped(false)
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, rows, partition, reserved.Restored) {
 			if err != nil {
 				yield(table.Op{}, err)

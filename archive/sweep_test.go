@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -25,7 +26,7 @@ func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int
 	common := withoutPauses()
 	common.Now = s.Now
 	fx := newFixtureOn(t, s, s, common, nil)
-	n, err := fx.current.CommitRecords().Sweep(context.Background(), dept.Of("S"))
+	n, err := commit.Of(fx.current).Sweep(context.Background(), dept.Of("S"))
 	must(t, err)
 	equal(t, "swept commit records", n, want)
 	return fx

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -146,7 +147,7 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 
 // Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes.
 func (d *TableDestination) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for record, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {
 			if err != nil {
 				yield(table.Op{}, err)

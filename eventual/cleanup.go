@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -43,11 +44,11 @@ func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
 var errHourOver = errors.New("eventual: the hour is over")
 
 func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
-	planned, err := t.records.SweepPlanned(ctx, m.partition(), hour)
+	planned, err := t.table.Engine().SweepPlanned(ctx, m.Partition, hour)
 	if err != nil || planned {
-		return err
+		return table.ErrorOf(err)
 	}
-	due := hour.Add(time.Hour + table.CommitRecordRetention + 2*time.Hour) // 2 h for the differences of clocks
+	due := hour.Add(time.Hour + commit.Retention + 2*time.Hour) // 2 h for the differences of clocks
 	text := message{Version: messageVersion, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
 	if _, err := c.env.cleanUps.put(ctx, text, due.Sub(c.env.opt.Now())); err != nil {
 		return err
@@ -55,7 +56,7 @@ func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hou
 	if !c.env.opt.Now().Before(hour.Add(time.Hour)) {
 		return errHourOver
 	}
-	return t.records.PlanSweep(ctx, m.partition(), hour)
+	return table.ErrorOf(t.table.Engine().PlanSweep(ctx, m.Partition, hour))
 }
 
 // execute deletes old commit records in the message's partition. Their age decides: the hour in the message is not trusted.
@@ -71,7 +72,7 @@ func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
 	if _, err := t.records.Sweep(ctx, partition); err != nil {
 		return requestOutcome(ctx, err)
 	}
-	before := c.env.opt.Now().Add(-table.CommitRecordRetention - time.Hour)
+	before := c.env.opt.Now().Add(-commit.Retention - time.Hour)
 	for _, h := range t.byKind {
 		if h.Sweep == nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -68,10 +69,10 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: err}, false
 	case err != nil:
 		return requestOutcome(ctx, err), false
-	case record.State == table.CommitAborted:
+	case record.State == commit.Aborted:
 		return outcome{}, false
 	}
-	if out, conflict = e.executeEffects(ctx, t, record, x); conflict || out.kind != completed || record.State != table.CommitPending {
+	if out, conflict = e.executeEffects(ctx, t, record, x); conflict || out.kind != completed || record.State != commit.Pending {
 		return out, conflict
 	}
 	// The effects were executed, even if the worker stops: so this context does not end.
@@ -85,8 +86,8 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 }
 
 // executeEffects executes the effects of a commit record. If conflict is true, a concurrent worker has changed the record.
-func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *table.CommitRecord, x *lease) (out outcome, conflict bool) {
-	for n := 0; record.State == table.CommitPending && n < len(record.Effects); {
+func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *commit.Record, x *lease) (out outcome, conflict bool) {
+	for n := 0; record.State == commit.Pending && n < len(record.Effects); {
 		effect := record.Effects[n]
 		h, known := t.byKind[effect.Kind]
 		if !known || effect.Version > h.Version {

@@ -8,15 +8,10 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// Source is a table whose writes have effects: a *table.Table of any type.
-type Source interface {
-	Name() string
-	CommitRecords() *table.CommitRecords
-}
 
 // Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
 // [Poison] moves the message to the poison queue; [RetryAfter] defers the message until that time; any other error returns the
@@ -35,7 +30,7 @@ type Source interface {
 // context ends when the worker loses the message.
 type Handler struct {
 	Kind   string
-	Table  Source
+	Table  commit.Table // the table whose writes have the effects: a *table.Table of any type
 	Handle func(ctx context.Context, j Job) error
 
 	// Version is the newest version of the payload that Handle supports; effects of later versions wait for another worker.
@@ -51,22 +46,22 @@ type Handler struct {
 type Job struct {
 	Table       string
 	Partition   keys.Enc
-	OperationID string // of the write; [table.CommitRecord.Time] returns the write's time
+	OperationID string // of the write; [commit.Record.Time] returns the write's time
 	Effect      table.Effect
 
 	// Attempt is the number of times that a worker has begun to execute the message, including this time.
 	Attempt int
 
 	// CommitRecord is the write's commit record, and Index the position of the effect in it, for handlers that complete the effect
-	// by a write of their own; see [table.Table.Completing]. If that write fails with table.ErrChanged, the handler should return
+	// by a write of their own; see [commit.Completing]. If that write fails with table.ErrChanged, the handler should return
 	// that error; it is called again for the effects that the commit record contains then.
-	CommitRecord *table.CommitRecord
+	CommitRecord *commit.Record
 	Index        int
 }
 
 // NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
 // poison at once.
-func NewHandler[P any](kind string, source Source, handle func(ctx context.Context, j Job, payload P) error) Handler {
+func NewHandler[P any](kind string, source commit.Table, handle func(ctx context.Context, j Job, payload P) error) Handler {
 	return Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j Job) error {
 		var payload P
 		if err := json.Unmarshal(j.Effect.Payload, &payload); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -133,7 +134,7 @@ func TestEffectInStages(t *testing.T) {
 			return err
 		}
 		e.Value.Last += "x"
-		return steps.Completing(j.CommitRecord, j.Index).Replace(ctx, e)
+		return commit.Completing(steps, j.CommitRecord, j.Index).Replace(ctx, e)
 	})
 	drain(t, o.worker(t, fastPolling(), h))
 	expect(t, "handler calls", calls, 3)
@@ -150,7 +151,7 @@ func TestCompletedThenFailed(t *testing.T) {
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {
 		e, err := o.plain.Get(ctx, at("S", 1))
 		if err == nil {
-			err = o.plain.Completing(j.CommitRecord, j.Index).Touch(ctx, e)
+			err = commit.Completing(o.plain, j.CommitRecord, j.Index).Touch(ctx, e)
 		}
 		if err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // messageVersion is the version of the format of messages.
@@ -66,7 +66,7 @@ func (m message) valid() bool {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
 	}
-	return !(&table.CommitRecord{OperationID: m.Op}).Time().IsZero()
+	return !(&commit.Record{OperationID: m.Op}).Time().IsZero()
 }
 
 // tableName matches the table names that the service allows ('Understanding the Table service data model').

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -53,7 +54,7 @@ type NotifyResult struct {
 // *table.ValueError for a source that is nil and for a Resume that is not from this method; table.ErrTableNotFound and those of any
 // read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
 // of which it sees all rows; those of the queue.
-func (o *Outbox) NotifyPending(ctx context.Context, source Source, opt *NotifyOptions) (NotifyResult, error) {
+func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *NotifyOptions) (NotifyResult, error) {
 	if opt == nil {
 		opt = &NotifyOptions{}
 	}
@@ -62,7 +63,7 @@ func (o *Outbox) NotifyPending(ctx context.Context, source Source, opt *NotifyOp
 	def(&n.opt.Max, 10_000)
 	n.before = o.opt.Now().Add(-n.opt.Grace)
 	if n.opt.Grace < 0 {
-		n.before = o.opt.Now().Add(2 * table.CommitRecordRetention) // also of writers whose clocks are ahead
+		n.before = o.opt.Now().Add(2 * commit.Retention) // also of writers whose clocks are ahead
 	}
 	if err := n.run(ctx); err != nil {
 		return n.result, fmt.Errorf("eventual: NotifyPending: %w", err)
@@ -73,7 +74,7 @@ func (o *Outbox) NotifyPending(ctx context.Context, source Source, opt *NotifyOp
 // notifier is one call of NotifyPending.
 type notifier struct {
 	outbox *Outbox
-	source Source
+	source commit.Table
 	opt    NotifyOptions
 	start  position
 	before time.Time // only writes that are older are notified
@@ -119,11 +120,32 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 		case n.start.OperationID != "" && !yield(begun, nil):
 			return
 		}
-		for partition, err := range n.source.CommitRecords().PartitionsAfter(ctx, begun) {
+		for partition, err := range n.partitionsAfter(ctx, begun) {
 			if !yield(partition, err) {
 				return
 			}
 		}
+	}
+}
+
+// partitionsAfter yields the distinct PartitionKeys of the table behind one, of rows of any type; an unset one is before all. It ends with
+// table.ErrRanged if the client's signature is for a range of partitions, so that others would be left out.
+func (n *notifier) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
+	return func(yield func(keys.Enc, error) bool) {
+		t := n.source.Engine()
+		ranged := func() bool {
+			if !t.Ranged() {
+				return false
+			}
+			yield(keys.Enc{}, table.ErrorOf(t.OpError("Partitions", keys.Key{}, table.ErrRanged)))
+			return true
+		}
+		for partition, err := range table.RowsOf(t, true).PartitionsAfter(ctx, after) {
+			if err == nil && ranged() || !yield(partition, err) {
+				return
+			}
+		}
+		ranged()
 	}
 }
 
@@ -138,7 +160,7 @@ func (n *notifier) notify(ctx context.Context, partition keys.Enc) error {
 		after = n.start.OperationID
 	}
 	n.result.Partitions++
-	for id, err := range n.source.CommitRecords().Pending(ctx, partition, after, n.before) {
+	for id, err := range commit.Of(n.source).Pending(ctx, partition, after, n.before) {
 		if err != nil {
 			return err
 		}

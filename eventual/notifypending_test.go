@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -124,7 +125,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Resume: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Resume" {
 		t.Errorf("got %v, want a *ValueError for NotifyOptions.Resume", err)
 	}
-	for _, err := range o.plain.CommitRecords().Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
+	for _, err := range commit.Of(o.plain).Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}

@@ -8,7 +8,7 @@ import (
 // The classes of poison: why a message became poison.
 const (
 	ClassUndecodable = "undecodable" // the text is not a message of this library
-	ClassExpired     = "expired"     // the write is older than table.CommitRecordRetention and has no commit record
+	ClassExpired     = "expired"     // the write is older than commit.Retention and has no commit record
 	ClassUnknown     = "unknown"     // no worker knew the table, kind or version for WorkerOptions.UnknownKindTimeout
 	ClassAttempts    = "attempts"    // WorkerOptions.Attempts attempts failed
 	ClassCrashes     = "deaths"      // the message crashed its workers: see WorkerOptions.Attempts

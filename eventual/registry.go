@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -13,7 +14,8 @@ type registry map[string]*tableHandlers
 
 // tableHandlers are the handlers of one table by the kind of their effects.
 type tableHandlers struct {
-	records *table.CommitRecords
+	table   commit.Table
+	records *commit.Records
 	byKind  map[string]Handler
 }
 
@@ -33,10 +35,10 @@ func newRegistry(handlers []Handler) (registry, error) {
 		}
 		t := all.of(h.Table.Name())
 		if t == nil {
-			t = &tableHandlers{records: h.Table.CommitRecords(), byKind: map[string]Handler{}}
+			t = &tableHandlers{table: h.Table, records: commit.Of(h.Table), byKind: map[string]Handler{}}
 			all[strings.ToLower(h.Table.Name())] = t
 		}
-		if !t.records.Same(h.Table.CommitRecords()) {
+		if !t.table.Engine().Same(h.Table.Engine()) {
 			return fail(fmt.Sprintf("has another client for table %q than an earlier handler; use one client for all handlers of a table", h.Table.Name()))
 		}
 		if _, exists := t.byKind[h.Kind]; exists {

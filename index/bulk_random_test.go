@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -163,20 +164,20 @@ func (x *streamed) faults() {
 }
 
 func (x *streamed) run() {
-	o := &table.BulkOptions{Width: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
+	o := &bulk.Options{Width: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
 	if x.faults(); x.faulty {
 		o.Width = 1 // for the faults are drawn in the order of requests
 	}
 	skipped := map[int]error{}
 	o.Skip = func(i int, err error) bool {
-		var be *table.BulkError
+		var be *bulk.Error
 		if !errors.As(err, &be) || be.Index != i || be.Key != x.steps[i].key || skipped[i] != nil {
 			x.t.Errorf("Skip %d: %v", i, err)
 		}
 		skipped[i] = err
 		return true
 	}
-	result, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	result, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, st := range x.steps {
 			if !yield(st.op, nil) {
 				return
@@ -197,16 +198,16 @@ func (x *streamed) run() {
 		x.compare(result, skipped)
 		return
 	}
-	var be *table.BulkError
+	var be *bulk.Error
 	if !x.faulty || !errors.As(err, &be) || be.Index < result.ResumeAt {
 		x.t.Errorf("%v %+v", err, result)
 	}
 }
 
 // compare carries the steps out one after another, in the model.
-func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
+func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 	wrote := map[keys.Key]int{}
-	want := table.BulkResult{ResumeAt: len(x.steps)}
+	want := bulk.Result{ResumeAt: len(x.steps)}
 	for i, st := range x.steps {
 		old, there := x.model[st.key]
 		_, changed := wrote[st.key]

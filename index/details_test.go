@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -32,13 +33,13 @@ func TestHeadMoves(t *testing.T) {
 	checkAll(t, s)
 
 	// A department and its head leave together, and come together.
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.Raw("department"))), nil)
 	}, nil)
 	if err != nil || result.Done != 2 {
 		t.Fatal(result, err)
 	}
-	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(d.InsertOp(&department{Name: "S", Budget: 7}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Cao", "a", 1, nil}), nil)
 	}, nil)
 	if err != nil || result.Done != 2 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -344,13 +345,13 @@ func TestForeignAnything(t *testing.T) {
 					t.Error("nothing was wrong", r, f)
 				}
 			case 3:
-				_, _ = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				_, _ = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 					for range 5 {
 						if st := x.step(); !yield(st.op, nil) {
 							return
 						}
 					}
-				}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
+				}, &bulk.Options{Skip: func(int, error) bool { return true }})
 				did = append(did, "bulk")
 			default:
 				st := x.step()

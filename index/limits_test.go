@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -327,7 +328,7 @@ func TestBulkPacks(t *testing.T) {
 			staff, s := newStaff(t, c.definitions...)
 			one := func(i int, last string) *worker { return &worker{"S", i, last, fmt.Sprint("e", i), 30, c.tags(i)} }
 			for _, step := range []struct{ what, want string }{{"insert", c.insert}, {"upsert", c.upsert}} {
-				r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				r, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 					for i := range n {
 						op := staff.InsertOp(one(i, "Jones"))
 						if step.what == "upsert" {
@@ -343,7 +344,7 @@ func TestBulkPacks(t *testing.T) {
 				}
 				expect(t, step.what, s.Count(), step.want)
 			}
-			r, err := staff.DeleteQuery(ctx, table.Query[worker]{Partition: sales}, nil)
+			r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales}, nil)
 			if err != nil || r.Done != n || len(s.Rows("staff")) > 0 {
 				t.Error(r, err, len(s.Rows("staff")))
 			}
@@ -358,9 +359,9 @@ func TestBulkTakenByRefused(t *testing.T) {
 	t.Parallel()
 	staff, s := newStaff(t, byEmail)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 1, nil})
-	r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+	r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
 		_ = yield(staff.InsertOp(&worker{"S", 1, "X", "c", 1, nil}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Y", "c", 1, nil}), nil)
-	}, &table.BulkOptions{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
+	}, &bulk.Options{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
 	if err != nil || r.Done != 1 || r.Skipped != 1 {
 		t.Error(r, err)
 	}

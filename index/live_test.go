@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -30,7 +31,7 @@ func TestLiveTable(t *testing.T) {
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	check(t, plain.Ensure(ctx))
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := workerOf(i)
 			if !yield(plain.InsertOp(&w), nil) {

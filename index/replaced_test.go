@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -221,7 +222,7 @@ func TestStoredBefore(t *testing.T) {
 			expect(t, verb, count("Jones"), int64(1))
 		case "bulk":
 			s.Count()
-			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 				for id := 1; id <= 3; id++ {
 					if !yield(staff.MergeAnyOp(at(id), email.Set(fmt.Sprint("q", id))), nil) {
 						return

@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -67,7 +68,7 @@ func TestSummaryScans(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 100 + i, "Same", "", 7, nil})
 	}
 	name := last.Eq("Same")
-	r, err := staff.DeleteQuery(ctx, table.Query[worker]{Partition: sales, Where: name}, nil)
+	r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales, Where: name}, nil)
 	if err != nil || r.Done != 50 {
 		t.Fatal(r, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -118,7 +119,7 @@ func TestVerifyLists(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := newStaff(t, teams)
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 300 {
 			if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
 				return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -25,27 +26,27 @@ func exactWrites(e *env) {
 	}
 	e.wantRequests("1 insert, 1 transaction")
 	e.must(staff.Delete(ctx, worker))
-	states := map[table.CommitState]int{}
+	states := map[commit.State]int{}
 	var op string
-	for i, err := range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
+	for i, err := range commit.Of(staff).List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
 		e.must(err)
-		if states[i.State]++; i.State == table.CommitDone {
+		if states[i.State]++; i.State == commit.Done {
 			op = i.OperationID
 		}
 	}
-	if states[table.CommitDone] != 3 || states[table.CommitAborted] != 1 {
+	if states[commit.Done] != 3 || states[commit.Aborted] != 1 {
 		e.Errorf("states of commit records: got %v; want 3 done and 1 aborted", states)
 	}
 	e.counter.Take()
-	i, err := staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op)
+	i, err := commit.Of(staff).Resolve(ctx, dept.Of("Sales"), op)
 	e.must(err)
 	e.wantRequests("1 get")
-	if i.State != table.CommitDone {
+	if i.State != commit.Done {
 		e.Errorf("Resolve of a committed write: got state %v; want done", i.State)
 	}
-	i, err = staff.CommitRecords().Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
+	i, err = commit.Of(staff).Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
 	e.must(err)
-	if i.State != table.CommitAborted {
+	if i.State != commit.Aborted {
 		e.Errorf("Resolve of an unknown write: got state %v; want aborted", i.State)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -76,7 +77,7 @@ func keysAfterTilde(e *env) {
 			e.Errorf("Verify %d: got %+v; want %d repaired of 8 entities", i, r, want)
 		}
 	}
-	result, err := all.DeleteQuery(ctx, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
+	result, err := bulk.Delete(ctx, all, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
 	if e.must(err); result.Done != 1 {
 		e.Errorf("DeleteQuery: got %d done; want 1", result.Done)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -223,9 +224,9 @@ func checkAllArchived(e *env, mp *moverProcess, n int) {
 		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
 	}
 	for g := range groups {
-		for i, err := range mp.current.CommitRecords().List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for i, err := range commit.Of(mp.current).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
 			e.must(err)
-			if i.State == table.CommitPending {
+			if i.State == commit.Pending {
 				e.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -100,7 +101,7 @@ func maintainedRows(e *env) {
 	if err := plain.Delete(ctx, one); !errors.Is(err, table.ErrUnknownMaintainer) {
 		e.Errorf("Delete without the maintainer: got error %v; want ErrUnknownMaintainer", err)
 	}
-	r, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
+	r, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
 	e.must(err)
 	if r.Done != 2 {
 		e.Errorf("DeleteQuery: got %+v; want 2 done", r)

@@ -11,7 +11,7 @@ var catalogue = []recipe{
 	compoundEntity,
 	severalTypes,
 	parallel,
-	bulk,
+	bulkWork,
 	projection,
 	typedFilters,
 	resume,

@@ -4,17 +4,18 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var bulk = recipe{
+var bulkWork = recipe{
 	name:  "bulk",
 	title: "Write and delete many entities",
 	guide: []string{"G13", "G49"},
-	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Bulk reads
-		ahead in the stream, groups the operations by partition, and sends several transactions at the same time. If Bulk stops
-		early, ResumeAt is the index at which to resume. DeleteQuery deletes the results of a query in the same way.`,
+	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Package bulk
+		reads ahead in the stream, groups the operations by partition, and sends several transactions at the same time. If the work stops early,
+		ResumeAt is the index at which to resume. bulk.Delete deletes the results of a query in the same way.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -43,11 +44,11 @@ var bulk = recipe{
 				}
 			}
 		}
-		show := func(b table.BulkResult) {
+		show := func(b bulk.Result) {
 			r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", b.Done, b.Missing, b.Skipped, b.ResumeAt)
 		}
 		if err := r.Do("upsert 600 employees of three departments, in alternating order", func() error {
-			result, err := table.Bulk(ctx, employees, nil)
+			result, err := bulk.Run(ctx, employees, nil)
 			show(result)
 			return err
 		}); err != nil {
@@ -55,14 +56,14 @@ var bulk = recipe{
 		}
 		if err := r.Do("delete the employees of Sales aged 60 or over", func() error {
 			q := table.Query[Employee]{Partition: dept.Of("Sales"), Where: age.Ge(60)}
-			result, err := staff.DeleteQuery(ctx, q, nil)
+			result, err := bulk.Delete(ctx, staff, q, nil)
 			show(result)
 			return err
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("delete employees 0 to 299, of whom some are deleted already", func() error {
-			result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 				for i := range 300 {
 					k := keys.At(dept.Of([]string{"Finance", "Marketing", "Sales"}[i%3]), empid.Of(i))
 					if !yield(staff.DeleteAnyOp(k), nil) {

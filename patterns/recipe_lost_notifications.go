@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -26,7 +27,7 @@ func IsNew(c *table.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old =
 // NotifyAll sends a notification for each pending commit record of a table, and returns their number. It is a job that can be
 // stopped at any time: after each part it calls save with the position at which to resume, for NotifyOptions.Resume. From here to
 // the recipe, the code is what a user writes.
-func NotifyAll(ctx context.Context, out *eventual.Outbox, source eventual.Source, o eventual.NotifyOptions, save func(resume string) error) (sent int, err error) {
+func NotifyAll(ctx context.Context, out *eventual.Outbox, source commit.Table, o eventual.NotifyOptions, save func(resume string) error) (sent int, err error) {
 	for {
 		result, err := out.NotifyPending(ctx, source, &o)
 		sent += result.Sent

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -31,7 +32,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 	old := peopleOf(t, s, readsFirst())
 	anew := &resident{"S", 1, "Smith", "b"}
 	bulk := func(ctx context.Context, op table.Op) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op, nil) }, nil)
+		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(op, nil) }, nil)
 		return err
 	}
 	made := func() *table.Entity[resident] {
@@ -123,7 +124,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		noError(t, err)
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		noError(t, err)
-		if _, err := two.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
+		if _, err := bulk.Delete(ctx, two, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
 			t.Errorf("%v: got %v; want no error", blind, err)
 		}
 		other := peopleSchema
@@ -158,7 +159,7 @@ func TestConcurrentReads(t *testing.T) {
 			}
 			s.SetFaults(storagetest.OfKind("get", storagetest.Slow(time.Second)))
 			start := time.Now()
-			r, err := table.Bulk(ctx, stream(200, func(i int) table.Op {
+			r, err := bulk.Run(ctx, stream(200, func(i int) table.Op {
 				return people.UpsertOp(&resident{"S", i + 1, "Jones", ""}, table.ReplaceExisting)
 			}), nil)
 			took, want := time.Since(start), 20*time.Second // ten at a time

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -50,8 +51,8 @@ func TestBulkMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a small heap would be collected all the time
 	inUse := map[int]int64{}
 	// The heap depends on which partition lags. With a small window the difference is below 2 MiB.
-	o := &table.BulkOptions{Width: 4, Window: 1000}
-	r, err := table.Bulk(context.Background(), stream(late+1, func(i int) table.Op {
+	o := &bulk.Options{Width: 4, Window: 1000}
+	r, err := bulk.Run(context.Background(), stream(late+1, func(i int) table.Op {
 		if i == early || i == late {
 			inUse[i] = heapInUse()
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -21,16 +22,16 @@ func residentInserts(people *table.Table[resident], n int) (int, func(int) table
 func TestBulkSkip(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	never := &table.BulkOptions{Skip: func(i int, err error) bool {
+	never := &bulk.Options{Skip: func(i int, err error) bool {
 		t.Errorf("Skip was called for operation %d: %v; want no call", i, err)
 		return true
 	}}
 	ends := func(what string, people *table.Table[resident], want error) {
 		t.Helper()
-		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
-		var be *table.BulkError
-		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
-			t.Errorf("%s: got %+v %v; want %v and a *BulkError and r == table.BulkResult{}", what, r, err, want)
+		r, err := bulk.Run(ctx, stream(residentInserts(people, 3)), never)
+		var be *bulk.Error
+		if !errors.Is(err, want) || !errors.As(err, &be) || r != (bulk.Result{}) {
+			t.Errorf("%s: got %+v %v; want %v and a *BulkError and r == bulk.Result{}", what, r, err, want)
 		}
 	}
 	// The outbox fails with an error of a transaction or a limit of its own.
@@ -41,9 +42,9 @@ func TestBulkSkip(t *testing.T) {
 	// A row that the plan needs cannot be read.
 	people, s := newTown(t, nil)
 	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationFailure")))
-	r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
-	if err == nil || r != (table.BulkResult{}) {
-		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
+	r, err := bulk.Run(ctx, stream(residentInserts(people, 3)), never)
+	if err == nil || r != (bulk.Result{}) {
+		t.Errorf("got %+v, %v; want an error and r == bulk.Result{}", r, err)
 	}
 	// An exact write is refused for a reason that may pass, and its abort record cannot be stored.
 	people, s = newTown(t, nil)
@@ -65,7 +66,7 @@ func TestBulkPanics(t *testing.T) {
 			t.Errorf(`got %q; want "nil pointer" in v and "failsWith" in v`, v)
 		}
 	}()
-	_, err = table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil)
+	_, err = bulk.Run(context.Background(), stream(residentInserts(people, 3)), nil)
 	t.Errorf("got %v; want a panic", err)
 }
 
@@ -75,7 +76,7 @@ func TestBulkCancelled(t *testing.T) {
 	staff, _, s := staffInMemory(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	read := 0
-	r, err := table.Bulk(ctx, stream(100_000, func(i int) table.Op {
+	r, err := bulk.Run(ctx, stream(100_000, func(i int) table.Op {
 		if read = i; i == 500 {
 			cancel()
 		}
@@ -90,20 +91,20 @@ func TestBulkCancelled(t *testing.T) {
 func TestBulkMixed(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
-	r, err := table.Bulk(context.Background(), stream(100, func(i int) table.Op {
+	r, err := bulk.Run(context.Background(), stream(100, func(i int) table.Op {
 		if i%2 == 0 {
 			return staff.DeleteAnyOp(employeeKey("D", i))
 		}
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
-	if got := s.Count(); err != nil || r != (table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
-		t.Errorf(`got %+v, %v, %q; want no error and r == table.BulkResult{Done: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
+	if got := s.Count(); err != nil || r != (bulk.Result{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
+		t.Errorf(`got %+v, %v, %q; want no error and r == bulk.Result{Done: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
 	}
 	// After a lost response, a missing row was deleted.
 	s.SetFaults(batchFault(1, storagetest.LostResponse()))
-	r, err = staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D")}, nil)
-	if err != nil || r != (table.BulkResult{Done: 50, ResumeAt: 50}) {
-		t.Errorf("got %+v, %v; want no error and r == table.BulkResult{Done: 50, ResumeAt: 50}", r, err)
+	r, err = bulk.Delete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D")}, nil)
+	if err != nil || r != (bulk.Result{Done: 50, ResumeAt: 50}) {
+		t.Errorf("got %+v, %v; want no error and r == bulk.Result{Done: 50, ResumeAt: 50}", r, err)
 	}
 }
 
@@ -121,8 +122,8 @@ func TestBulkGoroutineExits(t *testing.T) {
 	_, s := newTown(t, nil)
 	people, err := peopleOf(t, s, nil).With(nil, exitsGoroutine{manyRows{name: "exits"}})
 	noError(t, err)
-	if r, err := table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
-		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
+	if r, err := bulk.Run(context.Background(), stream(residentInserts(people, 3)), nil); err == nil || r != (bulk.Result{}) {
+		t.Errorf("got %+v, %v; want an error and r == bulk.Result{}", r, err)
 	}
 }
 
@@ -140,12 +141,12 @@ func TestBulkRepeated(t *testing.T) {
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
-		_, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
+		_, err := bulk.Run(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
 		noError(t, err)
 		s.Count()
 		var skipped []int
-		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {
-			var be *table.BulkError
+		r, err := bulk.Run(ctx, stream(180, one), &bulk.Options{Skip: func(i int, err error) bool {
+			var be *bulk.Error
 			if !errors.Is(err, table.ErrExists) || !errors.As(err, &be) || be.Index != i || be.Key.PartitionKey() != "S" {
 				t.Errorf(`%s: got %d: %v; want ErrExists and a *BulkError and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -19,16 +21,16 @@ func TestBulkCompleting(t *testing.T) {
 	ctx := context.Background()
 	for _, at := range []int{0, 10, 49, 80} {
 		people, s, _, e, i := pendingEffect(t)
-		r, err := table.Bulk(ctx, stream(81, func(n int) table.Op {
+		r, err := bulk.Run(ctx, stream(81, func(n int) table.Op {
 			if n == at {
-				return people.Completing(i, 0).DeleteOp(e)
+				return commit.Completing(people, i, 0).DeleteOp(e)
 			}
 			return people.InsertOp(&resident{"S", n + 10, "Jones", fmt.Sprint("m", n)})
 		}), nil)
 		if err != nil || r.Done != 81 {
 			t.Errorf("%v: got %+v, %v; want no error and r.Done == 81", at, r, err)
 		}
-		is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
+		is, err := commit.Of(people).Get(ctx, keys.Raw("S"), i.OperationID)
 		noError(t, err)
 		for _, r := range s.Rows("people") {
 			if r.RowKey == e.Key.RowKey() {
@@ -43,10 +45,10 @@ func TestBulkMissingRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
-	_, err := table.Bulk(ctx, stream(50, func(i int) table.Op { return people.InsertOp(&resident{"S", 2 * i, "L", ""}) }), nil)
+	_, err := bulk.Run(ctx, stream(50, func(i int) table.Op { return people.InsertOp(&resident{"S", 2 * i, "L", ""}) }), nil)
 	noError(t, err)
 	s.Count()
-	r, err := table.Bulk(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
+	r, err := bulk.Run(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
 	if err != nil || r.Done != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}
@@ -79,7 +81,7 @@ func TestBulkSlowStream(t *testing.T) {
 		_, s := newTown(t, nil)
 		people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
 		noError(t, err)
-		r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
 			for i := 1; i <= 6; i++ {
 				if i == 3 || i == 5 {
 					time.Sleep(time.Hour)
@@ -88,7 +90,7 @@ func TestBulkSlowStream(t *testing.T) {
 					return
 				}
 			}
-		}, &table.BulkOptions{Window: 2, Skip: func(int, error) bool { return true }})
+		}, &bulk.Options{Window: 2, Skip: func(int, error) bool { return true }})
 		if err != nil || r.Done != 5 || r.Skipped != 1 {
 			t.Errorf("got %+v, %v; want no error and r.Done == 5 and r.Skipped == 1", r, err)
 		}
@@ -102,7 +104,7 @@ func TestBulkMissingBeforeInsert(t *testing.T) {
 	people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
 	noError(t, err)
 	ops := []table.Op{people.DeleteAnyOp(residentAt(9)), people.InsertOp(&resident{"S", 2, "L", ""})}
-	r, err := table.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
+	r, err := bulk.Run(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
 	if err != nil || r.Done != 1 || r.Missing != 1 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 1 and r.Missing == 1", r, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -45,27 +46,27 @@ func TestBulkRequests(t *testing.T) {
 	for _, c := range []struct {
 		what           string
 		n, departments int
-		o              table.BulkOptions
+		o              bulk.Options
 		want           string
 	}{
-		{"one partition", 1050, 1, table.BulkOptions{}, "11 transaction"},
-		{"ten mixed partitions", 1050, 10, table.BulkOptions{}, "20 transaction"}, // 105 each
-		{"one at a time", 300, 3, table.BulkOptions{Width: 1}, "3 transaction"},
-		{"nothing", 0, 1, table.BulkOptions{}, "none"},
+		{"one partition", 1050, 1, bulk.Options{}, "11 transaction"},
+		{"ten mixed partitions", 1050, 10, bulk.Options{}, "20 transaction"}, // 105 each
+		{"one at a time", 300, 3, bulk.Options{Width: 1}, "3 transaction"},
+		{"nothing", 0, 1, bulk.Options{}, "none"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			staff, _, s := staffInMemory(t, nil)
-			last := table.BulkResult{}
-			c.o.Progress = func(r table.BulkResult) {
+			last := bulk.Result{}
+			c.o.Progress = func(r bulk.Result) {
 				if r.Done <= last.Done || r.ResumeAt < last.ResumeAt {
 					t.Errorf("got progress from %+v to %+v; want it to grow", last, r)
 				}
 				last = r
 			}
-			r, err := table.Bulk(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
-			if err != nil || r != (table.BulkResult{Done: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
-				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, table.BulkResult{Done: c.n, ResumeAt: c.n}, last)
+			r, err := bulk.Run(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
+			if err != nil || r != (bulk.Result{Done: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
+				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, bulk.Result{Done: c.n, ResumeAt: c.n}, last)
 			}
 			if got := s.Count(); got != c.want {
 				t.Errorf("got %s; want %s", got, c.want)
@@ -82,11 +83,11 @@ func TestBulkWindow(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
 	var transactions int
-	_, err := table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), &table.BulkOptions{Window: 100})
+	_, err := bulk.Run(context.Background(), stream(1000, upserts(staff, 50)), &bulk.Options{Window: 100})
 	if _, serr := fmt.Sscanf(s.Count(), "%d transaction", &transactions); err != nil || serr != nil || transactions < 200 || transactions > 700 {
 		t.Errorf("got %v, %v; want no error and serr == nil and transactions >= 200 and transactions <= 700", transactions, err)
 	}
-	_, err = table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), nil)
+	_, err = bulk.Run(context.Background(), stream(1000, upserts(staff, 50)), nil)
 	if got := s.Count(); err != nil || got != "50 transaction" {
 		t.Errorf(`got %q, %v; want no error and "50 transaction"`, got, err)
 	}
@@ -98,7 +99,7 @@ func TestBulkWindowBytes(t *testing.T) {
 	ctx := context.Background()
 	staff, _, _ := staffInMemory(t, nil)
 	const n, size = 300, 10_000
-	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+	_, err := bulk.Run(ctx, stream(n, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, strings.Repeat("x", size), 30})
 	}), nil)
 	noError(t, err)
@@ -108,10 +109,10 @@ func TestBulkWindowBytes(t *testing.T) {
 		es = append(es, e)
 	}
 	applied, most := 0, 0
-	r, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+	r, err := bulk.Run(ctx, stream(n, func(i int) table.Op {
 		most = max(most, i-applied)
 		return staff.DeleteOp(es[i])
-	}), &table.BulkOptions{Width: 1, WindowBytes: 10 * size, Progress: func(r table.BulkResult) { applied = r.ResumeAt }})
+	}), &bulk.Options{Width: 1, WindowBytes: 10 * size, Progress: func(r bulk.Result) { applied = r.ResumeAt }})
 	if err != nil || r.Done != n || most > 25 { // ten that wait, and ten under way
 		t.Errorf("got %+v, %v, %v; want no error and r.Done == n and most <= 25", r, err, most)
 	}
@@ -121,7 +122,7 @@ func TestBulkWindowBytes(t *testing.T) {
 func TestBulkOrder(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
-	r, err := table.Bulk(context.Background(), stream(500, func(i int) table.Op {
+	r, err := bulk.Run(context.Background(), stream(500, func(i int) table.Op {
 		return staff.UpsertOp(&employee{"D", i % 7, "Jones", int32(i)}, table.ReplaceExisting)
 	}), nil)
 	if err != nil || r.Done != 500 {
@@ -155,11 +156,11 @@ func TestBulkBytes(t *testing.T) {
 			body := bodyOf(t, r)
 			sizes, counts = append(sizes, len(body)), append(counts, strings.Count(body, "Content-Transfer-Encoding"))
 		}
-		r, err := table.Bulk(context.Background(), stream(400, func(i int) table.Op {
+		r, err := bulk.Run(context.Background(), stream(400, func(i int) table.Op {
 			row := &table.Row{Key: keys.At(keys.Raw("P"), keys.Raw(fmt.Sprintf("%03d", i)))}
 			noError(t, errors.Join(row.Set("F0", strings.Repeat("x<", 5994)), row.Set("F1", "x"))) // the SDK sends < as \u003c
 			return rows.InsertOp(row)
-		}), &table.BulkOptions{Width: 1})
+		}), &bulk.Options{Width: 1})
 		if err != nil || r.Done != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
 			t.Errorf("%v: got %+v, %v, %v, %v; want no error and r.Done == 400 and len(sizes) == 5 and slices.Max(sizes) <= 4<<20", policies, r, err, sizes, counts)
 		}
@@ -190,20 +191,20 @@ func TestBulkRefusedOperation(t *testing.T) {
 	}
 	staff, _, s := staffInMemory(t, nil)
 	var skipped []int
-	r, err := table.Bulk(ctx, inserts(staff), &table.BulkOptions{Skip: func(i int, err error) bool {
+	r, err := bulk.Run(ctx, inserts(staff), &bulk.Options{Skip: func(i int, err error) bool {
 		skipped = append(skipped, i)
 		return errors.Is(err, table.ErrExists) || i == 7
 	}})
-	if err != nil || r != (table.BulkResult{Done: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
-		t.Errorf(`got %+v, %v, %v; want no error and r == table.BulkResult{Done: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
+	if err != nil || r != (bulk.Result{Done: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
+		t.Errorf(`got %+v, %v, %v; want no error and r == bulk.Result{Done: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
 	}
 	if got := s.Count(); got != "1 get, 4 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 4 transaction")
 	}
 	// Without Skip, the first refusal ends Bulk before its transaction is applied.
 	staff, _, s = staffInMemory(t, nil)
-	var be *table.BulkError
-	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	var be *bulk.Error
+	r, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		n := 0
 		for op := range inserts(staff) {
 			if n++; n-1 != 7 && !yield(op, nil) {
@@ -216,11 +217,11 @@ func TestBulkRefusedOperation(t *testing.T) {
 	}
 	// An error of the stream ends Bulk. All operations before it are applied.
 	failure := errors.New("the file is corrupt")
-	r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	r, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteAnyOp(employeeKey("Sales", 5000)), nil) && yield(table.Op{}, failure)
 	}, nil)
-	if !errors.Is(err, failure) || r != (table.BulkResult{Missing: 1, ResumeAt: 1}) {
-		t.Errorf("got %+v, %v; want %v and r == table.BulkResult{Missing: 1, ResumeAt: 1}", r, err, failure)
+	if !errors.Is(err, failure) || r != (bulk.Result{Missing: 1, ResumeAt: 1}) {
+		t.Errorf("got %+v, %v; want %v and r == bulk.Result{Missing: 1, ResumeAt: 1}", r, err, failure)
 	}
 }
 
@@ -244,7 +245,7 @@ func TestBulkMissing(t *testing.T) {
 				n++
 			}
 		}
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 300 {
 				if c.there(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
 					return
@@ -253,9 +254,9 @@ func TestBulkMissing(t *testing.T) {
 		}, nil)
 		noError(t, err)
 		s.Count()
-		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
-		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
-			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300})
+		r, err := bulk.Run(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
+		if err != nil || r != (bulk.Result{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
+			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, bulk.Result{Done: n, Missing: 300 - n, ResumeAt: 300})
 		}
 		if got := s.Count(); got != c.want {
 			t.Errorf("got %s; want %s", got, c.want)
@@ -269,7 +270,7 @@ func TestBulkMaintained(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	n := 300
-	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
+	_, err := bulk.Run(ctx, stream(n, func(i int) table.Op {
 		return people.InsertOp(&resident{"S", i + 1, fmt.Sprint("L", i%5), fmt.Sprint("m", i)})
 	}), nil)
 	noError(t, err)
@@ -281,7 +282,7 @@ func TestBulkMaintained(t *testing.T) {
 	if got := s.Count(); got != "35 get, 7 transaction" {
 		t.Errorf("got %q; want %q", got, "35 get, 7 transaction")
 	}
-	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
+	r, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
 	if err != nil || r.Done != 60 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 60", r, err)
 	}
@@ -290,7 +291,7 @@ func TestBulkMaintained(t *testing.T) {
 	}
 	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
 	noError(t, err)
-	if _, err := plain.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if _, err := bulk.Delete(ctx, plain, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 }
@@ -310,7 +311,7 @@ func TestBulkHungService(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
 			defer cancel()
 			start := time.Now()
-			r, err := table.Bulk(ctx, stream(1000, upserts(staff, 1)), nil)
+			r, err := bulk.Run(ctx, stream(1000, upserts(staff, 1)), nil)
 			if took := time.Since(start); took < 12*time.Second || took > 12*time.Second+100*time.Millisecond {
 				t.Errorf("got %v; want took >= 12*time.Second and took <= 12*time.Second+100*time.Millisecond", took)
 			}

@@ -5,20 +5,21 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // pendingEffect returns a table, a resident whose letter is still to be sent, and the commit record with that effect.
-func pendingEffect(t testing.TB) (people *table.Table[resident], s *hookedService, d *memoryOutbox, e *table.Entity[resident], i *table.CommitRecord) {
+func pendingEffect(t testing.TB) (people *table.Table[resident], s *hookedService, d *memoryOutbox, e *table.Entity[resident], i *commit.Record) {
 	t.Helper()
 	ctx := context.Background()
 	d = &memoryOutbox{}
 	people, s = townWithEffects(t, d)
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
-	i, err = people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
+	i, err = commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
 	noError(t, err)
 	s.Count()
 	d.calls = nil
@@ -32,18 +33,18 @@ func TestCompleting(t *testing.T) {
 	ctx := context.Background()
 	people, s, d, e, i := pendingEffect(t)
 	e.Value.Last = "Smith"
-	if err := people.Completing(i, 0).Replace(ctx, e); err != nil || i.State != table.CommitPending || len(i.Effects) != 1 {
-		t.Fatalf("got %v, %+v; want no error and i.State == table.CommitPending and len(i.Effects) == 1", err, i)
+	if err := commit.Completing(people, i, 0).Replace(ctx, e); err != nil || i.State != commit.Pending || len(i.Effects) != 1 {
+		t.Fatalf("got %v, %+v; want no error and i.State == commit.Pending and len(i.Effects) == 1", err, i)
 	}
 	if got := s.Count(); got != "1 transaction" || len(d.calls) > 0 {
 		t.Errorf(`got %q, %v; want "1 transaction" and len(d.calls) <= 0`, got, d.calls)
 	}
-	last := people.Completing(i, 0)
-	if err := last.Delete(ctx, e); err != nil || i.State != table.CommitDone {
-		t.Fatalf("got %v, %+v; want no error and i.State == table.CommitDone", err, i)
+	last := commit.Completing(people, i, 0)
+	if err := last.Delete(ctx, e); err != nil || i.State != commit.Done {
+		t.Fatalf("got %v, %+v; want no error and i.State == commit.Done", err, i)
 	}
-	if is, err := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID); err != nil || is.State != table.CommitDone || len(is.Effects) > 0 {
-		t.Errorf("got %+v, %v; want no error and is.State == table.CommitDone and len(is.Effects) <= 0", is, err)
+	if is, err := commit.Of(people).Get(ctx, keys.Raw("S"), i.OperationID); err != nil || is.State != commit.Done || len(is.Effects) > 0 {
+		t.Errorf("got %+v, %v; want no error and is.State == commit.Done and len(is.Effects) <= 0", is, err)
 	}
 	if len(s.Rows("people")) != 1 {
 		t.Errorf(`got %v; want len(s.Rows("people")) == 1`, s.Rows("people"))
@@ -56,19 +57,19 @@ func TestCompletingRaces(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, _, _, e, mine := pendingEffect(t)
-	concurrent, err := people.CommitRecords().Get(ctx, keys.Raw("S"), mine.OperationID)
+	concurrent, err := commit.Of(people).Get(ctx, keys.Raw("S"), mine.OperationID)
 	noError(t, err)
 	e.Value.Last = "Smith"
-	noError(t, people.Completing(concurrent, 0).Replace(ctx, e))
-	if err := people.Completing(mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
+	noError(t, commit.Completing(people, concurrent, 0).Replace(ctx, e))
+	if err := commit.Completing(people, mine, 0).Delete(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Errorf("got %v; want ErrChanged", err)
 	}
-	if err := people.CommitRecords().MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != table.CommitPending {
-		t.Errorf("got %v; want ErrChanged and mine.State == table.CommitPending", err)
+	if err := commit.Of(people).MarkDone(ctx, mine); !errors.Is(err, table.ErrChanged) || mine.State != commit.Pending {
+		t.Errorf("got %v; want ErrChanged and mine.State == commit.Pending", err)
 	}
-	noError(t, people.CommitRecords().MarkDone(ctx, concurrent))
-	if err := people.CommitRecords().MarkDone(ctx, mine); err != nil || mine.State != table.CommitDone { // the record is done already
-		t.Errorf("got %v; want no error and mine.State == table.CommitDone", err)
+	noError(t, commit.Of(people).MarkDone(ctx, concurrent))
+	if err := commit.Of(people).MarkDone(ctx, mine); err != nil || mine.State != commit.Done { // the record is done already
+		t.Errorf("got %v; want no error and mine.State == commit.Done", err)
 	}
 }
 
@@ -88,11 +89,11 @@ func TestCompletingFaults(t *testing.T) {
 			}
 			return is
 		})
-		err := people.Completing(i, 0).Delete(ctx, e)
+		err := commit.Completing(people, i, 0).Delete(ctx, e)
 		done := len(s.Rows("people")) == 1
-		is, gerr := people.CommitRecords().Get(ctx, keys.Raw("S"), i.OperationID)
+		is, gerr := commit.Of(people).Get(ctx, keys.Raw("S"), i.OperationID)
 		noError(t, gerr)
-		if (err == nil) != done || done != (is.State == table.CommitDone) || is.State != i.State {
+		if (err == nil) != done || done != (is.State == commit.Done) || is.State != i.State {
 			t.Errorf("%v: got %v, deleted %v, the records %+v and %+v; want all or nothing done, and equal states", f, err, done, is, i)
 		}
 	}
@@ -105,26 +106,26 @@ func TestCompletingRefused(t *testing.T) {
 	people, s, _, e, i := pendingEffect(t)
 	var ve *table.ValueError
 	for what, err := range map[string]error{
-		"no such effect": people.Completing(i, 1).Delete(ctx, e),
-		"below":          people.Completing(i, -1).Delete(ctx, e),
-		"nil":            people.Completing(nil, 0).Delete(ctx, e),
-		"not pending":    people.Completing(&table.CommitRecord{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
+		"no such effect": commit.Completing(people, i, 1).Delete(ctx, e),
+		"below":          commit.Completing(people, i, -1).Delete(ctx, e),
+		"nil":            commit.Completing(people, nil, 0).Delete(ctx, e),
+		"not pending":    commit.Completing(people, &commit.Record{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
 	} {
 		if !errors.As(err, &ve) {
 			t.Errorf("%s: got %v; want a *ValueError", what, err)
 		}
 	}
-	_, err := table.Transact(ctx, people.Completing(i, 0).DeleteOp(e), people.Completing(i, 0).InsertOp(&resident{"S", 2, "Cao", "b"}))
+	_, err := table.Transact(ctx, commit.Completing(people, i, 0).DeleteOp(e), commit.Completing(people, i, 0).InsertOp(&resident{"S", 2, "Cao", "b"}))
 	if !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	if _, err := people.Completing(i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
+	if _, err := commit.Completing(people, i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
 		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
 	if got := s.Count(); got != "none" {
 		t.Errorf("got %q; want %q", got, "none")
 	}
-	once := people.Completing(i, 0)
+	once := commit.Completing(people, i, 0)
 	noError(t, once.Delete(ctx, e))
 	if _, err := once.Insert(ctx, &resident{"S", 2, "Cao", "b"}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)

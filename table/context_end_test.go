@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -61,17 +63,17 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 		return err
 	},
 	"Bulk": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := table.Bulk(ctx, stream(20, func(i int) table.Op {
+		_, err := bulk.Run(ctx, stream(20, func(i int) table.Op {
 			return people.InsertOp(&resident{[]string{"S", "T"}[i%2], i + 10, "New", fmt.Sprint("m", i)})
 		}), nil)
 		return err
 	},
 	"DeleteQuery": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
+		_, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S")}, nil)
 		return err
 	},
 	"Sweep": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := people.CommitRecords().Resolve(ctx, keys.Raw("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
+		_, err := commit.Of(people).Resolve(ctx, keys.Raw("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
 		return err
 	},
 }

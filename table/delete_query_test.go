@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -18,7 +19,7 @@ func TestDeleteQuery(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _, s := staffInMemory(t, nil)
-	_, err := table.Bulk(ctx, stream(1500, func(i int) table.Op {
+	_, err := bulk.Run(ctx, stream(1500, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
 	}), nil)
 	noError(t, err)
@@ -28,7 +29,7 @@ func TestDeleteQuery(t *testing.T) {
 	noError(t, err)
 	s.Count()
 	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
-	r, err := staff.DeleteQuery(ctx, q, nil)
+	r, err := bulk.Delete(ctx, staff, q, nil)
 	if err != nil || r.Done != 750 || r.ResumeAt != 750 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 750 and r.ResumeAt == 750", r, err)
 	}
@@ -49,11 +50,11 @@ func TestDeleteQuery(t *testing.T) {
 		}
 	}
 	q.Where = age.Eq(0)
-	r, err = staff.DeleteQuery(ctx, q, nil)
+	r, err = bulk.Delete(ctx, staff, q, nil)
 	if left := s.Rows("staff"); err != nil || r.Done != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
 		t.Errorf(`got %+v, %v, %v; want no error and r.Done == 749 and len(left) == 3 and left[0].RowKey == "empid_000008" and left[1].RowKey == %q`, r, err, len(left), other.Key.RowKey())
 	}
-	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{}, nil); !errors.Is(err, table.ErrTableScan) {
+	if _, err := bulk.Delete(ctx, staff, table.Query[employee]{}, nil); !errors.Is(err, table.ErrTableScan) {
 		t.Errorf("got %v; want ErrTableScan", err)
 	}
 }
@@ -64,7 +65,7 @@ func TestDeleteQueryBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _, s := staffInMemory(t, nil)
-	_, err := table.Bulk(ctx, stream(150, upserts(staff, 1)), nil)
+	_, err := bulk.Run(ctx, stream(150, upserts(staff, 1)), nil)
 	noError(t, err)
 	e, err := staff.Get(ctx, employeeKey("D0", 3))
 	noError(t, err)
@@ -74,18 +75,18 @@ func TestDeleteQueryBounds(t *testing.T) {
 		}
 	})
 	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
-	if r, err := staff.DeleteQuery(ctx, q, nil); err != nil || r != (table.BulkResult{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
-		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
+	if r, err := bulk.Delete(ctx, staff, q, nil); err != nil || r != (bulk.Result{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
+		t.Errorf(`got %+v, %v; want no error and r == bulk.Result{Done: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
 	}
 	q.Limit, q.Budget.Rows = 0, 50
 	for i := range 3 {
-		r, err := staff.DeleteQuery(ctx, q, nil)
+		r, err := bulk.Delete(ctx, staff, q, nil)
 		if want := min(50, 140-50*i); r.Done != want || errors.Is(err, table.ErrBudget) != (want == 50) {
 			t.Errorf("%v: got %+v, %v; want r.Done == %v and errors.Is(err, table.ErrBudget) == %v", i, r, err, want, want == 50)
 		}
 	}
 	var ve *table.ValueError
-	if _, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
+	if _, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 
@@ -98,7 +99,7 @@ func TestDeleteQueryBounds(t *testing.T) {
 	noError(t, err)
 	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
 	noError(t, err)
-	if r, err := users.DeleteQuery(ctx, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
+	if r, err := bulk.Delete(ctx, users, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
 		t.Errorf("got %+v, %v, %d rows; want one deleted, and the employee left", r, err, len(s.Rows("staff")))
 	}
 }
@@ -113,9 +114,9 @@ func TestBulkDeleteRefused(t *testing.T) {
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
 	people, err := plain.With(nil, failsWith{&fails})
 	noError(t, err)
-	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
-	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
-		t.Errorf("got %+v %v; want %v and r == table.BulkResult{}", r, err, fails)
+	r, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S")}, nil)
+	if !errors.Is(err, fails) || r != (bulk.Result{}) {
+		t.Errorf("got %+v %v; want %v and r == bulk.Result{}", r, err, fails)
 	}
 }
 
@@ -124,12 +125,12 @@ func TestBulkLostDelete(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 3; n++ {
 		staff, _, s := staffInMemory(t, noWaitOptions())
-		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
+		_, err := bulk.Run(context.Background(), stream(n, upserts(staff, 1)), nil)
 		noError(t, err)
 		s.SetFaults(batchFault(1, storagetest.LostResponse()))
-		r, err := staff.DeleteQuery(context.Background(), table.Query[employee]{Partition: dept.Of("D0")}, nil)
-		if err != nil || r != (table.BulkResult{Done: n, ResumeAt: n}) {
-			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, table.BulkResult{Done: n, ResumeAt: n})
+		r, err := bulk.Delete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D0")}, nil)
+		if err != nil || r != (bulk.Result{Done: n, ResumeAt: n}) {
+			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, bulk.Result{Done: n, ResumeAt: n})
 		}
 	}
 }

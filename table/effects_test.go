@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,7 +35,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
 			}
-			i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
+			i, err := commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
 			noError(t, err)
 			if got := i.Effects[len(i.Effects)-1]; got.Kind != kind || string(got.Payload) != kind {
 				t.Errorf("%d bytes before %s: got %d bytes of kind; want %d", lead, c, len(got.Kind), len(kind))
@@ -75,7 +76,7 @@ func TestLargeEffects(t *testing.T) {
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
 	}
-	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
+	i, err := commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
 		t.Errorf(`got %v; want no error and len(i.Effects) == 4 and string(i.Effects[3].Payload) == strings.Repeat("é", 25_000) and i.Effects[3].Version == 2`, err)
 	}

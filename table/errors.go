@@ -41,7 +41,7 @@ var (
 	ErrNoETag = engine.ErrNoETag
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = engine.ErrGivenUp
-	// ErrExpired: the write is older than CommitRecordRetention and has no commit record any more, so its outcome cannot be resolved.
+	// ErrExpired: the write is older than a day (commit.Retention) and has no commit record any more, so its outcome cannot be resolved.
 	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
@@ -219,8 +219,6 @@ func public(err error) error {
 		return &OpError{e.Op, e.Table, e.Key, e.Code, public(e.Err)}
 	case *engine.BatchError:
 		return &BatchError{e.Index, e.Key, e.Code, public(e.Err)}
-	case *engine.BulkError:
-		return &BulkError{e.Index, e.Key, public(e.Err)}
 	case *engine.DerivedError:
 		if e.Verbatim {
 			return e.Err
@@ -276,21 +274,6 @@ func (e *BatchError) Error() string {
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// BulkError is the error that ended bulk work. Err is what is wrong with the operation of this index. If no single operation is at fault, as
-// with an ErrUnknownOutcome or a service that cannot be reached, Err is the error of a transaction that begins with it.
-type BulkError struct {
-	Index int
-	Key   keys.Key
-	Err   error
-}
-
-func (e *BulkError) Error() string {
-	return (&BatchError{Index: e.Index, Key: e.Key, Err: e.Err}).Error()
-}
-
-// Unwrap returns Err.
-func (e *BulkError) Unwrap() error { return e.Err }
-
 // DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
 // own error, such as the one for a value that is taken, or one of the package's conditions.
 type DerivedError struct {
@@ -315,7 +298,7 @@ func (e *DerivedError) Error() string {
 func (e *DerivedError) Unwrap() error { return e.Err }
 
 // UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before the
-// outcome was known. Another process can resolve it by Table, Partition and OperationID; see [CommitRecords.Resolve].
+// outcome was known. Another process can resolve it by Table, Partition and OperationID; see commit.Records.Resolve.
 type UnknownError struct {
 	Table, Partition string
 	OperationID      string
@@ -341,7 +324,7 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 // resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.unknown == nil {
-		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use CommitRecords.Resolve"}
+		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of commit.Records"}
 	}
 	done, err = e.unknown.Resolve(ctx)
 	return done, public(err)

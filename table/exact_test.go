@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -146,7 +147,7 @@ func TestExactHungService(t *testing.T) {
 			in, err := table.NewCommitRecords(serviceOf(t, s), "staff", nil)
 			noError(t, err)
 			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
-			if want := map[bool]table.CommitState{true: table.CommitDone, false: table.CommitAborted}[c.done]; err != nil || i.State != want {
+			if want := map[bool]commit.State{true: commit.Done, false: commit.Aborted}[c.done]; err != nil || i.State != want {
 				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
 			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
@@ -165,15 +166,15 @@ func TestAbortedByResolver(t *testing.T) {
 		o.Retry.ConflictAttempts = 8
 		staff, e, s := staffInMemory(t, o)
 		staff = staff.Exact()
-		in := staff.CommitRecords()
+		in := commit.Of(staff)
 		n := 0
 		s.beforeRequest = func(r *http.Request) {
 			if body := bodyOf(t, r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
 				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
-				if err != nil || i.State != table.CommitAborted {
-					t.Errorf("got %+v, %v; want no error and i.State == table.CommitAborted", i, err)
+				if err != nil || i.State != commit.Aborted {
+					t.Errorf("got %+v, %v; want no error and i.State == commit.Aborted", i, err)
 				}
 			}
 		}
@@ -196,10 +197,10 @@ func TestCommitRecords(t *testing.T) {
 	o.Now = func() time.Time { return now }
 	staff, e, s := staffInMemory(t, o)
 	staff = staff.Exact()
-	in := staff.CommitRecords()
+	in := commit.Of(staff)
 	pk := keys.Raw("Sales")
 	noError(t, staff.Merge(ctx, e, age.Set(50)))
-	var all []*table.CommitRecord
+	var all []*commit.Record
 	list := func() int {
 		all = nil
 		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
@@ -208,25 +209,25 @@ func TestCommitRecords(t *testing.T) {
 		}
 		return len(all)
 	}
-	if list() != 1 || all[0].State != table.CommitDone || !all[0].Time().Equal(now) || all[0].Effects != nil {
-		t.Errorf("got %v; want list() == 1 and all[0].State == table.CommitDone and all[0].Time().Equal(now) and all[0].Effects == nil", all)
+	if list() != 1 || all[0].State != commit.Done || !all[0].Time().Equal(now) || all[0].Effects != nil {
+		t.Errorf("got %v; want list() == 1 and all[0].State == commit.Done and all[0].Time().Equal(now) and all[0].Effects == nil", all)
 	}
 	op := all[0].OperationID
-	if i, err := in.Get(ctx, pk, op); err != nil || i.State != table.CommitDone {
-		t.Errorf("got %+v, %v; want no error and i.State == table.CommitDone", i, err)
+	if i, err := in.Get(ctx, pk, op); err != nil || i.State != commit.Done {
+		t.Errorf("got %+v, %v; want no error and i.State == commit.Done", i, err)
 	}
 	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
 	if _, err := in.Get(ctx, pk, other); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.Count()
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get, 1 insert" {
-		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get, 1 insert"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count() != "1 get, 1 insert" {
+		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count() == "1 get, 1 insert"`, i, err)
 	}
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get" {
-		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count() != "1 get" {
+		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count() == "1 get"`, i, err)
 	}
-	if err := in.MarkDone(ctx, &table.CommitRecord{Partition: pk, OperationID: other, State: table.CommitAborted}); err == nil {
+	if err := in.MarkDone(ctx, &commit.Record{Partition: pk, OperationID: other, State: commit.Aborted}); err == nil {
 		t.Error("got no error from MarkDone of an aborted record; want one")
 	}
 	var ve *table.ValueError
@@ -241,16 +242,16 @@ func TestCommitRecords(t *testing.T) {
 	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
 		t.Errorf("got %v; want ErrExpired", err)
 	}
-	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != table.CommitDone {
-		t.Errorf("got %+v, %v; want no error and i.State == table.CommitDone", i, err)
+	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != commit.Done {
+		t.Errorf("got %+v, %v; want no error and i.State == commit.Done", i, err)
 	}
-	if n, err := staff.SweepCommitRecords(ctx); n != 0 || err != nil {
+	if n, err := commit.SweepAll(ctx, staff); n != 0 || err != nil {
 		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
 	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
-	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
+	if n, err := commit.SweepAll(ctx, staff); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
 		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
 	// Lists of entities do not contain commit records.
@@ -393,7 +394,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	s.beforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			s.beforeRequest = nil
-			_, err := staff.SweepCommitRecords(ctx)
+			_, err := commit.SweepAll(ctx, staff)
 			noError(t, err)
 		}
 	}

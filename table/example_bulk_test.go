@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -15,7 +16,7 @@ func ExampleBulk() {
 	// These rows have no derived rows, so an Upsert need not read first.
 	staff, err := table.New(openAccount(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
 	check(err)
-	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 1000 {
 			e := &employee{[]string{"Sales", "Marketing"}[i%2], 100 + i, "Jones", 44}
 			if !yield(staff.UpsertOp(e, table.ReplaceExisting), nil) {
@@ -26,13 +27,13 @@ func ExampleBulk() {
 	fmt.Println(result.Done, err, counter.Take())
 
 	// Skip drops refused operations. All other operations are applied.
-	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for id := range 6 {
 			if !yield(staff.InsertOp(&employee{"Sales", id, "New", 30}), nil) {
 				return
 			}
 		}
-	}, &table.BulkOptions{
+	}, &bulk.Options{
 		Skip: func(index int, err error) bool {
 			fmt.Println("operation", index, "is dropped")
 			return errors.Is(err, table.ErrExists)
@@ -52,7 +53,7 @@ func ExampleBulk() {
 func ExampleTable_DeleteQuery() {
 	ctx := context.Background()
 	staff := sales(nil)
-	result, err := staff.DeleteQuery(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)}, nil)
+	result, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)}, nil)
 	fmt.Println(result.Done, err)
 	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
 		check(err)

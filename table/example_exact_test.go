@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -26,7 +27,7 @@ func ExampleTable_Exact() {
 		fmt.Println(row.RowKey[:3], row.Get("State"))
 	}
 	// Commit records are swept after 25 hours.
-	n, err := staff.SweepCommitRecords(ctx)
+	n, err := commit.SweepAll(ctx, staff)
 	fmt.Println(n, err)
 	// Output:
 	// <nil>
@@ -54,7 +55,7 @@ func ExampleUnknownError() {
 	fmt.Println(done, err, jones.Value.Age) // the entity equals the stored row
 
 	// Another program needs only the partition and the operation ID.
-	record, err := staff.CommitRecords().Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
+	record, err := commit.Of(staff).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
 	fmt.Println(record.State, err)
 	// Output:
 	// true true
@@ -67,7 +68,7 @@ func ExampleCommitRecords_Sweep() {
 	ctx := context.Background()
 	staff := sales(nil).Exact()
 	check(staff.DeleteAny(ctx, employeeKey("Sales", 1)))
-	records := staff.CommitRecords()
+	records := commit.Of(staff)
 	for record, err := range records.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
 		check(err)
 		fmt.Println(record.State, len(record.Effects))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -58,7 +59,7 @@ func ExampleOutbox() {
 		record, err := records.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
 		fmt.Println(n.visible, record.State, record.Time().IsZero())
-		if record.State != table.CommitPending {
+		if record.State != commit.Pending {
 			continue // not committed, or executed already
 		}
 		for _, effect := range record.Effects {
@@ -84,14 +85,14 @@ func ExampleTable_Completing() {
 	check(err)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	record, err := staff.CommitRecords().Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
+	record, err := commit.Of(staff).Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
 	check(err)
 
 	row, err := e.Row()
 	check(err)
 	plain, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil) // without maintainers
 	check(err)
-	_, err = plain.Completing(record, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
+	_, err = commit.Completing(plain, record, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
 	check(err)
 	fmt.Println(record.State, len(record.Effects))
 	// Output: done 0
@@ -144,10 +145,10 @@ func ExampleCommitRecords_PlanSweep() {
 	ctx := context.Background()
 	staff := newTable(staffSchema)
 	hour := time.Now()
-	check(staff.CommitRecords().PlanSweep(ctx, dept.Of("Sales"), hour))
-	planned, err := staff.CommitRecords().SweepPlanned(ctx, dept.Of("Sales"), hour)
+	check(commit.Of(staff).PlanSweep(ctx, dept.Of("Sales"), hour))
+	planned, err := commit.Of(staff).SweepPlanned(ctx, dept.Of("Sales"), hour)
 	check(err)
-	n, err := staff.CommitRecords().Sweep(ctx, dept.Of("Sales"))
+	n, err := commit.Of(staff).Sweep(ctx, dept.Of("Sales"))
 	check(err)
 	fmt.Println(planned, n)
 	// Output: true 0
@@ -171,7 +172,7 @@ func ExampleCommitRecords_Resolve() {
 	ctx := context.Background()
 	staff := sales(nil)
 	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // from a message
-	_, err := staff.CommitRecords().Resolve(ctx, keys.Raw("Sales"), op)
+	_, err := commit.Of(staff).Resolve(ctx, keys.Raw("Sales"), op)
 	fmt.Println(errors.Is(err, table.ErrExpired)) // a year old
 	// Output: true
 }
@@ -184,9 +185,9 @@ func ExampleCommitRecords_Pending() {
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	for partition, err := range staff.CommitRecords().PartitionsAfter(ctx, keys.Enc{}) {
+	for partition, err := range commit.Of(staff).PartitionsAfter(ctx, keys.Enc{}) {
 		check(err)
-		for op, err := range staff.CommitRecords().Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
+		for op, err := range commit.Of(staff).Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
 			check(err)
 			fmt.Println(partition, op == b.notes[0].OperationID)
 		}

@@ -34,27 +34,6 @@ func (t *Table[T]) WholeRow(row *Row) (*Entity[Row], error) {
 // Maintainers returns the maintainers of the handle.
 func (t *Table[T]) Maintainers() []Maintainer[T] { return slices.Clone(t.maintainers) }
 
-// Completing returns a handle for one write that executes the n-th effect of a commit record of this table, as it was read, and
-// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the same
-// worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just once, and
-// no effect of the write is lost. The write must be in the record's partition. When it succeeds, i is the record as it is stored then.
-//
-// Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
-// again; *ValueError for a record that is not pending, has no such effect, or was completed by this handle before; ErrOtherPartition.
-// Requests: the write's own.
-func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
-	c := &engine.Completion{Effect: n, Valid: i != nil}
-	if i != nil {
-		if r, err := i.engine(); err == nil { // else the write is in another partition
-			c.Record = *r
-		} else {
-			c.Record = engine.Record{State: engine.RecordPending, Effects: r.Effects}
-		}
-		c.Applied = func(r engine.Record) { i.set(&r) }
-	}
-	return t.InMode(func(m *engine.Mode) { m.Completes = c })
-}
-
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
@@ -132,7 +111,7 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 // resolved later.
 //
 // Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
-// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
+// exists now and may be deleted later. Commit records are kept for 24 hours; then commit.SweepAll deletes them.
 func (t *Table[T]) Exact() *Table[T] {
 	return t.InMode(func(m *engine.Mode) { m.Exact = true })
 }

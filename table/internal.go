@@ -2,7 +2,7 @@ package table
 
 import "github.com/aztablekit/aztablekit/internal/engine"
 
-// Engine, InMode, RowsOf and RowOf are for packages of this module: their signatures name types of an internal package. Programs do
+// Engine, InMode, RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types of an internal package. Programs do
 // not need them, and they may change with any release.
 
 // Engine returns the handle without its type parameter. It is for packages of this module.
@@ -42,11 +42,12 @@ func RowOf(r *engine.Row) *Row {
 	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
 }
 
-// Engine returns the handle of the table. It is for packages of this module.
-func (in *CommitRecords) Engine() *engine.Table { return in.engine }
-
 // Engine returns the operation without the entity that it stores. It is for packages of this module.
 func (op Op) Engine() *engine.Op { return &op.op }
+
+// ErrorOf returns an error of the engine as one of this package, with the errors that it wraps, and any other error as it is. It is for
+// packages of this module.
+func ErrorOf(err error) error { return public(err) }
 
 // Engine returns the options with their defaults. It is for packages of this module.
 func (o Common) Engine() engine.Options {

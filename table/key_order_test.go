@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"pgregory.net/rapid"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -247,7 +248,7 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to string) {
 	q := table.Query[leaf]{TableScan: true, Rows: r}
 	want := m.wantKeys(q, from, to)
-	result, err := m.notes.DeleteQuery(ctx, q, nil)
+	result, err := bulk.Delete(ctx, m.notes, q, nil)
 	noError(m, err)
 	if result.Done != len(want) {
 		m.Fatalf("got %d deleted; want %d", result.Done, len(want))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -104,7 +105,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 						if err := people.Ensure(ctx); err != nil {
 							return err
 						}
-						_, err = table.Bulk(ctx, stream(2, func(i int) table.Op {
+						_, err = bulk.Run(ctx, stream(2, func(i int) table.Op {
 							return people.InsertOp(&resident{"S", i + 1, "Jones", string(rune('a' + i))})
 						}), nil)
 						return err
@@ -153,7 +154,7 @@ func TestBulkEveryFault(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
-				var result table.BulkResult
+				var result bulk.Result
 				var returned error
 				ended := false
 				open := func(p *crashtest.Process) (*table.Table[resident], error) {
@@ -189,7 +190,7 @@ func TestBulkEveryFault(t *testing.T) {
 							people.UpsertOp(&resident{"S", 1, "B", "b"}, table.ReplaceExisting), people.UpsertOp(&resident{"T", 1, "C", "c"}, table.ReplaceExisting),
 							people.DeleteAnyOp(residentAt(7)), people.DeleteAnyOp(residentAt(8)), people.DeleteAnyOp(residentAt(9)),
 						}
-						result, returned = table.Bulk(ctx, stream(len(ops), func(i int) table.Op { return ops[i] }), nil)
+						result, returned = bulk.Run(ctx, stream(len(ops), func(i int) table.Op { return ops[i] }), nil)
 						ended = ctx.Err() == nil
 						return returned
 					}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -247,7 +248,7 @@ func TestStoredTypesStay(t *testing.T) {
 
 	// DeleteQuery deletes the rows that the condition finds.
 	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
-	result, err := tab.DeleteQuery(ctx, table.Query[tally]{Where: where}, nil)
+	result, err := bulk.Delete(ctx, tab, table.Query[tally]{Where: where}, nil)
 	if noError(t, err); result.Done != 5 {
 		t.Errorf("got %d deleted; want 5", result.Done)
 	}

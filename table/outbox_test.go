@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -78,13 +79,13 @@ func TestOutboxRequests(t *testing.T) {
 	if d.last.Table != "people" || d.last.Partition != "S" || d.last.Hidden != time.Minute || len(d.last.OperationID) != 26 {
 		t.Errorf(`got %+v; want d.last.Table == "people" and d.last.Partition == "S" and d.last.Hidden == time.Minute and len(d.last.OperationID) == 26`, d.last)
 	}
-	i, err := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
-	if err != nil || i.State != table.CommitPending || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
-		t.Errorf("got %+v %v; want no error and i.State == table.CommitPending and len(i.Effects) == 1 and i.Effects[0].Kind == \"letter\" and i.Effects[0].Version == 1 and i.Effects[0].RowKey == \"p_000001\" and `\"Last\":\"Jones\"` in string(i.Effects[0].Payload)", i, err)
+	i, err := commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+	if err != nil || i.State != commit.Pending || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
+		t.Errorf("got %+v %v; want no error and i.State == commit.Pending and len(i.Effects) == 1 and i.Effects[0].Kind == \"letter\" and i.Effects[0].Version == 1 and i.Effects[0].RowKey == \"p_000001\" and `\"Last\":\"Jones\"` in string(i.Effects[0].Payload)", i, err)
 	}
 	for range 2 {
-		if err := people.CommitRecords().MarkDone(ctx, i); err != nil || i.State != table.CommitDone {
-			t.Errorf("got %v; want no error and i.State == table.CommitDone", err)
+		if err := commit.Of(people).MarkDone(ctx, i); err != nil || i.State != commit.Done {
+			t.Errorf("got %v; want no error and i.State == commit.Done", err)
 		}
 	}
 	s.Count()
@@ -268,10 +269,10 @@ func TestEffectsRequests(t *testing.T) {
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "c"})
 	cost("taken", err, errTaken, "1 delete, 2 insert, 1 transaction") // and the abort record
 	i := 0
-	for record, err := range people.CommitRecords().List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
+	for record, err := range commit.Of(people).List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
 		noError(t, err)
-		if i++; record.State != table.CommitPending && record.State != table.CommitAborted {
-			t.Errorf("got %+v; want record.State == table.CommitPending or record.State == table.CommitAborted", record)
+		if i++; record.State != commit.Pending && record.State != commit.Aborted {
+			t.Errorf("got %+v; want record.State == commit.Pending or record.State == commit.Aborted", record)
 		}
 	}
 	if i != 5 {

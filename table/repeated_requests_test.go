@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -55,7 +56,7 @@ func TestShortReadBack(t *testing.T) {
 	ctx := context.Background()
 	staff, _, s := staffInMemory(t, nil)
 	exists := func(i int) bool { return i != 3 && i != 5 }
-	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 90 {
 			if exists(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
 				return
@@ -64,8 +65,8 @@ func TestShortReadBack(t *testing.T) {
 	}, nil)
 	noError(t, err)
 	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(10)))
-	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
-	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
+	r, err := bulk.Run(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
+	if want := (bulk.Result{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
 		t.Errorf("got %+v, %v; want %+v", r, err, want)
 	}
 	if left := s.Rows("staff"); len(left) != 1 {

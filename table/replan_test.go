@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -75,9 +77,9 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
-	i, ierr := people.CommitRecords().Get(ctx, keys.Raw("S"), d.last.OperationID)
-	if err != nil || ierr != nil || i.State != table.CommitPending || strings.Join(d.calls, " ") != "notify show" {
-		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == table.CommitPending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
+	i, ierr := commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+	if err != nil || ierr != nil || i.State != commit.Pending || strings.Join(d.calls, " ") != "notify show" {
+		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == commit.Pending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
 	}
 
 	// If a later request was applied, the first is refused whenever it arrives.
@@ -155,9 +157,9 @@ func TestTakerIsRefused(t *testing.T) {
 	if _, err := table.Transact(ctx, ops[1], ops[0]); !errors.As(err, &be) || be.Index != 1 {
 		t.Errorf("got %v; want a *BatchError and be.Index == 1", err)
 	}
-	r, err := table.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &table.BulkOptions{Skip: func(int, error) bool { return true }})
-	if err != nil || r != (table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
-		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
+	r, err := bulk.Run(ctx, stream(2, func(i int) table.Op { return ops[i] }), &bulk.Options{Skip: func(int, error) bool { return true }})
+	if err != nil || r != (bulk.Result{Done: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
+		t.Errorf(`got %+v, %v; want no error and r == bulk.Result{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)

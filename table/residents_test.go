@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -173,11 +174,11 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 		if err != nil {
 			return err
 		}
-		i, err := people.CommitRecords().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := commit.Of(people).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		if err != nil {
 			return err
 		}
-		if i.State == table.CommitPending {
+		if i.State == commit.Pending {
 			for _, f := range i.Effects {
 				var l letter
 				if err := json.Unmarshal(f.Payload, &l); err != nil {
@@ -191,7 +192,7 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 					return err
 				}
 			}
-			if err := people.CommitRecords().MarkDone(ctx, i); err != nil {
+			if err := commit.Of(people).MarkDone(ctx, i); err != nil {
 				return err
 			}
 		}

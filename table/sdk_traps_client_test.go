@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -231,7 +232,7 @@ func TestTrapT17(t *testing.T) {
 	}
 	_, errRow := staff.GetRow(ctx, employeeKey("Sales", 1))
 	var errRecords error
-	for _, errRecords = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
+	for _, errRecords = range commit.Of(staff).List(ctx, dept.Of("Sales"), time.Now()) {
 	}
 	scanned, err := staff.With(nil, scansPartition{})
 	noError(t, err)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -73,19 +74,19 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 
 // suspend suspends the writer for a time. Meanwhile the worker resolves all notifications and completes their effects, and
 // at the end the sweeper runs. suspend returns the resolved states by operation ID.
-func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]table.CommitState) {
+func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]commit.State) {
 	ctx := context.Background()
-	resolved = map[string]table.CommitState{}
+	resolved = map[string]commit.State{}
 	for e, err := range x.out.rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		noError(x, err)
-		i, err := x.others.CommitRecords().Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := commit.Of(x.others).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		noError(x, err)
 		resolved[i.OperationID] = i.State
 	}
 	noError(x, x.out.drain(ctx, x.others, x.sent))
 	x.othersClock.advance(d)
 	x.s.Advance(d)
-	_, err := x.others.SweepCommitRecords(ctx)
+	_, err := commit.SweepAll(ctx, x.others)
 	noError(x, err)
 	return resolved
 }
@@ -113,11 +114,11 @@ func (x *suspendableWriter) atTransaction(n int, f func()) {
 
 // checkEnd returns an error if an applied write was resolved as aborted, if the writer's result was wrong, or if a letter is
 // missing.
-func (x *suspendableWriter) checkEnd(returned error, resolved map[string]table.CommitState) error {
+func (x *suspendableWriter) checkEnd(returned error, resolved map[string]commit.State) error {
 	noError(x, x.out.drain(context.Background(), x.others, x.sent))
 	name, op := x.last()
 	switch applied := name == "Smith"; {
-	case applied && resolved[op] == table.CommitAborted:
+	case applied && resolved[op] == commit.Aborted:
 		return fmt.Errorf("%s was applied, but resolved as aborted", op)
 	case applied && returned != nil && !errors.Is(returned, table.ErrUnknownOutcome), !applied && returned == nil:
 		return fmt.Errorf("applied: %v, but the write returned: %v", applied, returned)
@@ -159,7 +160,7 @@ func TestSuspendedWriter(t *testing.T) {
 					t.Parallel()
 					x := newSuspendableWriter(t)
 					x.clock.advance(before)
-					var resolved map[string]table.CommitState
+					var resolved map[string]commit.State
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
@@ -208,7 +209,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			x := newSuspendableWriter(t)
 			e, err := x.people.Get(ctx, residentAt(1))
 			noError(t, err)
-			var resolved map[string]table.CommitState
+			var resolved map[string]commit.State
 			first := true
 			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 				if q.Kind != "transaction" || !first {
@@ -375,10 +376,10 @@ func TestClocksAhead(t *testing.T) {
 			}
 			s.SetFaults(nil)
 			clock.advance(-c.ahead) // the clock is right again
-			i, err := staff.CommitRecords().Resolve(ctx, e.Key.Partition(), ue.OperationID)
+			i, err := commit.Of(staff).Resolve(ctx, e.Key.Partition(), ue.OperationID)
 			var ve *table.ValueError
 			switch {
-			case c.want == nil && (err != nil || i.State != table.CommitAborted),
+			case c.want == nil && (err != nil || i.State != commit.Aborted),
 				c.want == table.ErrExpired && !errors.Is(err, c.want),
 				c.want == errors.ErrUnsupported && !errors.As(err, &ve):
 				t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)

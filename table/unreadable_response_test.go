@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -36,7 +38,7 @@ func TestUnreadableResponses(t *testing.T) {
 		"Page":        func() error { _, err := staff.Page(ctx, one, ""); return err },
 		"View.Get":    func() error { _, err := view.Get(ctx, k); return err },
 		"Types.Get":   func() error { _, err := types.Get(ctx, k); return err },
-		"DeleteQuery": func() error { _, err := staff.DeleteQuery(ctx, one, nil); return err },
+		"DeleteQuery": func() error { _, err := bulk.Delete(ctx, staff, one, nil); return err },
 		"GetMany": func() (err error) {
 			for _, err = range staff.GetMany(ctx, k) {
 			}
@@ -57,7 +59,7 @@ func TestUnreadableResponses(t *testing.T) {
 			}
 			return err
 		},
-		"CommitRecords": func() error { _, err := staff.CommitRecords().Sweep(ctx, dept.Of("Sales")); return err },
+		"CommitRecords": func() error { _, err := commit.Of(staff).Sweep(ctx, dept.Of("Sales")); return err },
 	}
 	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions CommitRecords"
 	for what, body := range map[string]string{

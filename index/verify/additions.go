@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -58,14 +59,14 @@ func (in *partition[T]) writeTogether(ctx context.Context, all []addition[T], de
 			n = 0
 		} else {
 			in.entitiesWritten.Store(true)
-			var result table.BulkResult
-			result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			var result bulk.Result
+			result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 				for _, a := range all[done : done+n] {
 					if !yield(writer.ReplaceOp(a.entity), nil) {
 						return
 					}
 				}
-			}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
+			}, &bulk.Options{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
 			n = result.ResumeAt
 		}
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// Bulk applies a stream of operations; see table.Bulk.
+// Bulk applies a stream of operations; see bulk.Run.
 func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o BulkOptions) (BulkResult, error) {
 	b := newBulk(ctx, o)
 	defer close(b.over)

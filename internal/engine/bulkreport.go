@@ -2,7 +2,7 @@ package engine
 
 import "github.com/aztablekit/aztablekit/keys"
 
-// BulkOptions are table.BulkOptions.
+// BulkOptions are bulk.Options.
 type BulkOptions struct {
 	Width               int
 	Window, WindowBytes int
@@ -10,7 +10,7 @@ type BulkOptions struct {
 	Progress            func(BulkResult)
 }
 
-// BulkResult is table.BulkResult.
+// BulkResult is bulk.Result.
 type BulkResult struct {
 	Done     int
 	Missing  int
@@ -18,7 +18,7 @@ type BulkResult struct {
 	ResumeAt int
 }
 
-// BulkError is table.BulkError.
+// BulkError is bulk.Error.
 type BulkError struct {
 	Index int
 	Key   keys.Key

@@ -21,7 +21,7 @@ func recordFilter(partition, from string, before time.Time) string {
 }
 
 // Records calls f for the commit and abort records of a partition that are older than a time, until f returns false; see
-// table.CommitRecords.List. A record that cannot be read comes as an error, with its key.
+// commit.Records.List. A record that cannot be read comes as an error, with its key.
 func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*Record, keys.Key, error) bool) error {
 	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *Row) bool {
 		rec, err := recordOf(r)
@@ -30,7 +30,7 @@ func (t *Table) Records(ctx context.Context, partition string, before time.Time,
 }
 
 // Pending calls f for the operation IDs of the pending commit records of a partition, until f returns false; see
-// table.CommitRecords.Pending.
+// commit.Records.Pending.
 func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string) bool) error {
 	from := "ge '" + reserved.CommitRecord + "'"
 	if after != "" {
@@ -53,8 +53,9 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 	return err
 }
 
-// Sweep deletes old commit records of a partition; see table.CommitRecords.Sweep.
+// Sweep deletes old commit records of a partition; see commit.Records.Sweep.
 func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err error) {
+	const method = "SweepCommitRecords"
 	plain := t.Plain()
 	before := t.Options.Now().Add(-Retention - time.Hour)
 	filter := recordFilter(partition, "ge '"+reserved.PlannedSweep+"'", before)
@@ -63,16 +64,23 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 			if !swept(r, before) {
 				return true
 			}
-			op := Op{Table: plain, Method: "SweepCommitRecords", Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
+			op := Op{Table: plain, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
 			if op.Match == "" {
 				op.Match = azcore.ETagAny
 			}
 			return yield(op, nil)
 		})
 		if err != nil {
-			yield(Op{}, t.OpError("SweepCommitRecords", keys.Key{}, err))
+			yield(Op{}, t.OpError(method, keys.Key{}, err))
 		}
 	}, BulkOptions{})
+	if be, is := err.(*BulkError); is {
+		cause := be.Err
+		if oe, is := cause.(*OpError); is {
+			cause = oe.Err
+		}
+		err = t.OpError(method, be.Key, cause)
+	}
 	return r.Done, err
 }
 
@@ -110,7 +118,7 @@ func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Ti
 	return f.row != nil, t.OpError("SweepPlanned", k, err)
 }
 
-// MarkDone marks a pending commit record as done; see table.CommitRecords.MarkDone.
+// MarkDone marks a pending commit record as done; see commit.Records.MarkDone.
 func (t *Table) MarkDone(ctx context.Context, rec *Record) error {
 	k := RecordKey(rec.Partition, rec.ID)
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)

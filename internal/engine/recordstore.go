@@ -29,7 +29,7 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*Record, erro
 	return recordOf(f.row)
 }
 
-// Resolve reads a commit record, or stores an abort record if there is none; see table.CommitRecords.Resolve.
+// Resolve reads a commit record, or stores an abort record if there is none; see commit.Records.Resolve.
 func (t *Table) Resolve(ctx context.Context, partition, id string) (*Record, error) {
 	rec, err := t.Record(ctx, partition, id)
 	if err != nil || rec != nil {

@@ -1,0 +1,78 @@
+package commit
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// State is the state of a commit record.
+type State int
+
+// The states of a commit record. A write is committed if its record is pending or done; an aborted one is an abort record.
+const (
+	Pending = State(engine.RecordPending) // effects are still to be executed
+	Done    = State(engine.RecordDone)    // there are no effects, or all were executed
+	Aborted = State(engine.RecordAborted) // the write was not committed and never will be
+)
+
+// String returns the state as it is stored.
+func (s State) String() string {
+	if text := engine.RecordState(s).String(); text != "" {
+		return text
+	}
+	return fmt.Sprintf("State(%d)", int(s))
+}
+
+// Retention is how long commit records are kept. An older write has left nothing, and nothing can be said of it.
+const Retention = engine.Retention
+
+// Record is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own
+// transaction. With the state Aborted it is the abort record, which stands in the place of a commit record.
+type Record struct {
+	Partition   keys.Enc
+	OperationID string
+	State       State
+	Effects     []table.Effect
+
+	etag azcore.ETag // of its row
+}
+
+// Version changes with each change of the record.
+func (r *Record) Version() string { return string(r.etag) }
+
+// Time returns when the write began, by the writer's clock.
+func (r *Record) Time() time.Time { t, _ := engine.TimeOf(r.OperationID); return t }
+
+// set makes the record one of the engine's.
+func (r *Record) set(from *engine.Record) {
+	*r = Record{Partition: keys.Stored(from.Partition, "").Partition(), OperationID: from.ID, State: State(from.State), etag: from.ETag}
+	for _, e := range from.Effects {
+		r.Effects = append(r.Effects, table.Effect(e))
+	}
+}
+
+// engine returns the record as the engine takes it.
+func (r *Record) engine() (*engine.Record, error) {
+	pk, err := r.Partition.Result()
+	to := &engine.Record{Partition: pk, ID: r.OperationID, State: engine.RecordState(r.State), ETag: r.etag}
+	for _, e := range r.Effects {
+		to.Effects = append(to.Effects, engine.Effect(e))
+	}
+	return to, err
+}
+
+// recordOf returns a record of the engine, nil for nil.
+func recordOf(from *engine.Record) *Record {
+	if from == nil {
+		return nil
+	}
+	r := new(Record)
+	r.set(from)
+	return r
+}
