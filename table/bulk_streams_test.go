@@ -3,42 +3,13 @@ package table_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// TestBulkCompleting: an effect is completed in the same transaction as its operation, wherever the stream is cut into
-// transactions.
-func TestBulkCompleting(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	for _, at := range []int{0, 10, 49, 80} {
-		people, s, _, e, i := pendingEffect(t)
-		r, err := bulk.Run(ctx, stream(81, func(n int) table.Op {
-			if n == at {
-				return commit.Completing(people, i, 0).DeleteOp(e)
-			}
-			return people.InsertOp(&resident{"S", n + 10, "Jones", fmt.Sprint("m", n)})
-		}), nil)
-		if err != nil || r.Done != 81 {
-			t.Errorf("%v: got %+v, %v; want no error and r.Done == 81", at, r, err)
-		}
-		is, err := commit.Of(people).Get(ctx, keys.Raw("S"), i.OperationID)
-		noError(t, err)
-		for _, r := range s.Rows("people") {
-			if r.RowKey == e.Key.RowKey() {
-				t.Errorf("operation %d: got the effect %v without its write; want both or neither", at, is.State)
-			}
-		}
-	}
-}
 
 // TestBulkMissingRequests: deletes by key that find no row do not take a transaction each, and no row is read twice.
 func TestBulkMissingRequests(t *testing.T) {

@@ -144,9 +144,9 @@ func TestExactHungService(t *testing.T) {
 				t.Errorf("got %v, %v; want no error and again == %v", again, err, done)
 			}
 			// Another process resolves the write by its partition and operation ID.
-			in, err := table.NewCommitRecords(serviceOf(t, s), "staff", nil)
+			rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 			noError(t, err)
-			i, err := in.Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
+			i, err := commit.Of(rows).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
 			if want := map[bool]commit.State{true: commit.Done, false: commit.Aborted}[c.done]; err != nil || i.State != want {
 				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
@@ -185,79 +185,6 @@ func TestAbortedByResolver(t *testing.T) {
 		if times > 1 && n != 8 {
 			t.Errorf("got %v; want times <= 1 or n == 8", n)
 		}
-	}
-}
-
-// TestCommitRecords: CommitRecords reads, resolves and sweeps commit records, and refuses invalid operation IDs.
-func TestCommitRecords(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	o := noWaitOptions()
-	o.Now = func() time.Time { return now }
-	staff, e, s := staffInMemory(t, o)
-	staff = staff.Exact()
-	in := commit.Of(staff)
-	pk := keys.Raw("Sales")
-	noError(t, staff.Merge(ctx, e, age.Set(50)))
-	var all []*commit.Record
-	list := func() int {
-		all = nil
-		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
-			noError(t, err)
-			all = append(all, i)
-		}
-		return len(all)
-	}
-	if list() != 1 || all[0].State != commit.Done || !all[0].Time().Equal(now) || all[0].Effects != nil {
-		t.Errorf("got %v; want list() == 1 and all[0].State == commit.Done and all[0].Time().Equal(now) and all[0].Effects == nil", all)
-	}
-	op := all[0].OperationID
-	if i, err := in.Get(ctx, pk, op); err != nil || i.State != commit.Done {
-		t.Errorf("got %+v, %v; want no error and i.State == commit.Done", i, err)
-	}
-	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
-	if _, err := in.Get(ctx, pk, other); !errors.Is(err, table.ErrNotFound) {
-		t.Errorf("got %v; want ErrNotFound", err)
-	}
-	s.Count()
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count() != "1 get, 1 insert" {
-		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count() == "1 get, 1 insert"`, i, err)
-	}
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count() != "1 get" {
-		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count() == "1 get"`, i, err)
-	}
-	if err := in.MarkDone(ctx, &commit.Record{Partition: pk, OperationID: other, State: commit.Aborted}); err == nil {
-		t.Error("got no error from MarkDone of an aborted record; want one")
-	}
-	var ve *table.ValueError
-	for _, bad := range []string{"", "x", op + "0", strings.Repeat("Z", 26), strings.Repeat("I", 26), op[:25] + "|"} {
-		if _, err := in.Resolve(ctx, pk, bad); !errors.As(err, &ve) {
-			t.Errorf("%v: got %v; want a *ValueError", bad, err)
-		}
-	}
-	// A day later, a missing commit record proves nothing. An hour after that, the commit records are swept.
-	third := op[:24] + "ZZ"
-	now = now.Add(24*time.Hour + time.Second)
-	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
-		t.Errorf("got %v; want ErrExpired", err)
-	}
-	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != commit.Done {
-		t.Errorf("got %+v, %v; want no error and i.State == commit.Done", i, err)
-	}
-	if n, err := commit.SweepAll(ctx, staff); n != 0 || err != nil {
-		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
-	}
-	noError(t, staff.Merge(ctx, e, age.Set(51)))
-	now = now.Add(time.Hour)
-	s.Count()
-	if n, err := commit.SweepAll(ctx, staff); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
-		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count() == "3 query, 1 transaction" and list() == 1`, n, err, all)
-	}
-	// Lists of entities do not contain commit records.
-	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
-	if n != 1 || err != nil {
-		t.Errorf("got %v, %v; want n == 1 and no error", n, err)
 	}
 }
 

@@ -62,20 +62,3 @@ func ExampleUnknownError() {
 	// true <nil> 45
 	// done <nil>
 }
-
-// Commit records are listed by the time of their writes, and swept 25 hours later.
-func ExampleCommitRecords_Sweep() {
-	ctx := context.Background()
-	staff := sales(nil).Exact()
-	check(staff.DeleteAny(ctx, employeeKey("Sales", 1)))
-	records := commit.Of(staff)
-	for record, err := range records.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
-		check(err)
-		fmt.Println(record.State, len(record.Effects))
-	}
-	n, err := records.Sweep(ctx, keys.Raw("Sales")) // the record is younger than 25 hours
-	fmt.Println(n, err)
-	// Output:
-	// done 0
-	// 0 <nil>
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -53,8 +52,9 @@ func ExampleOutbox() {
 	check(err)
 
 	// A worker in another process knows only the table's name.
-	records, err := table.NewCommitRecords(service, staff.Name(), nil)
+	rows, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil)
 	check(err)
+	records := commit.Of(rows)
 	for _, n := range b.notes {
 		record, err := records.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
 		check(err)
@@ -74,28 +74,6 @@ func ExampleOutbox() {
 	// true pending false
 	// welcome 1 of empid_000001: letter 16: dear Jones
 	// done
-}
-
-// An effect that is a write in the same partition is executed and completed in one transaction. Here each new employee also
-// gets a row under another key.
-func ExampleTable_Completing() {
-	ctx := context.Background()
-	b := &exampleOutbox{}
-	staff, err := newTable(staffSchema).With(b, welcomes{})
-	check(err)
-	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
-	check(err)
-	record, err := commit.Of(staff).Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
-	check(err)
-
-	row, err := e.Row()
-	check(err)
-	plain, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil) // without maintainers
-	check(err)
-	_, err = commit.Completing(plain, record, 0).InsertRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("new_000001")), row)
-	check(err)
-	fmt.Println(record.State, len(record.Effects))
-	// Output: done 0
 }
 
 // farewells adds an effect to any write. It belongs to a handle of its own, for work that follows from no change.
@@ -140,20 +118,6 @@ func rowOf(e *table.Entity[employee]) *table.Row {
 	return row
 }
 
-// Workers of package eventual note in a partition which hours they have planned to sweep.
-func ExampleCommitRecords_PlanSweep() {
-	ctx := context.Background()
-	staff := newTable(staffSchema)
-	hour := time.Now()
-	check(commit.Of(staff).PlanSweep(ctx, dept.Of("Sales"), hour))
-	planned, err := commit.Of(staff).SweepPlanned(ctx, dept.Of("Sales"), hour)
-	check(err)
-	n, err := commit.Of(staff).Sweep(ctx, dept.Of("Sales"))
-	check(err)
-	fmt.Println(planned, n)
-	// Output: true 0
-}
-
 // Repeat repeats a function by the retry policy. Other packages use the same policy.
 func ExampleRetry_Repeat() {
 	var o table.Common
@@ -165,32 +129,4 @@ func ExampleRetry_Repeat() {
 	})
 	fmt.Println(n, err)
 	// Output: 4 no answer
-}
-
-// Resolve finds out whether a write was committed. A year later, a missing commit record proves nothing.
-func ExampleCommitRecords_Resolve() {
-	ctx := context.Background()
-	staff := sales(nil)
-	op := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // from a message
-	_, err := commit.Of(staff).Resolve(ctx, keys.Raw("Sales"), op)
-	fmt.Println(errors.Is(err, table.ErrExpired)) // a year old
-	// Output: true
-}
-
-// Pending yields the writes whose effects are still to be done, even if their notifications are lost.
-func ExampleCommitRecords_Pending() {
-	ctx := context.Background()
-	b := &exampleOutbox{}
-	staff, err := newTable(staffSchema).With(b, welcomes{})
-	check(err)
-	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
-	check(err)
-	for partition, err := range commit.Of(staff).PartitionsAfter(ctx, keys.Enc{}) {
-		check(err)
-		for op, err := range commit.Of(staff).Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
-			check(err)
-			fmt.Println(partition, op == b.notes[0].OperationID)
-		}
-	}
-	// Output: Sales true
 }

@@ -342,7 +342,7 @@ func TestSuspendedResolver(t *testing.T) {
 			}
 		}
 		op := x.s.Rows("notifications")[0].RowKey
-		i, err := peopleOf(t, s, o).CommitRecords().Resolve(ctx, dept.Of("S"), op)
+		i, err := commit.Of(peopleOf(t, s, o)).Resolve(ctx, dept.Of("S"), op)
 		if name, is := x.last(); name != "Smith" || is != op {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}

@@ -1,0 +1,99 @@
+package commit_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type employee struct {
+	Department string
+	ID         int
+	Last       string
+	Age        int32
+}
+
+var (
+	dept        = keys.Tuple1(keys.Text())
+	empid       = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	staffSchema = table.Schema[employee]{
+		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+	}
+	age = table.FieldOf(func(e *employee) *int32 { return &e.Age })
+)
+
+// openStaff creates the table of employees in a service in memory. nil options make no pauses between attempts.
+func openStaff(s *storagetest.Service, o *table.Options) (*table.Table[employee], error) {
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &table.Options{BlindWrites: true}
+		o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+	}
+	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	if err != nil {
+		return nil, err
+	}
+	return staff, staff.Ensure(context.Background())
+}
+
+// letters is a maintainer that adds an effect for each new last name.
+type letters struct{}
+
+func (letters) Name() string { return "letters" }
+func (letters) MaxRows() int { return 0 }
+
+func (letters) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+	if c.New != nil && (c.Old == nil || c.Old.Last != c.New.Last) {
+		p.Effect("letter", 1, []byte("Dear "+c.New.Last))
+	}
+	return nil
+}
+
+// memoryOutbox is an outbox in memory, which keeps the notifications.
+type memoryOutbox struct{ notes []table.Notification }
+
+func (o *memoryOutbox) Notify(_ context.Context, n table.Notification) (table.SentNotification, error) {
+	o.notes = append(o.notes, n)
+	return sent{}, nil
+}
+
+type sent struct{}
+
+func (sent) Show(context.Context) error     { return nil }
+func (sent) Withdraw(context.Context) error { return nil }
+
+// pendingEffect returns a table, an employee whose letter is still to be sent, and the commit record with that effect.
+func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.Service, out *memoryOutbox, e *table.Entity[employee], r *commit.Record) {
+	t.Helper()
+	ctx := context.Background()
+	s, out = storagetest.New(nil), &memoryOutbox{}
+	plain, err := openStaff(s, nil)
+	noError(t, err)
+	staff, err = plain.With(out, letters{})
+	noError(t, err)
+	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
+	noError(t, err)
+	r, err = commit.Of(staff).Get(ctx, keys.Raw("S"), out.notes[0].OperationID)
+	noError(t, err)
+	s.Count()
+	out.notes = nil
+	return staff, s, out, e, r
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
