@@ -24,7 +24,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := m.from.With(nil, &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := m.from.With(&restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}

@@ -17,7 +17,7 @@ func staffWithLetters() (*table.Table[employee], *memoryOutbox) {
 	plain, err := openStaff(storagetest.New(nil), nil)
 	check(err)
 	out := &memoryOutbox{}
-	staff, err := plain.With(out, letters{})
+	staff, err := plain.WithOutbox(out, letters{})
 	check(err)
 	return staff, out
 }

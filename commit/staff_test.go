@@ -80,7 +80,7 @@ func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.S
 	s, out = storagetest.New(nil), &memoryOutbox{}
 	plain, err := openStaff(s, nil)
 	noError(t, err)
-	staff, err = plain.With(out, letters{})
+	staff, err = plain.WithOutbox(out, letters{})
 	noError(t, err)
 	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
 	noError(t, err)

@@ -54,7 +54,7 @@ func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	})
-	staff, err := index.Attach(plain, nil, definitions...)
+	staff, err := index.Attach(plain, definitions...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func ExampleNewDetails() {
 	staff, err := index.Attach(openTable(s, table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-	}), nil, head)
+	}), head)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -45,7 +45,7 @@ var (
 	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
-	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.With.
+	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.WithOutbox.
 	ErrNoOutbox = engine.ErrNoOutbox
 	// ErrOtherOutbox: a transaction contains operations of tables with different outboxes.
 	ErrOtherOutbox = engine.ErrOtherOutbox

@@ -39,16 +39,35 @@ func (t *Table[T]) Maintainers() []Maintainer[T] { return slices.Clone(t.maintai
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
 // times at most.
 //
-// outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the derived
-// rows of other handles: use one handle for all writes.
+// Maintainers that add effects need an outbox; see [Table.WithOutbox]. Handles without maintainers do not see the derived rows of
+// other handles: use one handle for all writes.
 //
 // A write that fails because of a maintainer returns a *DerivedError. If concurrent writers kept changing a shared row, the error is
 // ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's next write; see
 // [Table.Repaired].
 //
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
-// another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
-func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
+// another one.
+func (t *Table[T]) With(maintainers ...Maintainer[T]) (*Table[T], error) {
+	return t.withAll("With", t.h.engine.Mode.Outbox, maintainers)
+}
+
+// WithOutbox is [Table.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table has
+// one outbox, and the handles that are made of this one keep it.
+//
+//	staff, err := plain.WithOutbox(outbox, eventual.OnChange("mail", isNew))
+//
+// Errors: those of With; *ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
+func (t *Table[T]) WithOutbox(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
+	o, err := t.h.outbox(outbox)
+	if err != nil {
+		return nil, fmt.Errorf("table: WithOutbox %s: %w", t.Name(), err)
+	}
+	return t.withAll("WithOutbox", o, maintainers)
+}
+
+// withAll returns a handle with an outbox, which may be nil, and with further maintainers.
+func (t *Table[T]) withAll(method string, outbox engine.Outbox, maintainers []Maintainer[T]) (*Table[T], error) {
 	c := *t
 	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
 	plain := make([]engine.Maintainer, len(c.maintainers))
@@ -59,30 +78,32 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	}
 	var err error
 	if c.h, err = t.h.withMaintainers(outbox, plain); err != nil {
-		return nil, fmt.Errorf("table: With %s: %w", t.Name(), err)
+		return nil, fmt.Errorf("table: %s %s: %w", method, t.Name(), err)
 	}
 	return &c, nil
 }
 
-// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
-func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) (handle, error) {
-	m := h.engine.Mode
+// outbox returns an outbox as the engine calls it, if the table can have it.
+func (h handle) outbox(outbox Outbox) (engine.Outbox, error) {
 	if wire.IsNil(outbox) {
-		outbox = nil
+		return nil, &ValueError{Field: "outbox", Reason: "is nil; give one, or use With"}
 	}
-	plain := outboxOf{outbox}
+	plain, is := outboxOf{outbox}, h.engine.Mode.Outbox
 	switch {
-	case outbox == nil:
 	case !reflect.ValueOf(outbox).Comparable():
-		return h, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
-	case m.Outbox != nil && !engine.SameOutbox(m.Outbox, plain):
-		return h, &ValueError{Field: "outbox", Reason: "the table has another one"}
+		return nil, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+	case is != nil && !engine.SameOutbox(is, plain):
+		return nil, &ValueError{Field: "outbox", Reason: "the table has another one"}
 	case h.engine.Options.WriteTimeout < 0:
-		return h, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"}
-	default:
-		m.Outbox = plain
+		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"}
 	}
-	m.Maintainers = maintainers
+	return plain, nil
+}
+
+// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maintainer) (handle, error) {
+	m := h.engine.Mode
+	m.Outbox, m.Maintainers = outbox, maintainers
 	rows := 0
 	names := map[string]bool{}
 	for _, m := range maintainers {
