@@ -36,12 +36,14 @@ var arrows = map[string][]string{
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/engine":          {"keys", "internal/edm", "internal/reserved", "internal/wire"},
 	"table":                    {"keys", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
+	"bulk":                     {"internal/engine", "keys", "table"},
+	"commit":                   {"internal/engine", "keys", "table"},
 	"account":                  {"table"},
 	"index":                    {"keys", "table", "index/internal/derived", "internal/reserved"},
 	"index/internal/derived":   {"keys", "table", "internal/reserved"},
-	"index/verify":             {"keys", "table", "index", "index/internal/derived", "internal/reserved"},
-	"eventual":                 {"keys", "table", "internal/wire"},
-	"archive":                  {"eventual", "keys", "table", "internal/reserved", "internal/wire"},
+	"index/verify":             {"bulk", "keys", "table", "index", "index/internal/derived", "internal/reserved"},
+	"eventual":                 {"commit", "keys", "table", "internal/wire"},
+	"archive":                  {"bulk", "commit", "eventual", "keys", "table", "internal/reserved", "internal/wire"},
 	"storagetest":              {"storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"storagetest"},
 
@@ -51,14 +53,14 @@ var arrows = map[string][]string{
 	"storagetest/internal/queues":   {"storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "eventual", "index", "index/verify", "keys", "table", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "table", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

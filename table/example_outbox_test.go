@@ -130,3 +130,15 @@ func ExampleRetry_Repeat() {
 	fmt.Println(n, err)
 	// Output: 4 no answer
 }
+
+// InsertRow inserts what was read of another row, with the properties that the type does not know.
+func ExampleTable_InsertRow() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, employeeKey("Sales", 1))
+	check(err)
+	copied, err := staff.InsertRow(ctx, employeeKey("Sales", 5), rowOf(e))
+	check(err)
+	fmt.Println(copied.Value)
+	// Output: {Sales 5 Jones 30}
+}

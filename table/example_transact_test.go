@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -147,4 +148,21 @@ func ExampleTable_Rekey() {
 	fmt.Println(e.Key, errors.Is(err, table.ErrNotFound))
 	check(staff.RekeyAt(ctx, e, e.Key)) // the same key: a replace
 	// Output: ('Sales','empid_000100') true
+}
+
+// Operations of several queries are deleted together.
+func ExampleTable_DeleteOps() {
+	ctx := context.Background()
+	staff := sales(nil)
+	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for _, where := range []table.Cond[employee]{age.Ge(45), age.Lt(35)} {
+			for op, err := range staff.DeleteOps(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: where}) {
+				if !yield(op, err) {
+					return
+				}
+			}
+		}
+	}, nil)
+	fmt.Println(result.Done, err)
+	// Output: 2 <nil>
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -47,30 +46,6 @@ func TestEarlierRefusals(t *testing.T) {
 		if r.RowKey == residentAt(1).RowKey() {
 			t.Errorf("got %+v; want no row, since the write was reported as refused", r)
 		}
-	}
-}
-
-// TestShortReadBack: rows behind the page that a bulk delete reads back are not taken for deleted.
-func TestShortReadBack(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	staff, _, s := staffInMemory(t, nil)
-	exists := func(i int) bool { return i != 3 && i != 5 }
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
-		for i := range 90 {
-			if exists(i) && !yield(staff.InsertOp(&employee{"D", i, "Jones", 1}), nil) {
-				return
-			}
-		}
-	}, nil)
-	noError(t, err)
-	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(10)))
-	r, err := bulk.Run(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
-	if want := (bulk.Result{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
-		t.Errorf("got %+v, %v; want %+v", r, err, want)
-	}
-	if left := s.Rows("staff"); len(left) != 1 {
-		t.Errorf("got %d rows; want the one that was not to be deleted", len(left))
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 func TestInsertRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	people, s, _, e, _ := pendingEffect(t)
+	people, s := townWithEffects(t, &memoryOutbox{})
+	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	row, err := e.Row()
 	noError(t, err)
 	noError(t, row.Set("Hobby", "chess"))
@@ -59,7 +60,8 @@ func TestInsertRow(t *testing.T) {
 func TestRowJSON(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	people, _, _, e, _ := pendingEffect(t)
+	people, s := townWithEffects(t, &memoryOutbox{})
+	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	row, err := e.Row()
 	noError(t, err)
 	for name, v := range map[string]any{

@@ -1,4 +1,4 @@
-package table_test
+package bulk_test
 
 import (
 	"context"
@@ -14,16 +14,16 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestDeleteQuery: DeleteQuery keeps rows of other types, reads keys alone, and checks rows again that have changed.
-func TestDeleteQuery(t *testing.T) {
+// TestDelete: Delete keeps rows of other types, reads keys alone, and checks rows again that have changed.
+func TestDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, _, s := staffInMemory(t, nil)
+	staff, s := staffInMemory(t)
 	_, err := bulk.Run(ctx, stream(1500, func(i int) table.Op {
 		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
 	}), nil)
 	noError(t, err)
-	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
+	rows, err := table.New(s.tables(), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw("D"), keys.Raw("empid_review"))})
 	noError(t, err)
@@ -59,21 +59,22 @@ func TestDeleteQuery(t *testing.T) {
 	}
 }
 
-// TestDeleteQueryBounds: DeleteQuery keeps a limit and a budget, refuses a cursor, and deletes only rows of its type if several
+// TestDeleteBounds: Delete keeps a limit and a budget, refuses a cursor, and deletes only rows of its type if several
 // types share a range of keys.
-func TestDeleteQueryBounds(t *testing.T) {
+func TestDeleteBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, _, s := staffInMemory(t, nil)
+	staff, s := staffInMemory(t)
 	_, err := bulk.Run(ctx, stream(150, upserts(staff, 1)), nil)
 	noError(t, err)
 	e, err := staff.Get(ctx, employeeKey("D0", 3))
 	noError(t, err)
-	s.beforeBatch(func(n int) {
-		if n == 1 {
+	s.beforeRequest = func(r *http.Request) {
+		if isBatch(r) {
+			s.beforeRequest = nil
 			noError(t, staff.Merge(ctx, e, last.Set("Smith")))
 		}
-	})
+	}
 	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
 	if r, err := bulk.Delete(ctx, staff, q, nil); err != nil || r != (bulk.Result{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
 		t.Errorf(`got %+v, %v; want no error and r == bulk.Result{Done: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
@@ -87,12 +88,12 @@ func TestDeleteQueryBounds(t *testing.T) {
 	}
 	var ve *table.ValueError
 	if _, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
-		t.Errorf("got %v; want a *ValueError", err)
+		t.Errorf("got %v; want a *table.ValueError", err)
 	}
 
 	type user struct{ Team, Mail string }
 	mail := keys.Tuple1(keys.Text())
-	users, err := table.New(serviceOf(t, s), "staff", table.Schema[user]{
+	users, err := table.New(s.tables(), "staff", table.Schema[user]{
 		Partition: keys.Bind1(dept, func(u *user) *string { return &u.Team }),
 		Row:       keys.BindFunc(mail.All(), func(u *user) keys.Enc { return mail.Of(strings.ToLower(u.Mail)) }),
 	}, nil)
@@ -104,30 +105,28 @@ func TestDeleteQueryBounds(t *testing.T) {
 	}
 }
 
-// TestBulkDeleteRefused: a delete that a maintainer refuses is not counted as missing.
-func TestBulkDeleteRefused(t *testing.T) {
+// TestDeleteRefused: a delete that a maintainer refuses is not counted as missing.
+func TestDeleteRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	_, s := newTown(t, nil)
-	plain := peopleOf(t, s, nil)
-	insertAll(t, plain, s, resident{"S", 1, "A", ""})
+	plain, _ := staffInMemory(t)
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	people, err := plain.With(failsWith{&fails})
+	staff, err := plain.With(maintains(func(*table.Plan, *table.Change[employee]) error { return fails }))
 	noError(t, err)
-	r, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S")}, nil)
+	r, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
 	if !errors.Is(err, fails) || r != (bulk.Result{}) {
 		t.Errorf("got %+v %v; want %v and r == bulk.Result{}", r, err, fails)
 	}
 }
 
-// TestBulkLostDelete: a row that is gone after a lost response counts as deleted, for one row and for several.
-func TestBulkLostDelete(t *testing.T) {
+// TestDeleteLostResponse: a row that is gone after a lost response counts as deleted, for one row and for several.
+func TestDeleteLostResponse(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 3; n++ {
-		staff, _, s := staffInMemory(t, noWaitOptions())
+		staff, s := staffInMemory(t)
 		_, err := bulk.Run(context.Background(), stream(n, upserts(staff, 1)), nil)
 		noError(t, err)
-		s.SetFaults(batchFault(1, storagetest.LostResponse()))
+		s.SetFaults(storagetest.OfKind("transaction", storagetest.Once(storagetest.LostResponse())))
 		r, err := bulk.Delete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D0")}, nil)
 		if err != nil || r != (bulk.Result{Done: n, ResumeAt: n}) {
 			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, bulk.Result{Done: n, ResumeAt: n})

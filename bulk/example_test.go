@@ -1,4 +1,4 @@
-package table_test
+package bulk_test
 
 import (
 	"context"
@@ -10,12 +10,9 @@ import (
 )
 
 // A stream of operations in mixed partitions becomes as few transactions as possible.
-func ExampleBulk() {
+func ExampleRun() {
 	ctx := context.Background()
-	var counter table.Counter
-	// These rows have no derived rows, so an Upsert need not read first.
-	staff, err := table.New(openAccount(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
-	check(err)
+	staff, service := newStaff()
 	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 1000 {
 			e := &employee{[]string{"Sales", "Marketing"}[i%2], 100 + i, "Jones", 44}
@@ -24,10 +21,17 @@ func ExampleBulk() {
 			}
 		}
 	}, nil)
-	fmt.Println(result.Done, err, counter.Take())
+	fmt.Println(result.Done, err, service.Count())
+	// Output: 1000 <nil> 10 transaction
+}
 
-	// Skip drops refused operations. All other operations are applied.
-	result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+// Skip drops refused operations. All other operations are applied.
+func ExampleOptions() {
+	ctx := context.Background()
+	staff, _ := newStaff()
+	_, err := staff.Insert(ctx, &employee{"Sales", 2, "Jones", 44})
+	check(err)
+	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for id := range 6 {
 			if !yield(staff.InsertOp(&employee{"Sales", id, "New", 30}), nil) {
 				return
@@ -41,18 +45,18 @@ func ExampleBulk() {
 	})
 	fmt.Printf("%+v %v\n", result, err)
 	// Output:
-	// 1000 <nil> 10 transaction
-	// operation 1 is dropped
 	// operation 2 is dropped
-	// operation 3 is dropped
-	// operation 4 is dropped
-	// {Done:2 Missing:0 Skipped:4 ResumeAt:6} <nil>
+	// {Done:5 Missing:0 Skipped:1 ResumeAt:6} <nil>
 }
 
-// DeleteQuery deletes all entities of a query, a hundred with each request.
-func ExampleTable_DeleteQuery() {
+// Delete deletes all entities of a query, a hundred with each request.
+func ExampleDelete() {
 	ctx := context.Background()
-	staff := sales(nil)
+	staff, _ := newStaff()
+	for i, name := range []string{"Jones", "Smith", "O'Brien", "Müller"} {
+		_, err := staff.Insert(ctx, &employee{"Sales", i + 1, name, int32(30 + 5*i)})
+		check(err)
+	}
 	result, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)}, nil)
 	fmt.Println(result.Done, err)
 	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {

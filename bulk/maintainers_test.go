@@ -1,0 +1,106 @@
+package bulk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// maintains is a maintainer that calls a function.
+type maintains func(p *table.Plan, c *table.Change[employee]) error
+
+func (maintains) Name() string { return "one" }
+func (maintains) MaxRows() int { return 1 }
+
+func (m maintains) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+	return m(p, c)
+}
+
+// maintained returns a table of employees with a maintainer.
+func maintained(t testing.TB, m maintains) *table.Table[employee] {
+	t.Helper()
+	plain, _ := newStaff()
+	staff, err := plain.With(m)
+	noError(t, err)
+	return staff
+}
+
+// refusesFirst refuses employee 1 and inserts a row for employee 2.
+func refusesFirst(p *table.Plan, c *table.Change[employee]) error {
+	switch {
+	case c.New == nil:
+	case c.New.ID == 1:
+		return errors.New("refused")
+	case c.New.ID == 2:
+		return p.Insert(&table.Row{Key: employeeKey("S", 9)}, nil)
+	}
+	return nil
+}
+
+// TestRunSlowStream: a write does not wait for the next operation of a slow stream, even after a refusal.
+func TestRunSlowStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		staff := maintained(t, refusesFirst)
+		r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+			for i := 1; i <= 6; i++ {
+				if i == 3 || i == 5 {
+					time.Sleep(time.Hour)
+				}
+				if !yield(staff.InsertOp(&employee{"S", i, "L", 30}), nil) {
+					return
+				}
+			}
+		}, &bulk.Options{Window: 2, Skip: func(int, error) bool { return true }})
+		if err != nil || r.Done != 5 || r.Skipped != 1 {
+			t.Errorf("got %+v, %v; want no error and r.Done == 5 and r.Skipped == 1", r, err)
+		}
+	})
+}
+
+// TestRunMissingBeforeInsert: a delete that finds no row does not conflict with a later insert of the row.
+func TestRunMissingBeforeInsert(t *testing.T) {
+	t.Parallel()
+	staff := maintained(t, refusesFirst)
+	ops := []table.Op{staff.DeleteAnyOp(employeeKey("S", 9)), staff.InsertOp(&employee{"S", 2, "L", 30})}
+	r, err := bulk.Run(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
+	if err != nil || r.Done != 1 || r.Missing != 1 {
+		t.Errorf("got %+v, %v; want no error and r.Done == 1 and r.Missing == 1", r, err)
+	}
+}
+
+// TestRunPanics: a panic in a maintainer reaches the caller of Run.
+func TestRunPanics(t *testing.T) {
+	t.Parallel()
+	staff := maintained(t, func(*table.Plan, *table.Change[employee]) error {
+		var none *error
+		return *none
+	})
+	defer func() {
+		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "TestRunPanics") {
+			t.Errorf(`got %q; want "nil pointer" in v and "TestRunPanics" in v`, v)
+		}
+	}()
+	_, err := bulk.Run(context.Background(), stream(3, inserts(staff)), nil)
+	t.Errorf("got %v; want a panic", err)
+}
+
+// TestRunGoroutineExits: operations whose goroutine has exited are not counted as done.
+func TestRunGoroutineExits(t *testing.T) {
+	t.Parallel()
+	staff := maintained(t, func(*table.Plan, *table.Change[employee]) error {
+		runtime.Goexit()
+		return nil
+	})
+	if r, err := bulk.Run(context.Background(), stream(3, inserts(staff)), nil); err == nil || r != (bulk.Result{}) {
+		t.Errorf("got %+v, %v; want an error and r == bulk.Result{}", r, err)
+	}
+}
