@@ -4,6 +4,8 @@
 //   - keys: layouts for PartitionKeys and RowKeys that sort like their values and can be parsed
 //   - table: typed entities, queries and writes in one table
 //   - index: secondary indexes, lists, details and summaries in the partition of their entities
+//   - bulk: streams of operations in as few transactions as possible
+//   - commit: the records that prove writes, and contain their effects until they are executed
 //   - eventual: effects of writes outside their partition, executed by workers on a queue
 //   - archive: moves of entities to another table, and back
 //   - storagetest: the Table and Queue services in memory, for tests

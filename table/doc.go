@@ -40,7 +40,7 @@
 // # Several rows
 //
 // [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes what
-// follows from them. [Bulk] applies a stream of any length, and [Table.DeleteQuery] deletes what a query finds.
+// follows from them. Package bulk applies a stream of any length, and deletes what a query finds.
 //
 // # Derived rows and effects
 //
@@ -67,7 +67,7 @@
 //   - Derived row: a row that a maintainer has made from an entity.
 //   - Maintainer state: the keys of an entity's derived rows, stored with the entity (_ix).
 //   - Effect: work that is due outside the partition once a write is committed.
-//   - Commit record ([CommitRecord], RowKey ~i| and the operation ID): a row in the write's own transaction. It proves the commit, and contains
+//   - Commit record (package commit, RowKey ~i| and the operation ID): a row in the write's own transaction. It proves the commit, and contains
 //     the effects that are still to be done. It is the outbox of the transactional outbox pattern.
 //   - Abort record: a row in the commit record's place. The write can no longer commit.
 //   - Notification: a message that names a commit record.

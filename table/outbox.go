@@ -14,8 +14,8 @@ type Outbox interface {
 	Notify(ctx context.Context, a Notification) (SentNotification, error)
 }
 
-// Notification names a write that has effects. It contains no effects: a worker reads them from the commit record by [CommitRecords.Resolve]. If
-// there is no commit record, Resolve makes sure that the write never commits.
+// Notification names a write that has effects. It contains no effects: a worker reads them from the commit record, by Resolve of package
+// commit. If there is no commit record, Resolve makes sure that the write never commits.
 type Notification struct {
 	Table       string
 	Partition   string

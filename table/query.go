@@ -42,7 +42,7 @@ type Query[T any] struct {
 
 	// Skip, if set, is asked about each row that is T's and cannot be read as T, such as one of another shape that another program has
 	// written, with its key and the *OpError that would end the list: true leaves the row out and counts it in Stats.Skipped, false ends
-	// the list. By default such a row ends the list. Count, and DeleteQuery by a handle without maintainers, read keys alone: they do not
+	// the list. By default such a row ends the list. Count, and DeleteOps by a handle without maintainers, read keys alone: they do not
 	// ask Skip, and count or delete such rows.
 	Skip func(k keys.Key, err error) bool
 
