@@ -52,7 +52,7 @@
 // # Limits and requests
 //
 // The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name the
-// field and the limit. Each method's comment says how many requests it makes; a [Counter] counts them.
+// field and the limit. Each method's comment says how many requests it makes; a requests.Counter counts them.
 //
 // # Names in rows
 //
