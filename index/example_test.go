@@ -259,3 +259,25 @@ func ExampleIndex_Under() {
 	// Jones 44
 	// Jones 38
 }
+
+// A page of an index, and the token of the next one for a browser to keep.
+func ExampleIndex_Page() {
+	ctx := context.Background()
+	staff := staffWith(ctx, byMail, byName)
+	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byName.Value("Jones"), Limit: 1}
+	for token := ""; ; {
+		page, err := byName.Page(ctx, staff, q, token)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, e := range page.Entities {
+			fmt.Println(e.Value.ID, e.Value.LastName)
+		}
+		if token = page.Token; token == "" {
+			return
+		}
+	}
+	// Output:
+	// 152 Jones
+	// 223 Jones
+}
