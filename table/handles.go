@@ -14,17 +14,13 @@ import (
 // it also writes the library's rows. named says whether rows that it writes contain the operation ID, as entities do, and derived rows
 // of several entities do not.
 func (t *Table[T]) Untyped(named bool) *Table[Row] {
-	plain := *t.h.engine.Plain()
-	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !named
-	s := rowShape()
-	plain.Mode.Decoder = s
-	return &Table[Row]{h: handle{&plain, s}}
+	return RowsOf(t.h.engine, named)
 }
 
 // IgnoreCorruptState returns a handle for repairs, which ignores corrupt maintainer state: it takes the entity for one without derived rows,
 // instead of failing with a *DecodeError.
 func (t *Table[T]) IgnoreCorruptState() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.IgnoreCorruptState = true })
+	return t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true })
 }
 
 // WholeRow returns the row as an entity, also if the row is a copy, for writes of the copy itself.
@@ -56,14 +52,7 @@ func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 		}
 		c.Applied = func(r engine.Record) { i.set(&r) }
 	}
-	return t.with(func(m *engine.Mode) { m.Completes = c })
-}
-
-// with returns the same handle in another mode.
-func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] {
-	c := *t
-	c.h = t.h.with(change)
-	return &c
+	return t.InMode(func(m *engine.Mode) { m.Completes = c })
 }
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
@@ -145,7 +134,7 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 // Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
 // exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.Exact = true })
+	return t.InMode(func(m *engine.Mode) { m.Exact = true })
 }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle

@@ -60,15 +60,7 @@ type Retry struct {
 }
 
 // WithDefaults returns the options with their defaults filled in, for packages that embed them.
-func (o Common) WithDefaults() Common { return commonOf(o.engine()) }
-
-// engine returns the options as the engine takes them, with their defaults.
-func (o Common) engine() engine.Options {
-	return engine.Options{
-		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
-	}.WithDefaults()
-}
+func (o Common) WithDefaults() Common { return commonOf(o.Engine()) }
 
 func commonOf(o engine.Options) Common {
 	return Common{
