@@ -46,7 +46,7 @@ func TestPagesByIndex(t *testing.T) {
 			for token := ""; ; {
 				page, err := ix.Page(ctx, staff, q, token)
 				check(t, err)
-				requests = append(requests, s.Count())
+				requests = append(requests, s.Count().String())
 				for _, e := range page.Entities {
 					got = append(got, e.Value.ID)
 				}

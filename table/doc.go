@@ -41,7 +41,7 @@
 // # Several rows
 //
 // [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes what
-// follows from them. [Bulk] applies a stream of any length, and [Table.DeleteQuery] deletes what a query finds.
+// follows from them. [Bulk] applies a stream, and [Table.DeleteQuery] deletes what a query finds.
 //
 // # Derived rows and effects
 //
