@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -33,7 +34,7 @@ func TestDelete(t *testing.T) {
 	if err != nil || r.Done != 750 || r.ResumeAt != 750 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 750 and r.ResumeAt == 750", r, err)
 	}
-	if got := s.Count(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
+	if got := s.Count().String(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
 		t.Errorf(`got %q; want "8 transaction, 2 query" or "2 query, 8 transaction" or "1 query, 8 transaction"`, got)
 	}
 	// Two of the remaining rows change meanwhile: one no longer matches the query, the other still does.
@@ -126,7 +127,7 @@ func TestDeleteLostResponse(t *testing.T) {
 		staff, s := staffInMemory(t)
 		_, err := bulk.Run(context.Background(), stream(n, upserts(staff, 1)), nil)
 		noError(t, err)
-		s.SetFaults(storagetest.OfKind("transaction", storagetest.Once(storagetest.LostResponse())))
+		s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
 		r, err := bulk.Delete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D0")}, nil)
 		if err != nil || r != (bulk.Result{Done: n, ResumeAt: n}) {
 			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, bulk.Result{Done: n, ResumeAt: n})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -38,7 +39,7 @@ func TestRunRefusedOperation(t *testing.T) {
 	if err != nil || r != (bulk.Result{Done: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
 		t.Errorf(`got %+v, %v, %v; want no error and r == bulk.Result{Done: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
 	}
-	if got := s.Count(); got != "1 get, 4 transaction" {
+	if got := s.Count().String(); got != "1 get, 4 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 4 transaction")
 	}
 	// Without Skip, the first refusal ends Run before its transaction is applied.
@@ -98,7 +99,7 @@ func TestRunMissing(t *testing.T) {
 		if err != nil || r != (bulk.Result{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
 			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, bulk.Result{Done: n, Missing: 300 - n, ResumeAt: 300})
 		}
-		if got := s.Count(); got != c.want {
+		if got := s.Count().String(); got != c.want {
 			t.Errorf("got %s; want %s", got, c.want)
 		}
 	}
@@ -114,11 +115,11 @@ func TestRunMixed(t *testing.T) {
 		}
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
-	if got := s.Count(); err != nil || r != (bulk.Result{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
+	if got := s.Count().String(); err != nil || r != (bulk.Result{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
 		t.Errorf(`got %+v, %v, %q; want no error and r == bulk.Result{Done: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
 	}
 	// After a lost response, a missing row was deleted.
-	s.SetFaults(storagetest.OfKind("transaction", storagetest.Once(storagetest.LostResponse())))
+	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
 	r, err = bulk.Delete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D")}, nil)
 	if err != nil || r != (bulk.Result{Done: 50, ResumeAt: 50}) {
 		t.Errorf("got %+v, %v; want no error and r == bulk.Result{Done: 50, ResumeAt: 50}", r, err)
@@ -139,7 +140,7 @@ func TestShortReadBack(t *testing.T) {
 		}
 	}, nil)
 	noError(t, err)
-	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(10)))
+	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(10)))
 	r, err := bulk.Run(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
 	if want := (bulk.Result{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
 		t.Errorf("got %+v, %v; want %+v", r, err, want)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -49,7 +50,7 @@ func TestRunRequests(t *testing.T) {
 			if err != nil || r != (bulk.Result{Done: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
 				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, bulk.Result{Done: c.n, ResumeAt: c.n}, last)
 			}
-			if got := s.Count(); got != c.want {
+			if got := s.Count().String(); got != c.want {
 				t.Errorf("got %s; want %s", got, c.want)
 			}
 			if got := len(s.Rows("staff")) - 1; got != c.n {
@@ -63,13 +64,13 @@ func TestRunRequests(t *testing.T) {
 func TestRunWindow(t *testing.T) {
 	t.Parallel()
 	staff, s := staffInMemory(t)
-	var transactions int
 	_, err := bulk.Run(context.Background(), stream(1000, upserts(staff, 50)), &bulk.Options{Window: 100})
-	if _, serr := fmt.Sscanf(s.Count(), "%d transaction", &transactions); err != nil || serr != nil || transactions < 200 || transactions > 700 {
-		t.Errorf("got %v, %v; want no error and serr == nil and transactions >= 200 and transactions <= 700", transactions, err)
+	counts := s.Count()
+	if n := counts[requests.Transaction]; err != nil || counts.Total() != n || n < 200 || n > 700 {
+		t.Errorf("got %v, %v; want no error and 200 to 700 transactions", counts, err)
 	}
 	_, err = bulk.Run(context.Background(), stream(1000, upserts(staff, 50)), nil)
-	if got := s.Count(); err != nil || got != "50 transaction" {
+	if got := s.Count().String(); err != nil || got != "50 transaction" {
 		t.Errorf(`got %q, %v; want no error and "50 transaction"`, got, err)
 	}
 }

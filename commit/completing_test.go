@@ -22,7 +22,7 @@ func TestCompleting(t *testing.T) {
 	if err := commit.Completing(staff, i, 0).Replace(ctx, e); err != nil || i.State != commit.Pending || len(i.Effects) != 1 {
 		t.Fatalf("got %v, %+v; want no error and i.State == commit.Pending and len(i.Effects) == 1", err, i)
 	}
-	if got := s.Count(); got != "1 transaction" || len(d.notes) > 0 {
+	if got := s.Count().String(); got != "1 transaction" || len(d.notes) > 0 {
 		t.Errorf(`got %q, %v; want "1 transaction" and no notification`, got, d.notes)
 	}
 	last := commit.Completing(staff, i, 0)
@@ -108,7 +108,7 @@ func TestCompletingRefused(t *testing.T) {
 	if _, err := commit.Completing(staff, i, 0).Insert(ctx, &employee{"T", 2, "Cao", 1}); !errors.Is(err, table.ErrOtherPartition) {
 		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
-	if got := s.Count(); got != "none" {
+	if got := s.Count().String(); got != "none" {
 		t.Errorf("got %q; want %q", got, "none")
 	}
 	once := commit.Completing(staff, i, 0)

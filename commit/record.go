@@ -29,7 +29,8 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", int(s))
 }
 
-// Retention is how long commit records are kept. An older write has left nothing, and nothing can be said of it.
+// Retention is how long commit records are kept at least. The record of an older write may be deleted, so a missing record does not
+// prove that the write was not applied. Pending records are never deleted.
 const Retention = engine.Retention
 
 // Record is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own

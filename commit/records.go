@@ -40,8 +40,8 @@ func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID stri
 
 // Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not committed, and
 // never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and the write is older
-// than Retention; *table.ValueError for a text that is not an operation ID, or is of a time to come; *table.VersionError. 1 request if
-// there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
+// than Retention; *table.ValueError for a text that is not an operation ID, or whose time lies in the future; *table.VersionError. 1
+// request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *Records) Resolve(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
 	return in.read(ctx, "Resolve", partition, operationID, in.engine.Resolve)
 }

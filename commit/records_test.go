@@ -50,11 +50,11 @@ func TestRecords(t *testing.T) {
 		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.Count()
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count() != "1 get, 1 insert" {
-		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count() == "1 get, 1 insert"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count().String() != "1 get, 1 insert" {
+		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count().String() == "1 get, 1 insert"`, i, err)
 	}
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count() != "1 get" {
-		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count() == "1 get"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != commit.Aborted || s.Count().String() != "1 get" {
+		t.Errorf(`got %+v, %v; want no error and i.State == commit.Aborted and s.Count().String() == "1 get"`, i, err)
 	}
 	if err := in.MarkDone(ctx, &commit.Record{Partition: pk, OperationID: other, State: commit.Aborted}); err == nil {
 		t.Error("got no error from MarkDone of an aborted record; want one")
@@ -80,8 +80,8 @@ func TestRecords(t *testing.T) {
 	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
-	if n, err := commit.SweepAll(ctx, staff); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
-		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count() == "3 query, 1 transaction" and list() == 1`, n, err, all)
+	if n, err := commit.SweepAll(ctx, staff); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
+		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count().String() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
 	// Lists of entities do not contain commit records.
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})

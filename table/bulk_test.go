@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -52,7 +53,7 @@ func TestBulkSkip(t *testing.T) {
 	}
 	// A row that the plan needs cannot be read.
 	people, s := newTown(t, nil)
-	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Refuse(403, "AuthorizationFailure")))
 	r, err := bulk.Run(ctx, stream(residentInserts(people, 3)), never)
 	if err == nil || r != (bulk.Result{}) {
 		t.Errorf("got %+v, %v; want an error and r == bulk.Result{}", r, err)
@@ -61,7 +62,7 @@ func TestBulkSkip(t *testing.T) {
 	people, s = newTown(t, nil)
 	exact := peopleOf(t, s, nil).Exact()
 	insertAll(t, exact, s, resident{"S", 2, "L", ""})
-	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Refuse(403, "AuthorizationFailure")))
 	ends("unknown", exact, table.ErrUnknownOutcome)
 	_ = people
 }
@@ -95,7 +96,7 @@ func TestBulkRepeated(t *testing.T) {
 		if err != nil || r.Done != 90 || r.Skipped != 90 || len(skipped) != 90 || len(s.Rows("people")) < 180 {
 			t.Errorf(`%v: got %+v, %v; want no error and r.Done == 90 and r.Skipped == 90 and len(skipped) == 90 and len(s.Rows("people")) >= 180`, what, r, err)
 		}
-		counts := s.Count()
+		counts := s.Count().String()
 		t.Log(what, counts)
 		if strings.Contains(counts, "90") {
 			t.Errorf(`%v: got %q; want "90" not in counts`, what, counts)
@@ -118,7 +119,7 @@ func TestBulkMaintained(t *testing.T) {
 	}
 	// A transaction contains 47 residents: two operations for each, and those of the five lists, which the transaction loads. The
 	// next resident is planned too, since only its plan shows that it does not fit.
-	if got := s.Count(); got != "35 get, 7 transaction" {
+	if got := s.Count().String(); got != "35 get, 7 transaction" {
 		t.Errorf("got %q; want %q", got, "35 get, 7 transaction")
 	}
 	r, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
@@ -147,7 +148,7 @@ func TestBulkMissingRequests(t *testing.T) {
 	if err != nil || r.Done != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}
-	if got := s.Count(); got != "101 get, 1 transaction" { // the row of each, and the shared list
+	if got := s.Count().String(); got != "101 get, 1 transaction" { // the row of each, and the shared list
 		t.Errorf("got %q; want %q", got, "101 get, 1 transaction")
 	}
 }

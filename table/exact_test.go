@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -44,7 +45,7 @@ func TestExactRequests(t *testing.T) {
 			_, err := s.Insert(ctx, &e.Value)
 			return err
 		}, table.ErrExists, "1 insert, 1 transaction"},
-		{"never arrives: given up", storagetest.OfKind("transaction", storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"never arrives: given up", storagetest.OfKind(requests.Transaction, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, table.ErrGivenUp, "1 insert, 4 transaction"},
 	} {
@@ -59,7 +60,7 @@ func TestExactRequests(t *testing.T) {
 		if !errors.Is(err, c.want) || errors.Is(err, table.ErrUnknownOutcome) || c.want == nil && err != nil {
 			t.Errorf("%s: got %v; want %v and not ErrUnknownOutcome and (c.want != nil or no error)", c.what, err, c.want)
 		}
-		if got := s.Count(); got != c.cost {
+		if got := s.Count().String(); got != c.cost {
 			t.Errorf("%s: got %s; want %s", c.what, got, c.cost)
 		}
 		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, response lost" && string(e.ETag) != rows[0].ETag {
@@ -81,7 +82,7 @@ func TestExactLate(t *testing.T) {
 		}
 		first := true
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-			if q.Kind != "transaction" && q.Kind != "merge" {
+			if q.Kind != requests.Transaction && q.Kind != requests.Merge {
 				return storagetest.Fault{}
 			}
 			if first {
@@ -136,7 +137,7 @@ func TestExactHungService(t *testing.T) {
 			if err != nil || done != c.done || (e.Value.Age == 50) != c.done {
 				t.Errorf("got %v, %v, %+v; want no error and done == %v and (e.Value.Age == 50) == %v", done, err, e.Value, c.done, c.done)
 			}
-			if got, want := s.Count(), map[bool]string{true: "2 get, 1 insert", false: "1 insert"}[c.done]; got != want {
+			if got, want := s.Count().String(), map[bool]string{true: "2 get, 1 insert", false: "1 insert"}[c.done]; got != want {
 				t.Errorf("got %s; want %s", got, want)
 			}
 			again, err := unknown.Resolve(context.Background())
@@ -192,7 +193,7 @@ func TestAbortedByResolver(t *testing.T) {
 func unknownMerge(t testing.TB, staff *table.Table[employee], e *table.Entity[employee], s *hookedService, f storagetest.Fault) *table.UnknownError {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == "transaction" }, f))
+	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == requests.Transaction }, f))
 	err := staff.Merge(ctx, e, age.Set(50))
 	s.SetFaults(nil)
 	var unknown *table.UnknownError
@@ -215,8 +216,8 @@ func TestResolvedTwice(t *testing.T) {
 	e.Value.Age = 60
 	noError(t, staff.Replace(ctx, e))
 	s.Count()
-	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count() != "none" {
-		t.Errorf(`got %v, %v, %+v; want done and no error and e.Value.Age == 60 and s.Count() == "none"`, done, err, e.Value)
+	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count().String() != "none" {
+		t.Errorf(`got %v, %v, %+v; want done and no error and e.Value.Age == 60 and s.Count().String() == "none"`, done, err, e.Value)
 	}
 	noError(t, staff.Replace(ctx, e))
 
@@ -282,7 +283,7 @@ func TestCommitRecordVanishes(t *testing.T) {
 func TestUnknownIsNotRefused(t *testing.T) {
 	t.Parallel()
 	staff, e, s := staffInMemory(t, noWaitOptions())
-	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Refuse(403, "AuthorizationFailure")))
 	_, err := staff.Exact().Insert(context.Background(), &e.Value)
 	var unknown *table.UnknownError
 	if !errors.As(err, &unknown) || errors.Is(err, table.ErrExists) {

@@ -95,7 +95,7 @@ func (h handle) outbox(outbox Outbox) (engine.Outbox, error) {
 	case is != nil && !engine.SameOutbox(is, plain):
 		return nil, &ValueError{Field: "outbox", Reason: "the table has another one"}
 	case h.engine.Options.WriteTimeout < 0:
-		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"}
+		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
 	}
 	return plain, nil
 }
@@ -127,12 +127,13 @@ func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maint
 
 // Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
 // transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
-// abort record in its place, and the write can never commit, wherever its request may still be. So the outcome is unknown only if the
-// context or the write's time ends, or if the service refuses the abort record. The error is then an [UnknownError], which can be
-// resolved later.
+// abort record in its place, and the write can never commit, even if its request arrives later. The outcome is unknown only if no abort
+// record could be stored: because the context or the write's time has ended, or because the service refuses the abort record. The error
+// is then an [UnknownError], which can be resolved later.
 //
-// Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
-// exists now and may be deleted later. Commit records are kept for 24 hours; then commit.SweepAll deletes them.
+// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record, because
+// a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
+// are kept for 24 hours; then commit.SweepAll deletes them.
 func (t *Table[T]) Exact() *Table[T] {
 	return t.InMode(func(m *engine.Mode) { m.Exact = true })
 }

@@ -147,6 +147,14 @@ func tableName(name string) string { return fmt.Sprintf("table name %.80q", name
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.h.engine.Name }
 
+// Key returns the key that the schema makes of a value, without a request:
+//
+//	e, err := staff.Get(ctx, staff.Key(Employee{Department: "Sales", ID: 223}))
+//
+// Only the fields that the schema binds to keys matter. The method that uses the key returns its errors, as with keys.At: a
+// *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
+func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
+
 // Common returns the options that the handle shares with the packages on top of it, with their defaults.
 func (t *Table[T]) Common() Common { return commonOf(t.h.engine.Options) }
 
