@@ -10,9 +10,7 @@ func (t *Table[T]) Engine() *engine.Table { return t.h.engine }
 
 // InMode returns the same handle in another mode. It is for packages of this module.
 func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] {
-	c := *t
-	c.h = t.h.with(change)
-	return &c
+	return &Table[T]{t.h.with(change)}
 }
 
 // RowsOf returns the table as rows of any type, without maintainers, derived rows and rows of the library included. hasID says whether
@@ -23,7 +21,7 @@ func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
 	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !hasID
 	s := rowShape()
 	plain.Mode.Schema = s
-	return &Table[Row]{h: handle{&plain, s}}
+	return &Table[Row]{handle{&plain, s}}
 }
 
 // Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.

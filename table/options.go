@@ -1,12 +1,9 @@
 package table
 
 import (
-	"context"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
-
-	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
 // Common are the options that all packages of this library share. The zero value of each field is its default.
@@ -57,20 +54,4 @@ type Retry struct {
 	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is shortened at random
 	// by up to a half. Defaults to 20 ms and 1 s; a negative Delay means no pause.
 	ConflictWait, MaxConflictWait time.Duration
-}
-
-// WithDefaults returns the options with their defaults filled in, for packages that embed them.
-func (o Common) WithDefaults() Common { return commonOf(o.Engine()) }
-
-func commonOf(o engine.Options) Common {
-	return Common{
-		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
-	}
-}
-
-// Repeat calls f until f succeeds or returns again = false, until Attempts are used up, or until ctx ends. It pauses between the calls, and
-// returns the last error. A 503 or 429 of the service uses up no attempt if ctx has a deadline.
-func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
-	return engine.Retry(r).Repeat(ctx, f)
 }
