@@ -98,7 +98,7 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 
 // entityOf is the entity of a row, which may be a copy of all or some of the entity's properties.
 func (s *shape) entityOf(row *Row) (entity, error) {
-	k, isCopy := row.Engine().Primary()
+	k, isCopy := row.row().Primary()
 	if !isCopy {
 		k = row.Key
 	}

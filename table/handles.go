@@ -27,8 +27,11 @@ func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 		}
 		c.Applied = func(r engine.Record) { i.set(&r) }
 	}
-	return t.InMode(func(m *engine.Mode) { m.Completes = c })
+	return t.with(func(m *engine.Mode) { m.Completes = c })
 }
+
+// with returns the same handle in another mode.
+func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
@@ -109,7 +112,7 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 // Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
 // exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.InMode(func(m *engine.Mode) { m.Exact = true })
+	return t.with(func(m *engine.Mode) { m.Exact = true })
 }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle

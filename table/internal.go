@@ -9,9 +9,7 @@ import "github.com/aztablekit/aztablekit/internal/engine"
 func (t *Table[T]) Engine() *engine.Table { return t.h.engine }
 
 // InMode returns the same handle in another mode. It is for packages of this module.
-func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] {
-	return &Table[T]{t.h.with(change)}
-}
+func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return t.with(change) }
 
 // RowsOf returns the table as rows of any type, without maintainers, derived rows and rows of the library included. hasID says whether
 // rows that it writes contain the operation ID, as entities do, and derived rows of several entities do not. Its Entity returns every
@@ -25,20 +23,10 @@ func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
 }
 
 // Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.
-func (r *Row) Engine() *engine.Row {
-	if r == nil {
-		return nil
-	}
-	return &engine.Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: r.columns}
-}
+func (r *Row) Engine() *engine.Row { return r.row() }
 
 // RowOf returns a row of the engine, nil for nil. It is for packages of this module.
-func RowOf(r *engine.Row) *Row {
-	if r == nil {
-		return nil
-	}
-	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
-}
+func RowOf(r *engine.Row) *Row { return rowOf(r) }
 
 // Engine returns the handle of the table. It is for packages of this module.
 func (in *CommitRecords) Engine() *engine.Table { return in.engine }
@@ -47,9 +35,4 @@ func (in *CommitRecords) Engine() *engine.Table { return in.engine }
 func (op Op) Engine() *engine.Op { return &op.op }
 
 // Engine returns the options with their defaults. It is for packages of this module.
-func (o Common) Engine() engine.Options {
-	return engine.Options{
-		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
-	}.WithDefaults()
-}
+func (o Common) Engine() engine.Options { return o.engine() }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
 // Common are the options that all packages of this library share. The zero value of each field is its default.
@@ -54,4 +56,12 @@ type Retry struct {
 	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is shortened at random
 	// by up to a half. Defaults to 20 ms and 1 s; a negative Delay means no pause.
 	ConflictWait, MaxConflictWait time.Duration
+}
+
+// engine returns the options as the engine takes them, with their defaults.
+func (o Common) engine() engine.Options {
+	return engine.Options{
+		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
+		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
+	}.WithDefaults()
 }

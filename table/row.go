@@ -139,6 +139,22 @@ func (r *Row) Type(name string) string {
 	return ""
 }
 
+// row returns the row as the engine takes it, nil for nil.
+func (r *Row) row() *engine.Row {
+	if r == nil {
+		return nil
+	}
+	return &engine.Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: r.columns}
+}
+
+// rowOf returns a row of the engine, nil for nil.
+func rowOf(r *engine.Row) *Row {
+	if r == nil {
+		return nil
+	}
+	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
+}
+
 // stored returns the row's content.
 func (r *Row) stored() edm.Stored {
 	if r.columns == nil {
@@ -164,7 +180,7 @@ func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
 // Copy returns a full copy of the row under another key of its partition, for Insert and Put of a [Plan]. The copy contains the key of its
 // entity, so that [Table.Entity] returns the copied entity.
-func (r *Row) Copy(k keys.Key) *Row { return RowOf(r.Engine().Copy(k, "")) }
+func (r *Row) Copy(k keys.Key) *Row { return rowOf(r.row().Copy(k, "")) }
 
 // over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.
 // But tags are the row's, where derived rows are written.

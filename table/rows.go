@@ -21,7 +21,7 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	if err != nil {
 		return nil, h.opError("GetRow", k, err)
 	}
-	return RowOf(r), nil
+	return rowOf(r), nil
 }
 
 // Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was copied,

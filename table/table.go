@@ -114,7 +114,7 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if service == nil {
 		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
-	t, err := engine.New(service, name, o.Common.Engine())
+	t, err := engine.New(service, name, o.Common.engine())
 	if err != nil {
 		return fail(err)
 	}
