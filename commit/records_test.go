@@ -89,3 +89,21 @@ func TestRecords(t *testing.T) {
 		t.Errorf("got %v, %v; want n == 1 and no error", n, err)
 	}
 }
+
+// TestPlannedSweep: a note in a partition says that an hour is planned, and a sweep does not delete it before its time.
+func TestPlannedSweep(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, err := openStaff(storagetest.New(nil), nil)
+	noError(t, err)
+	hour := time.Now()
+	for _, want := range []bool{false, true} {
+		if planned, err := staff.Engine().SweepPlanned(ctx, "Sales", hour); err != nil || planned != want {
+			t.Errorf("got planned: %v, %v; want %v", planned, err, want)
+		}
+		noError(t, staff.Engine().PlanSweep(ctx, "Sales", hour))
+	}
+	if n, err := commit.Of(staff).Sweep(ctx, dept.Of("Sales")); err != nil || n != 0 {
+		t.Errorf("got %d deleted, %v; want none", n, err)
+	}
+}

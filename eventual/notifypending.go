@@ -120,32 +120,18 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 		case n.start.OperationID != "" && !yield(begun, nil):
 			return
 		}
-		for partition, err := range n.partitionsAfter(ctx, begun) {
+		t := n.source.Engine()
+		for partition, err := range table.RowsOf(t, false).PartitionsAfter(ctx, begun) {
+			if err == nil && t.Ranged() {
+				break
+			}
 			if !yield(partition, err) {
 				return
 			}
 		}
-	}
-}
-
-// partitionsAfter yields the distinct PartitionKeys of the table behind one, of rows of any type; an unset one is before all. It ends with
-// table.ErrRanged if the client's signature is for a range of partitions, so that others would be left out.
-func (n *notifier) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
-	return func(yield func(keys.Enc, error) bool) {
-		t := n.source.Engine()
-		ranged := func() bool {
-			if !t.Ranged() {
-				return false
-			}
-			yield(keys.Enc{}, table.ErrorOf(t.OpError("Partitions", keys.Key{}, table.ErrRanged)))
-			return true
+		if t.Ranged() { // partitions would be left out
+			yield(keys.Enc{}, &table.OpError{Op: "Partitions", Table: t.Name, Err: table.ErrRanged})
 		}
-		for partition, err := range table.RowsOf(t, true).PartitionsAfter(ctx, after) {
-			if err == nil && ranged() || !yield(partition, err) {
-				return
-			}
-		}
-		ranged()
 	}
 }
 

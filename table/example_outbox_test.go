@@ -2,7 +2,6 @@ package table_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/commit"
@@ -116,19 +115,6 @@ func rowOf(e *table.Entity[employee]) *table.Row {
 	row, err := e.Row()
 	check(err)
 	return row
-}
-
-// Repeat repeats a function by the retry policy. Other packages use the same policy.
-func ExampleRetry_Repeat() {
-	var o table.Common
-	o.Retry.Wait = -1 // no pause
-	n := 0
-	err := o.WithDefaults().Retry.Repeat(context.Background(), func() (again bool, err error) {
-		n++
-		return true, errors.New("no answer")
-	})
-	fmt.Println(n, err)
-	// Output: 4 no answer
 }
 
 // InsertRow inserts what was read of another row, with the properties that the type does not know.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -87,7 +88,7 @@ func TestKeyOrder(t *testing.T) {
 		if to != "" && compareUTF16(from, to) > 0 {
 			from, to = to, from
 		}
-		if from == to || from == "~" && to == keys.FirstAboveReserved {
+		if from == to || from == "~" && to == reserved.FirstAbove {
 			to = "" // a range without keys may be refused
 		}
 		r := keys.RawBetween(from, to)

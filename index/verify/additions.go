@@ -45,7 +45,10 @@ func (in *partition[T]) writeTogether(ctx context.Context, all []addition[T], de
 	skipped = map[int]error{}
 	r := in.repairDefinitions(definitions...)
 	r.checkUnique = in.unverifiedUnique() // costs a request for each unique row
-	writer := in.repairTable(r)
+	writer, err := in.repairTable(r)
+	if err != nil {
+		return nil, err
+	}
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
 		for _, a := range all[done:] {

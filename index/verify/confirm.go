@@ -278,7 +278,11 @@ func (c *confirmation[T]) rewrite(ctx context.Context, s consistentRead[T], defi
 			}
 		}
 		c.entitiesWritten.Store(true)
-		err := c.repairTable(r).Replace(ctx, s.entity)
+		t, err := c.repairTable(r)
+		if err != nil {
+			return err
+		}
+		err = t.Replace(ctx, s.entity)
 		var de *table.DerivedError
 		switch {
 		case err == nil:

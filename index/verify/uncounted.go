@@ -38,7 +38,11 @@ func (in *partition[T]) repairUncounted(ctx context.Context, f Fault) error {
 			return err
 		}
 		in.entitiesWritten.Store(true)
-		if f.Err = in.repairTable(in.repairDefinitions()).Replace(ctx, e); f.Err == nil || !mustReread(f.Err) {
+		t, err := in.repairTable(in.repairDefinitions())
+		if err != nil {
+			return err
+		}
+		if f.Err = t.Replace(ctx, e); f.Err == nil || !mustReread(f.Err) {
 			break
 		}
 	}

@@ -21,9 +21,9 @@ func (in *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error
 		return err
 	}
 	_, hasID := is.Get(reserved.OperationID)
-	_, isCopy := is.Primary()
-	rows := in.table.Untyped(hasID && !isCopy)
-	e, err := rows.WholeRow(is)
+	_, isCopy := is.Engine().Primary()
+	rows := table.RowsOf(in.table.Engine(), hasID && !isCopy)
+	e, err := rows.Entity(is)
 	if err != nil {
 		return err
 	}
@@ -58,5 +58,9 @@ func (in *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T],
 	in.entitiesWritten.Store(true)
 	r := in.repairDefinitions()
 	r.release = d.Name()
-	return in.repairTable(r).Replace(ctx, e)
+	t, err := in.repairTable(r)
+	if err != nil {
+		return err
+	}
+	return t.Replace(ctx, e)
 }

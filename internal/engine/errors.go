@@ -45,6 +45,9 @@ var (
 	ErrRanged            = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
 )
 
+// Error is an error as this package returns it. Package table makes it one of its own.
+type Error = error
+
 // The errors of the codec.
 type (
 	LimitError  = edm.LimitError
