@@ -54,7 +54,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 // the end either.
 //
 // Errors: those of [table.Table.Touch], such as table.ErrChanged, table.ErrNotFound and, for a row of an older version,
-// table.ErrOldVersion; table.ErrNoOutbox if there is no outbox; table.ErrOutbox if the queue does not store the notification, and
+// table.ErrOldVersion; *table.ValueError if there is no outbox; table.ErrOutbox if the queue does not store the notification, and
 // then nothing was written; *table.LimitError for a row that the destination can never store, if it is a [Checker]. Requests: 3,
 // and 1 more if e is not the whole row; the worker's are 7. A second request for the same move does no harm.
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {

@@ -98,8 +98,9 @@ func TestNoOutbox(t *testing.T) {
 	fx, s := newFixture(t, nil)
 	m, err := archive.New("k", fx.current, fx.destination, nil)
 	must(t, err)
-	if err := m.Archive(context.Background(), insertClerk(t, fx, s, 1)); !errors.Is(err, table.ErrNoOutbox) {
-		t.Errorf("Archive: got error %v; want ErrNoOutbox", err)
+	var noOutbox *table.ValueError
+	if err := m.Archive(context.Background(), insertClerk(t, fx, s, 1)); !errors.As(err, &noOutbox) || noOutbox.Field != "outbox" {
+		t.Errorf("Archive: got error %v; want a *table.ValueError of the outbox", err)
 	}
 }
 

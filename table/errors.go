@@ -47,10 +47,6 @@ var (
 	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
-	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.WithOutbox.
-	ErrNoOutbox = engine.ErrNoOutbox
-	// ErrOtherOutbox: a transaction contains operations of tables with different outboxes.
-	ErrOtherOutbox = engine.ErrOtherOutbox
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
 	// maintainer's rows behind. Write by a handle that has the maintainer; see Table.With and index.Attach.
 	ErrUnknownMaintainer = engine.ErrUnknownMaintainer
@@ -66,8 +62,6 @@ var (
 	ErrDuplicateRow = engine.ErrDuplicateRow
 	// ErrOtherPartition: a transaction contains operations on two partitions.
 	ErrOtherPartition = engine.ErrOtherPartition
-	// ErrOtherTable: a transaction contains operations on two tables, or on one table by two services.
-	ErrOtherTable = engine.ErrOtherTable
 	// ErrTableScan: the query names no partition and would read the whole table. Set Query.TableScan if that is meant.
 	ErrTableScan = engine.ErrTableScan
 

@@ -168,8 +168,9 @@ func TestOutboxAttachment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := townWithEffects(t, nil)
-	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count().String() != "none" {
-		t.Errorf(`got %v; want ErrNoOutbox and s.Count().String() == "none"`, err)
+	var ve *table.ValueError
+	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.As(err, &ve) || ve.Field != "outbox" || s.Count().String() != "none" {
+		t.Errorf(`got %v; want a *ValueError of the outbox and s.Count().String() == "none"`, err)
 	}
 	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
@@ -182,7 +183,6 @@ func TestOutboxAttachment(t *testing.T) {
 	if _, err := one.WithOutbox(a); err != nil {
 		t.Error(err)
 	}
-	var ve *table.ValueError
 	if _, err := one.WithOutbox(b); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
@@ -190,8 +190,8 @@ func TestOutboxAttachment(t *testing.T) {
 	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
-	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count().String() != "none" {
-		t.Errorf(`got %v; want ErrOtherOutbox and a *BatchError and be.Index == 1 and s.Count().String() == "none"`, err)
+	if !errors.As(err, &ve) || ve.Field != "outbox" || !errors.As(err, &be) || be.Index != 1 || s.Count().String() != "none" {
+		t.Errorf(`got %v; want a *ValueError of the outbox and a *BatchError and be.Index == 1 and s.Count().String() == "none"`, err)
 	}
 	// A table without an outbox takes that of the transaction.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)

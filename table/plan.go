@@ -97,7 +97,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 
 // Effect adds work that is due outside the partition once the transaction is committed. The outbox's workers execute it at least once,
 // by the handler of this kind. version is the version of the payload's form. All effects of a transaction together have 256 KiB as
-// they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with ErrNoOutbox.
+// they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with a *ValueError.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.plan.Effect(kind, version, payload)
 }

@@ -28,8 +28,8 @@ type Types struct {
 
 // NewTypes registers the types of a table. A row belongs to the type that it names in _type (Schema.Type). A row without _type belongs
 // to the type whose layouts have made its keys. If that is true of two types, it is a Row. Errors: *ValueError for two types that
-// cannot be told apart, because they have the same range of RowKeys and the same Type, or none; ErrOtherTable for tables of different
-// names or services.
+// cannot be told apart, because they have the same range of RowKeys and the same Type, or none, and for tables of different names or
+// services.
 func NewTypes(tables ...AnyTable) (*Types, error) {
 	fail := func(err error) (*Types, error) { return nil, fmt.Errorf("table: NewTypes: %w", err) }
 	if len(tables) == 0 {
@@ -40,7 +40,7 @@ func NewTypes(tables ...AnyTable) (*Types, error) {
 	for _, t := range tables {
 		h := t.handle()
 		if !h.engine.Same(first) {
-			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, h.engine.Name, first.Name))
+			return fail(&ValueError{Field: "tables", Reason: fmt.Sprintf("%s is not the table %s, or not of the same service; the types of one table belong together", h.engine.Name, first.Name)})
 		}
 		for _, b := range m.members {
 			if h.shape.name == b.name && h.shape.Rows() == b.Rows() {

@@ -29,7 +29,7 @@ func (e *LimitError) Error() string {
 // or a property.
 func subject(field string) string {
 	switch field {
-	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "CommitRecord", "UnknownError", "UpsertMode", "Completing",
+	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "record", "UnknownError", "UpsertMode", "Completing",
 		"queue", "poison", "hints", "notifications", "of", "kind", "from", "to", "definitions", "target":
 		return field
 	}

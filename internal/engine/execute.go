@@ -212,7 +212,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		plan.lead = true
 		lead, err = w.completion(effects)
 	case plan.effects && w.outbox == nil:
-		return transaction{}, -1, ErrNoOutbox
+		return transaction{}, -1, &ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
 	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may have
 	// been applied.
 	case plan.effects || w.exact || w.sent.withRecord || w.notification != nil:

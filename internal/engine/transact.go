@@ -31,13 +31,13 @@ func together(ops []Op) error {
 		}
 		switch {
 		case !op.Table.Same(first.Table):
-			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, op.Table.Name, first.Table.Name))
+			return fail(&ValueError{Field: "table", Reason: "is not that of the first operation, " + first.Table.Name + ": a transaction writes one table of one service"})
 		case op.Key.PartitionKey() != first.Key.PartitionKey():
 			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherPartition, edm.Quote(op.Key.PartitionKey()), edm.Quote(first.Key.PartitionKey())))
 		case rows[op.Key.RowKey()]:
 			return fail(ErrDuplicateRow)
 		case op.Table.Mode.Outbox != nil && outbox != nil && !SameOutbox(op.Table.Mode.Outbox, outbox):
-			return fail(ErrOtherOutbox)
+			return fail(&ValueError{Field: "outbox", Reason: "is not that of an earlier operation: a transaction has one outbox"})
 		}
 		if op.Table.Mode.Outbox != nil {
 			outbox = op.Table.Mode.Outbox
