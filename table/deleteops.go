@@ -20,7 +20,7 @@ import (
 // If the handle has no maintainers, and the keys alone tell whose the rows are, only keys are read. Requests and errors: those of List, and
 // 1 query more for each row that has changed.
 func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
-	return t.h.deletes(ctx, untyped(q))
+	return t.h.deletes(ctx, untyped(&q))
 }
 
 const deleteOps = "DeleteOps"

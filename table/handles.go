@@ -27,7 +27,11 @@ func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
 // another one.
 func (t *Table[T]) With(maintainers ...Maintainer[T]) (*Table[T], error) {
-	return t.withAll("With", t.h.engine.Mode.Outbox, maintainers)
+	h, err := t.h.withMaintainers("With", t.h.engine.Mode.Outbox, plainOf(maintainers))
+	if err != nil {
+		return nil, err
+	}
+	return &Table[T]{h}, nil
 }
 
 // WithOutbox is [Table.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table has
@@ -37,28 +41,31 @@ func (t *Table[T]) With(maintainers ...Maintainer[T]) (*Table[T], error) {
 //
 // Errors: those of With; *ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
 func (t *Table[T]) WithOutbox(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
-	o, err := t.h.outbox(outbox)
+	h, err := t.h.withOutbox(outbox, plainOf(maintainers))
 	if err != nil {
-		return nil, fmt.Errorf("table: WithOutbox %s: %w", t.Name(), err)
-	}
-	return t.withAll("WithOutbox", o, maintainers)
-}
-
-// withAll returns a handle with an outbox, which may be nil, and with further maintainers.
-func (t *Table[T]) withAll(method string, outbox engine.Outbox, maintainers []Maintainer[T]) (*Table[T], error) {
-	all := slices.Clip(t.h.engine.Mode.Maintainers)
-	for _, m := range maintainers {
-		if wire.IsNil(m) {
-			all = append(all, nil)
-		} else {
-			all = append(all, maintainerOf[T]{m})
-		}
-	}
-	h, err := t.h.withMaintainers(outbox, all)
-	if err != nil {
-		return nil, fmt.Errorf("table: %s %s: %w", method, t.Name(), err)
+		return nil, err
 	}
 	return &Table[T]{h}, nil
+}
+
+// plainOf returns maintainers as the engine calls them, nil for one that is nil.
+func plainOf[T any](maintainers []Maintainer[T]) []engine.Maintainer {
+	plain := make([]engine.Maintainer, len(maintainers))
+	for i, m := range maintainers {
+		if !wire.IsNil(m) {
+			plain[i] = maintainerOf[T]{m}
+		}
+	}
+	return plain
+}
+
+// withOutbox returns a handle with an outbox and more maintainers.
+func (h handle) withOutbox(outbox Outbox, more []engine.Maintainer) (handle, error) {
+	plain, err := h.outbox(outbox)
+	if err != nil {
+		return handle{}, fmt.Errorf("table: WithOutbox %s: %w", h.engine.Name, err)
+	}
+	return h.withMaintainers("WithOutbox", plain, more)
 }
 
 // outbox returns an outbox as the engine calls it, if the table can have it.
@@ -78,26 +85,30 @@ func (h handle) outbox(outbox Outbox) (engine.Outbox, error) {
 	return plain, nil
 }
 
-// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
-func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maintainer) (handle, error) {
+// withMaintainers returns a handle with an outbox, which may be nil, and more maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(method string, outbox engine.Outbox, more []engine.Maintainer) (handle, error) {
 	m := h.engine.Mode
-	m.Outbox, m.Maintainers = outbox, maintainers
+	m.Outbox = outbox
+	m.Maintainers = append(slices.Clip(m.Maintainers), more...)
+	fail := func(err error) (handle, error) {
+		return handle{}, fmt.Errorf("table: %s %s: %w", method, h.engine.Name, err)
+	}
 	rows := 0
 	names := map[string]bool{}
-	for _, m := range maintainers {
+	for _, m := range m.Maintainers {
 		switch {
 		case m == nil:
-			return h, &ValueError{Field: "maintainers", Reason: "one is nil"}
+			return fail(&ValueError{Field: "maintainers", Reason: "one is nil"})
 		case m.Name() == "" || names[m.Name()]:
-			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())}
+			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})
 		case m.MaxRows() < 0:
-			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())}
+			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())})
 		}
 		names[m.Name()] = true
 		rows += m.MaxRows()
 	}
 	if rows > engine.MaxDerived {
-		return h, &LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived}
+		return fail(&LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived})
 	}
 	h.engine = h.engine.With(m)
 	return h, nil
@@ -113,8 +124,10 @@ func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maint
 // a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
 // are kept for 24 hours; then commit.SweepAll deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.Exact = true })
+	return &Table[T]{t.h.exact()}
 }
+
+func (h handle) exact() handle { return h.with(func(m *engine.Mode) { m.Exact = true }) }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
 // and by handles that With and Exact made of it or that it was made of.
