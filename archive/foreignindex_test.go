@@ -31,7 +31,7 @@ func addIndex(fx *fixture) error {
 		return struct{}{}, c.Old == nil || c.New == nil || c.Old.Last != c.New.Last
 	})
 	plain := fx.current
-	if fx.current, err = plain.With(fx.outbox, due); err != nil {
+	if fx.current, err = plain.WithOutbox(fx.outbox, due); err != nil {
 		return err
 	}
 	fx.handlers = append(fx.handlers, eventual.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {

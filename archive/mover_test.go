@@ -146,7 +146,7 @@ func TestRoomForRestore(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
 	for rows, fits := range map[int]bool{96: true, 97: false} {
-		from, err := fx.current.With(nil, manyRows{rows})
+		from, err := fx.current.With(manyRows{rows})
 		must(t, err)
 		_, err = archive.New("k", from, fx.destination, fx.outbox)
 		var le *table.LimitError

@@ -43,7 +43,7 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 	},
 	"ReplaceAny, of Entity": replaceDecoded,
 	"ReplaceAny, maintained": func(ctx context.Context, w *staleWriter) error {
-		maintained, err := w.clerks.With(nil, manyRows{1})
+		maintained, err := w.clerks.With(manyRows{1})
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func ExampleOutbox_NotifyPending() {
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := plain.With(out, badges)
+	staff, err := plain.WithOutbox(out, badges)
 	check(err)
 	for id := range 3 {
 		_, err = staff.Insert(ctx, &Employee{"Sales", id, "Jones"})

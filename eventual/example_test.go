@@ -51,7 +51,7 @@ func ExampleWorker() {
 	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := plain.With(out, badges)
+	staff, err := plain.WithOutbox(out, badges)
 	check(err)
 
 	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
@@ -97,7 +97,7 @@ func ExamplePoisonQueue() {
 	queue, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
-	staff, err := plain.With(out, badges)
+	staff, err := plain.WithOutbox(out, badges)
 	check(err)
 
 	ink := false

@@ -84,7 +84,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	check(t, err)
 	expect(t, "exact", g.Measures["Age"], index.Stat{Count: 1002, Sum: 1003*1006/2 - 1004, Min: 2, Max: 1003})
 	var de *index.DefinitionError
-	if _, err := index.Attach(staff, nil, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
+	if _, err := index.Attach(staff, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
 		t.Error(err)
 	}
 }
@@ -110,7 +110,7 @@ func TestGreatestLeavesConcurrently(t *testing.T) {
 				check(t, staff.MergeAny(ctx, at(n), age.Set(10+n)))
 			}
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, sum)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
 		check(t, err)
 		if err := slow.DeleteAny(ctx, at(1099-i)); err != nil || batches > 4 {
 			t.Error(storm, batches, err)

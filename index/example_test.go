@@ -47,7 +47,7 @@ func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	})
-	staff, err := index.Attach(plain, nil, definitions...)
+	staff, err := index.Attach(plain, definitions...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func ExampleNewDetails() {
 	staff, err := index.Attach(openTable(s, table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-	}), nil, head)
+	}), head)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -258,4 +258,26 @@ func ExampleIndex_Under() {
 	// Output:
 	// Jones 44
 	// Jones 38
+}
+
+// A page of an index, and the token of the next one for a browser to keep.
+func ExampleIndex_Page() {
+	ctx := context.Background()
+	staff := staffWith(ctx, byMail, byName)
+	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byName.Value("Jones"), Limit: 1}
+	for token := ""; ; {
+		page, err := byName.Page(ctx, staff, q, token)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, e := range page.Entities {
+			fmt.Println(e.Value.ID, e.Value.LastName)
+		}
+		if token = page.Token; token == "" {
+			return
+		}
+	}
+	// Output:
+	// 152 Jones
+	// 223 Jones
 }

@@ -38,7 +38,7 @@ func TestKeysAboveTilde(t *testing.T) {
 		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
 		sums := index.NewSummary("sum", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
 			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
-		villages, err := index.Attach(plain, nil, byRiver, lists, sums)
+		villages, err := index.Attach(plain, byRiver, lists, sums)
 		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
 		for i, name := range names {
@@ -77,7 +77,7 @@ func TestLookUpOfNoEntity(t *testing.T) {
 	plain, err := table.New(acc.Tables(), "workers", schema, nil)
 	check(t, err)
 	check(t, plain.Ensure(ctx))
-	workers, err := index.Attach(plain, nil, byEmail, byLast)
+	workers, err := index.Attach(plain, byEmail, byLast)
 	check(t, err)
 	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})
 	check(t, err)

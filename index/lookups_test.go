@@ -22,7 +22,7 @@ func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	check(t, plain.Ensure(context.Background()))
-	all, err := index.Attach(plain, nil, definitions...)
+	all, err := index.Attach(plain, definitions...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 					check(t, happens(staff))
 				}
 			}}
-			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, teams, byLast)
+			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams, byLast)
 			check(t, err)
 			expect(t, what+", "+kind, list(slow), []int{2})
 		}
@@ -133,7 +133,7 @@ func TestValueChangesOwner(t *testing.T) {
 			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, mails)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), mails)
 	check(t, err)
 	for times = 7; times > 0; {
 		if e, err = mails.Get(ctx, slow, sales, "x"); err != nil || e.Value.Email != "x" {
@@ -278,7 +278,7 @@ func TestValueMovesDuringLookUp(t *testing.T) {
 				check(t, err)
 			}
 		}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, ix)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), ix)
 		check(t, err)
 		e, err := ix.Get(ctx, slow, sales, "a")
 		if err != nil || e.Value.Email != "a" || !once {

@@ -97,7 +97,7 @@ func TestListRows(t *testing.T) {
 			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, teams)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 9, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || rounds != 8 {
@@ -137,7 +137,7 @@ func TestPace(t *testing.T) {
 		s := storagetest.New(nil)
 		plain := openAs(t, s.ConnectionString(), s, schema)
 		check(t, plain.Ensure(ctx))
-		staff, err := index.Attach(plain, nil, byLast)
+		staff, err := index.Attach(plain, byLast)
 		check(t, err)
 		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 1500 {

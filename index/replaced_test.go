@@ -191,7 +191,7 @@ func TestStoredBefore(t *testing.T) {
 		_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)
 		insertAll(t, plain, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, nil}, worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 1, nil})
-		staff, err := index.Attach(plain, nil, both...)
+		staff, err := index.Attach(plain, both...)
 		check(t, err)
 		count := func(name string) (n int64) {
 			g, err := ages.Get(ctx, staff, sales, name)
@@ -274,7 +274,7 @@ func TestVerifyCountsReplaced(t *testing.T) {
 			}
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), &hookedService{Service: s, do: func(*http.Request) { same() }}, schema), nil, sharedDefinitions()...)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), &hookedService{Service: s, do: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, slow, verify.Options{Repair: repair}, sharedDefinitions()...)

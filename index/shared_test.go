@@ -236,7 +236,7 @@ func TestDetails(t *testing.T) {
 	check(t, staff.Merge(ctx, es[1], email.Set("")))
 
 	// A department with derived rows of its own is not written behind their back.
-	byBudget, err := index.Attach(d, nil, index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, nil))
+	byBudget, err := index.Attach(d, index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, nil))
 	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)

@@ -38,7 +38,7 @@ func TestSums(t *testing.T) {
 		o.Measures = append(o.Measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
 	}
 	many := index.NewSummary("many", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, o)
-	if _, err := index.Attach(staff, nil, many); !errors.As(err, &de) || de.Definition != "many" {
+	if _, err := index.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
 		t.Error(err)
 	}
 }

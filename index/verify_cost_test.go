@@ -87,7 +87,7 @@ func TestRepairsAreLinear(t *testing.T) {
 			if c.damage != nil {
 				c.damage(s)
 			}
-			staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, c.is)
+			staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
 			check(t, err)
 			s.Count()
 			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, c.is)
@@ -114,7 +114,7 @@ func TestNewDefinitionReported(t *testing.T) {
 	const n = 1500
 	plain, s := newStaff(t)
 	bulkInsert(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
-	staff, err := index.Attach(plain, nil, byLast, ages)
+	staff, err := index.Attach(plain, byLast, ages)
 	check(t, err)
 	s.Count()
 	var entities int
@@ -164,7 +164,7 @@ func TestPaceOfRepairs(t *testing.T) {
 		plain := openAs(t, s.ConnectionString(), w, schema)
 		check(t, plain.Ensure(ctx))
 		bulkInsert(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
-		staff, err := index.Attach(plain, nil, byEmail, byLast, teams, ages)
+		staff, err := index.Attach(plain, byEmail, byLast, teams, ages)
 		check(t, err)
 		for _, damage := range []func(){
 			func() {}, // backfill
@@ -218,7 +218,7 @@ func TestTokenBehindFinished(t *testing.T) {
 		}
 		return s.Do(r)
 	})
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), nil, byLast)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
 	check(t, err)
 	var tokens []string
 	_, err = verify.Run(ctx, slow, &verify.Options{Width: 2, Progress: func(r verify.Report) {

@@ -58,7 +58,7 @@ func TestVerifyScope(t *testing.T) {
 	s = storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, oneWay)
 	check(t, plain.Ensure(ctx))
-	staff, err = index.Attach(plain, nil, byEmail)
+	staff, err = index.Attach(plain, byEmail)
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
@@ -82,7 +82,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		check(t, err)
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, keys.Stored("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
-	staff, err := index.Attach(plain, nil, byTag)
+	staff, err := index.Attach(plain, byTag)
 	check(t, err)
 	var faults []verify.Fault
 	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
@@ -146,7 +146,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, d.DeleteAny(ctx, rowAt("department")))
-	both, err := index.Attach(staff, nil, byLast)
+	both, err := index.Attach(staff, byLast)
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
 	expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})

@@ -59,7 +59,7 @@ func TestBulkSkip(t *testing.T) {
 func TestBulkPanics(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	people, err := peopleOf(t, s, nil).With(nil, failsWith{})
+	people, err := peopleOf(t, s, nil).With(failsWith{})
 	noError(t, err)
 	defer func() {
 		if v := fmt.Sprint(recover()); !strings.Contains(v, "nil pointer") || !strings.Contains(v, "failsWith") {
@@ -120,7 +120,7 @@ func (exitsGoroutine) Maintain(context.Context, *table.Plan, *table.Change[resid
 func TestBulkGoroutineExits(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	people, err := peopleOf(t, s, nil).With(nil, exitsGoroutine{manyRows{name: "exits"}})
+	people, err := peopleOf(t, s, nil).With(exitsGoroutine{manyRows{name: "exits"}})
 	noError(t, err)
 	if r, err := table.Bulk(context.Background(), stream(residentInserts(people, 3)), nil); err == nil || r != (table.BulkResult{}) {
 		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)

@@ -77,7 +77,7 @@ func TestBulkSlowStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, s := newTown(t, nil)
-		people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
+		people, err := peopleOf(t, s, nil).With(refusesFirst{})
 		noError(t, err)
 		r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 			for i := 1; i <= 6; i++ {
@@ -99,7 +99,7 @@ func TestBulkSlowStream(t *testing.T) {
 func TestBulkMissingBeforeInsert(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
+	people, err := peopleOf(t, s, nil).With(refusesFirst{})
 	noError(t, err)
 	ops := []table.Op{people.DeleteAnyOp(residentAt(9)), people.InsertOp(&resident{"S", 2, "L", ""})}
 	r, err := table.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)

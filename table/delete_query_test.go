@@ -111,7 +111,7 @@ func TestBulkDeleteRefused(t *testing.T) {
 	plain := peopleOf(t, s, nil)
 	insertAll(t, plain, s, resident{"S", 1, "A", ""})
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	people, err := plain.With(nil, failsWith{&fails})
+	people, err := plain.With(failsWith{&fails})
 	noError(t, err)
 	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
 	if !errors.Is(err, fails) || r != (table.BulkResult{}) {

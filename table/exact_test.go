@@ -409,7 +409,7 @@ func TestExactWithoutTable(t *testing.T) {
 	ctx := context.Background()
 	s := &hookedService{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
-	lettered, err := plain.With(&memoryOutbox{}, letters{})
+	lettered, err := plain.WithOutbox(&memoryOutbox{}, letters{})
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {

@@ -25,7 +25,7 @@ func TestForeignErrors(t *testing.T) {
 	}
 	d.notifyErr = nil
 	var fails error = unknown
-	asking, err := people.With(nil, failsWith{&fails})
+	asking, err := people.With(failsWith{&fails})
 	noError(t, err)
 	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
 		t.Errorf(`got %v; want not ErrUnknownOutcome and "maintainer failing: " in the error`, err)
@@ -57,7 +57,7 @@ func TestNestedForeignErrors(t *testing.T) {
 	plain := peopleOf(t, s, nil)
 	e := insertAll(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
 	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
-	people, err := plain.With(nil, failsWith{&fails})
+	people, err := plain.With(failsWith{&fails})
 	noError(t, err)
 	var de *table.DerivedError
 	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {

@@ -20,7 +20,7 @@ func processPeople(p *crashtest.Process) (*table.Table[resident], error) {
 	if err != nil {
 		return nil, err
 	}
-	return people.With(nil, byLast{}, byEmail{})
+	return people.With(byLast{}, byEmail{})
 }
 
 // TestMaintainedEveryFault: each method keeps derived rows right at every moment and returns the outcome that happened, under

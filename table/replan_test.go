@@ -269,7 +269,7 @@ func TestReadRowThenShared(t *testing.T) {
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	plain := peopleOf(t, s, nil)
-	people, err := plain.With(nil, insertsThenShares{})
+	people, err := plain.With(insertsThenShares{})
 	noError(t, err)
 	rows := residentRows(t, s)
 	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
@@ -299,7 +299,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 		people, s := newTown(t, nil)
 		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
-		concurrent, err := people.With(nil)
+		concurrent, err := people.With()
 		noError(t, err)
 		s.beforeBatch(func(n int) {
 			if n == 2 {

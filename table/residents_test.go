@@ -250,7 +250,7 @@ func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *
 	s = &hookedService{Service: storagetest.New(nil)}
 	people = peopleOf(t, s, o)
 	noError(t, people.Ensure(context.Background()))
-	people, err := people.With(nil, byLast{}, byEmail{})
+	people, err := people.With(byLast{}, byEmail{})
 	noError(t, err)
 	s.Count()
 	return people, s

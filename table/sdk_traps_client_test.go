@@ -234,7 +234,7 @@ func TestTrapT17(t *testing.T) {
 	var errRecords error
 	for _, errRecords = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
 	}
-	scanned, err := staff.With(nil, scansPartition{})
+	scanned, err := staff.With(scansPartition{})
 	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
 	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {

@@ -61,9 +61,9 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	noError(t, err)
 	x.sent, err = table.New(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	x.people, err = people.With(x.out, letters{})
+	x.people, err = people.WithOutbox(x.out, letters{})
 	noError(t, err)
-	x.others, err = peopleOf(t, x.s.Service, others).With(x.out, letters{})
+	x.others, err = peopleOf(t, x.s.Service, others).WithOutbox(x.out, letters{})
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
@@ -164,7 +164,7 @@ func TestSuspendedWriter(t *testing.T) {
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
-					people, err := peopleOf(t, x.s, mine).With(out, letters{})
+					people, err := peopleOf(t, x.s, mine).WithOutbox(out, letters{})
 					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
 					noError(t, err)
@@ -247,7 +247,7 @@ func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 		f()
 		return x.clock.Now()
 	}
-	people, err := peopleOf(x, x.s, o).With(x.out, letters{})
+	people, err := peopleOf(x, x.s, o).WithOutbox(x.out, letters{})
 	noError(x, err)
 	return people
 }
@@ -314,7 +314,7 @@ func TestSuspendedResolver(t *testing.T) {
 	for _, lost := range []bool{false, true} { // the first abort record is lost, and another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
-		people, err := peopleOf(t, x.s, noWaitOptions()).With(out, letters{})
+		people, err := peopleOf(t, x.s, noWaitOptions()).WithOutbox(out, letters{})
 		noError(t, err)
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)

@@ -48,7 +48,7 @@ func ExampleRun() {
 	byAge := func(o *index.Options[Employee]) *index.Index[Employee, int] {
 		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true }, o)
 	}
-	first, err := index.Attach(plain, nil, byAge(&index.Options[Employee]{WriteOnly: true}))
+	first, err := index.Attach(plain, byAge(&index.Options[Employee]{WriteOnly: true}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func ExampleRun() {
 	fmt.Println(report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
 
 	next := byAge(nil)
-	staff, err := index.Attach(plain, nil, next)
+	staff, err := index.Attach(plain, next)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func ExampleRun() {
 func ExampleOptions() {
 	ctx := context.Background()
 	byAge := index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, e.Age > 50 }, nil)
-	staff, err := index.Attach(newStaff(ctx), nil, byAge)
+	staff, err := index.Attach(newStaff(ctx), byAge)
 	if err != nil {
 		log.Fatal(err)
 	}
