@@ -6,6 +6,10 @@
 //	acc, err := account.FromConnectionString(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), nil)
 //	staff, err := table.New(acc.Tables(), "staff", schema, nil)
 //
+// In a test, [FromTransport] opens an account in memory:
+//
+//	acc, err := account.FromTransport(storagetest.New(nil), nil)
+//
 // The clients differ from clients with the default options of the SDK in four ways:
 //
 //   - An attempt of a Table or Queue request ends after ten seconds. By default it has no limit.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// difference is a matter in which Azurite answers otherwise than the live service, which storagetest follows. The number is that of
-// the observation in recordings of the live service (L) or of Azurite (Z).
+// difference is a request to which Azurite responds differently than the live service. storagetest responds like the live service.
+// The number is that of the observation in recordings of the live service (L) or of Azurite (Z).
 type difference struct {
 	number, name string
 	ask          func(*rawClient) string
@@ -17,9 +17,9 @@ type difference struct {
 
 // tableDifferences are the known differences of the Table service.
 var tableDifferences = []difference{
-	{"L29", "a whole double without annotation", func(p *rawClient) string { return p.storedAfterInsert(`"V":3.0`) }, `"V":3.0`, `"V":3`},
+	{"L29", "a whole double without a type annotation", func(p *rawClient) string { return p.storedAfterInsert(`"V":3.0`) }, `"V":3.0`, `"V":3`},
 	{"L30", "the exponent of a double", func(p *rawClient) string { return p.storedAfterInsert(`"V":1.5e300`) }, `"V":1.5E+300`, `"V":1.5e+300`},
-	{"L33", "zeros behind a time", func(p *rawClient) string {
+	{"L33", "trailing zeros of a time", func(p *rawClient) string {
 		return p.storedAfterInsert(`"V@odata.type":"Edm.DateTime","V":"2020-01-01T00:00:00.0000000Z"`)
 	}, `"V@odata.type":"Edm.DateTime","V":"2020-01-01T00:00:00Z"`, `"V@odata.type":"Edm.DateTime","V":"2020-01-01T00:00:00.0000000Z"`},
 	{"L25", "characters beyond ASCII", func(p *rawClient) string { return p.storedAfterInsert(`"V":"é"`) }, `"V":"\u00e9"`, `"V":"é"`},
@@ -28,22 +28,22 @@ var tableDifferences = []difference{
 		p.send("PATCH", p.row("r"), `{"a":2}`)
 		return p.storedProperties("r")
 	}, `"a":2,"b":1`, `"b":1,"a":2`},
-	{"L34", "$select of a property that is not there", func(p *rawClient) string {
+	{"L34", "$select of a missing property", func(p *rawClient) string {
 		p.insert("r", `"a":1`)
 		_, body := p.send("GET", p.row("r")+"?$select=a,b", "")
 		return textBetween(body, `"a":`, "}")
 	}, `1,"b":null`, `1`},
-	{"L38", "Prefer left out", func(p *rawClient) string {
+	{"L38", "a request without Prefer", func(p *rawClient) string {
 		head, _ := p.send("POST", "/"+p.table, `{"PartitionKey":"p","RowKey":"r"}`)
 		return head.Get("Preference-Applied")
 	}, "", "return-content"},
-	{"L39", "the error code in the head", func(p *rawClient) string {
+	{"L39", "the error code in the header", func(p *rawClient) string {
 		head, _ := p.send("GET", p.row("none"), "")
 		return head.Get("x-ms-error-code")
 	}, "", "ResourceNotFound"},
-	{"L20", "a quote that is not doubled in an address", func(p *rawClient) string { return p.result("GET", p.row("O'Brien"), "") }, "400 InvalidInput", "404 ResourceNotFound"},
-	{"L39", "a table's name that cannot be", func(p *rawClient) string { return p.result("POST", "/Tables", `{"TableName":"my_table"}`) }, "400 InvalidResourceName", "400 "},
-	{"R2", "a property's name that cannot be", func(p *rawClient) string { return p.insertResult(`"123":1`) }, "400 PropertyNameInvalid", "done"},
+	{"L20", "an undoubled quote in an address", func(p *rawClient) string { return p.result("GET", p.row("O'Brien"), "") }, "400 InvalidInput", "404 ResourceNotFound"},
+	{"L39", "an invalid table name", func(p *rawClient) string { return p.result("POST", "/Tables", `{"TableName":"my_table"}`) }, "400 InvalidResourceName", "400 "},
+	{"R2", "an invalid property name", func(p *rawClient) string { return p.insertResult(`"123":1`) }, "400 PropertyNameInvalid", "done"},
 	{"L36", "an Int64 beyond 64 bits", func(p *rawClient) string {
 		return p.insertResult(`"V@odata.type":"Edm.Int64","V":"9223372036854775808"`)
 	}, "400 InvalidInput", "done"},
@@ -62,7 +62,7 @@ var tableDifferences = []difference{
 		return p.result("GET", "/"+p.table+"()?$filter=a+eq+5L", "")
 	}, "done", "500 "},
 	{"Z4", "null as a literal", func(p *rawClient) string { return p.result("GET", "/"+p.table+"()?$filter=a+eq+null", "") }, "501 NotImplemented", "done"},
-	{"Z2", "a table's name right after its deletion", func(p *rawClient) string {
+	{"Z2", "a table name immediately after its deletion", func(p *rawClient) string {
 		p.send("DELETE", "/Tables('"+p.table+"')", "")
 		return p.result("POST", "/Tables", `{"TableName":"`+p.table+`"}`)
 	}, "409 TableBeingDeleted", "done"},
@@ -70,24 +70,24 @@ var tableDifferences = []difference{
 		p.insert("r", "")
 		return p.transactResult(p.post("p", "r"))
 	}, "EntityAlreadyExists The specified entity already exists.", "EntityAlreadyExists 0:The specified entity already exists."},
-	{"L8", "a row twice in a transaction", func(p *rawClient) string { return p.transactResult(p.post("p", "a"), p.post("p", "a")) },
+	{"L8", "two operations on one row in a transaction", func(p *rawClient) string { return p.transactResult(p.post("p", "a"), p.post("p", "a")) },
 		"InvalidDuplicateRow 1:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.", "InvalidDuplicateRow 1:A command with RowKey 'a' is already present in the batch. An entity can appear only once in a batch. "},
 	{"L9", "two partitions in a transaction", func(p *rawClient) string { return p.transactResult(p.post("p", "a"), p.post("q", "a")) },
 		"CommandsInBatchActOnDifferentPartitions 1:All commands in a batch must operate on same entity group.", "done"},
-	{"L10", "101 operations", func(p *rawClient) string {
+	{"L10", "a transaction of 101 operations", func(p *rawClient) string {
 		var ops []string
 		for i := range 101 {
 			ops = append(ops, p.post("p", fmt.Sprint(i)))
 		}
 		return p.transactResult(ops...)
 	}, "InvalidInput 99:The batch request operation exceeds the maximum 100 changes per change set.", "InvalidInput 0:The batch request operation exceeds the maximum 100 changes per change set."},
-	{"L13", "a transaction of nothing", func(p *rawClient) string { return p.transactResult() }, "done", "500 "},
+	{"L13", "an empty transaction", func(p *rawClient) string { return p.transactResult() }, "done", "500 "},
 	{"L5", "a Content-ID that was not sent", func(p *rawClient) string {
 		p.insert("a", "")
 		_, body := p.transact(p.post("p", "a"))
 		return fmt.Sprint(strings.Contains(body, "Content-ID"))
 	}, "false", "true"},
-	{"Z2", "a signature's range", func(p *rawClient) string {
+	{"Z2", "the key range of a signature", func(p *rawClient) string {
 		p.insert("r", "")
 		return p.signedResult("GET", p.row("r"), "r", "a", "b")
 	}, "404 ResourceNotFound", "done"},

@@ -19,7 +19,7 @@ func TestKeys(t *testing.T) {
 			Old: "l.a.desc && l.b.desc && l.c.desc", New: "l.a.desc || l.b.desc || l.c.desc", Test: "TestMixedOrder"},
 		{Name: "the smallest number of a width has no key", File: "keys/number.go",
 			Old: "abs > nines {", New: "abs >= nines {", Test: "TestSignedExtremes"},
-		{Name: "an open range holds the library's rows", File: "keys/range.go",
+		{Name: "an open range contains the library's rows", File: "keys/range.go",
 			Old: "	case r.raw && strings.HasPrefix(s, string(reservedFirst)):\n		return false\n", New: "", Test: "TestRanges"},
 		{Name: "an interval may be split", File: "keys/range.go",
 			Old: "	case r.SpansReserved():\n		return", New: "	case r.SpansReserved() && false:\n		return", Test: "TestInclusive"},
@@ -43,7 +43,7 @@ func TestEDM(t *testing.T) {
 			Old: "	if k == Int32 && n != int64(int32(n)) {\n", New: "	if k == String {\n", Test: "TestNumbersKeepTheirStoredType"},
 		{Name: "the whole doubles of an emulator become Int64", File: "internal/edm/stored.go",
 			Old: "(x.Kind != Int64 || m.typ == nil && m.column == nil)", New: "x.Kind != Int64", Test: "TestNumbersKeepTheirStoredType"},
-		{Name: "what has no RowKey is an entity", File: "internal/edm/reader.go",
+		{Name: "a row without a RowKey is an entity", File: "internal/edm/reader.go",
 			Old: "	case !rk:\n", New: "	case !rk && false:\n", Test: "TestEntityWithoutKeys"},
 	})
 }
@@ -55,15 +55,15 @@ func TestNumbers(t *testing.T) {
 		t.Skip("-short: compiles the package anew")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "an int finds no Int32", File: "internal/edm/filter.go",
+		{Name: "a condition on an int does not find Int32", File: "internal/edm/filter.go",
 			Old: "	case n == int64(int32(n)) && op != \"ne\":\n		c.add(name, op, digits)\n", New: "	case n == int64(int32(n)) && op != \"ne\":\n", Test: "TestWhereFindsWhatIsRead"},
-		{Name: "a number beyond 32 bits finds no Int32", File: "internal/edm/filter.go",
+		{Name: "a condition with a number beyond 32 bits does not find Int32", File: "internal/edm/filter.go",
 			Old: "	case n > math.MaxInt32 && less: // every Int32 is less\n		c.add(name, \"le\", most32)\n", New: "	case n > math.MaxInt32 && less:\n", Test: "TestWhereFindsWhatIsRead"},
-		{Name: "a fraction finds its whole part by less", File: "internal/edm/filter.go",
+		{Name: "a condition less than a fraction does not find its whole part", File: "internal/edm/filter.go",
 			Old: "		if !whole {\n			op = \"le\"\n		}\n", New: "", Test: "TestWhereFindsWhatIsRead"},
 		{Name: "lists end below the library's rows", File: "internal/engine/filter.go",
 			Old: "		f.compare(name, \"ge\", edm.Quote(reserved.FirstAbove))\n", New: "		f.compare(name, \"lt\", edm.Quote(reserved.First))\n", Test: "TestKeyOrder"},
-		{Name: "a row that was not asked for is taken", File: "internal/engine/find.go",
+		{Name: "a row that was not requested is accepted", File: "internal/engine/find.go",
 			Old: "	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {\n", New: "	if in.PartitionKey != \"\" {\n", Test: "TestUnreadableResponses"},
 	})
 }

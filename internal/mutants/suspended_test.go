@@ -13,15 +13,15 @@ func TestSuspended(t *testing.T) {
 		t.Skip("-short: takes a minute")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "a write is sent however old its operation ID is", File: "internal/engine/send.go",
+		{Name: "a write with an old operation ID is sent", File: "internal/engine/send.go",
 			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},
-		{Name: "a write is sent whose operation ID is of a time to come", File: "internal/engine/stale.go",
+		{Name: "a write with an operation ID of the future is sent", File: "internal/engine/stale.go",
 			Old: " || age < -most", New: "", Test: "TestSuspendedExact"},
-		{Name: "a write that was held up is not announced again", File: "internal/engine/finish.go",
+		{Name: "a delayed write is not notified again", File: "internal/engine/finish.go",
 			Old: "	w.notifyAgain(ctx)\n", New: "", Test: "TestHeldRequest"},
-		{Name: "an abort record says something however late it is stored", File: "internal/engine/recordstore.go",
+		{Name: "an abort record that was stored too late is trusted", File: "internal/engine/recordstore.go",
 			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
-		{Name: "operation IDs of clocks that are a little ahead are refused as too old", File: "internal/engine/recordstore.go",
+		{Name: "operation IDs of a clock that is slightly ahead are refused as too old", File: "internal/engine/recordstore.go",
 			Old: "\tcase age > Retention:\n", New: "\tcase age > Retention, age < 0:\n", Test: "TestClocksAhead"},
 		{Name: "a row's text is an incarnation", File: "table/row.go",
 			Old: "\tif s, _ := v.(string); engine.IsID(s) {\n", New: "\tif s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},

@@ -13,21 +13,21 @@ func TestTable(t *testing.T) {
 		t.Skip("-short: takes a minute")
 	}
 	mutants.Run(t, "./bulk", []mutants.Mutant{
-		{Name: "what is behind a page is gone", File: "internal/engine/bulksend.go",
+		{Name: "rows after a page count as missing", File: "internal/engine/bulksend.go",
 			Old: "return !p.more() || keys.Compare(rk, last) <= 0", New: "return last == last", Test: "TestShortReadBack"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "only the last refusal counts", File: "internal/engine/execute.go",
 			Old: "w.sent.mayEnd = w.sent.mayEnd || !w.final()", New: "w.sent.mayEnd = !w.final()", Test: "TestEarlierRefusals"},
-		{Name: "a version that nobody has shown is held", File: "internal/engine/readback.go",
+		{Name: "an entity holds a version that no response has reported", File: "internal/engine/readback.go",
 			Old: "	if !same {\n", New: "	if !same && w.stored(s).Known() {\n", Test: "TestHeldVersion"},
-		{Name: "a changed row is held", File: "internal/engine/readback.go",
+		{Name: "an entity holds the version of a changed row", File: "internal/engine/readback.go",
 			Old: "same = ours && containsAll(f.row.Columns, s.Body.Columns)", New: "same = containsAll(f.row.Columns, s.Body.Columns)", Test: "TestHeldVersion"},
 		{Name: "throttling uses up attempts", File: "internal/engine/attempts.go",
 			Old: "if !busy || !bounded || a.retry.Attempts == 1 {", New: "if !busy || bounded || a.retry.Attempts == 1 {", Test: "TestThrottled"},
-		{Name: "the service's pause is not kept", File: "internal/engine/attempts.go",
+		{Name: "Retry-After is ignored", File: "internal/engine/attempts.go",
 			Old: "max(wait, backOff(a.busy, least, most))", New: "max(0*wait, backOff(a.busy, least, most))", Test: "TestRetryAfter"},
-		{Name: "few rounds", File: "internal/engine/attempts.go",
+		{Name: "few attempts", File: "internal/engine/attempts.go",
 			Old: "if c.attempts >= c.retry.ConflictAttempts {", New: "if c.attempts >= min(8, c.retry.ConflictAttempts) {", Test: "TestContention"},
 		{Name: "a redirected response counts", File: "internal/wire/call.go",
 			Old: "c.resp.Request.Response != nil", New: "c.resp.Request.Response == c.resp", Test: "TestRedirects"},
@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},
 		{Name: "unconditional writes do not read first", File: "table/table.go",
 			Old: "BlindWrites: o.BlindWrites,", New: "BlindWrites: !o.BlindWrites,", Test: "TestReadBeforeBlindWrite"},
-		{Name: "rows are read one after the other", File: "internal/engine/packing.go",
+		{Name: "rows are read one by one", File: "internal/engine/packing.go",
 			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestConcurrentReads"},
 	})
 }
