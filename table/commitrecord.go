@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,23 @@ func (i *CommitRecord) Version() string { return string(i.etag) }
 
 // Time returns when the write began, by the writer's clock.
 func (i *CommitRecord) Time() time.Time { t, _ := engine.TimeOf(i.OperationID); return t }
+
+// String returns the partition, the operation ID, the state and the effects without their payloads, for programs that print a record.
+func (i CommitRecord) String() string {
+	return fmt.Sprintf("%s %s %s %v", i.Partition, i.OperationID, i.State, i.Effects)
+}
+
+// LogValue returns what String prints, for slog. It is on the pointer, which methods return and which may be nil after an error.
+func (i *CommitRecord) LogValue() slog.Value {
+	if i == nil {
+		return slog.Value{}
+	}
+	effects := make([]string, len(i.Effects))
+	for n, e := range i.Effects {
+		effects[n] = e.String()
+	}
+	return slog.GroupValue(slog.Any("partition", i.Partition), slog.String("operation", i.OperationID), slog.String("state", i.State.String()), slog.Any("effects", effects))
+}
 
 // set makes the record one of the engine's.
 func (i *CommitRecord) set(r *engine.Record) {

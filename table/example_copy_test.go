@@ -49,15 +49,15 @@ func ExampleRow_Copy() {
 		k, isCopy := row.Primary()
 		e, err := staff.Entity(row)
 		check(err)
-		fmt.Println(k, isCopy, row.ProjectionID(), e.Value)
+		fmt.Println(k, isCopy, row.ProjectionID(), e.Partial(), e)
 		e.Value.Last = "Smith"
-		fmt.Println("it can be written:", !errors.Is(staff.Replace(ctx, e), table.ErrNoETag))
+		fmt.Println("it can be written:", !errors.Is(staff.Replace(ctx, e), table.ErrPartial))
 	}
 	fmt.Println(staff.PartitionRange(), staff.Range(), staff.Common().OmitOperationID, len(staff.Maintainers()))
 	// Output:
-	// ('Sales','empid_000001') true  {Sales 1 Jones 44}
+	// ('Sales','empid_000001') true  false ('Sales','empid_000001') {Department:Sales ID:1 Last:Jones Age:44}
 	// it can be written: true
-	// ('Sales','empid_000001') true names {Sales 1 Smith 0}
+	// ('Sales','empid_000001') true names true ('Sales','empid_000001') (partial) {LastName:Smith}
 	// it can be written: false
 	// [, ~) [empid_, empid`) false 1
 }
