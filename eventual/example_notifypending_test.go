@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // A job notifies workers again after the queue was cleared, and resumes where the call before ended.
 func ExampleOutbox_NotifyPending() {
 	ctx := context.Background()
-	acc := newAccount()
+	acc := storagetest.New(nil)
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))

@@ -106,7 +106,7 @@ func officeOn(t testing.TB, s *storagetest.Service, tr policy.Transporter, c tab
 	t.Helper()
 	o, err := openOffice(s.ConnectionString(), tr, c)
 	noError(t, err)
-	if len(s.Tables()) == 0 {
+	if len(s.TableNames()) == 0 {
 		noError(t, o.ensure(context.Background()))
 		s.Count()
 	}

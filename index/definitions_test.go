@@ -67,7 +67,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
 				t.Errorf("%v", err)
 			}
-			expect(t, "requests", s.Count(), "none")
+			expect(t, "requests", s.Count().String(), "none")
 		})
 	}
 	s := storagetest.New(nil)
@@ -133,7 +133,7 @@ func TestFaultyKeys(t *testing.T) {
 			t.Errorf("%s: %v", c.w.Last, err)
 		}
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 	insertAll(t, staff, s, worker{"S", 1, "nothing", "", 1, []string{"a", "a", "b"}})
 	if _, err := ix.Get(ctx, staff, sales, strings.Repeat("x", 600)); !errors.As(err, &ke) {
 		t.Error(err)
@@ -183,7 +183,7 @@ func TestWriteOnly(t *testing.T) {
 	if !errors.Is(err, index.ErrWriteOnly) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 	expect(t, "and then", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
 }
 

@@ -60,7 +60,7 @@ func TestStaleSource(t *testing.T) {
 	check(t, d.ReplaceAny(ctx, old)) // which brings back whose details it had
 	s.Count()
 	check(t, staff.Merge(ctx, es[1], last.Set("Smith")))
-	expect(t, "requests", s.Count(), "6 get, 1 transaction") // lists, groups, the department, and whom that names
+	expect(t, "requests", s.Count().String(), "6 get, 1 transaction") // lists, groups, the department, and whom that names
 	checkAll(t, s)
 	check(t, staff.Delete(ctx, es[0]))
 	check(t, staff.Delete(ctx, es[1]))

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -36,11 +33,7 @@ var (
 
 // openTable opens the table of the examples on a service in memory.
 func openTable[T any](s *storagetest.Service, schema table.Schema[T]) *table.Table[T] {
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	t, err := table.New(acc.Tables(), "staff", schema, nil)
+	t, err := table.New(s.Tables(), "staff", schema, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestForeignDetails(t *testing.T) {
 	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) || !strings.Contains(err.Error(), `prefix "Head"`) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
+	expect(t, "requests", s.Count().String(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
 	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
 	}

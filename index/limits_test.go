@@ -161,7 +161,7 @@ func TestApproximateMeasures(t *testing.T) {
 	check(t, staff.DeleteAny(ctx, at(1)))
 	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another is 30
 	check(t, staff.DeleteAny(ctx, at(2)))
-	expect(t, "requests", s.Count(), "2 get, 1 transaction")
+	expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
 	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
 	if r, faults := mustVerify(t, staff, verify.Options{}, loose); !r.Sound() {
 		t.Error(r, faults)
@@ -277,7 +277,7 @@ func TestGetOrInsertTaken(t *testing.T) {
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
+	expect(t, "requests", s.Count().String(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
 }
 
 // TestFieldsThatCannotBeCopied: a projection of a field without a property of its own is an error.
@@ -341,13 +341,13 @@ func TestBulkPacks(t *testing.T) {
 				if err != nil || r.Done != n {
 					t.Fatal(step.what, r, err)
 				}
-				expect(t, step.what, s.Count(), step.want)
+				expect(t, step.what, s.Count().String(), step.want)
 			}
 			r, err := staff.DeleteQuery(ctx, table.Query[worker]{Partition: sales}, nil)
 			if err != nil || r.Done != n || len(s.Rows("staff")) > 0 {
 				t.Error(r, err, len(s.Rows("staff")))
 			}
-			expect(t, "remove", s.Count(), c.remove)
+			expect(t, "remove", s.Count().String(), c.remove)
 		})
 	}
 }

@@ -122,7 +122,7 @@ func TestValueChangesOwner(t *testing.T) {
 	if err != nil || e.Key != at(1) {
 		t.Error(e, err)
 	}
-	expect(t, "requests", s.Count(), "2 get")
+	expect(t, "requests", s.Count().String(), "2 get")
 	times := 0
 	b := &hookedService{Service: s}
 	b.do = func(r *http.Request) {
@@ -169,7 +169,7 @@ func TestForeignRanges(t *testing.T) {
 			}
 		}
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 	// Its own are all within, also where it is among the library's rows.
 	for name, r := range map[string]keys.Range{
 		"Value": tags.Value("x"), "Range": tags.Range("a", "y"), "AtLeast": tags.AtLeast("x"), "AtMost": tags.AtMost("x"), "Starting": tags.Starting("x"), "All": tags.All(),
@@ -233,7 +233,7 @@ func TestNotAttached(t *testing.T) {
 			t.Error(what, err)
 		}
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 }
 
 // TestUnder: a range of the layout with an open end is a range of the index; a range with a last value is one if each value has one

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -46,7 +47,7 @@ func TestPagesByIndex(t *testing.T) {
 			for token := ""; ; {
 				page, err := ix.Page(ctx, staff, q, token)
 				check(t, err)
-				requests = append(requests, s.Count())
+				requests = append(requests, s.Count().String())
 				for _, e := range page.Entities {
 					got = append(got, e.Value.ID)
 				}
@@ -128,7 +129,7 @@ func TestPageErrors(t *testing.T) {
 	if _, err := byLast.Page(ctx, staff, q, ""); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError about the limit", err)
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 
 	q.Limit, q.Budget = 5, table.Budget{Requests: 3}
 	page, err = byLast.Page(ctx, staff, q, "")
@@ -140,7 +141,7 @@ func TestPageErrors(t *testing.T) {
 	check(t, err)
 	expect(t, "the rest", len(rest.Entities), 4)
 
-	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(400, "InvalidInput")))
+	s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Refuse(400, "InvalidInput")))
 	if page, err := byLast.Page(ctx, staff, q, ""); err == nil || page != nil {
 		t.Errorf("got %v, %v; want an error and no page", page, err)
 	}

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -49,9 +47,7 @@ func overwriteRow(t testing.TB, s *storagetest.Service, row storagetest.Row, f f
 	}
 	body, err := json.Marshal(columns)
 	check(t, err)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(t, err)
-	_, err = acc.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	_, err = s.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
 	check(t, err)
 }
 

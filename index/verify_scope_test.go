@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -103,7 +104,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	}
 	// Errors are those of what has failed.
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-		if q.Kind == "query" && strings.Contains(q.String(), "'S0'") {
+		if q.Kind == requests.Query && strings.Contains(q.String(), "'S0'") {
 			return storagetest.Refuse(403, "AuthorizationFailure")
 		}
 		return storagetest.Fault{}
@@ -132,7 +133,7 @@ func TestVerifyLists(t *testing.T) {
 	if !r.Sound() || r.Repaired != 300 {
 		t.Error(r)
 	}
-	expect(t, "requests", s.Count(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
+	expect(t, "requests", s.Count().String(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
 	expect(t, "members", len(k), 300)

@@ -264,13 +264,13 @@ func TestVerifyRequests(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
 	}
 	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
-	expect(t, "requests", s.Count(), "3 query")
+	expect(t, "requests", s.Count().String(), "3 query")
 	check(t, rawTable(t, s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
 	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
-	expect(t, "to be sure of a fault", s.Count(), "3 get, 3 query")
+	expect(t, "to be sure of a fault", s.Count().String(), "3 get, 3 query")
 	mustVerify(t, staff, verify.Options{Partition: sales, Repair: true}, byEmail, byLast)
-	expect(t, "to repair it", s.Count(), "4 get, 3 query, 1 transaction")
+	expect(t, "to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
 }
 
 // hookedService is a service that calls do before each request.

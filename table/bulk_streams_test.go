@@ -50,7 +50,7 @@ func TestBulkMissingRequests(t *testing.T) {
 	if err != nil || r.Done != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}
-	if got := s.Count(); got != "101 get, 1 transaction" { // the row of each, and the shared list
+	if got := s.Count().String(); got != "101 get, 1 transaction" { // the row of each, and the shared list
 		t.Errorf("got %q; want %q", got, "101 get, 1 transaction")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -115,7 +116,7 @@ func TestWhatIsLogged(t *testing.T) {
 		{what: record, want: "pending [letter version 1 of p_000001, ", log: `"state":"pending","effects":["letter version 1 of p_000001, `, json: `"State":1`},
 		{what: *record, want: "pending [letter version 1 of p_000001, ", log: `"State":1`},
 		{what: record.Effects[0], want: "letter version 1 of p_000001", log: `"kind":"letter"`, json: `"Kind":"letter"`},
-		{what: table.Counts{table.KindGet: 2}, want: "2 get", log: `"get":2`},
+		{what: requests.Counts{requests.Get: 2}, want: "2 get", log: `"get":2`},
 		{what: exists, want: "exists already"}, {what: refused, want: "exists already"}, {what: bulk, want: "exists already"}, {what: derived, want: "maintainer email"},
 		{what: struct{ Err error }{exists}, want: "exists already"},
 		{what: people.Range(), want: "[p_, p`)"}, {what: keys.At(keys.Raw(""), keys.Raw("/")), want: "key is empty; keys: RowKey", json: "-"},

@@ -32,8 +32,8 @@ func TestForeignErrors(t *testing.T) {
 	}
 	fails = table.ErrChanged // of another row, so Update does not repeat its function
 	s.Count()
-	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count() != "1 get" {
-		t.Errorf(`got %v; want ErrChanged and s.Count() == "1 get"`, err)
+	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count().String() != "1 get" {
+		t.Errorf(`got %v; want ErrChanged and s.Count().String() == "1 get"`, err)
 	}
 	if err := people.Replace(ctx, e); err != nil {
 		t.Errorf("a write of the same entity: got %v; want no error", err)

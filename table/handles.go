@@ -14,17 +14,13 @@ import (
 // it also writes the library's rows. named says whether rows that it writes contain the operation ID, as entities do, and derived rows
 // of several entities do not.
 func (t *Table[T]) Untyped(named bool) *Table[Row] {
-	plain := *t.h.engine.Plain()
-	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !named
-	s := rowShape()
-	plain.Mode.Decoder = s
-	return &Table[Row]{h: handle{&plain, s}}
+	return RowsOf(t.h.engine, named)
 }
 
 // IgnoreCorruptState returns a handle for repairs, which ignores corrupt maintainer state: it takes the entity for one without derived rows,
 // instead of failing with a *DecodeError.
 func (t *Table[T]) IgnoreCorruptState() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.IgnoreCorruptState = true })
+	return t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true })
 }
 
 // WholeRow returns the row as an entity, also if the row is a copy, for writes of the copy itself.
@@ -56,14 +52,7 @@ func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 		}
 		c.Applied = func(r engine.Record) { i.set(&r) }
 	}
-	return t.with(func(m *engine.Mode) { m.Completes = c })
-}
-
-// with returns the same handle in another mode.
-func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] {
-	c := *t
-	c.h = t.h.with(change)
-	return &c
+	return t.InMode(func(m *engine.Mode) { m.Completes = c })
 }
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
@@ -127,7 +116,7 @@ func (h handle) outbox(outbox Outbox) (engine.Outbox, error) {
 	case is != nil && !engine.SameOutbox(is, plain):
 		return nil, &ValueError{Field: "outbox", Reason: "the table has another one"}
 	case h.engine.Options.WriteTimeout < 0:
-		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"}
+		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
 	}
 	return plain, nil
 }
@@ -159,14 +148,15 @@ func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maint
 
 // Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
 // transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
-// abort record in its place, and the write can never commit, wherever its request may still be. So the outcome is unknown only if the
-// context or the write's time ends, or if the service refuses the abort record. The error is then an [UnknownError], which can be
-// resolved later.
+// abort record in its place, and the write can never commit, even if its request arrives later. The outcome is unknown only if no abort
+// record could be stored: because the context or the write's time has ended, or because the service refuses the abort record. The error
+// is then an [UnknownError], which can be resolved later.
 //
-// Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
-// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
+// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record, because
+// a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
+// are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.Exact = true })
+	return t.InMode(func(m *engine.Mode) { m.Exact = true })
 }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle

@@ -83,7 +83,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			overwriteFirstResident(t, ctx, s, `"_life":"`+newerIncarnation+`","Last":"New"`)
 			s.Count()
 			noError(t, c.write(people, rows, e, r))
-			if got := s.Count(); got != c.requests {
+			if got := s.Count().String(); got != c.requests {
 				t.Errorf("got %s; want %s", got, c.requests)
 			}
 			if got := firstResident(s); got["_life"] != c.want || got["_ix"] != nil || got["Last"] != "Old" || got["Note"] != "x" {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -209,7 +210,7 @@ func TestBulkEveryFault(t *testing.T) {
 						}
 						inside := false
 						for _, q := range s.Requests() {
-							inside = inside || strings.HasPrefix(q.Fault.String(), "refused in transaction") || q.Fault != (storagetest.Fault{}) && (q.Kind == "get" || q.Kind == "query")
+							inside = inside || strings.HasPrefix(q.Fault.String(), "refused in transaction") || q.Fault != (storagetest.Fault{}) && (q.Kind == requests.Get || q.Kind == requests.Query)
 						}
 						if returned != nil && !inside && (kind == "exact" || !errors.Is(returned, table.ErrUnknownOutcome)) {
 							return fmt.Errorf("got %+v, %w; want no error", result, returned)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -71,7 +72,7 @@ func TestOutboxRequests(t *testing.T) {
 	people, s := townWithEffects(t, d)
 	after := func(what, wantCalls, wantRequests string, err, want error) {
 		t.Helper()
-		calls, requests := strings.Join(d.calls, " "), s.Count()
+		calls, requests := strings.Join(d.calls, " "), s.Count().String()
 		if !errors.Is(err, want) || err != nil && want == nil || calls != wantCalls || requests != wantRequests {
 			t.Errorf("%s: got %v, the calls %q and %s; want %v, %q and %s", what, err, calls, requests, want, wantCalls, wantRequests)
 		}
@@ -108,10 +109,10 @@ func TestOutboxRequests(t *testing.T) {
 		t.Errorf(`got %v; want d.notifyErr and "the queue is full" in the error`, err)
 	}
 	d.notifyErr = nil
-	s.SetFaults(storagetest.OfKind("transaction", storagetest.LostResponse()))
+	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.LostResponse()))
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
 	after("every response lost", "notify show", "2 get, 1 insert, 4 transaction", err, nil)
-	s.SetFaults(storagetest.First(storagetest.OfKind("transaction", storagetest.LostRequest()), storagetest.OfKind("insert", storagetest.LostRequest())))
+	s.SetFaults(storagetest.First(storagetest.OfKind(requests.Transaction, storagetest.LostRequest()), storagetest.OfKind(requests.Insert, storagetest.LostRequest())))
 	short, cancel := context.WithCancel(ctx)
 	n := 0
 	s.beforeRequest = func(*http.Request) {
@@ -165,8 +166,8 @@ func TestOutboxAttachment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := townWithEffects(t, nil)
-	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count() != "none" {
-		t.Errorf(`got %v; want ErrNoOutbox and s.Count() == "none"`, err)
+	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count().String() != "none" {
+		t.Errorf(`got %v; want ErrNoOutbox and s.Count().String() == "none"`, err)
 	}
 	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
@@ -187,8 +188,8 @@ func TestOutboxAttachment(t *testing.T) {
 	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
-	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count() != "none" {
-		t.Errorf(`got %v; want ErrOtherOutbox and a *BatchError and be.Index == 1 and s.Count() == "none"`, err)
+	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count().String() != "none" {
+		t.Errorf(`got %v; want ErrOtherOutbox and a *BatchError and be.Index == 1 and s.Count().String() == "none"`, err)
 	}
 	// A table without an outbox takes that of the transaction.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
@@ -260,7 +261,7 @@ func TestEffectsRequests(t *testing.T) {
 		if !errors.Is(err, want) || err != nil && want == nil {
 			t.Errorf("%s: got %v; want %v", what, err, want)
 		}
-		if got := s.Count(); got != requests {
+		if got := s.Count().String(); got != requests {
 			t.Errorf("%s: got %s; want %s", what, got, requests)
 		}
 	}

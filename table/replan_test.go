@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -38,7 +39,7 @@ func TestExactReplanned(t *testing.T) {
 	e = insertAll(t, people, s, resident{"S", 1, "Smith", "a"})[0]
 	rows := residentRows(t, s)
 	s.SetFaults(storagetest.First(batchFault(1, storagetest.LateDuplicate(1000)), storagetest.When(func(q storagetest.Request) bool {
-		return q.Kind == "get" && len(s.LateRequests()) > 0
+		return q.Kind == requests.Get && len(s.LateRequests()) > 0
 	}, storagetest.Refuse(403, "AuthorizationFailure"))))
 	s.beforeBatch(func(n int) {
 		if n == 1 {

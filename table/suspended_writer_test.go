@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -211,7 +212,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			var resolved map[string]table.CommitState
 			first := true
 			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-				if q.Kind != "transaction" || !first {
+				if q.Kind != requests.Transaction || !first {
 					return storagetest.Fault{}
 				}
 				first = false
@@ -284,7 +285,7 @@ func TestSuspendedExact(t *testing.T) {
 		o.Now = clock.Now
 		jumped := false
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-			if q.Kind == "transaction" && !jumped {
+			if q.Kind == requests.Transaction && !jumped {
 				jumped = true
 				clock.advance(back)
 				return storagetest.LostRequest()
@@ -368,7 +369,7 @@ func TestClocksAhead(t *testing.T) {
 			clock.advance(c.ahead)
 			mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
 			noError(t, err)
-			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" || q.Kind == "insert" }, storagetest.Refuse(503, "ServerBusy")))
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.Transaction || q.Kind == requests.Insert }, storagetest.Refuse(503, "ServerBusy")))
 			var ue *table.UnknownError
 			if err := mine.Exact().Merge(ctx, e, age.Set(50)); !errors.As(err, &ue) {
 				t.Fatalf("%v: got %v; want an *UnknownError", c.ahead, err)

@@ -117,14 +117,14 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if service == nil {
 		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
-	t, err := engine.New(service, name, o.Common.engine())
+	t, err := engine.New(service, name, o.Common.Engine())
 	if err != nil {
 		return fail(err)
 	}
 	if err := s.finish(); err != nil {
 		return fail(err)
 	}
-	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Decoder: s}), s}, nil
+	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Schema: s}), s}, nil
 }
 
 func checkTableName(name string) error {

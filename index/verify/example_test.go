@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
 type Employee struct {
@@ -26,11 +23,7 @@ var dept = keys.Tuple1(keys.Text())
 // newStaff returns a table of three employees without an index, on a service in memory.
 func newStaff(ctx context.Context) *table.Table[Employee] {
 	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[Employee]{
+	staff, err := table.New(s.Tables(), "staff", table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Employee) *int { return &e.ID }),
 	}, nil)
