@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,9 +38,11 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 		attempt = m.discard
 	}
 	conflicts := m.from.Common().Retry
-	retry := table.Retry{Attempts: conflicts.ConflictAttempts, Wait: conflicts.ConflictWait, MaxWait: conflicts.MaxConflictWait}
+	retry := engine.Retry{Attempts: conflicts.ConflictAttempts, Wait: conflicts.ConflictWait, MaxWait: conflicts.MaxConflictWait}
 	n, movedBefore := 0, false
-	err = retry.Repeat(ctx, func() (again bool, err error) {
+	log := m.from.Engine().Log("Archive", id.Key)
+	log.Conflicts = true
+	err = retry.Repeat(ctx, log, func() (again bool, err error) {
 		n++
 		err = attempt(ctx, id, j)
 		if err == errMovedBefore && movedBefore {

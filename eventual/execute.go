@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -39,8 +40,10 @@ var errConflict = errors.New("eventual: the commit record has changed")
 // executeRecord executes the effects of a commit record. After a conflict it starts again, Retry.ConflictAttempts times at most.
 func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome) {
 	o := e.env.opt.Retry
-	conflicts := table.Retry{Attempts: o.ConflictAttempts, Wait: o.ConflictWait, MaxWait: o.MaxConflictWait}
-	err := conflicts.Repeat(ctx, func() (again bool, err error) {
+	conflicts := engine.Retry{Attempts: o.ConflictAttempts, Wait: o.ConflictWait, MaxWait: o.MaxConflictWait}
+	log := x.engineLog("Execute")
+	log.Conflicts = true
+	err := conflicts.Repeat(ctx, log, func() (again bool, err error) {
 		var conflict bool
 		if out, conflict = e.tryRecord(ctx, t, x); conflict {
 			return true, errConflict

@@ -59,7 +59,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
 	var before *table.Row
 	attempts := t.Common().Retry.ConflictAttempts
-	for range attempts {
+	for n := range attempts {
 		row, err := t.GetRow(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
 			return nil, fmt.Errorf("%w: %w", errNotFound, err)
@@ -68,6 +68,9 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		if before != nil && before.ETag == row.ETag {
 			return nil, errNotFound // the row is wrong, and no entity has the value
+		}
+		if before != nil {
+			t.Engine().Log("Get", at).Conflict(ctx, n, 0, nil)
 		}
 		e, err := ix.entityOf(ctx, t, row)
 		if err != nil || e != nil {

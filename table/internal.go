@@ -52,6 +52,6 @@ func (op Op) Engine() *engine.Op { return &op.op }
 func (o Common) Engine() engine.Options {
 	return engine.Options{
 		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
+		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing, Logger: o.Logger,
 	}.WithDefaults()
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
@@ -32,8 +33,18 @@ type Common struct {
 	NewID func() string
 
 	// Tracing receives a span for each method call, with its requests as children. Use the provider that the SDK's clients have in
-	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing.
+	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing. A span has the
+	// attributes db.system.name, db.collection.name (the table) and db.operation.name (the method); db.operation.batch.size, the
+	// operations of a transaction, derived rows included; az.service_request_id, the service's ID of the last request; and
+	// db.response.status_code, the service's error code, if the method fails with one. It contains no properties.
 	Tracing tracing.Provider
+
+	// Logger receives one line for each event that an operator may want to know. At Debug: a conflict with a concurrent writer, and a
+	// request that failed, if another attempt follows. At Warn: a request that the service throttled, derived rows that were repaired,
+	// and work that was given up. The attributes are table, operation, key or partition, attempt, wait, code (the service's) and error.
+	// Properties and signatures are not logged. The SDK's client repeats reads on its own and does not log them here. Defaults to no
+	// logging.
+	Logger *slog.Logger
 }
 
 // Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
@@ -66,12 +77,12 @@ func (o Common) WithDefaults() Common { return commonOf(o.Engine()) }
 func commonOf(o engine.Options) Common {
 	return Common{
 		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
+		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing, Logger: o.Logger,
 	}
 }
 
 // Repeat calls f until f succeeds or returns again = false, until Attempts are used up, or until ctx ends. It pauses between the calls, and
 // returns the last error. A 503 or 429 of the service uses up no attempt if ctx has a deadline.
 func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
-	return engine.Retry(r).Repeat(ctx, f)
+	return engine.Retry(r).Repeat(ctx, engine.Log{}, f)
 }

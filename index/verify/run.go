@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -24,7 +25,7 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 		o = &Options{}
 	}
 	return &run[T]{
-		recorder: newRecorder(o),
+		recorder: newRecorder(o, t.Engine().Log("verify.Run", keys.Key{})),
 		pacer:    &pacer{rate: o.Rate},
 		table:    t.IgnoreCorruptState(),
 		opt:      *o,
