@@ -29,9 +29,13 @@ func (t *Table) Log(method string, k keys.Key) Log {
 
 // log returns the log of the write.
 func (w *write) log() Log {
-	l := w.table.Log(w.method, w.ops[0].Key)
-	if len(w.ops) > 1 {
-		l.Key, l.Partition = keys.Key{}, w.partition()
+	l := w.table.Log(w.method, keys.Key{})
+	switch len(w.ops) {
+	case 0: // all were passed over
+	case 1:
+		l.Key = w.ops[0].Key
+	default:
+		l.Partition = w.partition()
 	}
 	return l
 }
