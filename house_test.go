@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"index/internal/derived":   {"keys", "table", "internal/engine", "internal/reserved"},
 	"index/verify":             {"bulk", "keys", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
 	"eventual":                 {"commit", "keys", "table", "internal/engine", "internal/wire"},
-	"archive":                  {"bulk", "commit", "eventual", "keys", "table", "internal/reserved", "internal/wire"},
+	"archive":                  {"bulk", "commit", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/wire"},
 	"storagetest":              {"requests", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 

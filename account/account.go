@@ -26,8 +26,11 @@ type Account struct {
 	blobs  *service.Client
 
 	key      *aztables.SharedKeyCredential // nil if the account has no key
-	endpoint string                        // of the Table service
+	endpoint string                        // of the Table service, without a signature
 }
+
+// String returns the endpoint of the Table service, and never a key or a signature.
+func (a Account) String() string { return a.endpoint }
 
 // Options are the options of an account. The zero value is ready for use.
 type Options struct {
@@ -115,7 +118,7 @@ func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 	if err := errors.Join(err[:]...); err != nil {
 		return nil, err
 	}
-	a.endpoint = e.Table
+	a.endpoint, _, _ = strings.Cut(e.Table, "?") // without a signature
 	return &a, nil
 }
 

@@ -232,3 +232,28 @@ func TestErrorTexts(t *testing.T) {
 		t.Errorf("a wrong key: got %v, want the message of the service", err)
 	}
 }
+
+// TestAccountPrinted: an account is printed without its key and without signatures.
+func TestAccountPrinted(t *testing.T) {
+	t.Parallel()
+	keyed, err := account.FromConnectionString("AccountName=contoso;AccountKey="+key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := account.FromSAS(account.Endpoints{Table: "https://contoso.table.core.windows.net/?sv=2019-02-02&sig=c2VjcmV0"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []*account.Account{keyed, signed} {
+		for _, format := range []string{"%v", "%+v", "%s", "%d"} {
+			for _, x := range []any{a, *a} {
+				if got := fmt.Sprintf(format, x); strings.Contains(got, "sig=") || strings.Contains(got, key) || strings.Contains(got, "115 101 99 114 101 116") {
+					t.Errorf("%s of %T: got %s; want no secret", format, x, got)
+				}
+			}
+		}
+		if got, want := fmt.Sprint(a), "https://contoso.table.core.windows.net"; strings.TrimSuffix(got, "/") != want {
+			t.Errorf("got %s; want %s", got, want)
+		}
+	}
+}

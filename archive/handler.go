@@ -38,7 +38,9 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 		attempt = m.discard
 	}
 	n, movedBefore := 0, false
-	err = m.from.Engine().Options.Retry.OfConflicts().Repeat(ctx, func() (again bool, err error) {
+	log := m.from.Engine().Log("Archive", id.Key)
+	log.Conflicts = true
+	err = m.from.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n++
 		err = attempt(ctx, id, j)
 		if err == errMovedBefore && movedBefore {

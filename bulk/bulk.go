@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -55,6 +56,9 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// MarshalJSON returns the text of the error.
+func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 
 // Run applies a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as
 // large as they may be: 100 operations, with those that maintainers add and the commit record, or 4 MiB, to the byte on clients made with

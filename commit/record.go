@@ -2,6 +2,7 @@ package commit
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -49,6 +50,23 @@ func (r *Record) Version() string { return string(r.etag) }
 
 // Time returns when the write began, by the writer's clock.
 func (r *Record) Time() time.Time { t, _ := engine.TimeOf(r.OperationID); return t }
+
+// String returns the partition, the operation ID, the state and the effects without their payloads, for programs that print a record.
+func (r Record) String() string {
+	return fmt.Sprintf("%s %s %s %v", r.Partition, r.OperationID, r.State, r.Effects)
+}
+
+// LogValue returns what String prints, for slog. It is on the pointer, which methods return and which may be nil after an error.
+func (r *Record) LogValue() slog.Value {
+	if r == nil {
+		return slog.Value{}
+	}
+	effects := make([]string, len(r.Effects))
+	for n, e := range r.Effects {
+		effects[n] = e.String()
+	}
+	return slog.GroupValue(slog.Any("partition", r.Partition), slog.String("operation", r.OperationID), slog.String("state", r.State.String()), slog.Any("effects", effects))
+}
 
 // set makes the record one of the engine's.
 func (r *Record) set(from *engine.Record) {

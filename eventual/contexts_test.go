@@ -52,7 +52,8 @@ func TestContextsEnd(t *testing.T) {
 		o.insert(t, clerk{"T", 1, "Jones"})
 		var calls atomic.Int64
 		var count contextCounter
-		opt := eventual.WorkerOptions{Common: noPauses(), Logger: slog.New(&count), Attempts: 3, HandlerTimeout: -1}
+		opt := eventual.WorkerOptions{Common: noPauses(), Attempts: 3, HandlerTimeout: -1}
+		opt.Logger = slog.New(&count)
 		failing := o.handle(func(ctx context.Context, _ eventual.Job) error {
 			count.open.Add(1)
 			context.AfterFunc(ctx, func() { count.open.Add(-1) })

@@ -62,7 +62,7 @@ func ExampleWorker() {
 		return nil
 	})
 	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), acc.Queue("staff-poison"), []eventual.Handler{print}, &eventual.WorkerOptions{
-		Logger:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Common:  table.Common{Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))},
 		CleanUp: acc.Queue("staff-cleanup"),
 	})
 	check(err)

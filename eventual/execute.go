@@ -39,7 +39,9 @@ var errConflict = errors.New("eventual: the commit record has changed")
 
 // executeRecord executes the effects of a commit record. After a conflict it starts again, Retry.ConflictAttempts times at most.
 func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome) {
-	err := e.env.opt.Retry.OfConflicts().Repeat(ctx, func() (again bool, err error) {
+	log := x.engineLog("Execute")
+	log.Conflicts = true
+	err := e.env.opt.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		var conflict bool
 		if out, conflict = e.tryRecord(ctx, t, x); conflict {
 			return true, errConflict

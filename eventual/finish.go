@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -110,7 +111,7 @@ func (x *lease) backOff(n int, most time.Duration) time.Duration {
 // loses none.
 func (x *lease) moveToPoison(ctx context.Context, out outcome) {
 	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.Now())
-	err := x.env.opt.Retry.Repeat(ctx, func() (bool, error) {
+	err := engine.Retry(x.env.opt.Retry).Repeat(ctx, x.engineLog("Poison"), func() (bool, error) {
 		_, err := x.env.poison.put(ctx, text, 0)
 		return err != nil && isTransient(err), err
 	})
@@ -125,7 +126,7 @@ func (x *lease) moveToPoison(ctx context.Context, out outcome) {
 // request sends the last request for a message, and counts and logs its result. After a failure, the message becomes visible again.
 func (x *lease) request(ctx context.Context, out outcome, send func() error, counter func(*Stats), level slog.Level, text string) {
 	inDoubt := false // a failed attempt may have been applied
-	err := x.env.opt.Retry.Repeat(ctx, func() (bool, error) {
+	err := engine.Retry(x.env.opt.Retry).Repeat(ctx, x.engineLog("Finish"), func() (bool, error) {
 		err := send()
 		again := err != nil && isTransient(err)
 		inDoubt = inDoubt || again
@@ -142,6 +143,11 @@ func (x *lease) request(ctx context.Context, out outcome, send func() error, cou
 		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
 		x.log(slog.LevelWarn, "message not finished; it becomes visible again", out, "queue", wire.Redact(err))
 	}
+}
+
+// engineLog returns the log of repeated requests and conflicts of a message.
+func (x *lease) engineLog(method string) engine.Log {
+	return engine.Log{Logger: x.env.opt.Logger, Table: x.message.Table, Method: method, Partition: x.message.Partition}
 }
 
 // log logs a message and the reason of its outcome. The log alone contains the text of a handler's error.

@@ -1,47 +1,37 @@
 package eventual_test
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"log/slog"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestNoSecrets: the log contains the text of a handler's error, and the poison queue does not.
-func TestNoSecrets(t *testing.T) {
+// TestOutboxLogsRepeatedRequests: a notification that the queue does not take at once is logged, with the level of its cause.
+func TestOutboxLogsRepeatedRequests(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
-	o.insert(t, clerk{"S", 1, "Jones"})
-	var calls atomic.Int64
-	var log bytes.Buffer
-	opt := fastPolling()
-	opt.Attempts, opt.Logger = 1, slog.New(slog.NewTextHandler(&log, nil))
-	drain(t, o.worker(t, opt, countingHandler(o, &calls, func(int64) error { return errors.New("the password is x") })))
-	if got := s.Messages("poison"); len(got) != 1 || strings.Contains(got[0].Text, "password") {
-		t.Errorf("poison messages: got %v, want 1 without the password", got)
-	}
-	for _, want := range []string{"level=ERROR", "poison", "password", "table=staff", "class=attempts", "kind=letter"} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("log: got %s, want a text with %q", log.String(), want)
+	var text strings.Builder
+	c := noPauses()
+	c.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	o, s := newOffice(t, c)
+	for i, x := range []struct {
+		fault storagetest.Fault
+		want  []string
+	}{
+		{storagetest.LostRequest(), []string{"level=DEBUG", "request failed; another attempt follows", "attempt=1"}},
+		{storagetest.Refuse(503, "ServerBusy"), []string{"level=WARN", "throttled by the service; another attempt follows", "attempt=1", "code=ServerBusy", "wait="}},
+	} {
+		text.Reset()
+		s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.Once(x.fault)))
+		_, err := o.staff.Insert(context.Background(), &clerk{Dept: "S", ID: i, Last: "Jones"})
+		noError(t, err)
+		for _, want := range append(x.want, "table=staff operation=Notify partition=S") {
+			if got := text.String(); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+				t.Errorf("got %s; want one line with %s", got, want)
+			}
 		}
-	}
-}
-
-// TestNoSignatures: the log contains a URL in a handler's error without its signature.
-func TestNoSignatures(t *testing.T) {
-	t.Parallel()
-	o, _ := newOffice(t, noPauses())
-	o.insert(t, clerk{"S", 1, "Jones"})
-	var calls atomic.Int64
-	var log bytes.Buffer
-	opt := fastPolling()
-	opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	secret := &url.Error{Op: "Get", URL: "https://x.table.core.windows.net/staff?sv=1&sig=SECRET", Err: errors.New("timeout")}
-	drain(t, o.worker(t, opt, countingHandler(o, &calls, func(int64) error { return secret })))
-	if strings.Contains(log.String(), "SECRET") || !strings.Contains(log.String(), "timeout") {
-		t.Errorf("log: got %s, want the timeout without the signature", log.String())
 	}
 }

@@ -13,7 +13,7 @@ import (
 type WorkerOptions struct {
 	// Common bounds the requests of the worker. Retry.ConflictAttempts, with the pauses of Retry.ConflictWait and MaxConflictWait,
 	// bounds how often the worker starts again because a concurrent worker has changed the commit record; then the attempt of the
-	// message has failed.
+	// message has failed. Logger also receives completed messages at Debug, returned and lost messages at Warn, and poison at Error.
 	table.Common
 
 	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without a
@@ -60,9 +60,6 @@ type WorkerOptions struct {
 	// StopTimeout is how long Run waits for running handlers after its context has ended, before it ends their contexts. Defaults
 	// to 30 s.
 	StopTimeout time.Duration
-
-	// Logger logs completed messages at Debug, returned and lost messages at Warn, and poison at Error. Defaults to no logging.
-	Logger *slog.Logger
 }
 
 // settings are the options of a worker with their defaults: those of Common are the engine's.

@@ -54,7 +54,8 @@ func (o *Outbox) Notify(ctx context.Context, n table.Notification) (table.SentNo
 	}
 	text := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID}.text()
 	var d delivery
-	err := o.opt.Retry.Repeat(ctx, func() (again bool, err error) {
+	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}
+	err := engine.Retry(o.opt.Retry).Repeat(ctx, log, func() (again bool, err error) {
 		d, err = o.queue.put(ctx, text, n.Hidden)
 		return err != nil && isTransient(err), err
 	})

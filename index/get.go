@@ -15,7 +15,8 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 
 // Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
-// copied. An entity of a projected copy has only the copied fields. With Pointer or ReadEntities, Get reads the entity itself.
+// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written. With Pointer or ReadEntities,
+// Get reads the entity itself.
 //
 // Entities that were stored before the index was attached, or by handles without it, are not found until they are written again or
 // verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index that
@@ -58,7 +59,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
 	var before *table.Row
 	attempts := t.Engine().Options.Retry.ConflictAttempts
-	for range attempts {
+	for n := range attempts {
 		row, err := t.GetRow(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
 			return nil, fmt.Errorf("%w: %w", errNotFound, err)
@@ -67,6 +68,9 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		if before != nil && before.ETag == row.ETag {
 			return nil, errNotFound // the row is wrong, and no entity has the value
+		}
+		if before != nil {
+			t.Engine().Log("Get", at).Conflict(ctx, n, 0, nil)
 		}
 		e, err := ix.entityOf(ctx, t, row)
 		if err != nil || e != nil {

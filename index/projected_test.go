@@ -3,6 +3,8 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -21,11 +23,49 @@ func TestProjectedCopyIsRefused(t *testing.T) {
 	for e, err := range mail.List(ctx, staff, sales, "a") {
 		check(t, err)
 		s.Count()
-		for what, err := range map[string]error{"Replace": staff.Replace(ctx, e), "ReplaceAny": staff.ReplaceAny(ctx, e), "Delete": staff.Delete(ctx, e)} {
-			if !errors.Is(err, table.ErrNoETag) || !strings.Contains(err.Error(), "some of its properties") {
-				t.Errorf("%s: got %v, want ErrNoETag that names the copy", what, err)
+		if !e.Partial() {
+			t.Error("got an entity that is not partial; want a partial one")
+		}
+		for what, err := range map[string]error{
+			"Replace": staff.Replace(ctx, e), "ReplaceAny": staff.ReplaceAny(ctx, e), "Delete": staff.Delete(ctx, e), "Merge": staff.Merge(ctx, e, last.Set("x")),
+			"Touch": staff.Touch(ctx, e), "PinOp": staff.PinOp(e).Err(),
+		} {
+			if !errors.Is(err, table.ErrPartial) || !errors.Is(err, table.ErrNoETag) || !strings.Contains(err.Error(), "some of its properties") || !strings.Contains(err.Error(), "Get it by its Key") {
+				t.Errorf("%s: got %v, want ErrPartial, and ErrNoETag, that names the copy and the way out", what, err)
 			}
 		}
 		expect(t, "requests", s.Count().String(), "none")
+		// An ETag that the program has stored makes it an entity for Merge and Delete, and it stays partial.
+		whole, err := staff.Get(ctx, e.Key)
+		check(t, err)
+		if whole.Partial() {
+			t.Error("Get: got a partial entity; want a whole one")
+		}
+		e.ETag = whole.ETag
+		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrPartial) {
+			t.Errorf("Replace with an ETag: got %v, want ErrPartial", err)
+		}
+		check(t, staff.Merge(ctx, e, last.Set("Smith")))
+		if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrPartial) || !e.Partial() {
+			t.Errorf("Replace after Merge: got %v, partial %v; want ErrPartial of a partial entity", err, e.Partial())
+		}
+	}
+}
+
+// TestProjectedCopyIsPrinted: an entity from a projected copy is printed and logged as partial, with the properties that it has.
+func TestProjectedCopyIsPrinted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byAge)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "jones@contoso.com", 30, []string{"go"}})
+	e, err := byAge.Get(ctx, staff, sales, 30)
+	check(t, err)
+	const want = "('S','w_000001') (partial) {Age:30 Last:Jones}"
+	expect(t, "%v", fmt.Sprint(e), want)
+	expect(t, "%+v", fmt.Sprintf("%+v", *e), want)
+	var text strings.Builder
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", e)
+	if got, want := text.String(), `"entity":{"key":"('S','w_000001')","partial":true,"value":{"Age":30,"Last":"Jones"},"etag":""}`; !strings.Contains(got, want) {
+		t.Errorf("got %s; want %s in it", got, want)
 	}
 }

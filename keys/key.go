@@ -187,7 +187,7 @@ func (k *Key) UnmarshalJSON(b []byte) error {
 // String returns the key in the form ('Sales','empid_000223').
 func (k Key) String() string {
 	if k.err != nil {
-		return "(" + k.err.Error() + ")"
+		return "(" + strings.ReplaceAll(k.err.Error(), "\n", "; ") + ")"
 	}
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	return "(" + quote(k.pk) + "," + quote(k.rk) + ")"

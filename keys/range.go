@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,9 @@ type Range struct {
 
 // LogValue returns the text of String, for slog.
 func (r Range) LogValue() slog.Value { return slog.StringValue(r.String()) }
+
+// MarshalJSON returns the text of String as a JSON string.
+func (r Range) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
 // Bounds returns the lower bound and the upper bound, "" for no bound, and whether the upper bound belongs to the range.
 func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }

@@ -79,5 +79,6 @@ func (h handle) getOrInsert(ctx context.Context, insert Op) (e entity, inserted 
 		if !errors.Is(err, ErrExists) || errors.As(err, &derived) || attempt >= h.engine.Options.Retry.ConflictAttempts {
 			return insert.stored, err == nil, err
 		}
+		h.engine.Log("GetOrInsert", k).Conflict(ctx, attempt, 0, err)
 	}
 }

@@ -1,8 +1,6 @@
 package table
 
 import (
-	"fmt"
-	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -19,7 +17,7 @@ import (
 //
 // An entity that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy contains the operation ID of its write, so the entity
 // serves Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and fail with ErrChanged if the row is not
-// as the copy, or from another write. An entity that was read from part of a row cannot be written.
+// as the copy, or from another write. An entity that was read from a copy of some properties is [Entity.Partial], and cannot be written.
 //
 // Entities come from methods. A program can make one itself, of a key and an ETag that it has stored, for Merge and Delete; Replace refuses
 // it with ErrPartial, because the columns that T does not know would be lost.
@@ -41,7 +39,7 @@ type known struct {
 	doubtful bool        // the outcome of a write is unknown
 	upgraded bool        // the stored row is of an older version than row and Value
 	copied   *engine.Row // the copy that the entity was read from
-	part     bool        // it was read from a copy of some of its properties
+	part     *engine.Row // the copy of some of its properties that the entity was read from
 	edited   bool        // it was made of a row that was changed since it was read, so row is not what is stored
 }
 
@@ -82,17 +80,9 @@ func (e parts) at(k keys.Key) parts {
 	return e
 }
 
-// String returns the key and the value, for programs that print an entity.
-func (e Entity[T]) String() string { return fmt.Sprintf("%v %s", e.Key, printed(e.Value)) }
-
-// LogValue returns the key, the value and the ETag, for slog. It is on the pointer, which methods return and which may be nil after an
-// error.
-func (e *Entity[T]) LogValue() slog.Value {
-	if e == nil {
-		return slog.Value{}
-	}
-	return slog.GroupValue(slog.Any("key", e.Key), slog.Any("value", e.Value), slog.String("etag", string(e.ETag)))
-}
+// Partial reports whether the entity was read from a copy of some of the row's properties, such as those of an index with Options.Only.
+// All other fields of Value are zero, whatever is stored. Writing such an entity fails with ErrPartial: Get it by its Key first.
+func (e *Entity[T]) Partial() bool { return e != nil && e.known.part != nil }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
 // is nil if the whole row is not known, as after an Upsert that merged.
@@ -130,8 +120,8 @@ func (e parts) usable(entire bool) error {
 		return e.key.Err()
 	case e.doubtful:
 		return errDoubt
-	case !versioned(*e.etag) && e.part:
-		return &engine.Condition{Is: ErrNoETag, Cause: errPart}
+	case e.part != nil && (entire || !versioned(*e.etag)):
+		return &engine.Condition{Is: ErrPartial, Cause: partError{}}
 	case !versioned(*e.etag) && e.copied == nil:
 		return ErrNoETag
 	case entire && !e.row.Known():
@@ -150,7 +140,11 @@ func versioned(etag azcore.ETag) bool {
 
 // renew makes the entity what the service has stored.
 func (e parts) renew(etag azcore.ETag, row edm.Stored) {
-	*e.etag, *e.timestamp, *e.known = etag, stamp(etag), known{row: row}
+	part := e.part
+	if row.Known() {
+		part = nil
+	}
+	*e.etag, *e.timestamp, *e.known = etag, stamp(etag), known{row: row, part: part}
 	if r, ok := e.value.(*Row); ok && row.Known() {
 		r.setOperationID(row)
 	}

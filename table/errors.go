@@ -37,7 +37,9 @@ var (
 	ErrUnreachable = engine.ErrUnreachable
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
 	ErrKeyChanged = engine.ErrKeyChanged
-	// ErrPartial: only a part of the entity was read, so Replace would delete the other properties. Get it first, or merge.
+	// ErrPartial: only a part of the entity was read, so that Replace would delete the other properties. Get it first, or merge. An
+	// entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are refused as well: Get it
+	// by its Key, or let the index read entities (index.Options.ReadEntities).
 	ErrPartial = engine.ErrPartial
 	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
 	ErrNoETag = engine.ErrNoETag
@@ -98,6 +100,9 @@ func (e *OpError) Error() string {
 
 // Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
+
+// MarshalJSON returns the text of the error.
+func (e *OpError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
 // brief returns an error's text, without the text of the service's error, which prints the whole response.
 func brief(err error) string {
@@ -237,11 +242,19 @@ func public(err error) error {
 }
 
 var (
-	errNil  = &edm.ValueError{Field: "value", Reason: "is nil"}
-	errPart = errors.New("it was read from a copy that contains some of its properties, and the others are zero: Get it by its Key")
+	errNil = &edm.ValueError{Field: "value", Reason: "is nil"}
 	// errDoubt is the error of an entity whose last write is in doubt.
 	errDoubt = &engine.Condition{Is: ErrUnknownOutcome, Cause: errors.New("of an earlier write to this entity; Get it again")}
 )
+
+// partError is why an entity that is partial cannot be written. It is also an ErrNoETag.
+type partError struct{}
+
+func (partError) Error() string {
+	return "it was read from a copy that contains some of its properties, and the others are zero: Get it by its Key, or let the index read entities (ReadEntities)"
+}
+
+func (partError) Is(target error) bool { return target == ErrNoETag }
 
 // BatchError says which operation of a transaction failed. Nothing of the transaction was done. Err is one of the
 // package's conditions (ErrExists, ErrChanged, …), a typed error of a check, or the service's *azcore.ResponseError.
@@ -293,6 +306,9 @@ func (e *DerivedError) Error() string {
 // Unwrap returns Err.
 func (e *DerivedError) Unwrap() error { return e.Err }
 
+// MarshalJSON returns the text of the error.
+func (e *DerivedError) MarshalJSON() ([]byte, error) { return textJSON(e) }
+
 // UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before the
 // outcome was known. Another process can resolve it by Table, Partition and OperationID; see commit.Records.Resolve.
 type UnknownError struct {
@@ -313,6 +329,9 @@ func (e *UnknownError) Error() string {
 
 // Unwrap returns ErrUnknownOutcome and Err.
 func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Err} }
+
+// MarshalJSON returns the text of the error.
+func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
 // Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used again:
 // with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has no

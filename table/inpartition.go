@@ -98,10 +98,17 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*R
 		if conflicts == nil {
 			conflicts = tx.table.Options.Conflicts()
 		}
-		if again, ended := conflicts.Again(ctx); !again {
+		if again, ended := conflicts.Again(ctx, tx.log(), err); !again {
 			return nil, either(public(tx.table.OpError("InPartition", keys.Key{}, ended)), err)
 		}
 	}
+}
+
+// log returns the log of the attempt.
+func (tx *Tx) log() engine.Log {
+	l := tx.table.Log("InPartition", keys.Key{})
+	l.Partition = tx.partition.String()
+	return l
 }
 
 // inside returns an error for an operation on another partition.

@@ -40,7 +40,7 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 	o := &h.engine.Options
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
-	err = o.Retry.RepeatBusy(ctx, func() error {
+	err = o.Retry.RepeatBusy(ctx, h.engine.Log(method, k), func() error {
 		e, err = h.get(ctx, method, k)
 		return err
 	})

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
@@ -31,8 +32,18 @@ type Common struct {
 	NewID func() string
 
 	// Tracing receives a span for each method call, with its requests as children. Use the provider that the SDK's clients have in
-	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing.
+	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing. A span has the
+	// attributes db.system.name, db.collection.name (the table) and db.operation.name (the method); db.operation.batch.size, the
+	// operations of a transaction, derived rows included; az.service_request_id, the service's ID of the last request; and
+	// db.response.status_code, the service's error code, if the method fails with one. It contains no properties.
 	Tracing tracing.Provider
+
+	// Logger receives one line for each event that an operator may want to know. At Debug: a conflict with a concurrent writer, and a
+	// request that failed, if another attempt follows. At Warn: a request that the service throttled, derived rows that were repaired,
+	// and work that was given up. The attributes are table, operation, key or partition, attempt, wait, code (the service's) and error.
+	// Properties and signatures are not logged. The SDK's client repeats reads on its own and does not log them here. Defaults to no
+	// logging.
+	Logger *slog.Logger
 }
 
 // Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
@@ -63,6 +74,6 @@ type Retry struct {
 func (o Common) engine() engine.Options {
 	return engine.Options{
 		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
+		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing, Logger: o.Logger,
 	}.WithDefaults()
 }

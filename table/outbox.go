@@ -2,6 +2,8 @@ package table
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -38,6 +40,17 @@ type Effect struct {
 	Version int    // of the payload's form
 	RowKey  string // of the entity whose change it follows from
 	Payload []byte
+}
+
+// String returns the kind, the version, the RowKey and the length of the payload, for programs that print an effect. The payload itself may
+// be private.
+func (e Effect) String() string {
+	return fmt.Sprintf("%s version %d of %s, %d bytes", e.Kind, e.Version, e.RowKey, len(e.Payload))
+}
+
+// LogValue returns the attributes that String prints, for slog.
+func (e Effect) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("kind", e.Kind), slog.Int("version", e.Version), slog.String("row", e.RowKey), slog.Int("bytes", len(e.Payload)))
 }
 
 // outboxOf is an Outbox as the engine calls it.

@@ -1,12 +1,10 @@
 package table
 
 import (
-	"fmt"
 	"iter"
 	"log/slog"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -35,18 +33,14 @@ var (
 )
 
 // String returns the key and the properties, for programs that print a row.
-func (r Row) String() string { return r.Key.String() + " " + printed(r) }
+func (r Row) String() string { return r.Key.String() + " " + printed(r.columns) }
 
 // LogValue is the key and the properties, for slog, also for a nil *Row.
 func (r *Row) LogValue() slog.Value {
 	if r == nil {
 		return slog.Value{}
 	}
-	values := []slog.Attr{slog.Any("key", r.Key)}
-	for name, v := range r.All() {
-		values = append(values, slog.Any(name, v))
-	}
-	return slog.GroupValue(values...)
+	return slog.GroupValue(append([]slog.Attr{slog.Any("key", r.Key)}, logged(r.columns)...)...)
 }
 
 // Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
@@ -194,17 +188,4 @@ func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...str
 	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)
 	return nil
-}
-
-// printed returns a value with the names of its fields. A Row is its properties.
-func printed(v any) string {
-	row, ok := v.(Row)
-	if !ok {
-		return fmt.Sprintf("%+v", v)
-	}
-	var all []string
-	for name, v := range row.All() {
-		all = append(all, fmt.Sprintf("%s:%v", name, v))
-	}
-	return "{" + strings.Join(all, " ") + "}"
 }

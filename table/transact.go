@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -14,6 +15,9 @@ type Receipt struct {
 
 	stored []entity
 }
+
+// String returns the ETags, for programs that print a receipt.
+func (r Receipt) String() string { return fmt.Sprintf("%q", r.ETags) }
 
 // Stored returns the entity that operation i of a transaction has stored or changed. It is nil for a delete, a
 // merge by key, or an operation of another type.

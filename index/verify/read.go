@@ -114,6 +114,7 @@ func (in *partition[T]) readConsistently(ctx context.Context, entity string, can
 	case err != nil:
 		return s, err
 	case !unchanged(s.stored, again):
+		in.logConflict(ctx, entity)
 		return s, errChanging
 	case s.stored != nil || entity == derived.NoEntity:
 		return s, nil
@@ -121,10 +122,18 @@ func (in *partition[T]) readConsistently(ctx context.Context, entity string, can
 	rows, err := in.getRows(ctx, candidates)
 	for i := range rows {
 		if err == nil && !unchanged(s.rows[i], rows[i]) {
+			in.logConflict(ctx, entity)
 			err = errChanging
 		}
 	}
 	return s, err
+}
+
+// logConflict logs that a concurrent writer has changed an entity or its rows while they were read.
+func (in *partition[T]) logConflict(ctx context.Context, entity string) {
+	log := in.log
+	log.Key = keys.Stored(in.pk, entity)
+	log.Conflict(ctx, 0, 0, nil)
 }
 
 // unchanged reports whether two reads found the same version of a row, or no row.

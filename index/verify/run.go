@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,7 +27,7 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 		o = &Options{}
 	}
 	return &run[T]{
-		recorder: newRecorder(o),
+		recorder: newRecorder(o, t.Engine().Log("verify.Run", keys.Key{})),
 		pacer:    &pacer{rate: o.Rate},
 		table:    t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true }),
 		schema:   t.Engine().Mode.Schema,

@@ -93,7 +93,7 @@ func (v *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
 	if err := v.verifyPartition(ctx, pk); err != nil {
 		return err
 	}
-	v.finish(pk)
+	v.finish(ctx, pk)
 	v.noteProgress()
 	return nil
 }

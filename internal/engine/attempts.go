@@ -13,8 +13,8 @@ import (
 
 // Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or until ctx ends. It pauses between the
 // calls, and returns the last error. A throttled request uses up no attempt if ctx has a deadline.
-func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
-	tries := attempts{retry: r}
+func (r Retry) Repeat(ctx context.Context, log Log, f func() (again bool, err error)) error {
+	tries := attempts{retry: r, log: log}
 	for {
 		again, err := f()
 		if err == nil || !again || !tries.again(ctx, err) {
@@ -29,8 +29,8 @@ func (r Retry) OfConflicts() Retry {
 }
 
 // RepeatBusy calls f, which reads, until its error is not that of a throttled request, the attempts are used up, or ctx ends.
-func (r Retry) RepeatBusy(ctx context.Context, f func() error) error {
-	return r.Repeat(ctx, func() (again bool, err error) {
+func (r Retry) RepeatBusy(ctx context.Context, log Log, f func() error) error {
+	return r.Repeat(ctx, log, func() (again bool, err error) {
 		err = f()
 		_, busy := throttled(err)
 		return busy, err
@@ -41,6 +41,7 @@ func (r Retry) RepeatBusy(ctx context.Context, f func() error) error {
 // deadline, which then ends the attempts. If Retry.Attempts is 1, every attempt counts.
 type attempts struct {
 	retry  Retry
+	log    Log
 	failed int // attempts that count
 	busy   int // attempts that were throttled
 }
@@ -50,15 +51,31 @@ func (a *attempts) again(ctx context.Context, err error) bool {
 	wait, busy := throttled(err)
 	_, bounded := ctx.Deadline()
 	if !busy || !bounded || a.retry.Attempts == 1 {
-		a.failed++
-		return a.failed < a.retry.Attempts && sleep(ctx, backOff(a.failed, a.retry.Wait, a.retry.MaxWait)) == nil
+		if a.failed++; a.failed >= a.retry.Attempts {
+			a.log.givesUp(ctx, a.failed+a.busy, err)
+			return false
+		}
+		wait = backOff(a.failed, a.retry.Wait, a.retry.MaxWait)
+		a.log.repeats(ctx, a.failed+a.busy, wait, err)
+		return a.pause(ctx, wait, err)
 	}
 	a.busy++
 	least, most := a.retry.Wait, a.retry.MaxWait
 	if least < 0 { // no pause is for lost requests, and not for a busy service
 		least, most = defaultConflictWait, max(most, defaultConflictWait)
 	}
-	return sleep(ctx, max(wait, backOff(a.busy, least, most))) == nil
+	wait = max(wait, backOff(a.busy, least, most))
+	a.log.throttled(ctx, a.failed+a.busy, wait, err)
+	return a.pause(ctx, wait, err)
+}
+
+// pause waits before the next attempt. It reports whether there is time for one.
+func (a *attempts) pause(ctx context.Context, wait time.Duration, err error) bool {
+	if sleep(ctx, wait) != nil {
+		a.log.givesUp(ctx, a.failed+a.busy, err)
+		return false
+	}
+	return true
 }
 
 // throttled reports whether the service refused a request because it is busy, and for how long it asks not to be called.
@@ -104,18 +121,24 @@ func (o *Options) Conflicts() *Conflicts {
 	return c
 }
 
-// Again waits before the next attempt, and reports whether there is one. err is the context's, if the context has ended.
-func (c *Conflicts) Again(ctx context.Context) (_ bool, err error) {
+// Again waits before the next attempt, and reports whether there is one, after a conflict that lost tells. err is the context's, if the
+// context has ended.
+func (c *Conflicts) Again(ctx context.Context, log Log, lost error) (_ bool, err error) {
 	c.attempts++
 	if c.attempts >= c.retry.ConflictAttempts {
+		log.givesUp(ctx, c.attempts, lost)
 		return false, nil
 	}
 	pause := backOff(c.attempts, c.retry.ConflictWait, c.retry.MaxConflictWait)
 	ends, bounded := ctx.Deadline()
 	if own := !c.end.IsZero() && !(bounded && ends.Before(c.end)); own && time.Now().Add(pause).After(c.end) {
+		log.givesUp(ctx, c.attempts, lost)
 		return false, nil
 	}
-	err = sleep(ctx, pause)
+	log.Conflict(ctx, c.attempts, pause, lost)
+	if err = sleep(ctx, pause); err != nil {
+		log.givesUp(ctx, c.attempts, lost)
+	}
 	return err == nil, err
 }
 

@@ -11,7 +11,7 @@ func TestRepeat(t *testing.T) {
 	t.Parallel()
 	r := Options{Retry: Retry{Wait: -1}}.WithDefaults().Retry
 	n, want := 0, errors.New("no answer")
-	err := r.Repeat(context.Background(), func() (again bool, err error) {
+	err := r.Repeat(context.Background(), Log{}, func() (again bool, err error) {
 		n++
 		return true, want
 	})
@@ -19,7 +19,7 @@ func TestRepeat(t *testing.T) {
 		t.Errorf("got %v after %d calls, want %v after %d", err, n, want, r.Attempts)
 	}
 	n = 0
-	err = r.RepeatBusy(context.Background(), func() error { n++; return want })
+	err = r.RepeatBusy(context.Background(), Log{}, func() error { n++; return want })
 	if err != want || n != 1 {
 		t.Errorf("got %v after %d calls, want %v after 1, since the service was not busy", err, n, want)
 	}

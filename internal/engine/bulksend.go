@@ -189,6 +189,7 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 			s.report(report{done: []bulkOp{item}, missing: 1})
 			return rest, nil
 		}
+		op.Table.Log("Bulk", op.Key).Conflict(s.ctx, item.conflicts+1, 0, failed.Err)
 		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}), nil
 	}
 	return rest, s.refused(item, failed.Err)

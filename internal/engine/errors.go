@@ -115,7 +115,7 @@ type Condition struct{ Is, Cause error }
 
 func (c *Condition) Error() string {
 	switch c.Is {
-	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag:
+	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag, ErrPartial:
 		return c.Is.Error() + " (" + Brief(c.Cause) + ")"
 	case ErrContended:
 		for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {

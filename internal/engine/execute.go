@@ -16,31 +16,31 @@ func (op Op) Send(ctx context.Context) error {
 	if err := op.Usable(); err != nil {
 		return op.Table.OpError(op.Method, op.Key, err)
 	}
-	w := write{table: op.Table, ops: []Op{op}}
-	_, err := w.execute(ctx, op.Method, op.Key)
+	w := write{table: op.Table, method: op.Method, ops: []Op{op}}
+	_, err := w.execute(ctx, op.Key)
 	return err
 }
 
 // Commit applies operations, all or none of them.
 func Commit(ctx context.Context, method string, k keys.Key, ops []Op) ([]azcore.ETag, error) {
-	w := write{table: ops[0].Table, ops: ops, together: true}
-	return w.execute(ctx, method, k)
+	w := write{table: ops[0].Table, method: method, ops: ops, together: true}
+	return w.execute(ctx, k)
 }
 
 // commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n is their
 // number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves it out.
 func commitSome(ctx context.Context, method string, ops []Op, pass func(i int, err error) bool) (n int, err error) {
-	w := write{table: ops[0].Table, ops: ops, together: true, pass: pass}
+	w := write{table: ops[0].Table, method: method, ops: ops, together: true, pass: pass}
 	w.some = w.table.Mode.Completes == nil // a completion is of one write
-	if _, err = w.execute(ctx, method, keys.Key{}); errors.Is(err, errNothing) {
+	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
 		return 0, nil
 	}
 	return len(w.ops), err
 }
 
 // execute runs the write, and tells the targets what became of their operations.
-func (w *write) execute(ctx context.Context, method string, k keys.Key) (etags []azcore.ETag, err error) {
-	t := w.table
+func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, err error) {
+	t, method := w.table, w.method
 	ctx, end := t.Span(ctx, method)
 	defer func() {
 		if errors.Is(err, errNothing) {
@@ -112,7 +112,7 @@ func (w *write) fail(failed int, err error) state {
 func (w *write) planAnew(ctx context.Context) state {
 	var plan transaction
 	var failed int
-	err := w.table.Options.Retry.RepeatBusy(ctx, func() (err error) {
+	err := w.table.Options.Retry.RepeatBusy(ctx, w.log(), func() (err error) {
 		plan, failed, err = w.makePlan(ctx)
 		return err
 	})
@@ -151,7 +151,7 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 	}
 	w.lost = w.out
 	if !repaired {
-		if again, err := conflicts.Again(ctx); !again {
+		if again, err := conflicts.Again(ctx, w.log(), w.out.err); !again {
 			w.out = w.contended(w.out, err)
 			return givenUp
 		}

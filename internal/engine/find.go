@@ -50,6 +50,7 @@ func (t *Table) fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity,
 	defer cancel()
 	var call wire.Call
 	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
+	t.responded(ctx, &call)
 	if err = call.Check(err); err != nil {
 		if known(err) == ErrNotFound {
 			return nil, edm.Entity{}, found{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil

@@ -11,7 +11,10 @@ import (
 // done ends a write that was applied.
 func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 	w.out = outcome{verdict: wire.Done, etags: etags}
-	w.table.shared.repaired.Add(int64(len(w.found)))
+	if n := len(w.found); n > 0 {
+		w.table.shared.repaired.Add(int64(n))
+		w.log().Repaired(ctx, n)
+	}
 	w.completed(etags)
 	w.notifyAgain(ctx)
 	w.show(ctx)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
@@ -18,6 +19,7 @@ type Options struct {
 	Now             func() time.Time
 	NewID           func() string
 	Tracing         tracing.Provider
+	Logger          *slog.Logger
 }
 
 // Retry is table.Retry.

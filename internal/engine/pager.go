@@ -254,6 +254,7 @@ func (p *pager) page(ctx context.Context, size int32) ([]byte, error) {
 	defer cancel()
 	var call wire.Call
 	resp, err := p.table.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
+	p.table.responded(ctx, &call)
 	if err = call.Check(err); err != nil {
 		return nil, unreadable(&call, err)
 	}

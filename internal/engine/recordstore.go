@@ -69,7 +69,9 @@ func (t *Table) abort(ctx context.Context, partition, id string) (state RecordSt
 		if state, final, err = t.abortOnce(ctx, partition, id); err == nil || final {
 			return state, err
 		}
-		if sleep(ctx, backOff(attempt, pause, max(t.Options.Retry.MaxWait, pause))) != nil {
+		wait := backOff(attempt, pause, max(t.Options.Retry.MaxWait, pause))
+		t.Log("Resolve", RecordKey(partition, id)).repeats(ctx, attempt, wait, err)
+		if sleep(ctx, wait) != nil {
 			return 0, err
 		}
 	}

@@ -53,6 +53,7 @@ func (s *step) request(ctx context.Context) (etag azcore.ETag, err error) {
 func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error) {
 	var call wire.Call
 	etag, err := s.request(call.Write(ctx, s.Table.attemptTimeout()))
+	s.Table.responded(ctx, &call)
 	if s.deletes() {
 		err = call.CheckHeaders(err)
 	} else {

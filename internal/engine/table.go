@@ -117,13 +117,6 @@ func (t *Table) RangedRows() bool { return t.shared.rowsOnly.Load() }
 // Repaired returns the number of derived rows that writes have repaired.
 func (t *Table) Repaired() int { return int(t.shared.repaired.Load()) }
 
-// Span begins the span of a method.
-func (t *Table) Span(ctx context.Context, method string) (context.Context, func(error)) {
-	return runtime.StartSpan(ctx, "aztablekit.Table."+method, t.tracer, &runtime.StartSpanOptions{
-		Attributes: []tracing.Attribute{{Key: "db.collection.name", Value: t.Name}},
-	})
-}
-
 // attemptTimeout is the bound of one attempt, 0 for none.
 func (t *Table) attemptTimeout() time.Duration { return max(t.Options.Retry.AttemptTimeout, 0) }
 
@@ -131,7 +124,7 @@ func (t *Table) attemptTimeout() time.Duration { return max(t.Options.Retry.Atte
 func (t *Table) Ensure(ctx context.Context) error {
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
-	tries := attempts{retry: t.Options.Retry}
+	tries := attempts{retry: t.Options.Retry, log: t.Log("Ensure", keys.Key{})}
 	for {
 		err := t.create(ctx)
 		switch {
@@ -153,6 +146,7 @@ func (t *Table) create(ctx context.Context) (err error) {
 	defer cancel()
 	var call wire.Call
 	_, err = t.client.CreateTable(call.Write(ctx, t.attemptTimeout()), nil)
+	t.responded(ctx, &call)
 	if err = call.CheckHeaders(err); err != nil {
 		return t.OpError("Ensure", keys.Key{}, withCondition(&call, wire.Redact(err)))
 	}

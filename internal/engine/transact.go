@@ -73,7 +73,9 @@ func tooLarge(size int) error {
 // transact sends a transaction once. failed is the step that was refused, -1 for none.
 func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
+	t.sending(ctx, len(steps))
 	serr := call.Check(t.submit(call.Write(ctx, t.attemptTimeout()), &call, steps))
+	t.responded(ctx, &call)
 	var foreign *wire.ForeignError
 	if call.HasProbe() && !t.shared.probed.Load() {
 		t.shared.probed.Store(true)

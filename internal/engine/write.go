@@ -18,6 +18,7 @@ import (
 // concurrent writer changed a row that the plan had read, or a derived row was not as the plan took it to be.
 type write struct {
 	table    *Table
+	method   string
 	ops      []Op // the caller's, as they were made
 	together bool // the caller asked for a transaction
 	some     bool // of the first of them, as many as fit into one transaction, until the first plan stands
@@ -95,7 +96,7 @@ func (w *write) partition() string { return w.ops[0].Key.PartitionKey() }
 
 // find is Table.find for a write, whose time a throttled read may take.
 func (w *write) find(ctx context.Context, k keys.Key) (f found, err error) {
-	err = w.table.Options.Retry.RepeatBusy(ctx, func() error {
+	err = w.table.Options.Retry.RepeatBusy(ctx, w.log(), func() error {
 		f, err = w.table.find(ctx, k)
 		return err
 	})

@@ -47,6 +47,14 @@ func (c *Call) Status() int {
 	return c.resp.StatusCode
 }
 
+// RequestID returns the service's ID of the request, "" if there is no response.
+func (c *Call) RequestID() string {
+	if c.resp == nil {
+		return ""
+	}
+	return c.resp.Header.Get("X-Ms-Request-Id")
+}
+
 // RequestSize returns the length of the request body in bytes, 0 if there is no response.
 func (c *Call) RequestSize() int64 {
 	if c.resp == nil || c.resp.Request == nil {
