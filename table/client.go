@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // DefaultAttemptTimeout bounds one attempt of a request if nothing else is set. The SDK itself waits for ever.
@@ -25,7 +26,7 @@ const DefaultAttemptTimeout = engine.DefaultAttemptTimeout
 //
 // It serves clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout back to 0
 // afterwards: a limit on one try would cut long downloads.
-func ClientOptions(base azcore.ClientOptions, counter *Counter) azcore.ClientOptions {
+func ClientOptions(base azcore.ClientOptions, counter *requests.Counter) azcore.ClientOptions {
 	o := base
 	if o.Transport == nil {
 		o.Transport = newTransport()

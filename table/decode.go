@@ -96,19 +96,6 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 	return r, err
 }
 
-// Value returns a pointer to the value that a reader would find in a row, for the engine's maintainers.
-func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
-	r, in, err := row.Open(k.PartitionKey(), k.RowKey())
-	if err != nil {
-		return nil, err
-	}
-	e, _, err := s.decode(r, in, row)
-	if err != nil {
-		return nil, err
-	}
-	return e.parts().value, nil
-}
-
 // entityOf is the entity of a row, which may be a copy of all or some of the entity's properties.
 func (s *shape) entityOf(row *Row) (entity, error) {
 	k, isCopy := row.Primary()

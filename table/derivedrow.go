@@ -44,7 +44,7 @@ func (r *Row) ProjectionID() string {
 
 // Primary returns the key of the entity that the row is a copy of.
 func (r *Row) Primary() (k keys.Key, isCopy bool) {
-	return r.row().Primary()
+	return r.Engine().Primary()
 }
 
 // Project returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all that

@@ -39,7 +39,7 @@ func (m byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[em
 func ExampleRow_Copy() {
 	ctx := context.Background()
 	plain := newTableWith(staffSchema, nil)
-	staff, err := plain.With(nil, byAgeCopy{plain})
+	staff, err := plain.With(byAgeCopy{plain})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -103,7 +103,7 @@ func (m oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emp
 func ExamplePlan_Scan() {
 	ctx := context.Background()
 	plain := newTable(staffSchema)
-	staff, err := plain.With(nil, oldest{plain})
+	staff, err := plain.With(oldest{plain})
 	check(err)
 	for i, age := range []int32{44, 61, 30} {
 		_, err := staff.Insert(ctx, &employee{"Sales", i, "Jones", age})
@@ -120,7 +120,7 @@ func ExamplePlan_Scan() {
 func ExampleTable_Untyped() {
 	ctx := context.Background()
 	plain := newTable(staffSchema)
-	staff, err := plain.With(nil, byAgeCopy{plain})
+	staff, err := plain.With(byAgeCopy{plain})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

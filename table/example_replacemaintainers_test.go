@@ -18,7 +18,7 @@ func (m logged) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emp
 // A handle whose maintainers print what they do.
 func ExampleTable_ReplaceMaintainers() {
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, bySeat{})
+	staff, err := newTable(staffSchema).With(bySeat{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	check(err)

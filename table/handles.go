@@ -14,17 +14,13 @@ import (
 // it also writes the library's rows. named says whether rows that it writes contain the operation ID, as entities do, and derived rows
 // of several entities do not.
 func (t *Table[T]) Untyped(named bool) *Table[Row] {
-	plain := *t.h.engine.Plain()
-	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !named
-	s := rowShape()
-	plain.Mode.Decoder = s
-	return &Table[Row]{h: handle{&plain, s}}
+	return RowsOf(t.h.engine, named)
 }
 
 // IgnoreCorruptState returns a handle for repairs, which ignores corrupt maintainer state: it takes the entity for one without derived rows,
 // instead of failing with a *DecodeError.
 func (t *Table[T]) IgnoreCorruptState() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.IgnoreCorruptState = true })
+	return t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true })
 }
 
 // WholeRow returns the row as an entity, also if the row is a copy, for writes of the copy itself.
@@ -56,14 +52,7 @@ func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 		}
 		c.Applied = func(r engine.Record) { i.set(&r) }
 	}
-	return t.with(func(m *engine.Mode) { m.Completes = c })
-}
-
-// with returns the same handle in another mode.
-func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] {
-	c := *t
-	c.h = t.h.with(change)
-	return &c
+	return t.InMode(func(m *engine.Mode) { m.Completes = c })
 }
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
@@ -71,16 +60,35 @@ func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] {
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
 // times at most.
 //
-// outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the derived
-// rows of other handles: use one handle for all writes.
+// Maintainers that add effects need an outbox; see [Table.WithOutbox]. Handles without maintainers do not see the derived rows of
+// other handles: use one handle for all writes.
 //
 // A write that fails because of a maintainer returns a *DerivedError. If concurrent writers kept changing a shared row, the error is
 // ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's next write; see
 // [Table.Repaired].
 //
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
-// another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
-func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
+// another one.
+func (t *Table[T]) With(maintainers ...Maintainer[T]) (*Table[T], error) {
+	return t.withAll("With", t.h.engine.Mode.Outbox, maintainers)
+}
+
+// WithOutbox is [Table.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table has
+// one outbox, and the handles that are made of this one keep it.
+//
+//	staff, err := plain.WithOutbox(outbox, eventual.OnChange("mail", isNew))
+//
+// Errors: those of With; *ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
+func (t *Table[T]) WithOutbox(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
+	o, err := t.h.outbox(outbox)
+	if err != nil {
+		return nil, fmt.Errorf("table: WithOutbox %s: %w", t.Name(), err)
+	}
+	return t.withAll("WithOutbox", o, maintainers)
+}
+
+// withAll returns a handle with an outbox, which may be nil, and with further maintainers.
+func (t *Table[T]) withAll(method string, outbox engine.Outbox, maintainers []Maintainer[T]) (*Table[T], error) {
 	c := *t
 	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
 	plain := make([]engine.Maintainer, len(c.maintainers))
@@ -91,30 +99,32 @@ func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T],
 	}
 	var err error
 	if c.h, err = t.h.withMaintainers(outbox, plain); err != nil {
-		return nil, fmt.Errorf("table: With %s: %w", t.Name(), err)
+		return nil, fmt.Errorf("table: %s %s: %w", method, t.Name(), err)
 	}
 	return &c, nil
 }
 
-// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
-func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) (handle, error) {
-	m := h.engine.Mode
+// outbox returns an outbox as the engine calls it, if the table can have it.
+func (h handle) outbox(outbox Outbox) (engine.Outbox, error) {
 	if wire.IsNil(outbox) {
-		outbox = nil
+		return nil, &ValueError{Field: "outbox", Reason: "is nil; give one, or use With"}
 	}
-	plain := outboxOf{outbox}
+	plain, is := outboxOf{outbox}, h.engine.Mode.Outbox
 	switch {
-	case outbox == nil:
 	case !reflect.ValueOf(outbox).Comparable():
-		return h, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
-	case m.Outbox != nil && !engine.SameOutbox(m.Outbox, plain):
-		return h, &ValueError{Field: "outbox", Reason: "the table has another one"}
+		return nil, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+	case is != nil && !engine.SameOutbox(is, plain):
+		return nil, &ValueError{Field: "outbox", Reason: "the table has another one"}
 	case h.engine.Options.WriteTimeout < 0:
-		return h, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"}
-	default:
-		m.Outbox = plain
+		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
 	}
-	m.Maintainers = maintainers
+	return plain, nil
+}
+
+// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maintainer) (handle, error) {
+	m := h.engine.Mode
+	m.Outbox, m.Maintainers = outbox, maintainers
 	rows := 0
 	names := map[string]bool{}
 	for _, m := range maintainers {
@@ -138,14 +148,15 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 
 // Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
 // transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
-// abort record in its place, and the write can never commit, wherever its request may still be. So the outcome is unknown only if the
-// context or the write's time ends, or if the service refuses the abort record. The error is then an [UnknownError], which can be
-// resolved later.
+// abort record in its place, and the write can never commit, even if its request arrives later. The outcome is unknown only if no abort
+// record could be stored: because the context or the write's time has ended, or because the service refuses the abort record. The error
+// is then an [UnknownError], which can be resolved later.
 //
-// Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
-// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
+// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record, because
+// a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
+// are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.Exact = true })
+	return t.InMode(func(m *engine.Mode) { m.Exact = true })
 }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle

@@ -36,14 +36,14 @@ type Change[T any] struct {
 // if the entity is deleted.
 func (c *Change[T]) Row() (*Row, error) {
 	r, err := c.change.Row()
-	return rowOf(r), public(err)
+	return RowOf(r), public(err)
 }
 
-// OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and may be nil if the stored
-// row is of an older version than the schema.
+// OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and if the caller's entity
+// was upgraded from an older version, because the stored row is then not known.
 func (c *Change[T]) OldRow() (*Row, error) {
 	r, err := c.change.OldRow()
-	return rowOf(r), public(err)
+	return RowOf(r), public(err)
 }
 
 // StateMissing reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced the row,
@@ -63,6 +63,9 @@ func (c *Change[T]) SetState(texts ...string) { c.change.SetState(texts...) }
 
 // maintainerOf is a Maintainer as the engine calls it.
 type maintainerOf[T any] struct{ Maintainer[T] }
+
+// Typed returns the maintainer.
+func (m maintainerOf[T]) Typed() any { return m.Maintainer }
 
 // Maintain calls the maintainer.
 func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine.Change) error {

@@ -26,17 +26,9 @@ func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T]
 	}
 	cursor := NewCursor(token)
 	q.Cursor, q.onePage = cursor, true
-	p := &Page[T]{}
-	for e, err := range t.List(ctx, q) {
-		if errors.Is(err, ErrBudget) {
-			p.Token = cursor.Token()
-			return p, err
-		}
-		if err != nil {
-			return nil, err
-		}
-		p.Entities = append(p.Entities, e)
+	all, err := Collect(t.List(ctx, q))
+	if err != nil && !errors.Is(err, ErrBudget) {
+		return nil, err
 	}
-	p.Token = cursor.Token()
-	return p, nil
+	return &Page[T]{Entities: all, Token: cursor.Token()}, err
 }

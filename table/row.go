@@ -159,22 +159,6 @@ func (r *Row) Type(name string) string {
 	return ""
 }
 
-// row returns the row as the engine takes it, nil for nil.
-func (r *Row) row() *engine.Row {
-	if r == nil {
-		return nil
-	}
-	return &engine.Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: r.columns}
-}
-
-// rowOf returns a row of the engine, nil for nil.
-func rowOf(r *engine.Row) *Row {
-	if r == nil {
-		return nil
-	}
-	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
-}
-
 // stored returns the row's content.
 func (r *Row) stored() edm.Stored {
 	if r.columns == nil {

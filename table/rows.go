@@ -3,11 +3,7 @@ package table
 import (
 	"context"
 	"errors"
-	"net/url"
-	"reflect"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -25,7 +21,7 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	if err != nil {
 		return nil, h.opError("GetRow", k, err)
 	}
-	return rowOf(r), nil
+	return RowOf(r), nil
 }
 
 // Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was copied,
@@ -36,6 +32,9 @@ func (h handle) entity(row *Row) (entity, error) {
 	if row == nil {
 		return nil, h.opError("Entity", keys.Key{}, errNil)
 	}
+	if h.engine.Mode.LibraryRows { // a handle of RowsOf
+		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.stored()}}, nil
+	}
 	e, err := h.shape.entityOf(row)
 	if err != nil {
 		return nil, h.opError("Entity", row.Key, err)
@@ -45,10 +44,10 @@ func (h handle) entity(row *Row) (entity, error) {
 
 // Range returns the range of the RowKeys of the table's entities, by its schema; every key that is not the library's, if the schema binds
 // none.
-func (t *Table[T]) Range() keys.Range { return t.h.shape.rows() }
+func (t *Table[T]) Range() keys.Range { return t.h.shape.Rows() }
 
 // PartitionRange returns the range of the PartitionKeys of the table's entities, by its schema; unset, if the schema binds none.
-func (t *Table[T]) PartitionRange() keys.Range { return t.h.shape.partition.all }
+func (t *Table[T]) PartitionRange() keys.Range { return t.h.shape.Partitions() }
 
 // Ranged reports whether the table was seen through a signature for a range of keys ([Grant]): lists, counts and Partitions then
 // leave out what lies outside it, without an error. It is known from the first list on, on all handles that were made of one.
@@ -69,68 +68,16 @@ func (t *Table[T]) Properties(fields ...AnyField[T]) (names []string, err error)
 
 // Projected returns a value as it is read back with these properties and the keys alone.
 func (t *Table[T]) Projected(v T, properties ...string) (p T, err error) {
-	e, err := t.h.projected(&v, properties)
+	e, err := t.h.shape.Projected(&v, properties...)
 	if err != nil {
 		return p, t.h.opError("Projected", keys.Key{}, err)
 	}
-	return e.(*Entity[T]).Value, nil
-}
-
-func (h handle) projected(value any, properties []string) (entity, error) {
-	s := h.shape
-	w := edm.NewWriter("p", "r", s.plan.Fields())
-	made := s.newEntity()
-	e := made.parts()
-	if row, ok := value.(*Row); ok {
-		row.write(w, reserved.OperationID)
-		*e.key = row.Key
-	} else {
-		s.plan.Encode(w, reflect.ValueOf(value).Elem(), edm.Stored{})
-	}
-	body, err := w.Finish()
-	if err != nil {
-		return nil, err
-	}
-	row := (&Row{columns: body.Columns}).Project(properties...)
-	r, _, err := row.stored().Open("p", "r")
-	if err != nil {
-		return nil, err
-	}
-	if err := s.properties(r, e); err != nil {
-		return nil, err
-	}
-	for _, b := range []*binding{&s.partition, &s.row} {
-		to := b.fields(e.value)
-		for i, from := range b.fields(value) {
-			reflect.ValueOf(to[i]).Elem().Set(reflect.ValueOf(from).Elem())
-		}
-	}
-	return made, nil
+	return *e.(*T), nil
 }
 
 // Scope names T among the types of the table: by the text with which the RowKeys of its entities begin and, if there is one, a ? and
 // Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see [Row.Own] and [Row.Tag].
-func (t *Table[T]) Scope() string {
-	from, _, _ := t.Range().Bounds()
-	if t.h.shape.name == "" {
-		return from
-	}
-	return from + "?" + url.PathEscape(t.h.shape.name)
-}
+func (t *Table[T]) Scope() string { return t.h.shape.Scope() }
 
 // Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the RowKey and, where both have one, by the type.
-func (t *Table[T]) Mine(row *Row) bool { return t.h.mine(row) }
-
-func (h handle) mine(row *Row) bool {
-	k, isCopy := row.Primary()
-	if !isCopy {
-		k = row.Key
-	}
-	if k.Err() != nil || !h.shape.rows().Contains(k.RowKey()) {
-		return false
-	}
-	if v, typed := row.Get(reserved.Type); typed && h.shape.name != "" && v != any(h.shape.name) {
-		return false
-	}
-	return h.shape.row.decode(h.shape.newValue(), k.RowKey()) == nil
-}
+func (t *Table[T]) Mine(row *Row) bool { return t.h.shape.Mine(row.Engine()) }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -295,14 +294,6 @@ func rowShape() *shape {
 	s, _ := shapeOf(Schema[Row]{}) // it has no mistake
 	s.plan, _ = edm.NewPlan(emptyType, nil)
 	return s
-}
-
-// rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.
-func (s *shape) rows() keys.Range {
-	if s.row.all.IsSet() {
-		return s.row.all
-	}
-	return engine.EveryKey
 }
 
 // keyed reports whether the schema might have made the keys of a row.

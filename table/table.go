@@ -117,14 +117,14 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if service == nil {
 		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
-	t, err := engine.New(service, name, o.Common.engine())
+	t, err := engine.New(service, name, o.Common.Engine())
 	if err != nil {
 		return fail(err)
 	}
 	if err := s.finish(); err != nil {
 		return fail(err)
 	}
-	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Decoder: s}), s}, nil
+	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Schema: s}), s}, nil
 }
 
 func checkTableName(name string) error {
@@ -146,6 +146,14 @@ func tableName(name string) string { return fmt.Sprintf("table name %.80q", name
 
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.h.engine.Name }
+
+// Key returns the key that the schema makes of a value, without a request:
+//
+//	e, err := staff.Get(ctx, staff.Key(Employee{Department: "Sales", ID: 223}))
+//
+// Only the fields that the schema binds to keys matter. The method that uses the key returns its errors, as with keys.At: a
+// *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
+func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
 
 // Common returns the options that the handle shares with the packages on top of it, with their defaults.
 func (t *Table[T]) Common() Common { return commonOf(t.h.engine.Options) }

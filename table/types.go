@@ -42,7 +42,7 @@ func NewTypes(tables ...AnyTable) (*Types, error) {
 			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherTable, h.engine.Name, first.Name))
 		}
 		for _, b := range m.members {
-			if h.shape.name == b.name && h.shape.rows() == b.rows() {
+			if h.shape.name == b.name && h.shape.Rows() == b.Rows() {
 				return fail(&ValueError{Field: "tables", Reason: fmt.Sprintf("the rows of %s and %s cannot be told apart: give them a Schema.Type, or layouts with names", b.typ, h.shape.typ)})
 			}
 		}

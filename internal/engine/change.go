@@ -9,7 +9,7 @@ import (
 // Change is the change of one entity. Its rows are decoded once, for all maintainers.
 type Change struct {
 	Key      keys.Key
-	Old, New any // the values that the Decoder made, nil if there is no row
+	Old, New any // the values that the Schema made, nil if there is no row
 
 	before, after rowOnce
 	state         *entityState

@@ -132,7 +132,7 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 	if !row.Known() {
 		return nil, nil
 	}
-	return s.Table.Mode.Decoder.Value(s.Key, row)
+	return s.Table.Mode.Schema.Value(s.Key, row)
 }
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")

@@ -157,6 +157,64 @@ func Tag(columns []edm.Column, tag string, off bool) []edm.Column {
 	return putOwner(columns, "/"+strings.Join(tags, "/"))
 }
 
+// Copy returns a copy of the row under another key of its partition; see table.Row.Copy.
+func (r *Row) Copy(k keys.Key, projectionID string) *Row {
+	return &Row{Key: k, Columns: CopyOf(r.Columns, r.Key.RowKey(), projectionID)}
+}
+
+// ProjectionID returns the projection ID that Copy gave a copy, "" for none.
+func (r *Row) ProjectionID() string {
+	_, id := Copied(r.Columns)
+	return id
+}
+
+// Project returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all that
+// the write has written.
+func (r *Row) Project(properties ...string) *Row {
+	properties = append(slices.Clone(properties), reserved.Type, reserved.Version, reserved.Owner)
+	return &Row{Key: r.Key, Columns: Only(r.Columns, properties...)}
+}
+
+// WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has them.
+func (r *Row) WithoutSystemProperties() *Row {
+	c := *r
+	c.JSON, c.Columns = nil, Without(r.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
+	return &c
+}
+
+// Same reports whether two rows have the same properties, apart from their operation IDs.
+func (r *Row) Same(other *Row) bool { return SameColumns(r.Columns, other.Columns) }
+
+// Own returns the row with an owner, any text that is not empty, in place of all its tags.
+func (r *Row) Own(owner string) *Row {
+	c := *r
+	c.JSON, c.Columns = nil, Own(r.Columns, owner)
+	return &c
+}
+
+// Owner returns the owner of a derived row, "" for none.
+func (r *Row) Owner() string { return Owner(r.Columns) }
+
+// Tag returns the row with a tag of a maintainer that has something in it, or without it if off is set. The tag stays when the row's own
+// writers change it, unless they write the row without having read it.
+func (r *Row) Tag(tag string, off bool) *Row {
+	c := *r
+	c.JSON, c.Columns = nil, Tag(r.Columns, tag, off)
+	return &c
+}
+
+// Tags returns the tags of a row; see Tag.
+func (r *Row) Tags() []string { return Tags(r.Columns) }
+
+// MaintainerState returns a maintainer's part of the row's maintainer state, none if the state is corrupt.
+func (r *Row) MaintainerState(maintainer string) []string {
+	was, err := StateIn(Find(r.Columns, reserved.MaintainerState), r.Key.RowKey())
+	if err != nil {
+		return nil
+	}
+	return was[maintainer]
+}
+
 // Primary returns the key of the entity that the row is a copy of.
 func (r *Row) Primary() (k keys.Key, isCopy bool) {
 	rowKey, _ := Copied(r.Columns)

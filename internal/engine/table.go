@@ -51,7 +51,7 @@ type Table struct {
 // Mode is what one handle of a table does otherwise than another.
 type Mode struct {
 	Maintainers []Maintainer
-	Decoder     Decoder // of rows for the maintainers
+	Schema      Schema // of the rows for the maintainers
 	Outbox      Outbox
 	Completes   *Completion
 
