@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -15,15 +17,16 @@ var neighbours = []string{"a", "c_", "c_000001x", "c_00000", "c_000001~", "c_000
 
 func insertNeighbours(ctx context.Context, fx *fixture) error {
 	for _, name := range []string{"current", "old"} {
-		c := fx.account.Tables().NewClient(name)
+		var actions []aztables.TransactionAction
 		for _, rk := range neighbours {
 			body, err := json.Marshal(map[string]any{"PartitionKey": "S", "RowKey": rk, "Mine": name + rk, "_life": "0123456789ABCDEF"})
 			if err != nil {
 				return err
 			}
-			if _, err := c.UpsertEntity(ctx, body, nil); err != nil {
-				return err
-			}
+			actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeInsertMerge, Entity: body})
+		}
+		if _, err := fx.account.Tables().NewClient(name).SubmitTransaction(ctx, actions, nil); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -159,7 +160,7 @@ func TestWaitingMessageLost(t *testing.T) {
 func TestBusyPartitionSlow(t *testing.T) {
 	t.Parallel()
 	const n = 1000
-	for _, each := range []time.Duration{100 * time.Millisecond, 260 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
+	for _, each := range testkit.Some([]time.Duration{100 * time.Millisecond, 260 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second}) {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := newOffice(t, noPauses())
 			o.hireInto(t, "S", n)

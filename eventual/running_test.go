@@ -64,7 +64,7 @@ func runUntil(t testing.TB, w *eventual.Worker, limit time.Duration, condition f
 			t.Errorf("the condition does not hold after %v: got %+v", limit, w.Stats())
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(max(10*time.Millisecond, time.Since(began)/200)) // the longer the time, the coarser the measurement may be
 	}
 	took := time.Since(began)
 	stop()

@@ -47,9 +47,14 @@ func (r Row) Get(name string) any {
 func (s *Service) Rows(table string) []Row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var rows []Row
-	for _, e := range s.tables.Entities(table) {
+	entities := s.tables.Entities(table)
+	if len(entities) == 0 {
+		return nil
+	}
+	rows := make([]Row, 0, len(entities))
+	for _, e := range entities {
 		r := Row{PartitionKey: e.PartitionKey, RowKey: e.RowKey, ETag: e.ETag, Timestamp: e.Timestamp}
+		r.Properties = make([]Property, 0, len(e.Properties))
 		for _, p := range e.Properties {
 			r.Properties = append(r.Properties, Property{p.Name, Type(p.Type), p.Value})
 		}

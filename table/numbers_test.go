@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -50,19 +51,16 @@ func numberColumns() map[string]string {
 // each numeric type and each column of numbers. Explain returns the number of comparisons that the filter contains.
 func TestWhereFindsWhatIsRead(t *testing.T) {
 	t.Parallel()
-	t.Run("int", testWhere[int])
-	t.Run("int8", testWhere[int8])
-	t.Run("int16", testWhere[int16])
-	t.Run("int32", testWhere[int32])
-	t.Run("int64", testWhere[int64])
-	t.Run("uint", testWhere[uint])
-	t.Run("uint8", testWhere[uint8])
-	t.Run("uint16", testWhere[uint16])
-	t.Run("uint32", testWhere[uint32])
-	t.Run("uint64", testWhere[uint64])
-	t.Run("float32", testWhere[float32])
-	t.Run("float64", testWhere[float64])
-	t.Run("EDMInt64", testWhere[aztables.EDMInt64])
+	for _, c := range testkit.Some([]struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"int", testWhere[int]}, {"int8", testWhere[int8]}, {"int16", testWhere[int16]}, {"int32", testWhere[int32]}, {"int64", testWhere[int64]},
+		{"uint", testWhere[uint]}, {"uint8", testWhere[uint8]}, {"uint16", testWhere[uint16]}, {"uint32", testWhere[uint32]}, {"uint64", testWhere[uint64]},
+		{"float32", testWhere[float32]}, {"float64", testWhere[float64]}, {"EDMInt64", testWhere[aztables.EDMInt64]},
+	}) {
+		t.Run(c.name, c.test)
+	}
 }
 
 // testWhere compares the conditions on a field of type N with Go's operators.

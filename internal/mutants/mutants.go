@@ -3,11 +3,13 @@ package mutants
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,13 +28,13 @@ type Mutant struct {
 
 var planted = flag.Bool("planted", false, "run the tests on each planted bug, which takes half an hour on two cores; without it, the bugs are planted and compiled only")
 
-// Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. A bug that
-// cannot be planted any more fails, too. All of them are compiled into one program, for compilation takes longer than most tests. The
-// tests are run with the flag -planted only.
+// Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. All of the bugs
+// are compiled into one program, because compilation takes longer than most tests. Without the flag -planted, Run only compiles the
+// packages that have the bugs, and looks up the tests' names. A bug that cannot be planted any more fails, too.
 func Run(t *testing.T, pkg string, all []Mutant) {
 	t.Helper()
 	root := root(t)
-	if err := stand(root, all); err != nil {
+	if err := errors.Join(stand(root, all), tested(filepath.Join(root, pkg), all)); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -41,7 +43,14 @@ func Run(t *testing.T, pkg string, all []Mutant) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "planted")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", program, pkg)
+	args := []string{"test", "-c", "-overlay=" + overlay, "-vet=off", "-o", program, pkg}
+	if !*planted {
+		args = []string{"build", "-overlay=" + overlay}
+		for file := range byFile(all) {
+			args = append(args, "./"+filepath.Dir(file))
+		}
+	}
+	build := exec.CommandContext(t.Context(), "go", args...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -103,6 +112,39 @@ func stand(root string, all []Mutant) error {
 	}
 	return nil
 }
+
+// tested reports an error unless the package in dir has a test of each bug.
+func tested(dir string, all []Mutant) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, found := range testFunction.FindAllStringSubmatch(string(source), -1) {
+			names = append(names, found[1])
+		}
+	}
+	for _, m := range all {
+		for pattern := range strings.SplitSeq(m.Test, "|") {
+			pattern, _, _ = strings.Cut(pattern, "/")
+			is, err := regexp.Compile(pattern)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(names, is.MatchString) {
+				return fmt.Errorf("%s: got no test %s in %s, want the test that finds this bug", m.Name, pattern, dir)
+			}
+		}
+	}
+	return nil
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)`)
 
 // first is the first line that says what is wrong.
 func first(out string) string {

@@ -61,3 +61,14 @@ func TestPlant(t *testing.T) {
 		t.Error("a bug outside of functions cannot be planted:", err)
 	}
 }
+
+// TestTested: a bug needs a test that the package has.
+func TestTested(t *testing.T) {
+	t.Parallel()
+	if err := tested(".", []Mutant{{Name: "a", Test: "TestPlant$|TestTest"}, {Name: "b", Test: "TestPlant/sub"}}); err != nil {
+		t.Error("names of tests: got error", err)
+	}
+	if err := tested(".", []Mutant{{Name: "c", Test: "TestPlant|TestAbsent"}}); err == nil || !strings.Contains(err.Error(), "c: got no test TestAbsent") {
+		t.Errorf("TestAbsent: got error %v, want one that names the test", err)
+	}
+}

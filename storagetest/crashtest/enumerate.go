@@ -23,12 +23,12 @@ func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	inParallel(len(faultless.requests), func(i int) {
 		longest := faultless.total // bounds how late a request can arrive
 		var firsts []outcome
-		for _, in := range e.injections(faultless.requests[i], i+1) {
+		for _, in := range e.sample(i, e.injections(faultless.requests[i], i+1)) {
 			out := e.run([]injection{in})
 			longest = max(longest, out.total)
 			firsts = append(firsts, out)
 		}
-		for _, in := range e.lateInjections(faultless.requests[i], i+1, min(e.options.MaxLateness, longest-i)) {
+		for _, in := range e.sample(i, e.lateInjections(faultless.requests[i], i+1, min(e.options.MaxLateness, longest-i))) {
 			out := e.run([]injection{in})
 			if in.fault == storagetest.Late(0) || in.fault == storagetest.Late(1) {
 				firsts = append(firsts, out)
@@ -40,7 +40,7 @@ func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 		for _, first := range firsts {
 			for j := i + 1; j < len(first.requests); j++ {
 				seconds := e.injections(first.requests[j], j+1)
-				for _, second := range append(seconds, e.lateInjections(first.requests[j], j+1, min(e.options.MaxLateness, 1))...) {
+				for _, second := range e.sample(i+j, append(seconds, e.lateInjections(first.requests[j], j+1, min(e.options.MaxLateness, 1))...)) {
 					e.run(append(first.injections[:1:1], second))
 				}
 			}
@@ -92,6 +92,16 @@ func (e *enumeration) lateInjections(r storagetest.Request, at, maxOthers int) (
 		}
 	}
 	return all
+}
+
+// sample returns one of Options.Sample faults of request number i. Each request has other kinds of faults than the one before.
+func (e *enumeration) sample(i int, all []injection) []injection {
+	n := max(e.options.Sample, 1)
+	var some []injection
+	for k := (n - i%n) % n; k < len(all); k += n {
+		some = append(some, all[k])
+	}
+	return some
 }
 
 // run makes one run and adds it to the report.

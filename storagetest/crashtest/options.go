@@ -28,6 +28,10 @@ type Options struct {
 	// 8; never if PairLimit is negative.
 	PairLimit int
 
+	// Sample makes Enumerate inject only one of Sample faults, spread evenly over the requests and kinds of faults: for a quick test,
+	// such as one under the race detector. Defaults to 1, which is all faults.
+	Sample int
+
 	// Runs is the number of schedules. Defaults to 2,000.
 	Runs int
 
@@ -49,6 +53,7 @@ func (o *Options) withDefaults() Options {
 	setDefault(&out.MaxLateness, 16)
 	setDefault(&out.Timeout, 10*time.Minute)
 	setDefault(&out.PairLimit, 8)
+	setDefault(&out.Sample, 1)
 	setDefault(&out.Runs, 2000)
 	setDefault(&out.Seed, 1)
 	setDefault(&out.FaultRate, 0.1)

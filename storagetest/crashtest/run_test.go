@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -66,7 +67,7 @@ func lateWrite(before int) func() crashtest.Workload {
 // TestLateInDrain: a late request may arrive between any two requests of Drain.
 func TestLateInDrain(t *testing.T) {
 	t.Parallel()
-	for _, before := range []int{0, 1, 2, 3, 5, 8} {
+	for _, before := range testkit.Some([]int{0, 1, 2, 3, 5, 8}) {
 		build := func() crashtest.Workload { return lateWrite(before)() }
 		all := crashtest.Enumerate(t, build, &crashtest.Options{PairLimit: -1})
 		some := crashtest.Schedules(t, build, &crashtest.Options{Runs: 2000, FaultRate: 0.5})
@@ -117,7 +118,7 @@ func TestInvariantAfterLateRequest(t *testing.T) {
 // TestLeases: time passes while a request is held, up to minutes.
 func TestLeases(t *testing.T) {
 	t.Parallel()
-	for _, lease := range []time.Duration{time.Second, time.Minute, 5 * time.Minute} {
+	for _, lease := range testkit.Some([]time.Duration{time.Second, time.Minute, 5 * time.Minute}) {
 		build := func() crashtest.Workload {
 			var mu sync.Mutex
 			owner, until, both := "", time.Time{}, false
@@ -154,7 +155,7 @@ func TestLeases(t *testing.T) {
 				},
 			}
 		}
-		r := crashtest.Schedules(t, build, &crashtest.Options{Runs: 3000, FaultRate: -1})
+		r := crashtest.Schedules(t, build, &crashtest.Options{Runs: testkit.Fewer(3000), FaultRate: -1})
 		if len(r.Violations) == 0 {
 			t.Errorf("a lease of %v: got %v; want violations", lease, r)
 		}

@@ -23,12 +23,14 @@ const (
 type entity struct {
 	pk, rk     string
 	timestamp  time.Time
+	etag       string // which the service makes of the timestamp
 	properties []odata.Property
 }
 
-// etag returns the ETag, which the service makes of the Timestamp.
-func (e *entity) etag() string {
-	return `W/"datetime'` + strings.ReplaceAll(odata.FormatTime(e.timestamp), ":", "%3A") + `'"`
+// setTimestamp sets the Timestamp and the ETag.
+func (e *entity) setTimestamp(t time.Time) {
+	e.timestamp = t
+	e.etag = `W/"datetime'` + strings.ReplaceAll(odata.FormatTime(t), ":", "%3A") + `'"`
 }
 
 // Property implements odata.Row.

@@ -28,10 +28,10 @@ func (c *call) write(w *odata.Writer, e *entity, table string, selected []string
 		id := table + formatKeys(e.pk, e.rk)
 		w.Member("odata.type", c.Account.Name+"."+table)
 		w.Member("odata.id", c.Base+"/"+id)
-		w.Member("odata.etag", e.etag())
+		w.Member("odata.etag", e.etag)
 		w.Member("odata.editLink", id)
 	case odata.MinimalMetadata:
-		w.Member("odata.etag", e.etag())
+		w.Member("odata.etag", e.etag)
 	}
 	timestampLevel := odata.NoMetadata // the type of the Timestamp is well known
 	if c.level == odata.FullMetadata {

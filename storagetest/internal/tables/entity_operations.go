@@ -50,7 +50,7 @@ func (c *call) get(a address) *response {
 		return refuse(f)
 	}
 	return &response{
-		status: http.StatusOK, etag: e.etag(), dataVersion: dataVersion3,
+		status: http.StatusOK, etag: e.etag, dataVersion: dataVersion3,
 		body: c.entityJSON(e, a.resource, selected), contentType: c.level.ContentType(),
 	}
 }
@@ -83,10 +83,10 @@ func (c *call) insert(a address, now time.Time) *response {
 	case t.get(e.pk, e.rk) != nil:
 		return refuse(errEntityExists)
 	}
-	e.timestamp = t.nextTimestamp(now, nil)
+	e.setTimestamp(t.nextTimestamp(now, nil))
 	c.store.put(t, e.pk, e.rk, e)
 	r := c.created(c.Base+"/"+a.resource+formatKeys(e.pk, e.rk), func() []byte { return c.entityJSON(e, a.resource, nil) })
-	r.etag, r.dataVersion = e.etag(), dataVersion3
+	r.etag, r.dataVersion = e.etag, dataVersion3
 	return r
 }
 
@@ -136,9 +136,9 @@ func (c *call) update(a address, now time.Time, merge bool) *response {
 		return refuse(f)
 	}
 	e.sort()
-	e.timestamp = t.nextTimestamp(now, old)
+	e.setTimestamp(t.nextTimestamp(now, old))
 	c.store.put(t, e.pk, e.rk, e)
-	return &response{status: http.StatusNoContent, etag: e.etag(), dataVersion: dataVersion1}
+	return &response{status: http.StatusNoContent, etag: e.etag, dataVersion: dataVersion1}
 }
 
 // delete deletes an entity.
@@ -170,7 +170,7 @@ func checkCondition(e *entity, match string) *odata.Failure {
 	switch {
 	case e == nil:
 		return errNotFound
-	case match != "*" && match != e.etag():
+	case match != "*" && match != e.etag:
 		return errConditionNotMet
 	}
 	return nil

@@ -65,7 +65,11 @@ func (s *Service) Entities(name string) []Entity {
 	if t == nil {
 		return nil
 	}
-	var all []Entity
+	n := 0
+	for _, p := range t.partitions {
+		n += len(p.entities)
+	}
+	all := make([]Entity, 0, n)
 	for _, p := range t.partitions {
 		for _, e := range p.entities {
 			properties := slices.Clone(e.properties)
@@ -74,7 +78,7 @@ func (s *Service) Entities(name string) []Entity {
 					properties[i].Value = bytes.Clone(b)
 				}
 			}
-			all = append(all, Entity{e.pk, e.rk, e.etag(), e.timestamp, properties})
+			all = append(all, Entity{e.pk, e.rk, e.etag, e.timestamp, properties})
 		}
 	}
 	return all
