@@ -22,8 +22,8 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 // is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts attempts;
 // ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that the index is not attached to; those of table.Table.Get.
 //
-// Requests: 1; 2 with Pointer or ReadEntities, and 1 more to confirm that no entity has the value if the row is wrong. If several
-// entities have the value of an index that is not unique, up to 2 of them are read.
+// Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
+// several entities have the value of an index that is not unique, up to 2 of them are read.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	e, err := ix.get(ctx, t, partition, k)
 	if err != nil {

@@ -19,7 +19,7 @@ type difference struct {
 var tableDifferences = []difference{
 	{"L29", "a whole double without annotation", func(p *rawClient) string { return p.storedAfterInsert(`"V":3.0`) }, `"V":3.0`, `"V":3`},
 	{"L30", "the exponent of a double", func(p *rawClient) string { return p.storedAfterInsert(`"V":1.5e300`) }, `"V":1.5E+300`, `"V":1.5e+300`},
-	{"L33", "zeros behind a time", func(p *rawClient) string {
+	{"L33", "zeros at the end of a time", func(p *rawClient) string {
 		return p.storedAfterInsert(`"V@odata.type":"Edm.DateTime","V":"2020-01-01T00:00:00.0000000Z"`)
 	}, `"V@odata.type":"Edm.DateTime","V":"2020-01-01T00:00:00Z"`, `"V@odata.type":"Edm.DateTime","V":"2020-01-01T00:00:00.0000000Z"`},
 	{"L25", "characters beyond ASCII", func(p *rawClient) string { return p.storedAfterInsert(`"V":"é"`) }, `"V":"\u00e9"`, `"V":"é"`},
@@ -28,22 +28,22 @@ var tableDifferences = []difference{
 		p.send("PATCH", p.row("r"), `{"a":2}`)
 		return p.storedProperties("r")
 	}, `"a":2,"b":1`, `"b":1,"a":2`},
-	{"L34", "$select of a property that is not there", func(p *rawClient) string {
+	{"L34", "$select of a missing property", func(p *rawClient) string {
 		p.insert("r", `"a":1`)
 		_, body := p.send("GET", p.row("r")+"?$select=a,b", "")
 		return textBetween(body, `"a":`, "}")
 	}, `1,"b":null`, `1`},
-	{"L38", "Prefer left out", func(p *rawClient) string {
+	{"L38", "an insert without Prefer", func(p *rawClient) string {
 		head, _ := p.send("POST", "/"+p.table, `{"PartitionKey":"p","RowKey":"r"}`)
 		return head.Get("Preference-Applied")
 	}, "", "return-content"},
-	{"L39", "the error code in the head", func(p *rawClient) string {
+	{"L39", "the error code in a header", func(p *rawClient) string {
 		head, _ := p.send("GET", p.row("none"), "")
 		return head.Get("x-ms-error-code")
 	}, "", "ResourceNotFound"},
-	{"L20", "a quote that is not doubled in an address", func(p *rawClient) string { return p.result("GET", p.row("O'Brien"), "") }, "400 InvalidInput", "404 ResourceNotFound"},
-	{"L39", "a table's name that cannot be", func(p *rawClient) string { return p.result("POST", "/Tables", `{"TableName":"my_table"}`) }, "400 InvalidResourceName", "400 "},
-	{"R2", "a property's name that cannot be", func(p *rawClient) string { return p.insertResult(`"123":1`) }, "400 PropertyNameInvalid", "done"},
+	{"L20", "a quote that is not doubled in a URL", func(p *rawClient) string { return p.result("GET", p.row("O'Brien"), "") }, "400 InvalidInput", "404 ResourceNotFound"},
+	{"L39", "an invalid table name", func(p *rawClient) string { return p.result("POST", "/Tables", `{"TableName":"my_table"}`) }, "400 InvalidResourceName", "400 "},
+	{"R2", "an invalid property name", func(p *rawClient) string { return p.insertResult(`"123":1`) }, "400 PropertyNameInvalid", "done"},
 	{"L36", "an Int64 beyond 64 bits", func(p *rawClient) string {
 		return p.insertResult(`"V@odata.type":"Edm.Int64","V":"9223372036854775808"`)
 	}, "400 InvalidInput", "done"},
@@ -61,8 +61,8 @@ var tableDifferences = []difference{
 		p.insert("r", `"a":5`)
 		return p.result("GET", "/"+p.table+"()?$filter=a+eq+5L", "")
 	}, "done", "500 "},
-	{"Z4", "null as a literal", func(p *rawClient) string { return p.result("GET", "/"+p.table+"()?$filter=a+eq+null", "") }, "501 NotImplemented", "done"},
-	{"Z2", "a table's name right after its deletion", func(p *rawClient) string {
+	{"Z4", "a comparison with null", func(p *rawClient) string { return p.result("GET", "/"+p.table+"()?$filter=a+eq+null", "") }, "501 NotImplemented", "done"},
+	{"Z2", "a table that is created right after its deletion", func(p *rawClient) string {
 		p.send("DELETE", "/Tables('"+p.table+"')", "")
 		return p.result("POST", "/Tables", `{"TableName":"`+p.table+`"}`)
 	}, "409 TableBeingDeleted", "done"},
@@ -81,13 +81,13 @@ var tableDifferences = []difference{
 		}
 		return p.transactResult(ops...)
 	}, "InvalidInput 99:The batch request operation exceeds the maximum 100 changes per change set.", "InvalidInput 0:The batch request operation exceeds the maximum 100 changes per change set."},
-	{"L13", "a transaction of nothing", func(p *rawClient) string { return p.transactResult() }, "done", "500 "},
+	{"L13", "an empty transaction", func(p *rawClient) string { return p.transactResult() }, "done", "500 "},
 	{"L5", "a Content-ID that was not sent", func(p *rawClient) string {
 		p.insert("a", "")
 		_, body := p.transact(p.post("p", "a"))
 		return fmt.Sprint(strings.Contains(body, "Content-ID"))
 	}, "false", "true"},
-	{"Z2", "a signature's range", func(p *rawClient) string {
+	{"Z2", "the range of a signature", func(p *rawClient) string {
 		p.insert("r", "")
 		return p.signedResult("GET", p.row("r"), "r", "a", "b")
 	}, "404 ResourceNotFound", "done"},

@@ -22,23 +22,29 @@ import (
 //	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
 //
 // t must be a handle that the definitions are attached to. Without definitions, all that are attached to t are verified. For each
-// partition Run reads the derived rows, of which it keeps about 150 bytes each in memory, and then the entities, once more for each
-// summary. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. Rows of
-// other types, definitions and programs are left as they are. If such a row has the key of a missing row, that fault cannot be
-// repaired, and its Err is [table.ErrForeignRow].
+// partition, Run reads the derived rows, and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary, it
+// reads the entities again. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and repairs
+// stay. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing row, that fault
+// cannot be repaired, and its Err is [table.ErrForeignRow].
 //
 // Errors: *index.DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
 // definitions; those of reading; [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part
 // of the table only. The report counts what was done, also beside an error.
 //
-// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more if Rate is below 1,000, and those of
-// [table.Table.Partitions]. Details take a scan of the whole partition. A summary takes its rows twice and the entities once more,
-// with Repair once more if something was written, and again, Retry.ConflictAttempts times at most, if the summary is wrong. To
-// confirm the faults of an entity takes 2, and 1 for each row; of rows without an entity, 2 for each. Concurrent writers make this
-// start again, Retry.ConflictAttempts times at most. A repair takes 1 to 3, and 1 more for each unique row of the entity. If the
-// table has a unique index of full copies that is not verified with the others, each written entity costs 1 more. Entities without
-// maintainer state, entities with rows of an earlier key function, and entities that lists lack need no confirmation; they are
-// written together, as many as a transaction holds.
+// Requests: those of [table.Table.Partitions], and for each partition:
+//
+//   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below 1,000.
+//   - For details, 1 for each 1,000 rows of the partition.
+//   - For a summary, its rows twice and the entities once. With Repair, the same again if an entity was written or the summary is
+//     wrong, until it is right.
+//   - To confirm the faults of an entity, 2, and 1 for each row in question; 2 for each row if the entity is gone. A row that names no
+//     entity takes 1. If the row names another entity, that entity is confirmed, too.
+//   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
+//     verified with the others, each written entity costs 1 more.
+//
+// An entity needs no confirmation if it wants a row that its maintainer state does not record and that does not exist, as after a new
+// definition. Such entities are written together, as many as a transaction holds. If concurrent writers change what is read, the
+// confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...index.Definition[T]) (Report, error) {
 	if t == nil {
 		return Report{}, fmt.Errorf("verify: Run: %w", &table.ValueError{Field: "table", Reason: "is nil; give the handle that index.Attach has returned"})
