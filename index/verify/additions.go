@@ -23,7 +23,7 @@ func (in *partition[T]) writeAdditions(ctx context.Context) error {
 				in.noteFault(f)
 			case reason == nil: // not reached
 			case f.Row == keys.Key{} && len(in.snapshots) > 0:
-				in.addCandidates(a.entity.Key.RowKey(), candidate{})
+				in.addCandidates(a.entity.Key.RowKey(), candidate{row: stateOnly})
 			case f.Row == keys.Key{}:
 				f.Err = reason
 				in.noteFault(f)
@@ -42,9 +42,8 @@ func (in *partition[T]) writeAdditions(ctx context.Context) error {
 // returns why entities were skipped, by their position; nil for those that were not reached.
 func (in *partition[T]) writeTogether(ctx context.Context, all []addition[T], definitions ...string) (skipped map[int]error, err error) {
 	skipped = map[int]error{}
-	r := in.repairDefinitions(definitions...)
-	r.checkUnique = in.unverifiedUnique() // costs a request for each unique row
-	writer := in.repairTable(r)
+	mode := derived.RepairMode{CheckUnique: in.unverifiedUnique(), Foreign: in.foreign} // CheckUnique costs a request for each unique row
+	writer := in.repairTable(mode, definitions...)
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
 		for _, a := range all[done:] {

@@ -54,8 +54,8 @@ type comparison struct {
 	faults     []Fault
 	candidates []candidate // one for each fault
 
-	// unsure says that a fault must be confirmed, because the row may have changed since the snapshot. All others are sure: the entity
-	// itself shows them, since every writer with these definitions records the rows in the maintainer state of the entity.
+	// unsure says that a fault must be confirmed, because the row may have changed since the snapshot. Without it, the entity alone
+	// shows all faults: it wants rows that its maintainer state does not record, or records rows that it does not want.
 	unsure bool
 }
 
@@ -95,9 +95,9 @@ func (in *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], r
 	if stateDamaged(row) && (c.unsure || len(c.faults)+len(uncounted) == 0) {
 		name := in.maintainers[0].Name()
 		if len(in.snapshots) > 0 {
-			name = in.snapshots[0].maintainer.Name() // the definition of the zero candidate
+			name = in.snapshots[0].maintainer.Name() // of the candidate
 		}
-		c.add(Fault{Definition: name, Kind: StateMismatch, Entity: e.Key}, candidate{})
+		c.add(Fault{Definition: name, Kind: StateMismatch, Entity: e.Key}, candidate{row: stateOnly})
 	}
 	switch {
 	case len(c.faults)+len(uncounted) == 0:

@@ -75,10 +75,10 @@ func lacksUncountedOnly[T any](d derived.PerGroup[T], totals derived.GroupTotals
 	return row != nil && d.Matches(row, recorded, true)
 }
 
-// addUncounted adds the entities without maintainer state to the summaries, before these entities are written; the writes then do
-// not add them again. It reports whether another fault may be left.
+// addUncounted writes the totals that include the entities without maintainer state. Later repairs of these entities then change only
+// their maintainer state. open reports whether another fault may be left.
 func (in *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) (open bool, err error) {
-	for attempt := range in.attempts {
+	for attempt := range in.attempts(ctx) {
 		g, err := in.readGroups(ctx, d, attempt == 0)
 		if err != nil {
 			return true, err
@@ -107,14 +107,14 @@ func (in *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T])
 			return open, nil
 		}
 	}
-	return true, nil
+	return true, ctx.Err()
 }
 
-// verifyGroups compares the rows of a summary with the totals of the entities. A row that does not exist has no ETag to repair it
-// by: first a row of an empty group is inserted, which every writer counts again.
+// verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing row, it inserts the row of an empty
+// group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
 func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
 	var open map[string]FaultKind // the groups to read again, with the faults that are known, 0 for none; nil for all groups
-	for attempt := range in.attempts {
+	for attempt := range in.attempts(ctx) {
 		g, err := in.readGroups(ctx, d, first && attempt == 0)
 		if err != nil {
 			return err
@@ -141,6 +141,9 @@ func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T],
 			return nil
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for rk, kind := range open {
 		if kind == 0 {
 			in.noteUnconfirmed()
@@ -148,7 +151,7 @@ func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T],
 		}
 		in.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Err: errChanging})
 	}
-	return ctx.Err()
+	return nil
 }
 
 // verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, 0 for

@@ -19,7 +19,7 @@ type partition[T any] struct {
 
 	candidates map[string][]candidate // by the RowKey of the entity
 	excluded   map[string]bool        // RowKeys of entities that cannot be read, or are of another type
-	uncounted  []Fault                // entities whose maintainer state shows that a summary does not count them as they are
+	uncounted  []Fault                // entities whose recorded contribution to a summary is not what it should be
 	additions  []addition[T]
 	firstOwner map[candidate]string // unique rows that do not exist, with the first entity that should have each
 	ownerless  []candidate          // rows that name no entity, and should name one
@@ -38,13 +38,16 @@ type snapshot[T any] struct {
 // link is a row that names an entity.
 type link struct{ row, entity string }
 
-// candidate is a row that may have a fault. The zero value is the maintainer state of an entity.
+// candidate is a row that may have a fault.
 type candidate struct {
 	snapshot int
-	row      string
+	row      string // its RowKey, or stateOnly
 }
 
-// addition is an entity that a definition has never indexed, with the faults that follow.
+// stateOnly is the row of a candidate that is the maintainer state of an entity, and no row.
+const stateOnly = ""
+
+// addition is an entity that lacks rows, with the faults that a write of it repairs.
 type addition[T any] struct {
 	entity *table.Entity[T]
 	faults []Fault
@@ -68,9 +71,4 @@ func (in *partition[T]) addCandidates(entity string, all ...candidate) {
 			in.candidates[entity] = append(in.candidates[entity], c)
 		}
 	}
-}
-
-// repairDefinitions returns the repair that writes the rows of some definitions again.
-func (in *partition[T]) repairDefinitions(names ...string) repair {
-	return repair{rewrite: names, checkUnique: true, foreign: in.foreign}
 }

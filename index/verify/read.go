@@ -18,7 +18,10 @@ var (
 )
 
 // unreadableError is an error of an entity, and not of the service.
-type unreadableError struct{ error }
+type unreadableError struct {
+	definition string // whose function failed, "" if the entity cannot be decoded
+	error
+}
 
 func (e *unreadableError) Unwrap() error { return e.error }
 
@@ -51,7 +54,7 @@ func (in *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.En
 	case derived.IsForeign(err):
 		return nil, row, errForeign
 	case err != nil:
-		return nil, row, &unreadableError{err}
+		return nil, row, &unreadableError{error: err}
 	}
 	return e, row, nil
 }

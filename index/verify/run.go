@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"context"
 	"hash/maphash"
+	"iter"
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
@@ -15,7 +17,6 @@ type run[T any] struct {
 	table       *table.Table[T]
 	opt         Options
 	maintainers []derived.Maintainer[T] // of the definitions that are verified
-	attempts    int                     // at a confirmation or repair that concurrent writers disturb
 	seed        maphash.Seed
 }
 
@@ -28,7 +29,6 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 		pacer:    &pacer{rate: o.Rate},
 		table:    t.IgnoreCorruptState(),
 		opt:      *o,
-		attempts: t.Common().Retry.ConflictAttempts,
 		seed:     maphash.MakeSeed(),
 	}
 }
@@ -56,32 +56,33 @@ func (v *run[T]) unverifiedUnique() bool {
 	})
 }
 
-// repair says how a write of an entity repairs its derived rows.
-type repair struct {
-	rewrite     []string        // definitions whose rows are written again, also if they seem unchanged
-	release     string          // a definition of which the entity releases wrong rows, and takes none
-	checkUnique bool            // unique rows are read before they are replaced
-	absent      map[string]bool // RowKeys of wanted rows that did not exist
-	foreign     map[string]bool // RowKeys of foreign rows
-}
-
-// repairTable returns a handle whose writes of entities make a repair.
-func (v *run[T]) repairTable(r repair) *table.Table[T] {
+// repairTable returns a handle whose writes of entities repair derived rows: the mode holds for all definitions, but Rewrite and
+// ReleaseOnly only for those that are named.
+func (v *run[T]) repairTable(mode derived.RepairMode, definitions ...string) *table.Table[T] {
 	return v.table.ReplaceMaintainers(func(m table.Maintainer[T]) table.Maintainer[T] {
 		d, is := m.(derived.Maintainer[T])
 		if !is {
 			return m
 		}
 		_, perGroup := m.(derived.PerGroup[T])
-		return d.InRepairMode(derived.RepairMode{
-			Active:       true,
-			Rewrite:      slices.Contains(r.rewrite, m.Name()),
-			CheckUnique:  r.checkUnique,
-			RowsRead:     v.verifies(m),
-			ReleaseOnly:  r.release == m.Name(),
-			CountsGroups: perGroup && v.verifies(m),
-			Absent:       r.absent,
-			Foreign:      r.foreign,
-		})
+		named, mode := slices.Contains(definitions, m.Name()), mode
+		mode.Rewrite, mode.ReleaseOnly = named && !mode.ReleaseOnly, named && mode.ReleaseOnly
+		mode.Active, mode.RowsRead, mode.CountsGroups = true, v.verifies(m), perGroup && v.verifies(m)
+		return d.InRepairMode(mode)
 	})
+}
+
+// attempts yields the numbers of the attempts at a confirmation or repair, with the pauses between them, until
+// Retry.ConflictAttempts are used up or ctx ends. A repair may take longer than WriteTimeout.
+func (v *run[T]) attempts(ctx context.Context) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		o := v.table.Engine().Options
+		o.WriteTimeout = -1
+		conflicts := o.Conflicts()
+		for i := 0; yield(i); i++ {
+			if again, _ := conflicts.Again(ctx); !again {
+				return
+			}
+		}
+	}
 }

@@ -34,8 +34,8 @@ func (in *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T]
 	return nil
 }
 
-// derivedRows yields the rows of a definition. It reports maintainer state in them as a fault if first is set: every writer would
-// refuse to write such a row.
+// derivedRows yields the rows of a definition. On the first pass over the definition it also reports rows that contain maintainer
+// state, as no derived row should: no writer could write them.
 func (in *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T], first bool) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		for _, r := range d.Ranges() {
@@ -79,7 +79,7 @@ func hasState(row *table.Row) bool { return row.Type(reserved.MaintainerState) !
 // removeState removes maintainer state from a derived row, and returns the row without it.
 func (in *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T], row *table.Row) (*table.Row, error) {
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
-	for range in.attempts {
+	for range in.attempts(ctx) {
 		clean := row.WithoutSystemProperties()
 		if entity, is := row.Primary(); is {
 			clean = clean.At(entity).Copy(row.Key, row.ProjectionID())
@@ -106,7 +106,7 @@ func (in *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T]
 		}
 	}
 	in.noteFault(f)
-	return row, nil
+	return row, ctx.Err()
 }
 
 func withoutOperationID(row *table.Row) *table.Row {

@@ -13,7 +13,7 @@ import (
 func (in *partition[T]) repairUncounted(ctx context.Context, f Fault) error {
 	d := in.summaries[slices.IndexFunc(in.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition })]
 	f.Err = errChanging
-	for range in.attempts {
+	for range in.attempts(ctx) {
 		e, row, err := in.getEntity(ctx, f.Entity.RowKey())
 		var unreadable *unreadableError
 		switch {
@@ -38,7 +38,7 @@ func (in *partition[T]) repairUncounted(ctx context.Context, f Fault) error {
 			return err
 		}
 		in.entitiesWritten.Store(true)
-		if f.Err = in.repairTable(in.repairDefinitions()).Replace(ctx, e); f.Err == nil || !mustReread(f.Err) {
+		if f.Err = in.repairTable(derived.RepairMode{CheckUnique: true, Foreign: in.foreign}).Replace(ctx, e); f.Err == nil || !mustReread(f.Err) {
 			break
 		}
 	}

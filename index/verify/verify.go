@@ -42,9 +42,9 @@ import (
 //   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
 //     verified with the others, each written entity costs 1 more.
 //
-// An entity needs no confirmation if it wants a row that its maintainer state does not record and that does not exist, as after a new
-// definition. Such entities are written together, as many as a transaction holds. If concurrent writers change what is read, the
-// confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
+// An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records rows
+// of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change what is
+// read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...index.Definition[T]) (Report, error) {
 	if t == nil {
 		return Report{}, fmt.Errorf("verify: Run: %w", &table.ValueError{Field: "table", Reason: "is nil; give the handle that index.Attach has returned"})

@@ -32,7 +32,7 @@ func (v *run[T]) verifyPartition(ctx context.Context, pk string) error {
 	if err := in.readEntities(ctx); err != nil {
 		return err
 	}
-	// The links that no entity explains come first: an entity releases a wrong row before the right entity takes the row.
+	// First the rows that should not exist: they may hold a unique value that another entity must get.
 	fromEntities := in.candidates
 	in.candidates = map[string][]candidate{}
 	for i, s := range in.snapshots {
@@ -42,12 +42,12 @@ func (v *run[T]) verifyPartition(ctx context.Context, pk string) error {
 			}
 		}
 	}
-	rounds := []map[string][]candidate{in.candidates, fromEntities}
+	passes := []map[string][]candidate{in.candidates, fromEntities}
 	if in.opt.Repair && len(in.ownerless) > 0 {
 		// The entity that an ownerless row should name may have been deleted meanwhile.
-		rounds = append(rounds, map[string][]candidate{derived.NoEntity: in.ownerless})
+		passes = append(passes, map[string][]candidate{derived.NoEntity: in.ownerless})
 	}
-	for _, candidates := range rounds {
+	for _, candidates := range passes {
 		if err := in.confirmAll(ctx, candidates); err != nil {
 			return err
 		}

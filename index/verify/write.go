@@ -48,15 +48,14 @@ func (in *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T]
 	return in.writeRow(ctx, row, rest)
 }
 
-// releaseRows writes an entity so that it releases the rows of a definition that it should not have. The same write removes them
-// from its maintainer state, because the entity's next write would otherwise take them from their new owner. It takes no rows that
-// it lacks, since these may belong to other entities.
+// releaseRows writes an entity so that the rows of a definition that it should not have are deleted, and removed from its maintainer
+// state. Otherwise the entity's next write would delete the rows of the new owner. It adds no rows, because a row that the entity
+// lacks may belong to another one.
 func (in *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T], e *table.Entity[T]) error {
 	if err := in.pace(ctx, 2+in.rowsPerWrite()); err != nil {
 		return err
 	}
 	in.entitiesWritten.Store(true)
-	r := in.repairDefinitions()
-	r.release = d.Name()
-	return in.repairTable(r).Replace(ctx, e)
+	mode := derived.RepairMode{ReleaseOnly: true, CheckUnique: true, Foreign: in.foreign}
+	return in.repairTable(mode, d.Name()).Replace(ctx, e)
 }
