@@ -10,7 +10,7 @@ import (
 )
 
 // TestExamples: an example of its package uses each exported function and method of the public packages, except methods that only
-// implement an interface of Go or of the SDK.
+// implement an interface of Go or of the SDK, and those whose signatures name an internal package: they are for packages of this module.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	exempt := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true, "ServeHTTP": true, "MarshalJSON": true, "UnmarshalJSON": true}
@@ -32,7 +32,7 @@ func TestExamples(t *testing.T) {
 						used[n.Sel.Name] = true
 					}
 				case *ast.FuncDecl:
-					if !test && n.Name.IsExported() && hasExportedReceiver(n) && !exempt[n.Name.Name] {
+					if !test && n.Name.IsExported() && hasExportedReceiver(n) && !exempt[n.Name.Name] && !namesInternal(file, n.Type) {
 						exported[n.Name.Name] = true
 					}
 				}
@@ -67,4 +67,23 @@ func hasExportedReceiver(f *ast.FuncDecl) bool {
 			return false
 		}
 	}
+}
+
+// namesInternal reports whether a signature in a file names a type of an internal package.
+func namesInternal(file *ast.File, signature *ast.FuncType) (found bool) {
+	internal := map[string]bool{}
+	for _, i := range file.Imports {
+		if path := strings.Trim(i.Path.Value, `"`); strings.Contains(path, "/internal/") {
+			internal[path[strings.LastIndex(path, "/")+1:]] = true
+		}
+	}
+	ast.Inspect(signature, func(n ast.Node) bool {
+		if x, is := n.(*ast.SelectorExpr); is {
+			if p, is := x.X.(*ast.Ident); is && internal[p.Name] {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
 }

@@ -36,10 +36,8 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 	if p.Discard {
 		attempt = m.discard
 	}
-	conflicts := m.from.Common().Retry
-	retry := table.Retry{Attempts: conflicts.ConflictAttempts, Wait: conflicts.ConflictWait, MaxWait: conflicts.MaxConflictWait}
 	n, movedBefore := 0, false
-	err = retry.Repeat(ctx, func() (again bool, err error) {
+	err = m.from.Engine().Options.Retry.OfConflicts().Repeat(ctx, func() (again bool, err error) {
 		n++
 		err = attempt(ctx, id, j)
 		if err == errMovedBefore && movedBefore {
@@ -88,7 +86,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 			return errMovedBefore
 		}
 	}
-	next, version := &ArchivedRow{ID: id, Kind: m.kind, Row: row.WithoutSystemProperties(), Time: row.Timestamp}, ""
+	next, version := &ArchivedRow{ID: id, Kind: m.kind, Row: table.RowOf(row.Engine().WithoutSystemProperties()), Time: row.Timestamp}, ""
 	if archived != nil {
 		next.Moves, version = archived.Moves, archived.Version
 	}

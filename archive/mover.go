@@ -33,7 +33,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 	if err != nil {
 		return fail(err)
 	}
-	if d, is := to.(*TableDestination); is && table.Same(d.rows, from) {
+	if d, is := to.(*TableDestination); is && d.rows.Engine().Same(from.Engine()) {
 		return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
 	}
 	archiving, err := from.With(nil, &archiveMaintainer[T]{kind, to})

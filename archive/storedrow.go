@@ -34,16 +34,18 @@ func (r *ArchivedRow) encode() *table.Row {
 		word, row = wordTombstone, &table.Row{}
 	}
 	words := append([]string{word, url.QueryEscape(r.Kind), r.Time.UTC().Format(time.RFC3339Nano)}, r.Moves...)
-	return row.WithoutSystemProperties().At(r.Key).Copy(r.storedKey(), strings.Join(words, " "))
+	from := row.Engine().WithoutSystemProperties()
+	from.Key = r.Key
+	return table.RowOf(from.Copy(r.storedKey(), strings.Join(words, " ")))
 }
 
 // decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key
 // belongs to one entity and one incarnation only. Errors: table.ErrForeignRow.
 func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
-	primary, isCopy := row.Primary()
+	primary, isCopy := row.Engine().Primary()
 	incarnation, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
 	id := ID{primary, incarnation}
-	words := strings.Split(row.ProjectionID(), " ")
+	words := strings.Split(row.Engine().ProjectionID(), " ")
 	if !isCopy || !ok || id.Err() != nil || len(words) < 3 || words[0] != wordRow && words[0] != wordTombstone {
 		return nil, fmt.Errorf("destination: %w: %v", table.ErrForeignRow, row.Key)
 	}
@@ -54,7 +56,7 @@ func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	}
 	r := &ArchivedRow{ID: id, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
 	if words[0] == wordRow {
-		r.Row = row.WithoutSystemProperties()
+		r.Row = table.RowOf(row.Engine().WithoutSystemProperties())
 		r.Row.Key, r.Row.ETag = primary, ""
 	}
 	return r, nil

@@ -18,7 +18,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 			return err
 		}
 	}
-	rows := m.from.Untyped(false)
+	rows := table.RowsOf(m.from.Engine(), false)
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, rows, partition, reserved.Restored) {
 			if err != nil {

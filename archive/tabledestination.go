@@ -34,7 +34,7 @@ func ToTable(service table.Service, name string, o *table.Options) (*TableDestin
 	if err != nil {
 		return nil, err
 	}
-	return &TableDestination{t.Untyped(true)}, nil
+	return &TableDestination{table.RowsOf(t.Engine(), true)}, nil
 }
 
 // Ensure creates the table unless it exists. 1 request; idempotent.
@@ -78,7 +78,7 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	if version == "" {
 		op = d.rows.InsertAtOp(row.Key, row)
 	} else {
-		e, err := d.rows.WholeRow(row)
+		e, err := d.rows.Entity(row)
 		if err != nil {
 			return err
 		}

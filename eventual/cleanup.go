@@ -43,7 +43,7 @@ func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
 var errHourOver = errors.New("eventual: the hour is over")
 
 func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
-	planned, err := t.records.SweepPlanned(ctx, m.partition(), hour)
+	planned, err := t.records.Engine().SweepPlanned(ctx, m.Partition, hour)
 	if err != nil || planned {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hou
 	if !c.env.opt.Now().Before(hour.Add(time.Hour)) {
 		return errHourOver
 	}
-	return t.records.PlanSweep(ctx, m.partition(), hour)
+	return t.records.Engine().PlanSweep(ctx, m.Partition, hour)
 }
 
 // execute deletes old commit records in the message's partition. Their age decides: the hour in the message is not trusted.

@@ -2,7 +2,7 @@ package eventual
 
 // environment is what the receivers, leases and handlers of one worker share.
 type environment struct {
-	opt      WorkerOptions
+	opt      settings
 	stats    counters
 	handlers registry
 

@@ -38,9 +38,7 @@ var errConflict = errors.New("eventual: the commit record has changed")
 
 // executeRecord executes the effects of a commit record. After a conflict it starts again, Retry.ConflictAttempts times at most.
 func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome) {
-	o := e.env.opt.Retry
-	conflicts := table.Retry{Attempts: o.ConflictAttempts, Wait: o.ConflictWait, MaxWait: o.MaxConflictWait}
-	err := conflicts.Repeat(ctx, func() (again bool, err error) {
+	err := e.env.opt.Retry.OfConflicts().Repeat(ctx, func() (again bool, err error) {
 		var conflict bool
 		if out, conflict = e.tryRecord(ctx, t, x); conflict {
 			return true, errConflict

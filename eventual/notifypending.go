@@ -119,10 +119,17 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 		case n.start.OperationID != "" && !yield(begun, nil):
 			return
 		}
-		for partition, err := range n.source.CommitRecords().PartitionsAfter(ctx, begun) {
+		t := n.source.CommitRecords().Engine()
+		for partition, err := range table.RowsOf(t, false).PartitionsAfter(ctx, begun) {
+			if err == nil && t.Ranged() {
+				break
+			}
 			if !yield(partition, err) {
 				return
 			}
+		}
+		if t.Ranged() { // partitions would be left out
+			yield(keys.Enc{}, &table.OpError{Op: "Partitions", Table: t.Name, Err: table.ErrRanged})
 		}
 	}
 }

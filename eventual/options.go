@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -64,12 +65,18 @@ type WorkerOptions struct {
 	Logger *slog.Logger
 }
 
-func (o *WorkerOptions) withDefaults() WorkerOptions {
-	var out WorkerOptions
+// settings are the options of a worker with their defaults: those of Common are the engine's.
+type settings struct {
+	engine.Options
+	WorkerOptions
+}
+
+func (o *WorkerOptions) withDefaults() settings {
+	var out settings
 	if o != nil {
-		out = *o
+		out.WorkerOptions = *o
 	}
-	out.Common = out.Common.WithDefaults()
+	out.Options = out.Common.Engine()
 	def(&out.Concurrency, 16)
 	def(&out.PerPartition, max(out.Concurrency/2, 1))
 	def(&out.Visibility, time.Minute)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -13,7 +14,7 @@ import (
 // concurrent use.
 type Outbox struct {
 	queue queueClient
-	opt   table.Common
+	opt   engine.Options
 }
 
 // OutboxOptions are the options of an outbox. The zero value is ready for use.
@@ -30,7 +31,7 @@ func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	if wire.IsNil(queue) {
 		return nil, fmt.Errorf("eventual: NewOutbox: %w", errNilQueue("queue"))
 	}
-	opt := o.Common.WithDefaults()
+	opt := o.Common.Engine()
 	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout}, opt}, nil
 }
 

@@ -22,7 +22,7 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	if o == nil {
 		o = &table.Common{}
 	}
-	return &PoisonQueue{queueClient{queue, o.WithDefaults().Retry.AttemptTimeout}}, nil
+	return &PoisonQueue{queueClient{queue, o.Engine().Retry.AttemptTimeout}}, nil
 }
 
 // poisonVisibility is how long List, Replay and Drop hide messages of a poison queue from other programs.

@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -46,7 +47,7 @@ type delivery struct {
 func (q queueClient) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := q.timeout
 	if timeout <= 0 {
-		timeout = table.DefaultAttemptTimeout // required: a worker that stops waits for the response, to return the messages
+		timeout = engine.DefaultAttemptTimeout // required: a worker that stops waits for the response, to return the messages
 	}
 	return context.WithTimeout(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout}), timeout)
 }

@@ -36,7 +36,7 @@ func newRegistry(handlers []Handler) (registry, error) {
 			t = &tableHandlers{records: h.Table.CommitRecords(), byKind: map[string]Handler{}}
 			all[strings.ToLower(h.Table.Name())] = t
 		}
-		if !t.records.Same(h.Table.CommitRecords()) {
+		if !t.records.Engine().Same(h.Table.CommitRecords().Engine()) {
 			return fail(fmt.Sprintf("has another client for table %q than an earlier handler; use one client for all handlers of a table", h.Table.Name()))
 		}
 		if _, exists := t.byKind[h.Kind]; exists {

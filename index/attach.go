@@ -42,17 +42,12 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
 	}
 	attached := t
-	var before []maintainer[T]
-	for _, m := range t.Maintainers() {
-		if m, is := m.(maintainer[T]); is {
-			before = append(before, m)
-		}
-	}
+	before := derived.MaintainersOf[maintainer[T]](t.Engine())
 	for _, d := range definitions {
 		if isNil(d) {
 			return nil, fmt.Errorf("index: Attach %s: a definition is nil", t.Name())
 		}
-		if slices.ContainsFunc(attached.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == d.Name() }) {
+		if attached.Engine().Mode.Maintainer(d.Name()) != nil {
 			return nil, fail(d, "name", "is the name of another definition of the table; choose another one")
 		}
 		m, err := d.maintainer(t)
@@ -60,8 +55,8 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
 		}
 		for _, r := range m.Ranges() {
-			if r.Overlaps(t.Range()) {
-				return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, t.Range()))
+			if own := t.Engine().Mode.Schema.Rows(); r.Overlaps(own) {
+				return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own))
 			}
 			for _, other := range before {
 				if slices.ContainsFunc(other.Ranges(), r.Overlaps) {
@@ -93,4 +88,13 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 func isNil(d any) bool {
 	v := reflect.ValueOf(d)
 	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// untyped returns fields without their type, for engine.Schema.
+func untyped[T any](fields []table.AnyField[T]) []any {
+	all := make([]any, len(fields))
+	for i, f := range fields {
+		all[i] = f
+	}
+	return all
 }

@@ -144,7 +144,7 @@ func TestRepairSchedules(t *testing.T) {
 							return err
 						}
 						all := damagesOf(name)
-						rows := k.open(t, p).Untyped(false)
+						rows := table.RowsOf(k.open(t, p).Engine(), false)
 						for _, i := range p.Rand().Perm(len(all))[:2] {
 							if err := all[i](ctx, rows); err != nil && !errors.Is(err, table.ErrNotFound) {
 								return err

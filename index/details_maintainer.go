@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -16,19 +17,19 @@ import (
 // detailsMaintainer writes the details of a Details.
 type detailsMaintainer[T any] struct {
 	*Details[T]
-	table  *table.Table[T]
+	schema engine.Schema
 	copied []string // the properties that are copied
 	tag    tag
 	mode   derived.RepairMode
 }
 
 func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &detailsMaintainer[T]{Details: d, table: t, tag: tagOf(d.name, t)}
+	m := &detailsMaintainer[T]{Details: d, schema: t.Engine().Mode.Schema, tag: tagOf(d.name, t)}
 	if d.invalid != nil {
 		return m, d.invalid
 	}
 	var err error
-	if m.copied, err = t.Properties(d.fields...); err != nil {
+	if m.copied, err = m.schema.Properties(untyped(d.fields)...); err != nil {
 		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: err.Error(), Err: err}
 	}
 	for _, name := range append([]string{"RowKey"}, m.copied...) {
@@ -129,7 +130,7 @@ func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *table.Plan, c *t
 	if err != nil {
 		return err
 	}
-	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && old.Project(m.copied...).Same(row.Project(m.copied...)) && !m.mode.Rewrite {
+	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && old.Engine().Project(m.copied...).Same(row.Engine().Project(m.copied...)) && !m.mode.Rewrite {
 		return nil
 	}
 	return m.setDetails(ctx, p, c.Key, want, row)
@@ -137,7 +138,7 @@ func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *table.Plan, c *t
 
 // contentState returns what the maintainer state contains behind the RowKey of the target: a digest of the details.
 func (m *detailsMaintainer[T]) contentState(row *table.Row) string {
-	return "/" + digestOf(m.prefix+" "+projectionID(m.copied), row.Project(m.copied...))
+	return "/" + digestOf(m.prefix+" "+projectionID(m.copied), derived.Project(row, m.copied...))
 }
 
 // setDetails writes an entity's details into a target, or deletes them there if from is nil.
@@ -152,7 +153,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *table.Plan, en
 	case row == nil:
 		return fmt.Errorf("%w: %v", ErrNoTarget, k)
 	}
-	if _, isCopy := row.Primary(); isCopy || row.Owner() != "" {
+	if _, isCopy := row.Engine().Primary(); isCopy || row.Engine().Owner() != "" {
 		if from == nil {
 			return nil
 		}
@@ -161,7 +162,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *table.Plan, en
 	switch owner := m.sourceOf(row); {
 	case from == nil && owner != entity.RowKey() && (owner != derived.NoEntity || !m.Owns(row)):
 		return nil // the target holds the details of another entity by now
-	case from != nil && owner != derived.NoEntity && !m.Owns(row) && !m.table.Range().Contains(owner):
+	case from != nil && owner != derived.NoEntity && !m.Owns(row) && !m.schema.Rows().Contains(owner):
 		return m.foreignDetails(k) // details of another type
 	case from != nil && owner != "" && owner != entity.RowKey():
 		// The target names another entity. That counts only if that entity exists and its maintainer state records the target: another
@@ -170,9 +171,9 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *table.Plan, en
 		switch {
 		case err != nil:
 			return err
-		case theirs != nil && !m.Owns(row) && (!m.table.Mine(theirs) || recordsDetails(row, theirs)):
+		case theirs != nil && !m.Owns(row) && (!m.schema.Mine(theirs.Engine()) || recordsDetails(row, theirs)):
 			return m.foreignDetails(k) // details of another type in the same range, or of another definition
-		case theirs != nil && slices.Contains(theirs.MaintainerState(m.name), target):
+		case theirs != nil && slices.Contains(theirs.Engine().MaintainerState(m.name), target):
 			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
 	}
@@ -195,9 +196,9 @@ func (m *detailsMaintainer[T]) foreignDetails(k keys.Key) error {
 // recordsDetails reports whether the maintainer state of an entity records that its details are in a target, for one of the
 // target's tags.
 func recordsDetails(target, entity *table.Row) bool {
-	return slices.ContainsFunc(target.Tags(), func(tag string) bool {
+	return slices.ContainsFunc(target.Engine().Tags(), func(tag string) bool {
 		name, _, _ := strings.Cut(tag, ":")
-		return slices.Contains(entity.MaintainerState(name), target.Key.RowKey())
+		return slices.Contains(entity.Engine().MaintainerState(name), target.Key.RowKey())
 	})
 }
 

@@ -279,17 +279,17 @@ func (x *foreignWriter) insertForeign() {
 	switch x.rnd.IntN(6) {
 	case 0: // of a raw writer
 	case 1:
-		row.Own("team:t_")
+		*row = *table.RowOf(row.Engine().Own("team:t_"))
 	case 2:
-		row.Own("ages:t_?temp")
+		*row = *table.RowOf(row.Engine().Own("ages:t_?temp"))
 	case 3:
-		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key, "")
+		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key)
 	case 4:
-		row.Tag("head:t_", false)
+		*row = *table.RowOf(row.Engine().Tag("head:t_", false))
 	case 5: // of a list or a summary of the name that is of the other kind
-		row.Own(x.one("ages:w_", "+team:w_"))
+		*row = *table.RowOf(row.Engine().Own(x.one("ages:w_", "+team:w_")))
 	}
-	if _, err := rawTable(x.t, x.s).Untyped(x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
+	if _, err := table.RowsOf(rawTable(x.t, x.s).Engine(), x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
 		return
 	}
 	for _, row := range x.s.Rows("staff") {

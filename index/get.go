@@ -57,7 +57,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	}
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
 	var before *table.Row
-	attempts := t.Common().Retry.ConflictAttempts
+	attempts := t.Engine().Options.Retry.ConflictAttempts
 	for range attempts {
 		row, err := t.GetRow(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {

@@ -245,9 +245,9 @@ func insertForeignRows(ctx context.Context, rows *table.Table[table.Row]) error 
 			return err
 		}
 		if i%3 == 1 {
-			row.Own("team:t_")
+			*row = *table.RowOf(row.Engine().Own("team:t_"))
 		}
-		if _, err := rows.Untyped(i%2 == 0).Insert(ctx, row); err != nil {
+		if _, err := table.RowsOf(rows.Engine(), i%2 == 0).Insert(ctx, row); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/suffix"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -52,8 +53,8 @@ type Options[T any] struct {
 // one. An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name          string
-	byValue       keys.Compound[K] // the layout of a unique index: a row for each value
-	byValueAndKey keys.Suffixed[K] // the layout of all others: a row for each value and entity
+	byValue       keys.Compound[K]                       // the layout of a unique index: a row for each value
+	byValueAndKey suffix.Layout[K, keys.Enc, keys.Range] // the layout of all others: a row for each value and entity
 	key           func(*T) []K
 	maxValues     int // of one entity
 	opt           Options[T]
@@ -109,11 +110,12 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	if err := checkName(name); err != nil {
 		ix.invalid = err
 	}
+	ix.byValueAndKey = keys.WithSuffix(layout, name)
 	if layout == nil {
 		ix.fail("layout", "is nil")
 		return ix
 	}
-	ix.byValue, ix.byValueAndKey = keys.NamedAs(layout, name), keys.WithSuffix(layout, name)
+	ix.byValue = keys.NamedAs(layout, name)
 	if err := ix.byValue.All().Err(); err != nil && ix.invalid == nil {
 		ix.invalid = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}

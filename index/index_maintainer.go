@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -16,20 +17,21 @@ import (
 type indexMaintainer[T, K any] struct {
 	*Index[T, K]
 	table  *table.Table[T]
-	copied []string // the properties that the rows contain, if not all
+	schema engine.Schema // of the table
+	copied []string      // the properties that the rows contain, if not all
 	mode   derived.RepairMode
 }
 
 func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &indexMaintainer[T, K]{Index: ix, table: t}
+	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: t.Engine().Mode.Schema}
 	if ix.invalid != nil {
 		return m, ix.invalid
 	}
-	if t.Common().OmitOperationID && ix.full() {
+	if t.Engine().Options.OmitOperationID && ix.full() {
 		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
 	}
 	var err error
-	if m.copied, err = t.Properties(ix.opt.Only...); err != nil {
+	if m.copied, err = m.schema.Properties(untyped(ix.opt.Only)...); err != nil {
 		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
 	}
 	return m, ix.probe(t, m.copied...)
@@ -44,8 +46,8 @@ func (m *indexMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Rang
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {
-	_, isCopy := row.Primary()
-	return isCopy && m.table.Mine(row)
+	_, isCopy := row.Engine().Primary()
+	return isCopy && m.schema.Mine(row.Engine())
 }
 
 func (m *indexMaintainer[T, K]) RowsPerWrite() int {
@@ -93,7 +95,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *table.Plan, c *
 		taken = ErrTaken
 	}
 	for _, rk := range want {
-		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk), projectionID(m.copied))
+		copied := derived.Copy(row, keys.Stored(c.Key.PartitionKey(), rk), projectionID(m.copied))
 		if err := m.checkProjection(copied); err != nil {
 			return err
 		}
@@ -149,7 +151,7 @@ func entityOfCopy(row *table.Row) (k keys.Key, isCopy bool) {
 	if row == nil {
 		return keys.Key{}, false
 	}
-	return row.Primary()
+	return row.Engine().Primary()
 }
 
 // putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another program may have deleted the row that
@@ -159,7 +161,7 @@ func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *table.Plan, c *
 	if err != nil {
 		return err
 	}
-	want, _ := copied.Primary()
+	want, _ := copied.Engine().Primary()
 	owner, isCopy := entityOfCopy(is)
 	stored, err := c.OldRow()
 	switch {
@@ -202,9 +204,9 @@ func (m *indexMaintainer[T, K]) contents(c *table.Change[T]) (row *table.Row, sa
 	if row, err = c.Row(); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
 	}
-	row = row.Project(m.copied...)
+	row = derived.Project(row, m.copied...)
 	old, err := c.OldRow()
-	return row, err == nil && old != nil && old.Project(m.copied...).Same(row), err
+	return row, err == nil && old != nil && old.Engine().Project(m.copied...).Same(row.Engine()), err
 }
 
 // checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups could not confirm the copy.
@@ -230,7 +232,7 @@ func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error)
 }
 
 func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
-	if k, is := row.Primary(); is && m.Owns(row) {
+	if k, is := row.Engine().Primary(); is && m.Owns(row) {
 		return []string{k.RowKey()}
 	}
 	return nil
@@ -239,11 +241,11 @@ func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
 func (m *indexMaintainer[T, K]) Content(row *table.Row) *table.Row { return row }
 
 func (m *indexMaintainer[T, K]) WantedContent(entity *table.Row) *table.Row {
-	entity = entity.WithoutSystemProperties()
+	entity = derived.WithoutSystemProperties(entity)
 	if !m.full() {
-		entity = entity.Project(m.copied...)
+		entity = derived.Project(entity, m.copied...)
 	}
-	return entity.Copy(entity.Key, projectionID(m.copied))
+	return derived.Copy(entity, entity.Key, projectionID(m.copied))
 }
 
 func (m *indexMaintainer[T, K]) Without(*table.Row, ...string) (*table.Row, error) { return nil, nil }

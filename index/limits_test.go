@@ -95,10 +95,10 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 	for verb, write := range operations() {
 		staff, s := newStaff(t, copyDefinitions()...)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, []string{"y"}})
-		rows := rawTable(t, s).Untyped(false)
+		rows := table.RowsOf(rawTable(t, s).Engine(), false)
 		src, err := rows.GetRow(ctx, at(1))
 		check(t, err)
-		_, err = rows.InsertAt(ctx, rowAt("email_c"), src.Copy(rowAt("email_c"), ""))
+		_, err = rows.InsertAt(ctx, rowAt("email_c"), src.Copy(rowAt("email_c")))
 		check(t, err)
 		check(t, rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
 		check(t, rows.DeleteAny(ctx, rowAt("age_030_w_000001")))

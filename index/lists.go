@@ -93,7 +93,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	} else if err != nil {
 		return nil, "", err
 	}
-	if !tagOf(l.ix.name, t).matches(row.Owner()) {
+	if !tagOf(l.ix.name, t).matches(row.Engine().Owner()) {
 		return nil, "", derived.ForeignRow(l.ix.name, at) // the entities with the value may not be in any list
 	}
 	for _, member := range l.members(row) {

@@ -15,13 +15,12 @@ import (
 // listsMaintainer writes the rows of a Lists.
 type listsMaintainer[T, K any] struct {
 	*Lists[T, K]
-	table *table.Table[T]
-	tag   tag
-	mode  derived.RepairMode
+	tag  tag
+	mode derived.RepairMode
 }
 
 func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &listsMaintainer[T, K]{Lists: l, table: t, tag: tagOf(l.ix.name, t)}
+	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
 	if l.ix.invalid != nil {
 		return m, l.ix.invalid
 	}
@@ -34,7 +33,7 @@ func (m *listsMaintainer[T, K]) MaxRows() int { return 2 }
 func (m *listsMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.ix.All()} }
 func (m *listsMaintainer[T, K]) targetProperties() []string { return nil }
 
-func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool { return m.tag.matches(row.Owner()) }
+func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool { return m.tag.matches(row.Engine().Owner()) }
 
 func (m *listsMaintainer[T, K]) Definition() any { return m.Lists }
 
@@ -133,7 +132,7 @@ func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string)
 	if before != nil {
 		r = before.At(k)
 	}
-	r.Own(l.tag.text)
+	derived.Own(r, l.tag.text)
 	derived.KeepType(before, r)
 	for _, name := range l.listProperties(r) {
 		r.Delete(name)
@@ -162,7 +161,7 @@ func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string)
 
 // isEmpty reports whether a row contains no property, except perhaps an operation ID.
 func isEmpty(row *table.Row) bool {
-	row = row.WithoutSystemProperties()
+	row = derived.WithoutSystemProperties(row)
 	return row.Len() == 0 || row.Len() == 1 && row.Type(reserved.OperationID) != ""
 }
 

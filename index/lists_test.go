@@ -31,8 +31,8 @@ func TestFullListShrinks(t *testing.T) {
 		}
 		check(t, list.Set(name, strings.Join(part, "/")))
 	}
-	list.Own("team:w_")
-	_, err := rawTable(t, s).Untyped(false).Upsert(ctx, list, table.ReplaceExisting)
+	*list = *table.RowOf(list.Engine().Own("team:w_"))
+	_, err := table.RowsOf(rawTable(t, s).Engine(), false).Upsert(ctx, list, table.ReplaceExisting)
 	check(t, err)
 	check(t, staff.DeleteAny(ctx, at(1)))
 	k, err := teams.Keys(ctx, staff, sales, "Jones")

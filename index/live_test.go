@@ -109,7 +109,7 @@ func TestLiveTable(t *testing.T) {
 			src, err := rows.GetRow(ctx, mail)
 			check(t, err)
 			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
-			_, err = rows.Untyped(false).InsertAt(ctx, row.Key, src.Copy(row.Key, ""))
+			_, err = table.RowsOf(rows.Engine(), false).InsertAt(ctx, row.Key, src.Copy(row.Key))
 			check(t, err)
 		case verify.StateMismatch:
 			// As a program does that knows nothing of indexes, and leaves the operation ID.

@@ -34,12 +34,12 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 			}
 			continue
 		}
-		part, err := t.Projected(v, only...)
+		part, err := t.Engine().Mode.Schema.Projected(&v, only...)
 		if err != nil {
 			continue // these values cannot be stored
 		}
 		want, err1 := ix.rowKeysOnce(&v, at)
-		got, err2 := ix.rowKeysOnce(&part, at)
+		got, err2 := ix.rowKeysOnce(part.(*T), at)
 		if err1 == nil && (err2 != nil || !slices.Equal(want, got)) {
 			return &DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key function uses; add the field"}
 		}

@@ -60,7 +60,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if k, is := row.Primary(); is && t.Mine(row) {
+			if k, is := row.Engine().Primary(); is && t.Engine().Mode.Schema.Mine(row.Engine()) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}

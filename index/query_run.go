@@ -121,7 +121,7 @@ func (f *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table
 			}
 			return
 		}
-		if k, is := row.Primary(); is && k.Err() == nil {
+		if k, is := row.Engine().Primary(); is && k.Err() == nil {
 			all = append(all, pointer{k, row.Key.RowKey(), f.position()})
 		}
 		b := f.q.Budget.Requests

@@ -45,7 +45,7 @@ func TestVerifyRanged(t *testing.T) {
 			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
 				t.Errorf("%v, %+v", err, r)
 			}
-			expect(t, "Ranged", holder.Ranged(), c.refused)
+			expect(t, "Ranged", holder.Engine().Ranged(), c.refused)
 			right(t, s)
 		})
 	}

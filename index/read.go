@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -23,7 +22,7 @@ func (ix *Index[T, K]) checkReadable(t *table.Table[T]) error {
 		return ix.invalid
 	case ix.opt.WriteOnly:
 		return ErrWriteOnly
-	case !slices.ContainsFunc(t.Maintainers(), func(m table.Maintainer[T]) bool { return m.Name() == ix.name }):
+	case t.Engine().Mode.Maintainer(ix.name) == nil:
 		return errNotAttached(ix.name) // an index without rows and an index that was not attached would look the same
 	}
 	return nil
@@ -35,7 +34,7 @@ func errNotAttached(definition string) error {
 
 // uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
 func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
-	if only := t.PartitionRange(); !partition.IsSet() && only.IsPoint() {
+	if only := t.Engine().Mode.Schema.Partitions(); !partition.IsSet() && only.IsPoint() {
 		partition = only.Point()
 	}
 	pk, err1 := partition.Result()
@@ -45,7 +44,7 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (ke
 
 // entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
 func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
-	k, is := row.Primary()
+	k, is := row.Engine().Primary()
 	if !is || k.Err() != nil {
 		return nil, nil // a foreign row
 	}
@@ -72,8 +71,8 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 		return nil, true, nil
 	}
 	if !ix.full() {
-		only, err := t.Properties(ix.opt.Only...)
-		if err != nil || row.ProjectionID() != projectionID(only) {
+		only, err := t.Engine().Mode.Schema.Properties(untyped(ix.opt.Only)...)
+		if err != nil || row.Engine().ProjectionID() != projectionID(only) {
 			return nil, true, err
 		}
 	}

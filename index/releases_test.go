@@ -127,7 +127,7 @@ func TestTamperedEntities(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
 	e, err := byEmail.Get(ctx, staff, sales, "a")
 	check(t, err)
-	check(t, rawTable(t, s).Untyped(false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
+	check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
 	e.Value.Last = "Smith"
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Error(err)

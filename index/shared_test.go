@@ -264,8 +264,8 @@ func TestFullList(t *testing.T) {
 		}
 		check(t, list.Set(name, strings.Join(part, "/")))
 	}
-	list.Own("team:w_")
-	_, err := rows.Untyped(false).Insert(ctx, list)
+	*list = *table.RowOf(list.Engine().Own("team:w_"))
+	_, err := table.RowsOf(rows.Engine(), false).Insert(ctx, list)
 	check(t, err)
 	s.Count()
 	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -16,13 +17,14 @@ import (
 // summaryMaintainer writes the rows of a Summary.
 type summaryMaintainer[T, K any] struct {
 	*Summary[T, K]
-	table *table.Table[T]
-	tag   tag
-	mode  derived.RepairMode
+	table  *table.Table[T]
+	schema engine.Schema // of the table
+	tag    tag
+	mode   derived.RepairMode
 }
 
 func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &summaryMaintainer[T, K]{Summary: s, table: t, tag: tagOf(summaryTag+s.ix.name, t)}
+	m := &summaryMaintainer[T, K]{Summary: s, table: t, schema: t.Engine().Mode.Schema, tag: tagOf(summaryTag+s.ix.name, t)}
 	if s.ix.invalid != nil {
 		return m, s.ix.invalid
 	}
@@ -38,7 +40,9 @@ func (m *summaryMaintainer[T, K]) MaxRows() int { return 2 }
 func (m *summaryMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.ix.All()} }
 func (m *summaryMaintainer[T, K]) targetProperties() []string { return nil }
 
-func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool { return m.tag.matches(row.Owner()) }
+func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {
+	return m.tag.matches(row.Engine().Owner())
+}
 
 func (m *summaryMaintainer[T, K]) Definition() any { return m.Summary }
 
@@ -165,7 +169,7 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *table.Plan
 	}
 	// No entity's maintainer state records a group that has no row, so that such a group is known to be empty.
 	if known := valid || row == nil && less == nil; !t.apply(less, more, m.approximate(count, m.mode.CountsGroups)) || !known || recount {
-		totals, err := m.totalsOf(p.Scan(ctx, m.table.Range()), group, nil)
+		totals, err := m.totalsOf(p.Scan(ctx, m.schema.Rows()), group, nil)
 		if err != nil {
 			return err
 		}
@@ -191,7 +195,7 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *table.Plan
 // rowOf returns the row of a total.
 func (s *summaryMaintainer[T, K]) rowOf(k keys.Key, t total) (*table.Row, error) {
 	r := &table.Row{Key: k}
-	r.Own(s.tag.text)
+	derived.Own(r, s.tag.text)
 	err := r.Set("Count", t.count)
 	for i, m := range s.measures {
 		st := &t.stats[i]
@@ -216,10 +220,10 @@ func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], gr
 			return nil, err
 		}
 		row = derived.AsEntity(row)
-		if !m.table.Mine(row) {
+		if !m.schema.Mine(row.Engine()) {
 			continue
 		}
-		of := m.contributionIn(row.MaintainerState(m.ix.name))
+		of := m.contributionIn(row.Engine().MaintainerState(m.ix.name))
 		recorded := of.group != ""
 		if !recorded {
 			if e, err := m.table.Entity(row); err == nil {
@@ -268,13 +272,13 @@ func (m *summaryMaintainer[T, K]) Equal(got, want *table.Row) bool {
 
 func (m *summaryMaintainer[T, K]) EmptyGroup(group keys.Key) *table.Row {
 	r := &table.Row{Key: group}
-	r.Own(m.tag.text)
+	derived.Own(r, m.tag.text)
 	_ = r.Set("Count", int64(0)) // a valid property, which cannot fail
 	return r
 }
 
 func (m *summaryMaintainer[T, K]) IsEmptyGroup(row *table.Row) bool {
-	return row.WithoutSystemProperties().Same(m.EmptyGroup(row.Key).WithoutSystemProperties())
+	return row.Engine().WithoutSystemProperties().Same(m.EmptyGroup(row.Key).Engine().WithoutSystemProperties())
 }
 
 func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Row, error]) (derived.GroupTotals, error) {

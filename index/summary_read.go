@@ -46,7 +46,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	} else if err != nil {
 		return fail(err)
 	}
-	if !tagOf(summaryTag+s.ix.name, t).matches(row.Owner()) {
+	if !tagOf(summaryTag+s.ix.name, t).matches(row.Engine().Owner()) {
 		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
 	}
 	return s.group(row, k), nil
@@ -65,7 +65,7 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
 			var k K
 			if err == nil {
-				if !mine.matches(row.Owner()) {
+				if !mine.matches(row.Engine().Owner()) {
 					continue
 				}
 				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,7 +20,7 @@ type tag struct {
 const summaryTag = "+"
 
 func tagOf[T any](definition string, t *table.Table[T]) tag {
-	g := tag{text: definition + ":" + t.Scope()}
+	g := tag{text: definition + ":" + t.Engine().Mode.Schema.Scope()}
 	g.untyped, _, _ = strings.Cut(g.text, "?") // no RowKey contains ?, which separates the type
 	return g
 }
@@ -32,16 +33,16 @@ func (g tag) matches(text string) bool {
 }
 
 // in reports whether an entity that holds details has this tag.
-func (g tag) in(row *table.Row) bool { return slices.ContainsFunc(row.Tags(), g.matches) }
+func (g tag) in(row *table.Row) bool { return slices.ContainsFunc(row.Engine().Tags(), g.matches) }
 
 // set adds the tag to an entity that holds details, or removes it. A type in the row's tag stays.
 func (g tag) set(row *table.Row, off bool) {
 	text := g.text
-	for _, t := range row.Tags() {
+	for _, t := range row.Engine().Tags() {
 		if g.matches(t) {
-			row.Tag(t, true)
+			derived.Tag(row, t, true)
 			text = max(text, t)
 		}
 	}
-	row.Tag(text, off)
+	derived.Tag(row, text, off)
 }

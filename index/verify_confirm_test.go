@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestReassignedIsConfirmed: a unique row is taken from an entity only after the entity was read again, because another program may
@@ -27,7 +28,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		b := &hookedService{Service: s, do: func(r *http.Request) {
 			switch urls = append(urls, r.Method+" "+r.URL.Path); len(urls) - 1 {
 			case 1: // the list of entities
-				_, err := rawTable(t, s).Untyped(false).InsertAt(ctx, rowAt("email_a"), src.WithoutSystemProperties().Copy(rowAt("email_a"), ""))
+				_, err := table.RowsOf(rawTable(t, s).Engine(), false).InsertAt(ctx, rowAt("email_a"), table.RowOf(src.Engine().WithoutSystemProperties()).Copy(rowAt("email_a")))
 				check(t, err)
 			case before_:
 				changeRaw(t, s, 2, "Email", "a")
@@ -39,7 +40,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		check(t, err)
 		row, err := staff.GetRow(ctx, rowAt("email_a"))
 		check(t, err)
-		k, _ := row.Primary()
+		k, _ := row.Engine().Primary()
 		return urls, k.RowKey()
 	}
 	urls, owner := run(-1)

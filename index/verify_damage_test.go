@@ -84,7 +84,7 @@ func TestVerifyDamage(t *testing.T) {
 		"a unique row that is another's by now, of an entity that has another value": {copied, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
 			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
 			insertAll(t, staff, s, worker{"S", 4, "Cao", "a", 30, nil})
-			check(t, rawTable(t, s).Untyped(false).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("z")))
+			check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("z")))
 		}},
 		"a member that can be no RowKey":          {shared, list("w_000001/a?b/w_000002")},
 		"a member with a sign that none can have": {shared, list("w_000001/tab\there/w_000002")},
@@ -173,7 +173,7 @@ func TestLastMemberUnreadable(t *testing.T) {
 	ctx := context.Background()
 	staff, s := newStaff(t, ages)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
-	check(t, rawTable(t, s).Untyped(false).MergeAny(ctx, at(2), table.PropertyOf[string]("Age").Set("old")))
+	check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(2), table.PropertyOf[string]("Age").Set("old")))
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("ages_Jones")))
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, ages)
@@ -293,8 +293,8 @@ func TestEmptyList(t *testing.T) {
 	checkAll(t, s)
 	// One that was left is found.
 	left := &table.Row{Key: rowAt("team_Nobody")}
-	left.Own("team:w_")
-	_, err := rawTable(t, s).Untyped(false).Insert(ctx, left)
+	*left = *table.RowOf(left.Engine().Own("team:w_"))
+	_, err := table.RowsOf(rawTable(t, s).Engine(), false).Insert(ctx, left)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, teams, ages); r.Faults[verify.Dangling] != 1 {

@@ -21,7 +21,7 @@ import (
 // changeRaw changes a property of an entity as another program does, so that its rows stay as they are.
 func changeRaw(t *testing.T, s *storagetest.Service, id int, property, value string) {
 	t.Helper()
-	check(t, rawTable(t, s).Untyped(false).MergeAny(context.Background(), at(id), table.PropertyOf[string](property).Set(value)))
+	check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(context.Background(), at(id), table.PropertyOf[string](property).Set(value)))
 }
 
 // TestReleasedRow: an entity that has the unique row of another entity releases the row and its maintainer state in one write.

@@ -86,7 +86,7 @@ func indexes(e *env) {
 	}
 
 	// Delete one row of each index.
-	rows := plain.Untyped(false)
+	rows := table.RowsOf(plain.Engine(), false)
 	for _, rk := range []string{"mail_new@x", "last_Jones!_empid_000002", "~x|age_030_empid_000003", "name_Jones", "ages_Jones"} {
 		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
 	}
@@ -125,7 +125,7 @@ func details(e *env) {
 	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, nil, head)
 	e.must(err)
-	rows := plain.Untyped(true)
+	rows := table.RowsOf(plain.Engine(), true)
 	department := &table.Row{Key: keys.At(sales, keys.Raw("department"))}
 	e.must(department.Set("Budget", 7))
 	_, err = rows.Insert(ctx, department)

@@ -63,21 +63,6 @@ func ExampleStruct3() {
 	// Output: CH!_Bern!_07
 }
 
-// A key of an index consists of a value and the key of the entity with the value.
-func ExampleWithSuffix() {
-	last := keys.WithSuffix(keys.Tuple1(keys.Ordered()), "last")
-	row := last.Of("Jones", keys.Raw("empid_000223"))
-	fmt.Println(row)
-	fmt.Println(last.Prefix("Jones"))
-	fmt.Println(last.Between("Brown", "Jones").Contains(row.String()), last.Starting("Jo").Contains(row.String()))
-	fmt.Println(last.Decode(row.String()))
-	// Output:
-	// last_Jones!_empid_000223
-	// [last_Jones!_, last_Jones!`)
-	// true true
-	// Jones empid_000223 <nil>
-}
-
 // The reviews of an employee are neighbours.
 func ExampleTuple2() {
 	reviews := keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))

@@ -15,10 +15,6 @@ const MaxUnits = 512
 // reservedFirst is the first character of the keys of the library's rows. Scans omit these rows.
 const reservedFirst = '~'
 
-// FirstAboveReserved is the smallest valid key that sorts after the library's rows, whose keys begin with ~. The characters between
-// ~ and U+00A0 are control characters, which the service refuses in keys.
-const FirstAboveReserved = "\u00a0"
-
 // Enc is an encoded PartitionKey or RowKey, or the error of encoding it. Its zero value is an unset key, which differs from an
 // empty key.
 type Enc struct {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 // Range is an interval of encoded keys, from a first key up to a last key or up to a bound that is not part of the interval. Its
@@ -60,7 +62,7 @@ func (r Range) interval() (first, last string, err error) {
 	case r.closed:
 		return r.from, r.to, nil
 	case r.SpansReserved():
-		return "", "", &KeyError{Value: r.from, Reason: "begins a range that spans the library's rows, so that the range is not an interval; end it at ~ (keys.RawBetween(from, \"~\")), or begin it at keys.FirstAboveReserved"}
+		return "", "", &KeyError{Value: r.from, Reason: "begins a range that spans the library's rows, so that the range is not an interval; end it at ~ (keys.RawBetween(from, \"~\")), or begin it at U+00A0"}
 	case r.to == "" && r.raw:
 		return r.from, "", nil
 	}
@@ -160,7 +162,7 @@ func RawBetween(from, to string) Range {
 		case !utf8.ValidString(s) || strings.ContainsFunc(s, isControl):
 			return Range{err: &KeyError{Value: s, Reason: "contains a control character or is not valid UTF-8"}}
 		case strings.HasPrefix(s, string(reservedFirst)) && s != string(reservedFirst):
-			return Range{err: &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows; use ~ alone or keys.FirstAboveReserved"}}
+			return Range{err: &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows; use ~ alone or U+00A0, the first character behind it that keys may begin with"}}
 		}
 	}
 	if to != "" && Compare(from, to) > 0 {
@@ -168,9 +170,9 @@ func RawBetween(from, to string) Range {
 	}
 	// A bound does not lie inside the keys of the library's rows.
 	if from == string(reservedFirst) && to != from {
-		from = FirstAboveReserved
+		from = reserved.FirstAbove
 	}
-	if to == FirstAboveReserved && from != to {
+	if to == reserved.FirstAbove && from != to {
 		to = string(reservedFirst)
 	}
 	return Range{from: from, to: to, set: true, raw: true}
@@ -206,7 +208,7 @@ func (r Range) intervals() []Range {
 		return []Range{r}
 	}
 	below, behind := r, r
-	below.to, behind.from = string(reservedFirst), FirstAboveReserved
+	below.to, behind.from = string(reservedFirst), reserved.FirstAbove
 	return []Range{below, behind}
 }
 

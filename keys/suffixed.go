@@ -1,19 +1,20 @@
 package keys
 
-import "errors"
+import (
+	"errors"
 
-// Suffixed is a layout of keys that consist of a value and another key, which belongs to the entity with the value. Package index
-// uses it: the rows of entities with equal values are neighbours. Programs do not need it.
-type Suffixed[K any] struct{ layout valueLayout[K] }
+	"github.com/aztablekit/aztablekit/internal/suffix"
+)
 
 // WithSuffix returns a layout whose keys are those of l, the separator _ and another key. l gets the name prefix, unless it has a
-// name already.
-func WithSuffix[K any](l Layout[K], prefix string) Suffixed[K] {
-	return Suffixed[K]{namedLayout(l, prefix)}
+// name already. It is for packages of this module: the rows of an index have such keys.
+func WithSuffix[K any](l Layout[K], prefix string) suffix.Layout[K, Enc, Range] {
+	return suffixed[K]{namedLayout(l, prefix)}
 }
 
-// Of returns the key of the value k with the given suffix. The method that uses the key returns its error (*KeyError).
-func (l Suffixed[K]) Of(k K, suffix Enc) Enc {
+type suffixed[K any] struct{ layout valueLayout[K] }
+
+func (l suffixed[K]) Of(k K, suffix Enc) Enc {
 	w, err := l.layout.newWriter(k, true)
 	if err != nil {
 		return Enc{err: err}
@@ -27,8 +28,7 @@ func (l Suffixed[K]) Of(k K, suffix Enc) Enc {
 	return w.key()
 }
 
-// Decode returns the value and the suffix of a key. A key that Of does not make is a *KeyError.
-func (l Suffixed[K]) Decode(s string) (k K, suffix string, err error) {
+func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {
 	if err := l.layout.check(); err != nil {
 		return k, "", err
 	}
@@ -39,11 +39,9 @@ func (l Suffixed[K]) Decode(s string) (k K, suffix string, err error) {
 	return k, r.rest, r.err
 }
 
-// All returns the range of all keys of the layout.
-func (l Suffixed[K]) All() Range { return l.layout.allRange() }
+func (l suffixed[K]) All() Range { return l.layout.allRange() }
 
-// Prefix returns the range of the keys with the value k.
-func (l Suffixed[K]) Prefix(k K) Range {
+func (l suffixed[K]) Prefix(k K) Range {
 	w, err := l.layout.newWriter(k, true)
 	if err != nil {
 		return Range{err: err}
@@ -51,9 +49,7 @@ func (l Suffixed[K]) Prefix(k K) Range {
 	return w.prefix()
 }
 
-// Between returns the range of the keys with values from lo to hi, both included. It compares values as [Compound.Between] does. A
-// part that does not sort by its values before another part is a *KeyError: use [Ordered] in place of [Text].
-func (l Suffixed[K]) Between(lo, hi K) Range {
+func (l suffixed[K]) Between(lo, hi K) Range {
 	whole := l.layout.orderedAll(l.layout.fullOrder)
 	if l.layout.desc {
 		lo, hi = hi, lo
@@ -68,13 +64,11 @@ func (l Suffixed[K]) Between(lo, hi K) Range {
 	return Range{from: first.from, to: last.to, set: true}
 }
 
-// AtLeast returns the range of the keys with the value lo or a greater value; see [Suffixed.Between].
-func (l Suffixed[K]) AtLeast(lo K) Range { return l.oneSided(lo, !l.layout.desc) }
+func (l suffixed[K]) AtLeast(lo K) Range { return l.oneSided(lo, !l.layout.desc) }
 
-// AtMost returns the range of the keys with the value hi or a smaller value; see [Suffixed.Between].
-func (l Suffixed[K]) AtMost(hi K) Range { return l.oneSided(hi, l.layout.desc) }
+func (l suffixed[K]) AtMost(hi K) Range { return l.oneSided(hi, l.layout.desc) }
 
-func (l Suffixed[K]) oneSided(k K, lower bool) Range {
+func (l suffixed[K]) oneSided(k K, lower bool) Range {
 	whole, at := l.layout.orderedAll(l.layout.fullOrder), l.Prefix(k)
 	switch err := errors.Join(whole.err, at.err); {
 	case err != nil:
@@ -87,5 +81,4 @@ func (l Suffixed[K]) oneSided(k K, lower bool) Range {
 	return whole
 }
 
-// Starting returns the range of the keys whose value begins with k; see [Layout1.Starting].
-func (l Suffixed[K]) Starting(k K) Range { return l.layout.startingWith(k) }
+func (l suffixed[K]) Starting(k K) Range { return l.layout.startingWith(k) }

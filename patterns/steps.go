@@ -63,12 +63,12 @@ func (r *Run) Library(ctx context.Context, name, partition string) error {
 		return err
 	}
 	q := table.Query[table.Row]{Partition: keys.Raw(partition), Rows: keys.StoredBetween("~", "~~")}
-	return r.showRows("rows of the library in table "+name, rows.Untyped(false).Rows(ctx, q))
+	return r.showRows("rows of the library in table "+name, rows.Rows(ctx, q))
 }
 
 func (r *Run) step(s step, f func() error) error {
 	r.service.counter.Take()
-	s.Filter = strings.ReplaceAll(s.Filter, keys.FirstAboveReserved, `\u00a0`) // it looks like a space
+	s.Filter = strings.ReplaceAll(s.Filter, "\u00a0", `\u00a0`) // it looks like a space
 	r.report.Steps = append(r.report.Steps, s)
 	err := f()
 	last := &r.report.Steps[len(r.report.Steps)-1]

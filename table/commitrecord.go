@@ -80,9 +80,6 @@ func recordOf(r *engine.Record) *CommitRecord {
 // CommitRecords reads and resolves the commit records of a table, for workers that execute effects.
 type CommitRecords struct{ engine *engine.Table }
 
-// Same reports whether both are of the same table: of the same name and the same client.
-func (in *CommitRecords) Same(other *CommitRecords) bool { return in.engine.Same(other.engine) }
-
 // CommitRecords returns the commit records of the table.
 func (t *Table[T]) CommitRecords() *CommitRecords { return &CommitRecords{t.h.engine} }
 
@@ -214,30 +211,8 @@ func (in *CommitRecords) Pending(ctx context.Context, partition keys.Enc, after 
 	}
 }
 
-// PartitionsAfter yields the distinct PartitionKeys of the table behind a PartitionKey, of rows of any type; an unset one is before
-// all. Requests and errors are those of [Table.PartitionsAfter]; ErrRanged if the client's signature is for a range of partitions, so that
-// others would be left out.
-func (in *CommitRecords) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
-	return func(yield func(keys.Enc, error) bool) {
-		ranged := func() bool {
-			if !in.engine.Ranged() {
-				return false
-			}
-			yield(keys.Enc{}, in.opError("Partitions", keys.Key{}, ErrRanged))
-			return true
-		}
-		all := handle{in.engine.Plain(), rowShape()}
-		for partition, err := range all.partitionsAfter(ctx, after) {
-			if err == nil && ranged() || !yield(partition, err) {
-				return
-			}
-		}
-		ranged()
-	}
-}
-
 // Sweep deletes the commit and abort records of a partition that are older than CommitRecordRetention and an hour (for clocks that differ),
-// except records whose effects are not executed yet, or that cannot be read. It also deletes what PlanSweep has noted of those times. 1
+// except records whose effects are not executed yet, or that cannot be read. It also deletes the notes of package eventual about those times. 1
 // request for each 1,000 records, and 1 for each 100 that are deleted. Idempotent.
 func (in *CommitRecords) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
@@ -248,25 +223,6 @@ func (in *CommitRecords) Sweep(ctx context.Context, partition keys.Enc) (deleted
 	}
 	deleted, err = in.engine.Sweep(ctx, pk)
 	return deleted, public(err)
-}
-
-// PlanSweep notes in a partition that the commit records of the hour of a time will be swept. 1 request; idempotent.
-func (in *CommitRecords) PlanSweep(ctx context.Context, partition keys.Enc, hour time.Time) error {
-	pk, err := partition.Result()
-	if err != nil {
-		return in.opError("PlanSweep", keys.Key{}, err)
-	}
-	return public(in.engine.PlanSweep(ctx, pk, hour))
-}
-
-// SweepPlanned reports whether PlanSweep has noted the hour of a time. 1 request.
-func (in *CommitRecords) SweepPlanned(ctx context.Context, partition keys.Enc, hour time.Time) (bool, error) {
-	pk, err := partition.Result()
-	if err != nil {
-		return false, in.opError("SweepPlanned", keys.Key{}, err)
-	}
-	planned, err := in.engine.SweepPlanned(ctx, pk, hour)
-	return planned, public(err)
 }
 
 // SweepCommitRecords deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are

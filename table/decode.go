@@ -98,7 +98,7 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 
 // entityOf is the entity of a row, which may be a copy of all or some of the entity's properties.
 func (s *shape) entityOf(row *Row) (entity, error) {
-	k, isCopy := row.Primary()
+	k, isCopy := row.row().Primary()
 	if !isCopy {
 		k = row.Key
 	}
@@ -152,7 +152,7 @@ func (s *shape) partial(r *edm.Reader, in edm.Entity) (entity, error) {
 // rowToInsert returns a row as a new entity.
 func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(r.columns))
-	r.WithoutSystemProperties().write(w, reserved.OperationID)
+	r.write(w, reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
 	body, err := w.Finish()
 	if err != nil {
 		return nil, body, err

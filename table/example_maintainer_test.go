@@ -132,13 +132,13 @@ func ExamplePlan_Load() {
 	// Output: 3
 }
 
-// roll counts the transactions that change employees, in a row that it owns.
-type roll struct{ scope string }
+// roll counts the transactions that change employees.
+type roll struct{}
 
 func (roll) Name() string { return "roll" }
 func (roll) MaxRows() int { return 1 }
 
-func (r roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
+func (roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
 	if !p.First("roll") {
 		return nil // another employee of this transaction has counted it
 	}
@@ -149,9 +149,6 @@ func (r roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emplo
 	}
 	if row == nil {
 		row = &table.Row{Key: k}
-		row.Own("roll:" + r.scope)
-	} else if row.Owner() != "roll:"+r.scope {
-		return table.ErrForeignRow
 	}
 	n, _ := row.Get("Changes")
 	changes, _ := n.(int64)
@@ -161,25 +158,18 @@ func (r roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emplo
 	return p.Put(row)
 }
 
-// A shared row names its owner, so that it is not taken for a row of another type or program.
-func ExampleRow_Own() {
+// A maintainer that works once for all entities of a transaction.
+func ExamplePlan_First() {
 	ctx := context.Background()
-	plain := newTable(staffSchema)
-	staff, err := plain.With(nil, roll{plain.Scope()})
+	staff, err := newTable(staffSchema).With(nil, roll{})
 	check(err)
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 7}), staff.InsertOp(&employee{"Sales", 2, "Smith", 8}))
 	check(err)
 	for _, row := range memory.Rows(staff.Name()) {
-		fmt.Println(row.RowKey, row.Get("Changes"), row.Get("_sys"))
+		fmt.Println(row.RowKey, row.Get("Changes"))
 	}
-	// Mine reports whether a row can be an employee's.
-	of := func(rowKey string) *table.Row {
-		return &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw(rowKey))}
-	}
-	fmt.Println(plain.Mine(of("empid_000001")), plain.Mine(of("team_Jones")))
 	// Output:
-	// empid_000001 <nil> <nil>
-	// empid_000002 <nil> <nil>
-	// roll 1 //roll:empid_
-	// true false
+	// empid_000001 <nil>
+	// empid_000002 <nil>
+	// roll 1
 }

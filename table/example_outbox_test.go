@@ -139,33 +139,6 @@ func rowOf(e *table.Entity[employee]) *table.Row {
 	return row
 }
 
-// Workers of package eventual note in a partition which hours they have planned to sweep.
-func ExampleCommitRecords_PlanSweep() {
-	ctx := context.Background()
-	staff := newTable(staffSchema)
-	hour := time.Now()
-	check(staff.CommitRecords().PlanSweep(ctx, dept.Of("Sales"), hour))
-	planned, err := staff.CommitRecords().SweepPlanned(ctx, dept.Of("Sales"), hour)
-	check(err)
-	n, err := staff.CommitRecords().Sweep(ctx, dept.Of("Sales"))
-	check(err)
-	fmt.Println(planned, n)
-	// Output: true 0
-}
-
-// Repeat repeats a function by the retry policy. Other packages use the same policy.
-func ExampleRetry_Repeat() {
-	var o table.Common
-	o.Retry.Wait = -1 // no pause
-	n := 0
-	err := o.WithDefaults().Retry.Repeat(context.Background(), func() (again bool, err error) {
-		n++
-		return true, errors.New("no answer")
-	})
-	fmt.Println(n, err)
-	// Output: 4 no answer
-}
-
 // Resolve finds out whether a write was committed. A year later, a missing commit record proves nothing.
 func ExampleCommitRecords_Resolve() {
 	ctx := context.Background()
@@ -184,12 +157,17 @@ func ExampleCommitRecords_Pending() {
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	for partition, err := range staff.CommitRecords().PartitionsAfter(ctx, keys.Enc{}) {
+	for partition, err := range staff.Partitions(ctx) {
 		check(err)
 		for op, err := range staff.CommitRecords().Pending(ctx, partition, "", time.Now().Add(time.Hour)) {
 			check(err)
 			fmt.Println(partition, op == b.notes[0].OperationID)
 		}
+		n, err := staff.CommitRecords().Sweep(ctx, partition)
+		check(err)
+		fmt.Println("old commit records:", n)
 	}
-	// Output: Sales true
+	// Output:
+	// Sales true
+	// old commit records: 0
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -127,7 +128,7 @@ func TestGrants(t *testing.T) {
 		"a partition":             {keys.Point(keys.Raw("bob")), keys.Range{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note"},
 		"partitions up to one":    {keys.RawBetween("ann", "ano"), keys.Range{}, "ann/a ann/z"},
 		"partitions from one":     {keys.RawBetween("b", "~"), keys.Range{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x"},
-		"partitions behind ~":     {keys.RawBetween(keys.FirstAboveReserved, ""), keys.Range{}, "Öst/x"},
+		"partitions behind ~":     {keys.RawBetween(reserved.FirstAbove, ""), keys.Range{}, "Öst/x"},
 		"partitions up to Ü":      {keys.RawBetween("Ö", "Ü"), keys.Range{}, "Öst/x"},
 		"rows by number":          {keys.Point(keys.Raw("bob")), empid.Between(100, 199), "bob/empid_100 bob/empid_199"},
 		"rows of a layout":        {keys.Point(keys.Raw("bob")), empid.All(), "bob/empid_100 bob/empid_199 bob/empid_200"},

@@ -7,32 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
 )
-
-// Untyped returns the same table as rows of any type, without the maintainers of this handle, for programs that repair derived rows:
-// it also writes the library's rows. named says whether rows that it writes contain the operation ID, as entities do, and derived rows
-// of several entities do not.
-func (t *Table[T]) Untyped(named bool) *Table[Row] {
-	return RowsOf(t.h.engine, named)
-}
-
-// IgnoreCorruptState returns a handle for repairs, which ignores corrupt maintainer state: it takes the entity for one without derived rows,
-// instead of failing with a *DecodeError.
-func (t *Table[T]) IgnoreCorruptState() *Table[T] {
-	return t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true })
-}
-
-// WholeRow returns the row as an entity, also if the row is a copy, for writes of the copy itself.
-func (t *Table[T]) WholeRow(row *Row) (*Entity[Row], error) {
-	if row == nil {
-		return nil, t.h.opError("WholeRow", keys.Key{}, errNil)
-	}
-	return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.stored()}}, nil
-}
-
-// Maintainers returns the maintainers of the handle.
-func (t *Table[T]) Maintainers() []Maintainer[T] { return slices.Clone(t.maintainers) }
 
 // Completing returns a handle for one write that executes the n-th effect of a commit record of this table, as it was read, and
 // completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the same
@@ -52,8 +27,11 @@ func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 		}
 		c.Applied = func(r engine.Record) { i.set(&r) }
 	}
-	return t.InMode(func(m *engine.Mode) { m.Completes = c })
+	return t.with(func(m *engine.Mode) { m.Completes = c })
 }
+
+// with returns the same handle in another mode.
+func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
@@ -70,19 +48,19 @@ func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
 // another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
 func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
-	c := *t
-	c.maintainers = append(c.maintainers[:len(c.maintainers):len(c.maintainers)], maintainers...)
-	plain := make([]engine.Maintainer, len(c.maintainers))
-	for i, m := range c.maintainers {
-		if !wire.IsNil(m) {
-			plain[i] = maintainerOf[T]{m}
+	all := slices.Clip(t.h.engine.Mode.Maintainers)
+	for _, m := range maintainers {
+		if wire.IsNil(m) {
+			all = append(all, nil)
+		} else {
+			all = append(all, maintainerOf[T]{m})
 		}
 	}
-	var err error
-	if c.h, err = t.h.withMaintainers(outbox, plain); err != nil {
+	h, err := t.h.withMaintainers(outbox, all)
+	if err != nil {
 		return nil, fmt.Errorf("table: With %s: %w", t.Name(), err)
 	}
-	return &c, nil
+	return &Table[T]{h}, nil
 }
 
 // withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
@@ -135,7 +113,7 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 // a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
 // are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.InMode(func(m *engine.Mode) { m.Exact = true })
+	return t.with(func(m *engine.Mode) { m.Exact = true })
 }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle

@@ -9,11 +9,7 @@ import "github.com/aztablekit/aztablekit/internal/engine"
 func (t *Table[T]) Engine() *engine.Table { return t.h.engine }
 
 // InMode returns the same handle in another mode. It is for packages of this module.
-func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] {
-	c := *t
-	c.h = t.h.with(change)
-	return &c
-}
+func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return t.with(change) }
 
 // RowsOf returns the table as rows of any type, without maintainers, derived rows and rows of the library included. hasID says whether
 // rows that it writes contain the operation ID, as entities do, and derived rows of several entities do not. Its Entity returns every
@@ -23,24 +19,14 @@ func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
 	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !hasID
 	s := rowShape()
 	plain.Mode.Schema = s
-	return &Table[Row]{h: handle{&plain, s}}
+	return &Table[Row]{handle{&plain, s}}
 }
 
 // Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.
-func (r *Row) Engine() *engine.Row {
-	if r == nil {
-		return nil
-	}
-	return &engine.Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: r.columns}
-}
+func (r *Row) Engine() *engine.Row { return r.row() }
 
 // RowOf returns a row of the engine, nil for nil. It is for packages of this module.
-func RowOf(r *engine.Row) *Row {
-	if r == nil {
-		return nil
-	}
-	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
-}
+func RowOf(r *engine.Row) *Row { return rowOf(r) }
 
 // Engine returns the handle of the table. It is for packages of this module.
 func (in *CommitRecords) Engine() *engine.Table { return in.engine }
@@ -49,9 +35,4 @@ func (in *CommitRecords) Engine() *engine.Table { return in.engine }
 func (op Op) Engine() *engine.Op { return &op.op }
 
 // Engine returns the options with their defaults. It is for packages of this module.
-func (o Common) Engine() engine.Options {
-	return engine.Options{
-		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
-	}.WithDefaults()
-}
+func (o Common) Engine() engine.Options { return o.engine() }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"context"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
@@ -60,18 +59,10 @@ type Retry struct {
 	ConflictWait, MaxConflictWait time.Duration
 }
 
-// WithDefaults returns the options with their defaults filled in, for packages that embed them.
-func (o Common) WithDefaults() Common { return commonOf(o.Engine()) }
-
-func commonOf(o engine.Options) Common {
-	return Common{
-		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: Retry(o.Retry), OmitOperationID: o.OmitOperationID,
+// engine returns the options as the engine takes them, with their defaults.
+func (o Common) engine() engine.Options {
+	return engine.Options{
+		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
 		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing,
-	}
-}
-
-// Repeat calls f until f succeeds or returns again = false, until Attempts are used up, or until ctx ends. It pauses between the calls, and
-// returns the last error. A 503 or 429 of the service uses up no attempt if ctx has a deadline.
-func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) error {
-	return engine.Retry(r).Repeat(ctx, f)
+	}.WithDefaults()
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -141,8 +142,8 @@ func TestHangingOutbox(t *testing.T) {
 		people, _ := townWithEffects(t, d)
 		start := time.Now()
 		_, err := people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
-		if took := time.Since(start); err != nil || took != table.DefaultAttemptTimeout {
-			t.Errorf("got %v, %v; want no error and took == table.DefaultAttemptTimeout", err, took)
+		if took := time.Since(start); err != nil || took != engine.DefaultAttemptTimeout {
+			t.Errorf("got %v, %v; want no error and took == engine.DefaultAttemptTimeout", err, took)
 		}
 	})
 }

@@ -45,10 +45,10 @@ func (p *Plan) result(maintainer string, err error) error {
 // Insert adds a row that does not exist, unless another entity of this transaction removes it. The row's ETag is ignored. If the row
 // exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy ([Row.Copy])
 // overwrites only a copy of the same entity, and fails with ErrForeignRow otherwise.
-func (p *Plan) Insert(r *Row, taken error) error { return p.refused(p.plan.Insert(r.Engine(), taken)) }
+func (p *Plan) Insert(r *Row, taken error) error { return p.refused(p.plan.Insert(r.row(), taken)) }
 
 // Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
-func (p *Plan) Put(r *Row) error { return p.refused(p.plan.Put(r.Engine())) }
+func (p *Plan) Put(r *Row) error { return p.refused(p.plan.Put(r.row())) }
 
 // Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
 func (p *Plan) Remove(row keys.Enc) error {
@@ -79,7 +79,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 		return nil, err
 	}
 	r, err := f(ctx, s)
-	return RowOf(r), p.refused(err)
+	return rowOf(r), p.refused(err)
 }
 
 // Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row of
@@ -89,7 +89,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 // other rows. 1 request for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
-		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(RowOf(r), nil) }); err != nil {
+		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(rowOf(r), nil) }); err != nil {
 			yield(nil, p.refused(err))
 		}
 	}

@@ -119,27 +119,7 @@ func (r *Row) Delete(name string) {
 	r.edited = true
 }
 
-// MaintainerState returns a maintainer's part of the row's maintainer state; see [Change.SetState].
-func (r *Row) MaintainerState(maintainer string) []string {
-	was, err := r.maintainerState()
-	if err != nil {
-		return nil
-	}
-	return was[maintainer]
-}
-
-// Damaged reports whether the row's maintainer state cannot be read. See [Table.IgnoreCorruptState].
-func (r *Row) StateCorrupt() bool {
-	_, err := r.maintainerState()
-	return err != nil
-}
-
-// maintainerState returns the state of each maintainer, by its name.
-func (r *Row) maintainerState() (map[string][]string, error) {
-	return engine.StateIn(engine.Find(r.columns, reserved.MaintainerState), r.Key.RowKey())
-}
-
-// Life returns the incarnation of the row's entity, "" for none; see [Change.Incarnation]. A text of another form than 16 of the characters
+// Incarnation returns the incarnation of the row's entity, "" for none; see [Change.Incarnation]. A text of another form than 16 of the characters
 // 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
 func (r *Row) Incarnation() string {
 	v, _ := r.Get(reserved.Incarnation)
@@ -157,6 +137,22 @@ func (r *Row) Type(name string) string {
 		}
 	}
 	return ""
+}
+
+// row returns the row as the engine takes it, nil for nil.
+func (r *Row) row() *engine.Row {
+	if r == nil {
+		return nil
+	}
+	return &engine.Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: r.columns}
+}
+
+// rowOf returns a row of the engine, nil for nil.
+func rowOf(r *engine.Row) *Row {
+	if r == nil {
+		return nil
+	}
+	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
 }
 
 // stored returns the row's content.
@@ -181,6 +177,10 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 
 // At returns the row under another key, for Insert and Put of a [Plan].
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
+
+// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a [Plan]. The copy contains the key of its
+// entity, so that [Table.Entity] returns the copied entity.
+func (r *Row) Copy(k keys.Key) *Row { return rowOf(r.row().Copy(k, "")) }
 
 // over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.
 // But tags are the row's, where derived rows are written.

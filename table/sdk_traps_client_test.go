@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -137,8 +138,8 @@ func TestTrapT16(t *testing.T) {
 		staff := newStaff(t, sdkClient(t, w))
 		start := time.Now()
 		_, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
-		if !errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != table.DefaultAttemptTimeout || w.requests() != "POST" {
-			t.Errorf(`got %v after %v, %s; want ErrUnknownOutcome and time.Since(start) == table.DefaultAttemptTimeout and w.requests() == "POST"`, err, time.Since(start), w.requests())
+		if !errors.Is(err, table.ErrUnknownOutcome) || time.Since(start) != engine.DefaultAttemptTimeout || w.requests() != "POST" {
+			t.Errorf(`got %v after %v, %s; want ErrUnknownOutcome and time.Since(start) == engine.DefaultAttemptTimeout and w.requests() == "POST"`, err, time.Since(start), w.requests())
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // reads by any client

@@ -72,10 +72,7 @@ type Options struct {
 // Upsert and MergeAny do not see the row and write the types above. To keep a column Edm.Int32, use the option int32.
 //
 // Columns that T does not know survive reading, changing and replacing an entity even without such a map.
-type Table[T any] struct {
-	h           handle
-	maintainers []Maintainer[T]
-}
+type Table[T any] struct{ h handle }
 
 // handle is a table without the type parameter.
 type handle struct {
@@ -106,7 +103,7 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 	if err != nil {
 		return nil, err
 	}
-	return &Table[T]{h: h}, nil
+	return &Table[T]{h}, nil
 }
 
 func newHandle(service Service, name string, s *shape, o *Options) (handle, error) {
@@ -117,7 +114,7 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if service == nil {
 		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
-	t, err := engine.New(service, name, o.Common.Engine())
+	t, err := engine.New(service, name, o.Common.engine())
 	if err != nil {
 		return fail(err)
 	}
@@ -146,12 +143,6 @@ func tableName(name string) string { return fmt.Sprintf("table name %.80q", name
 
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.h.engine.Name }
-
-// Common returns the options that the handle shares with the packages on top of it, with their defaults.
-func (t *Table[T]) Common() Common { return commonOf(t.h.engine.Options) }
-
-// Same reports whether two handles are of the same table, as far as can be known: of one client of the service, by the name.
-func Same[A, B any](a *Table[A], b *Table[B]) bool { return a.h.engine.Same(b.h.engine) }
 
 // Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. A name that was
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -48,9 +49,9 @@ func NewTypes(tables ...AnyTable) (*Types, error) {
 		}
 		m.members = append(m.members, h.shape)
 	}
-	rows, err := New(first.Service, first.Name, Schema[Row]{}, &Options{Common: commonOf(first.Options)})
-	m.rows = rows
-	return m, err
+	s := rowShape()
+	m.rows = &Table[Row]{handle{first.With(engine.Mode{Schema: s}), s}}
+	return m, nil
 }
 
 // Rows is the table as rows of any type: what writes the entities of types that are not registered.

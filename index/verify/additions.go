@@ -42,8 +42,11 @@ func (in *partition[T]) writeAdditions(ctx context.Context) error {
 // returns why entities were skipped, by their position; nil for those that were not reached.
 func (in *partition[T]) writeTogether(ctx context.Context, all []addition[T], definitions ...string) (skipped map[int]error, err error) {
 	skipped = map[int]error{}
-	mode := derived.RepairMode{CheckUnique: in.unverifiedUnique(), Foreign: in.foreign} // CheckUnique costs a request for each unique row
-	writer := in.repairTable(mode, definitions...)
+	// CheckUnique costs a request for each unique row.
+	writer, err := in.repairTable(derived.RepairMode{CheckUnique: in.unverifiedUnique(), Foreign: in.foreign}, definitions...)
+	if err != nil {
+		return nil, err
+	}
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
 		for _, a := range all[done:] {

@@ -267,8 +267,7 @@ func (c *confirmation[T]) rewrite(ctx context.Context, s consistentRead[T], defi
 		if err := p.pace(ctx, 2*(1+len(c.candidates))+p.rowsPerWrite()); err != nil {
 			return err
 		}
-		p.entitiesWritten.Store(true)
-		err := p.repairTable(mode, definitions...).Replace(ctx, s.entity)
+		err := p.repairEntity(ctx, s.entity, mode, definitions...)
 		var de *table.DerivedError
 		switch {
 		case err == nil:

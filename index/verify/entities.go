@@ -15,11 +15,11 @@ var errRequest = errors.New("request")
 
 // readEntities reads the entities of the partition and compares them with the snapshots.
 func (in *partition[T]) readEntities(ctx context.Context) error {
-	for row, err := range in.scan(ctx, in.table.Range()) {
+	for row, err := range in.scan(ctx, in.schema.Rows()) {
 		if err != nil {
 			return err
 		}
-		if in.table.Ranged() {
+		if in.table.Engine().Ranged() {
 			return table.ErrRanged
 		}
 		e, err := in.table.Entity(derived.AsEntity(row))
@@ -43,7 +43,7 @@ func (in *partition[T]) readEntities(ctx context.Context) error {
 			in.noteProgress()
 		}
 	}
-	if in.table.Ranged() {
+	if in.table.Engine().Ranged() {
 		return table.ErrRanged
 	}
 	return in.writeAdditions(ctx)
@@ -127,7 +127,7 @@ func (in *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], r
 func (in *partition[T]) compareRows(found *comparison, i int, e *table.Entity[T], row *table.Row, wanted []string) {
 	s := in.snapshots[i]
 	d := s.maintainer
-	recorded, _ := derived.SplitState(row.MaintainerState(d.Name()))
+	recorded, _ := derived.SplitState(row.Engine().MaintainerState(d.Name()))
 	want := in.digest(d.WantedContent(row))
 	for _, rk := range wanted {
 		l, c := link{rk, e.Key.RowKey()}, candidate{i, rk}
@@ -167,7 +167,7 @@ func (in *partition[T]) compareRows(found *comparison, i int, e *table.Entity[T]
 
 // recordedGroup returns the maintainer state of an entity for a summary, nil if it records no group.
 func recordedGroup[T any](row *table.Row, sum derived.PerGroup[T]) []string {
-	texts := row.MaintainerState(sum.Name())
+	texts := row.Engine().MaintainerState(sum.Name())
 	if derived.IsUnknownGroup(texts) {
 		return nil
 	}
@@ -177,8 +177,8 @@ func recordedGroup[T any](row *table.Row, sum derived.PerGroup[T]) []string {
 // stateDamaged reports whether another program has damaged the properties of an entity that its rows depend on, so that the entity
 // must be written again.
 func stateDamaged(row *table.Row) bool {
-	_, isCopy := row.Primary()
-	return isCopy || row.StateCorrupt()
+	_, isCopy := row.Engine().Primary()
+	return isCopy || row.Engine().StateCorrupt()
 }
 
 // predictConflict returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique

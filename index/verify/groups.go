@@ -41,7 +41,7 @@ func (in *partition[T]) readGroups(ctx context.Context, d derived.PerGroup[T], f
 	if g.before, err = in.groupRows(ctx, d, first); err != nil {
 		return g, err
 	}
-	if g.totals, err = d.Totals(in.pk, in.scan(ctx, in.table.Range())); err != nil {
+	if g.totals, err = d.Totals(in.pk, in.scan(ctx, in.schema.Rows())); err != nil {
 		return g, err
 	}
 	g.after, err = in.groupRows(ctx, d, false)
@@ -225,14 +225,14 @@ func (in *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup
 	if err := in.pace(ctx, 1); err != nil {
 		return err
 	}
-	_, err := in.table.Untyped(false).InsertAt(ctx, group, d.EmptyGroup(group))
+	_, err := table.RowsOf(in.table.Engine(), false).InsertAt(ctx, group, d.EmptyGroup(group))
 	return err
 }
 
 // groupIsMissing reports whether an entity was in a group that had no row, at one instant.
 func (in *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T], group, member string) (missing bool, err error) {
 	row, err := in.getRow(ctx, member)
-	if err != nil || row == nil || !slices.Contains(row.MaintainerState(d.Name()), group) {
+	if err != nil || row == nil || !slices.Contains(row.Engine().MaintainerState(d.Name()), group) {
 		return false, err
 	}
 	is, err := in.getRow(ctx, group)

@@ -42,7 +42,7 @@ func (in *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table
 // getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another
 // type. The entity is nil if the RowKey is not in the range of the entities.
 func (in *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
-	if !in.table.Range().Contains(rowKey) {
+	if !in.schema.Rows().Contains(rowKey) {
 		return nil, nil, nil
 	}
 	row, err := in.getRow(ctx, rowKey)
@@ -98,7 +98,7 @@ func (s *consistentRead[T]) stateOf(definition string) []string {
 	if s.stored == nil {
 		return nil
 	}
-	had, _ := derived.SplitState(s.stored.MaintainerState(definition))
+	had, _ := derived.SplitState(s.stored.Engine().MaintainerState(definition))
 	return had
 }
 

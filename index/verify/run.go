@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -15,6 +16,7 @@ type run[T any] struct {
 	*recorder
 	*pacer
 	table       *table.Table[T]
+	schema      engine.Schema // of the table
 	opt         Options
 	maintainers []derived.Maintainer[T] // of the definitions that are verified
 	seed        maphash.Seed
@@ -27,49 +29,49 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 	return &run[T]{
 		recorder: newRecorder(o),
 		pacer:    &pacer{rate: o.Rate},
-		table:    t.IgnoreCorruptState(),
+		table:    t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true }),
+		schema:   t.Engine().Mode.Schema,
 		opt:      *o,
 		seed:     maphash.MakeSeed(),
 	}
 }
 
-// verifies reports whether a maintainer is one of those that are verified.
-func (v *run[T]) verifies(m table.Maintainer[T]) bool {
-	return slices.ContainsFunc(v.maintainers, func(d derived.Maintainer[T]) bool { return d.Name() == m.Name() })
+// verifies reports whether a definition is one of those that are verified.
+func (v *run[T]) verifies(definition string) bool {
+	return slices.ContainsFunc(v.maintainers, func(d derived.Maintainer[T]) bool { return d.Name() == definition })
 }
 
 // rowsPerWrite returns how many derived rows each write of an entity writes, whatever is repaired.
 func (v *run[T]) rowsPerWrite() (n int) {
-	for _, m := range v.table.Maintainers() {
-		if d, is := m.(derived.Maintainer[T]); is {
-			n += d.RowsPerWrite()
-		}
+	for _, d := range derived.MaintainersOf[derived.Maintainer[T]](v.table.Engine()) {
+		n += d.RowsPerWrite()
 	}
 	return n
 }
 
 // unverifiedUnique reports whether each write of an entity writes unique rows that are not verified, and so not known.
 func (v *run[T]) unverifiedUnique() bool {
-	return slices.ContainsFunc(v.table.Maintainers(), func(m table.Maintainer[T]) bool {
-		d, is := m.(derived.PerEntity[T])
-		return is && d.RowsPerWrite() > 0 && d.Unique() && !v.verifies(m)
+	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](v.table.Engine()), func(d derived.PerEntity[T]) bool {
+		return d.RowsPerWrite() > 0 && d.Unique() && !v.verifies(d.Name())
 	})
 }
 
 // repairTable returns a handle whose writes of entities repair derived rows: the mode holds for all definitions, but Rewrite and
 // ReleaseOnly only for those that are named.
-func (v *run[T]) repairTable(mode derived.RepairMode, definitions ...string) *table.Table[T] {
-	return v.table.ReplaceMaintainers(func(m table.Maintainer[T]) table.Maintainer[T] {
+func (v *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
+	all := derived.MaintainersOf[table.Maintainer[T]](v.table.Engine())
+	for i, m := range all {
 		d, is := m.(derived.Maintainer[T])
 		if !is {
-			return m
+			continue
 		}
 		_, perGroup := m.(derived.PerGroup[T])
-		named, mode := slices.Contains(definitions, m.Name()), mode
+		named, verified, mode := slices.Contains(definitions, m.Name()), v.verifies(m.Name()), mode
 		mode.Rewrite, mode.ReleaseOnly = named && !mode.ReleaseOnly, named && mode.ReleaseOnly
-		mode.Active, mode.RowsRead, mode.CountsGroups = true, v.verifies(m), perGroup && v.verifies(m)
-		return d.InRepairMode(mode)
-	})
+		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
+		all[i] = d.InRepairMode(mode)
+	}
+	return v.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(nil, all...)
 }
 
 // attempts yields the numbers of the attempts at a confirmation or repair, with the pauses between them, until

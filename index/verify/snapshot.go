@@ -62,7 +62,7 @@ func (in *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T]
 func (in *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		q := table.Query[table.Row]{Partition: keys.Stored(in.pk, "").Partition(), Where: where, PageSize: in.pageSize()}
-		for e, err := range in.table.Untyped(false).List(ctx, q) {
+		for e, err := range table.RowsOf(in.table.Engine(), false).List(ctx, q) {
 			var row *table.Row
 			if err == nil {
 				row, err = &e.Value, in.pace(ctx, 1)
@@ -80,12 +80,12 @@ func hasState(row *table.Row) bool { return row.Type(reserved.MaintainerState) !
 func (in *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T], row *table.Row) (*table.Row, error) {
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
 	for range in.attempts(ctx) {
-		clean := row.WithoutSystemProperties()
-		if entity, is := row.Primary(); is {
-			clean = clean.At(entity).Copy(row.Key, row.ProjectionID())
+		clean := derived.WithoutSystemProperties(row)
+		if entity, is := row.Engine().Primary(); is {
+			clean = derived.Copy(clean.At(entity), row.Key, row.Engine().ProjectionID())
 			clean.ETag = row.ETag
 		} else {
-			clean.Own(row.Owner())
+			derived.Own(clean, row.Engine().Owner())
 		}
 		if !in.opt.Repair {
 			f.Err = nil
@@ -116,7 +116,7 @@ func withoutOperationID(row *table.Row) *table.Row {
 			names = append(names, name)
 		}
 	}
-	return row.Project(names...)
+	return derived.Project(row, names...)
 }
 
 // digest returns a number that differs if contents differ.

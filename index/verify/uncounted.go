@@ -37,8 +37,7 @@ func (in *partition[T]) repairUncounted(ctx context.Context, f Fault) error {
 		if err := in.pace(ctx, 3+in.rowsPerWrite()); err != nil { // the entity, the group that it leaves and the group that it joins
 			return err
 		}
-		in.entitiesWritten.Store(true)
-		if f.Err = in.repairTable(derived.RepairMode{CheckUnique: true, Foreign: in.foreign}).Replace(ctx, e); f.Err == nil || !mustReread(f.Err) {
+		if f.Err = in.repairEntity(ctx, e, derived.RepairMode{CheckUnique: true, Foreign: in.foreign}); f.Err == nil || !mustReread(f.Err) {
 			break
 		}
 	}

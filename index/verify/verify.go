@@ -82,14 +82,14 @@ func (v *run[T]) verifyTable(ctx context.Context, definitions []index.Definition
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
 		}
-		if v.table.Ranged() {
+		if v.table.Engine().Ranged() {
 			return cmp.Or(g.Wait(), table.ErrRanged)
 		}
 		s := pk.String()
 		v.begin(s)
 		g.Go(func() error { return v.verifyAndFinish(ctx, s) })
 	}
-	if v.table.Ranged() { // also if the list was empty
+	if v.table.Engine().Ranged() { // also if the list was empty
 		return cmp.Or(g.Wait(), table.ErrRanged)
 	}
 	return g.Wait()
@@ -106,12 +106,7 @@ func (v *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
 
 // choose sets the maintainers of the definitions, or of all definitions if there are none.
 func (v *run[T]) choose(definitions []index.Definition[T]) error {
-	var attached []derived.Maintainer[T]
-	for _, m := range v.table.Maintainers() {
-		if m, is := m.(derived.Maintainer[T]); is {
-			attached = append(attached, m)
-		}
-	}
+	attached := derived.MaintainersOf[derived.Maintainer[T]](v.table.Engine())
 	if len(definitions) == 0 {
 		if v.maintainers = attached; len(attached) == 0 {
 			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle that index.Attach has returned"}
@@ -123,7 +118,7 @@ func (v *run[T]) choose(definitions []index.Definition[T]) error {
 		if err != nil {
 			return err
 		}
-		if !v.verifies(m) {
+		if !v.verifies(m.Name()) {
 			v.maintainers = append(v.maintainers, m)
 		}
 	}

@@ -21,9 +21,9 @@ func (in *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error
 		return err
 	}
 	_, hasID := is.Get(reserved.OperationID)
-	_, isCopy := is.Primary()
-	rows := in.table.Untyped(hasID && !isCopy)
-	e, err := rows.WholeRow(is)
+	_, isCopy := is.Engine().Primary()
+	rows := table.RowsOf(in.table.Engine(), hasID && !isCopy)
+	e, err := rows.Entity(is)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,15 @@ func (in *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T],
 	if err := in.pace(ctx, 2+in.rowsPerWrite()); err != nil {
 		return err
 	}
+	return in.repairEntity(ctx, e, derived.RepairMode{ReleaseOnly: true, CheckUnique: true, Foreign: in.foreign}, d.Name())
+}
+
+// repairEntity writes an entity by a handle of repairTable.
+func (in *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mode derived.RepairMode, definitions ...string) error {
+	t, err := in.repairTable(mode, definitions...)
+	if err != nil {
+		return err
+	}
 	in.entitiesWritten.Store(true)
-	mode := derived.RepairMode{ReleaseOnly: true, CheckUnique: true, Foreign: in.foreign}
-	return in.repairTable(mode, d.Name()).Replace(ctx, e)
+	return t.Replace(ctx, e)
 }

@@ -23,13 +23,18 @@ func (r Retry) Repeat(ctx context.Context, f func() (again bool, err error)) err
 	}
 }
 
+// OfConflicts returns the policy of the attempts after conflicts, for Repeat.
+func (r Retry) OfConflicts() Retry {
+	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
+}
+
 // RepeatBusy calls f, which reads, until its error is not that of a throttled request, the attempts are used up, or ctx ends.
 func (r Retry) RepeatBusy(ctx context.Context, f func() error) error {
-	err := f()
-	for tries := (attempts{retry: r}); tries.busyAgain(ctx, err); {
+	return r.Repeat(ctx, func() (again bool, err error) {
 		err = f()
-	}
-	return err
+		_, busy := throttled(err)
+		return busy, err
+	})
 }
 
 // attempts counts the attempts of one request, and waits between them. A throttled attempt does not count if the context has a
@@ -54,12 +59,6 @@ func (a *attempts) again(ctx context.Context, err error) bool {
 		least, most = defaultConflictWait, max(most, defaultConflictWait)
 	}
 	return sleep(ctx, max(wait, backOff(a.busy, least, most))) == nil
-}
-
-// busyAgain is again for a throttled request. After another failure, or none, there is no next attempt.
-func (a *attempts) busyAgain(ctx context.Context, err error) bool {
-	_, busy := throttled(err)
-	return busy && a.again(ctx, err)
 }
 
 // throttled reports whether the service refused a request because it is busy, and for how long it asks not to be called.

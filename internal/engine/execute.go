@@ -110,10 +110,12 @@ func (w *write) fail(failed int, err error) state {
 
 // planAnew makes a plan, and reads again while the service is busy. If it cannot, what is known of the write rests on what was sent before.
 func (w *write) planAnew(ctx context.Context) state {
-	plan, failed, err := w.makePlan(ctx)
-	for tries := (attempts{retry: w.table.Options.Retry}); tries.busyAgain(ctx, err); {
+	var plan transaction
+	var failed int
+	err := w.table.Options.Retry.RepeatBusy(ctx, func() (err error) {
 		plan, failed, err = w.makePlan(ctx)
-	}
+		return err
+	})
 	switch {
 	case err != nil && ctx.Err() != nil && w.lost.err != nil:
 		w.out = w.contended(w.lost, ctx.Err())

@@ -73,7 +73,7 @@ func (f *filter) below(name string, r keys.Range, to string, closed bool) {
 		f.b.WriteString("(")
 		f.compare(name, "lt", edm.Quote(reserved.First))
 		f.b.WriteString(" or ")
-		f.compare(name, "ge", edm.Quote(keys.FirstAboveReserved))
+		f.compare(name, "ge", edm.Quote(reserved.FirstAbove))
 		f.b.WriteString(")")
 	}
 	switch {

@@ -206,6 +206,12 @@ func (r *Row) Tag(tag string, off bool) *Row {
 // Tags returns the tags of a row; see Tag.
 func (r *Row) Tags() []string { return Tags(r.Columns) }
 
+// StateCorrupt reports whether the row's maintainer state cannot be read; see Mode.IgnoreCorruptState.
+func (r *Row) StateCorrupt() bool {
+	_, err := StateIn(Find(r.Columns, reserved.MaintainerState), r.Key.RowKey())
+	return err != nil
+}
+
 // MaintainerState returns a maintainer's part of the row's maintainer state, none if the state is corrupt.
 func (r *Row) MaintainerState(maintainer string) []string {
 	was, err := StateIn(Find(r.Columns, reserved.MaintainerState), r.Key.RowKey())

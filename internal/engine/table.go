@@ -61,6 +61,16 @@ type Mode struct {
 	LibraryRows        bool // the handle also writes derived rows and rows of the library
 }
 
+// Maintainer returns the maintainer of a name, nil if there is none.
+func (m *Mode) Maintainer(name string) Maintainer {
+	for _, other := range m.Maintainers {
+		if other.Name() == name {
+			return other
+		}
+	}
+	return nil
+}
+
 // shared is what all handles of a table share.
 type shared struct {
 	repaired atomic.Int64 // derived rows

@@ -95,10 +95,10 @@ func (w *write) partition() string { return w.ops[0].Key.PartitionKey() }
 
 // find is Table.find for a write, whose time a throttled read may take.
 func (w *write) find(ctx context.Context, k keys.Key) (f found, err error) {
-	f, err = w.table.find(ctx, k)
-	for tries := (attempts{retry: w.table.Options.Retry}); tries.busyAgain(ctx, err); {
+	err = w.table.Options.Retry.RepeatBusy(ctx, func() error {
 		f, err = w.table.find(ctx, k)
-	}
+		return err
+	})
 	return f, err
 }
 

@@ -34,6 +34,10 @@ const (
 	// archived row from its incarnation, which package archive appends.
 	First = "~"
 
+	// FirstAbove is the smallest valid key that sorts after the library's rows. The characters between ~ and U+00A0 are
+	// control characters, which the service refuses in keys.
+	FirstAbove = "\u00a0"
+
 	// CommitRecord begins the RowKeys of commit records and abort records, of package table: the operation ID follows.
 	CommitRecord = "~i|"
 

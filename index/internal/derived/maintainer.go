@@ -5,6 +5,7 @@ package derived
 import (
 	"iter"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -85,4 +86,14 @@ type GroupTotals struct {
 	Recorded map[string]*table.Row // of the entities whose maintainer state records their group alone; nil if that is all entities
 	Members  map[string]string     // for each group, the RowKey of one entity whose maintainer state records it
 	Failed   map[string]error      // why the row of a group cannot be made
+}
+
+// MaintainersOf returns the maintainers of a table that are an M.
+func MaintainersOf[M any](t *engine.Table) (all []M) {
+	for _, m := range t.Mode.Maintainers {
+		if m, is := m.Typed().(M); is {
+			all = append(all, m)
+		}
+	}
+	return all
 }

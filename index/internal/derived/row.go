@@ -46,17 +46,38 @@ func IsForeign(err error) bool {
 // AsEntity returns a row from the range of the entities without the property that would make it a copy: another program may have
 // added that, and no copies are there.
 func AsEntity(row *table.Row) *table.Row {
-	r := *row
-	if _, isCopy := row.Primary(); isCopy {
-		r.Tag("", true)
+	if _, isCopy := row.Engine().Primary(); isCopy {
+		r := *row
+		Tag(&r, "", true)
+		return &r
 	}
-	return &r
+	return row
+}
+
+// Own and Tag change a row as the methods of an engine.Row do.
+
+func Own(row *table.Row, owner string) { *row = *table.RowOf(row.Engine().Own(owner)) }
+
+func Tag(row *table.Row, tag string, off bool) { *row = *table.RowOf(row.Engine().Tag(tag, off)) }
+
+// Copy, Project and WithoutSystemProperties are the methods of an engine.Row.
+
+func Copy(row *table.Row, k keys.Key, projectionID string) *table.Row {
+	return table.RowOf(row.Engine().Copy(k, projectionID))
+}
+
+func Project(row *table.Row, properties ...string) *table.Row {
+	return table.RowOf(row.Engine().Project(properties...))
+}
+
+func WithoutSystemProperties(row *table.Row) *table.Row {
+	return table.RowOf(row.Engine().WithoutSystemProperties())
 }
 
 // KeepType keeps the type in the owner of a row that a handle without a type writes again.
 func KeepType(before, after *table.Row) {
-	if before != nil && after.Owner() != "" && strings.HasPrefix(before.Owner(), after.Owner()+"?") {
-		after.Own(before.Owner())
+	if before != nil && after.Engine().Owner() != "" && strings.HasPrefix(before.Engine().Owner(), after.Engine().Owner()+"?") {
+		Own(after, before.Engine().Owner())
 	}
 }
 

@@ -1,0 +1,124 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestRowsOf: a handle of RowsOf writes a copy as a row of its own, and a handle that ignores corrupt state writes the entity again.
+func TestRowsOf(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, err := newTable(staffSchema).With(nil, byAgeCopy{})
+	noError(t, err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	noError(t, err)
+	at := func(rowKey string) keys.Key { return keys.At(dept.Of("Sales"), keys.Raw(rowKey)) }
+	row, err := staff.GetRow(ctx, at("age_44"))
+	noError(t, err)
+	if k, isCopy := row.Engine().Primary(); !isCopy || k != at("empid_000001") {
+		t.Errorf("got a copy: %v, of %v; want a copy of %v", isCopy, k, at("empid_000001"))
+	}
+	rows := table.RowsOf(staff.Engine(), false)
+	e, err := rows.Entity(row)
+	noError(t, err)
+	if e.Key != row.Key || e.ETag != row.ETag {
+		t.Errorf("got %v %s, want the copy itself, %v %s", e.Key, e.ETag, row.Key, row.ETag)
+	}
+	noError(t, rows.Delete(ctx, e))
+	row, err = staff.GetRow(ctx, at("empid_000001"))
+	noError(t, err)
+	if state := row.Engine().MaintainerState("age"); row.Engine().StateCorrupt() || len(state) > 0 {
+		t.Errorf("got state %q, corrupt: %v; want none", state, row.Engine().StateCorrupt())
+	}
+	jones, err := staff.Get(ctx, at("empid_000001"))
+	noError(t, err)
+	jones.Value.Age++
+	noError(t, staff.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true }).Replace(ctx, jones))
+	_, err = staff.GetRow(ctx, at("age_45"))
+	noError(t, err)
+}
+
+// logged notes the key of each entity whose derived rows are written.
+type logged struct {
+	table.Maintainer[employee]
+	log *[]string
+}
+
+func (m logged) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
+	*m.log = append(*m.log, fmt.Sprint(m.Name(), c.Key))
+	return m.Maintainer.Maintain(ctx, p, c)
+}
+
+// TestInMode: the same handle with other maintainers of the same names writes entities that the first has read.
+func TestInMode(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, err := newTable(staffSchema).With(nil, bySeat{})
+	noError(t, err)
+	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
+	noError(t, err)
+	var log []string
+	var others []table.Maintainer[employee]
+	for _, m := range staff.Engine().Mode.Maintainers {
+		others = append(others, logged{m.Typed().(table.Maintainer[employee]), &log})
+	}
+	loud, err := staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(nil, others...)
+	noError(t, err)
+	noError(t, loud.Replace(ctx, jones))
+	if got, want := fmt.Sprint(log), "[seat('Sales','empid_000001')]"; got != want || loud.Engine().Mode.Maintainer("seat") == nil {
+		t.Errorf("got %s, %v; want %s", got, loud.Engine().Mode.Maintainer("seat"), want)
+	}
+}
+
+// TestSchema: the ranges, the scope and the fields of a schema.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	staff := newTable(staffSchema)
+	s := staff.Engine().Mode.Schema
+	if got, want := fmt.Sprint(s.Partitions(), s.Rows(), s.Scope()), "[, ~) [empid_, empid`) empid_"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for rowKey, want := range map[string]bool{"empid_000001": true, "team_Jones": false} {
+		if got := s.Mine(&engine.Row{Key: keys.At(dept.Of("Sales"), keys.Raw(rowKey))}); got != want {
+			t.Errorf("%s: got mine: %v, want %v", rowKey, got, want)
+		}
+	}
+	names, err := s.Properties(table.FieldOf(func(e *employee) *string { return &e.Last }), table.FieldOf(func(e *employee) *int { return &e.ID }))
+	if err != nil || fmt.Sprint(names) != "[Last]" {
+		t.Errorf("got %q, %v; want Last, and none for a field of the key", names, err)
+	}
+	var te *table.TypeError
+	if _, err := s.Properties(table.FieldOf(func(*employee) *string { return new(string) })); !errors.As(err, &te) {
+		t.Errorf("got %v, want a *TypeError", err)
+	}
+	v, err := s.Projected(&employee{"Sales", 1, "Jones", 44}, "Age")
+	noError(t, err)
+	if got, want := *v.(*employee), (employee{"Sales", 1, "", 44}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestPlannedSweep: a note in a partition says that an hour is planned, and a sweep does not delete it before its time.
+func TestPlannedSweep(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	records := newTable(staffSchema).CommitRecords()
+	hour := time.Now()
+	for _, want := range []bool{false, true} {
+		if planned, err := records.Engine().SweepPlanned(ctx, "Sales", hour); err != nil || planned != want {
+			t.Errorf("got planned: %v, %v; want %v", planned, err, want)
+		}
+		noError(t, records.Engine().PlanSweep(ctx, "Sales", hour))
+	}
+	if n, err := records.Sweep(ctx, dept.Of("Sales")); err != nil || n != 0 {
+		t.Errorf("got %d deleted, %v; want none", n, err)
+	}
+}
