@@ -46,11 +46,11 @@ const (
 )
 
 // confirmAndNote confirms the candidates of an entity, and notes the faults.
-func (in *partition[T]) confirmAndNote(ctx context.Context, entity string, candidates []candidate, b *batch[T]) error {
-	faults, err := in.confirm(ctx, entity, candidates, b)
-	in.noteFaults(faults)
+func (p *partition[T]) confirmAndNote(ctx context.Context, entity string, candidates []candidate, b *batch[T]) error {
+	faults, err := p.confirm(ctx, entity, candidates, b)
+	p.noteFaults(faults)
 	if err == errChanging {
-		in.noteUnconfirmed()
+		p.noteUnconfirmed()
 		err = nil
 	}
 	return err
@@ -59,11 +59,11 @@ func (in *partition[T]) confirmAndNote(ctx context.Context, entity string, candi
 // confirm confirms the candidates of an entity, and repairs the faults if Options.Repair is set: by a write of the entity, or by
 // writes of rows that do not belong to the entity and are not in its maintainer state. It adds to b, if b is not nil, what is
 // better repaired for many entities together. The error is errChanging if a candidate could not be confirmed.
-func (in *partition[T]) confirm(ctx context.Context, entity string, candidates []candidate, b *batch[T]) (faults []Fault, err error) {
+func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []candidate, b *batch[T]) (faults []Fault, err error) {
 	c := &confirmation[T]{
-		p: in, entity: entity, candidates: candidates, checks: make([]check, len(candidates)), batch: b, failed: map[string]error{}, cause: errChanging,
+		p: p, entity: entity, candidates: candidates, checks: make([]check, len(candidates)), batch: b, failed: map[string]error{}, cause: errChanging,
 	}
-	for range in.attempts(ctx) {
+	for range p.attempts(ctx) {
 		var done bool
 		if done, err = c.attempt(ctx); done || err != nil {
 			break
@@ -75,7 +75,7 @@ func (in *partition[T]) confirm(ctx context.Context, entity string, candidates [
 	case err == errForeign:
 		return faults, nil
 	case errors.As(err, &unreadable):
-		return append(faults, Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: keys.Stored(in.pk, entity), Err: err}), nil
+		return append(faults, Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: keys.Stored(p.pk, entity), Err: err}), nil
 	case err != nil || ctx.Err() != nil:
 		return faults, cmp.Or(err, ctx.Err())
 	case slices.ContainsFunc(c.checks, func(k check) bool { return k.status == unread && k.fault.Kind == 0 }):
@@ -190,7 +190,7 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 
 // classify returns the kind of the fault between an entity and a row, 0 for none. owner is the entity that has a unique row or a
 // target now, if that is another one.
-func (in *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind FaultKind, owner string, err error) {
+func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind FaultKind, owner string, err error) {
 	var wanted, stored []string
 	if s.entity != nil {
 		if wanted, err = d.WantedRows(s.entity); err != nil {
@@ -207,7 +207,7 @@ func (in *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, 
 			owner = stored[0]
 		}
 		return Missing, owner, nil
-	case isWanted && in.digest(d.Content(row)) != in.digest(d.WantedContent(s.stored)):
+	case isWanted && p.digest(d.Content(row)) != p.digest(d.WantedContent(s.stored)):
 		return Stale, "", nil
 	case !isWanted && isStored:
 		return Dangling, "", nil
@@ -224,9 +224,9 @@ func (in *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, 
 // reassign frees a row that names another entity, so that the row can be written for the entity that should have it. It reports
 // whether the row is free: it is not if the other entity should have it, or if that entity cannot be read. The error is errChanging
 // if no consistent read was possible.
-func (in *partition[T]) reassign(ctx context.Context, of candidate, owner string) (free bool, err error) {
-	d := in.snapshots[of.snapshot].maintainer
-	s, err := in.readConsistently(ctx, owner, []candidate{of})
+func (p *partition[T]) reassign(ctx context.Context, of candidate, owner string) (free bool, err error) {
+	d := p.snapshots[of.snapshot].maintainer
+	s, err := p.readConsistently(ctx, owner, []candidate{of})
 	var unreadable *unreadableError
 	switch {
 	case err == errForeign, errors.As(err, &unreadable):
@@ -238,16 +238,16 @@ func (in *partition[T]) reassign(ctx context.Context, of candidate, owner string
 	if row == nil || !slices.Contains(d.EntitiesIn(row), owner) {
 		return true, nil
 	}
-	switch kind, _, err := in.classify(d, owner, of.row, s, row); {
+	switch kind, _, err := p.classify(d, owner, of.row, s, row); {
 	case err != nil || kind != Dangling:
 		return false, nil
-	case !in.opt.Repair:
+	case !p.opt.Repair:
 		return true, nil
 	}
 	if s.entity != nil && slices.Contains(s.stateOf(d.Name()), of.row) {
-		err = in.releaseRows(ctx, d, s.entity)
+		err = p.releaseRows(ctx, d, s.entity)
 	} else {
-		err = in.removeEntity(ctx, d, row, owner)
+		err = p.removeEntity(ctx, d, row, owner)
 	}
 	return err == nil, err
 }

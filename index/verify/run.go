@@ -37,48 +37,30 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 }
 
 // verifies reports whether a definition is one of those that are verified.
-func (v *run[T]) verifies(definition string) bool {
-	return slices.ContainsFunc(v.maintainers, func(d derived.Maintainer[T]) bool { return d.Name() == definition })
+func (r *run[T]) verifies(definition string) bool {
+	return slices.ContainsFunc(r.maintainers, func(d derived.Maintainer[T]) bool { return d.Name() == definition })
 }
 
 // rowsPerWrite returns how many derived rows each write of an entity writes, whatever is repaired.
-func (v *run[T]) rowsPerWrite() (n int) {
-	for _, d := range derived.MaintainersOf[derived.Maintainer[T]](v.table.Engine()) {
+func (r *run[T]) rowsPerWrite() (n int) {
+	for _, d := range derived.MaintainersOf[derived.Maintainer[T]](r.table.Engine()) {
 		n += d.RowsPerWrite()
 	}
 	return n
 }
 
 // unverifiedUnique reports whether each write of an entity writes unique rows that are not verified, and so not known.
-func (v *run[T]) unverifiedUnique() bool {
-	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](v.table.Engine()), func(d derived.PerEntity[T]) bool {
-		return d.RowsPerWrite() > 0 && d.Unique() && !v.verifies(d.Name())
+func (r *run[T]) unverifiedUnique() bool {
+	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](r.table.Engine()), func(d derived.PerEntity[T]) bool {
+		return d.RowsPerWrite() > 0 && d.Unique() && !r.verifies(d.Name())
 	})
-}
-
-// repairTable returns a handle whose writes of entities repair derived rows: the mode holds for all definitions, but Rewrite and
-// ReleaseOnly only for those that are named.
-func (v *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[table.Maintainer[T]](v.table.Engine())
-	for i, m := range all {
-		d, is := m.(derived.Maintainer[T])
-		if !is {
-			continue
-		}
-		_, perGroup := m.(derived.PerGroup[T])
-		named, verified, mode := slices.Contains(definitions, m.Name()), v.verifies(m.Name()), mode
-		mode.Rewrite, mode.ReleaseOnly = named && !mode.ReleaseOnly, named && mode.ReleaseOnly
-		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
-		all[i] = d.InRepairMode(mode)
-	}
-	return v.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(nil, all...)
 }
 
 // attempts yields the numbers of the attempts at a confirmation or repair, with the pauses between them, until
 // Retry.ConflictAttempts are used up or ctx ends. A repair may take longer than WriteTimeout.
-func (v *run[T]) attempts(ctx context.Context) iter.Seq[int] {
+func (r *run[T]) attempts(ctx context.Context) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		o := v.table.Engine().Options
+		o := r.table.Engine().Options
 		o.WriteTimeout = -1
 		conflicts := o.Conflicts()
 		for i := 0; yield(i); i++ {

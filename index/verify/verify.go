@@ -49,66 +49,66 @@ func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions 
 	if t == nil {
 		return Report{}, fmt.Errorf("verify: Run: %w", &table.ValueError{Field: "table", Reason: "is nil; give the handle that index.Attach has returned"})
 	}
-	v := newRun(t, o)
-	if err := v.verifyTable(ctx, definitions); err != nil {
-		return v.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
+	r := newRun(t, o)
+	if err := r.verifyTable(ctx, definitions); err != nil {
+		return r.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
 	}
-	return v.recorder.report, nil
+	return r.recorder.report, nil
 }
 
-func (v *run[T]) verifyTable(ctx context.Context, definitions []index.Definition[T]) error {
-	if err := v.choose(definitions); err != nil {
+func (r *run[T]) verifyTable(ctx context.Context, definitions []index.Definition[T]) error {
+	if err := r.choose(definitions); err != nil {
 		return err
 	}
-	after, err := v.opt.check()
+	after, err := r.opt.check()
 	if err != nil {
 		return err
 	}
-	if v.opt.Partition.IsSet() {
-		pk, err := v.opt.Partition.Result()
+	if r.opt.Partition.IsSet() {
+		pk, err := r.opt.Partition.Result()
 		if err != nil {
 			return err
 		}
-		v.begin(pk)
-		return v.verifyAndFinish(ctx, pk)
+		r.begin(pk)
+		return r.verifyAndFinish(ctx, pk)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(v.opt.Width, 1))
+	g.SetLimit(max(r.opt.Width, 1))
 	position := keys.Enc{}
 	if after != nil {
 		position = keys.Stored(*after, "").Partition()
 	}
-	for pk, err := range v.table.PartitionsAfter(ctx, position) {
+	for pk, err := range r.table.PartitionsAfter(ctx, position) {
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
 		}
-		if v.table.Engine().Ranged() {
+		if r.table.Engine().Ranged() {
 			return cmp.Or(g.Wait(), table.ErrRanged)
 		}
 		s := pk.String()
-		v.begin(s)
-		g.Go(func() error { return v.verifyAndFinish(ctx, s) })
+		r.begin(s)
+		g.Go(func() error { return r.verifyAndFinish(ctx, s) })
 	}
-	if v.table.Engine().Ranged() { // also if the list was empty
+	if r.table.Engine().Ranged() { // also if the list was empty
 		return cmp.Or(g.Wait(), table.ErrRanged)
 	}
 	return g.Wait()
 }
 
-func (v *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
-	if err := v.verifyPartition(ctx, pk); err != nil {
+func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
+	if err := r.verifyPartition(ctx, pk); err != nil {
 		return err
 	}
-	v.finish(pk)
-	v.noteProgress()
+	r.finish(pk)
+	r.noteProgress()
 	return nil
 }
 
 // choose sets the maintainers of the definitions, or of all definitions if there are none.
-func (v *run[T]) choose(definitions []index.Definition[T]) error {
-	attached := derived.MaintainersOf[derived.Maintainer[T]](v.table.Engine())
+func (r *run[T]) choose(definitions []index.Definition[T]) error {
+	attached := derived.MaintainersOf[derived.Maintainer[T]](r.table.Engine())
 	if len(definitions) == 0 {
-		if v.maintainers = attached; len(attached) == 0 {
+		if r.maintainers = attached; len(attached) == 0 {
 			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle that index.Attach has returned"}
 		}
 		return nil
@@ -118,8 +118,8 @@ func (v *run[T]) choose(definitions []index.Definition[T]) error {
 		if err != nil {
 			return err
 		}
-		if !v.verifies(m.Name()) {
-			v.maintainers = append(v.maintainers, m)
+		if !r.verifies(m.Name()) {
+			r.maintainers = append(r.maintainers, m)
 		}
 	}
 	return nil

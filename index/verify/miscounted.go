@@ -10,16 +10,16 @@ import (
 
 // repairUncounted writes an entity whose maintainer state shows that a summary does not count it as it is. The entity itself shows
 // the fault, which needs no confirmation.
-func (in *partition[T]) repairUncounted(ctx context.Context, f Fault) error {
-	d := in.summaries[slices.IndexFunc(in.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition })]
+func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
+	d := p.summaries[slices.IndexFunc(p.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition })]
 	f.Err = errChanging
-	for range in.attempts(ctx) {
-		e, row, err := in.getEntity(ctx, f.Entity.RowKey())
+	for range p.attempts(ctx) {
+		e, row, err := p.getEntity(ctx, f.Entity.RowKey())
 		var unreadable *unreadableError
 		switch {
 		case err == errForeign || errors.As(err, &unreadable):
 			f.Err = err
-			in.noteFault(f)
+			p.noteFault(f)
 			return nil
 		case err != nil:
 			return err
@@ -34,18 +34,18 @@ func (in *partition[T]) repairUncounted(ctx context.Context, f Fault) error {
 			f.Err = nil // a concurrent writer has repaired or deleted the entity
 			break
 		}
-		if err := in.pace(ctx, 3+in.rowsPerWrite()); err != nil { // the entity, the group that it leaves and the group that it joins
+		if err := p.pace(ctx, 3+p.rowsPerWrite()); err != nil { // the entity, the group that it leaves and the group that it joins
 			return err
 		}
-		if f.Err = in.repairEntity(ctx, e, derived.RepairMode{CheckUnique: true, Foreign: in.foreign}); f.Err == nil || !mustReread(f.Err) {
+		if f.Err = p.repairEntity(ctx, e, derived.RepairMode{CheckUnique: true, Foreign: p.foreign}); f.Err == nil || !mustReread(f.Err) {
 			break
 		}
 	}
 	if mustReread(f.Err) {
-		in.noteUnconfirmed()
+		p.noteUnconfirmed()
 		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil
-	in.noteFault(f)
+	p.noteFault(f)
 	return ctx.Err()
 }
