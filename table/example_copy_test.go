@@ -35,7 +35,7 @@ func (byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[empl
 // A copy can be written like the copied entity.
 func ExampleRow_Copy() {
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, byAgeCopy{})
+	staff, err := newTableWith(staffSchema, nil).With(nil, byAgeCopy{}) // whose rows contain operation IDs
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

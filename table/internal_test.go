@@ -83,7 +83,7 @@ func TestSchema(t *testing.T) {
 	t.Parallel()
 	staff := newTable(staffSchema)
 	s := staff.Engine().Mode.Schema
-	if got, want := fmt.Sprint(s.Partitions(), s.Rows(), s.Scope()), "[, ~) [empid_, empid`) empid_"; got != want {
+	if got, want := fmt.Sprintln(s.Partitions(), s.Rows(), s.Scope()), "[, ~) [empid_, empid`) empid_\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for rowKey, want := range map[string]bool{"empid_000001": true, "team_Jones": false} {
@@ -92,8 +92,8 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	names, err := s.Properties(table.FieldOf(func(e *employee) *string { return &e.Last }), table.FieldOf(func(e *employee) *int { return &e.ID }))
-	if err != nil || fmt.Sprint(names) != "[Last]" {
-		t.Errorf("got %q, %v; want Last, and none for a field of the key", names, err)
+	if err != nil || fmt.Sprint(names) != "[LastName]" {
+		t.Errorf("got %q, %v; want LastName, and none for a field of the key", names, err)
 	}
 	var te *table.TypeError
 	if _, err := s.Properties(table.FieldOf(func(*employee) *string { return new(string) })); !errors.As(err, &te) {
