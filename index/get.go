@@ -146,8 +146,8 @@ func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *tab
 	return ix.ifCurrent(e, row.Key.RowKey()), nil
 }
 
-// decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another kind
-// than the index makes now, or of an older version that only a whole row can be upgraded from.
+// decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
+// kind than the index makes now, or of an older version that only a whole row can be upgraded from.
 func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.Entity[T], mustRead bool, err error) {
 	if _, isFull := row.Get(reserved.OperationID); ix.full() != isFull {
 		return nil, true, nil

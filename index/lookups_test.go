@@ -203,8 +203,8 @@ func TestOnePartition(t *testing.T) {
 	expect(t, "found", fmt.Sprint(e.Value.ID, all, g.Count), fmt.Sprint(1, []keys.Key{e.Key}, 1))
 }
 
-// TestNotAttached: a look-up by a definition that is not attached fails, instead of finding nothing, also if a definition of the same
-// name is attached.
+// TestNotAttached: a look-up by a definition that is not attached fails, instead of finding nothing, also if a definition of the
+// same name is attached.
 func TestNotAttached(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

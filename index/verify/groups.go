@@ -75,8 +75,8 @@ func lacksUncountedOnly[T any](d derived.PerGroup[T], totals derived.GroupTotals
 	return row != nil && d.Matches(row, recorded, true)
 }
 
-// addUncounted writes the totals that include the entities without maintainer state. Later repairs of these entities then change only
-// their maintainer state. open reports whether another fault may be left.
+// addUncounted writes the totals that include the entities without maintainer state. Later repairs of these entities then change
+// only their maintainer state. open reports whether another fault may be left.
 func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) (open bool, err error) {
 	for attempt := range p.attempts(ctx) {
 		g, err := p.readGroups(ctx, d, attempt == 0)
@@ -110,8 +110,8 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 	return true, ctx.Err()
 }
 
-// verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing row, it inserts the row of an empty
-// group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
+// verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing row, it inserts the row of an
+// empty group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
 func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
 	var open map[string]FaultKind // the groups to read again, with the faults that are known, 0 for none; nil for all groups
 	for attempt := range p.attempts(ctx) {

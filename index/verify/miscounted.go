@@ -8,7 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 )
 
-// repairUncounted writes an entity whose maintainer state shows that a summary does not count it as it is. The entity itself shows
+// repairMiscounted writes an entity whose recorded contribution to a summary is not what it should be. The entity itself shows
 // the fault, which needs no confirmation.
 func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 	d := p.summaries[slices.IndexFunc(p.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition })]

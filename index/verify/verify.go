@@ -22,10 +22,10 @@ import (
 //	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
 //
 // t must be a handle that the definitions are attached to. Without definitions, all that are attached to t are verified. For each
-// partition, Run reads the derived rows, and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary, it
-// reads the entities again. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and repairs
-// stay. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing row, that fault
-// cannot be repaired, and its Err is [table.ErrForeignRow].
+// partition, Run reads the derived rows, and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary,
+// it reads the entities again. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and
+// repairs stay. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing row,
+// that fault cannot be repaired, and its Err is [table.ErrForeignRow].
 //
 // Errors: *index.DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
 // definitions; those of reading; [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part
@@ -37,14 +37,14 @@ import (
 //   - For details, 1 for each 1,000 rows of the partition.
 //   - For a summary, its rows twice and the entities once. With Repair, the same again if an entity was written or the summary is
 //     wrong, until it is right.
-//   - To confirm the faults of an entity, 2, and 1 for each row in question; 2 for each row if the entity is gone. A row that names no
-//     entity takes 1. If the row names another entity, that entity is confirmed, too.
+//   - To confirm the faults of an entity, 2, and 1 for each row in question, or 2 for each row if the entity is gone. A row that
+//     names no entity takes 1. If a row names another entity, that entity is confirmed, too.
 //   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
 //     verified with the others, each written entity costs 1 more.
 //
-// An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records rows
-// of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change what is
-// read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
+// An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records
+// rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
+// what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...index.Definition[T]) (Report, error) {
 	if t == nil {
 		return Report{}, fmt.Errorf("verify: Run: %w", &table.ValueError{Field: "table", Reason: "is nil; give the handle that index.Attach has returned"})

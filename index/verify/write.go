@@ -50,9 +50,9 @@ func (p *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T],
 	return p.writeRow(ctx, row, rest)
 }
 
-// releaseRows writes an entity so that the rows of a definition that it should not have are deleted, and removed from its maintainer
-// state. Otherwise the entity's next write would delete the rows of the new owner. It adds no rows, because a row that the entity
-// lacks may belong to another one.
+// releaseRows writes an entity so that the rows of a definition that it should not have are deleted, and removed from its
+// maintainer state. Otherwise the entity's next write would delete the rows of the new owner. It adds no rows, because a row that
+// the entity lacks may belong to another one.
 func (p *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T], e *table.Entity[T]) error {
 	if err := p.pace(ctx, 2+p.rowsPerWrite()); err != nil {
 		return err
