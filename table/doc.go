@@ -24,37 +24,36 @@
 //
 // # Reading
 //
-// [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on
-// properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position
-// of a list for another process. [As] reads only the properties of a narrower type.
+// [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on properties. A
+// query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position of a list for
+// another process. [As] reads only the properties of a narrower type.
 //
 // # Writing
 //
-// An [Entity] contains the ETag of its row. Replace, Merge and Delete fail with [ErrChanged] if a concurrent writer has changed the
-// row. [Table.Update] reads, changes and replaces, and repeats this after a conflict. Upsert, and methods with Any in their names,
-// overwrite any version.
+// An [Entity] contains the ETag of its row. Replace, Merge and Delete fail with [ErrChanged] if a concurrent writer has changed the row.
+// [Table.Update] reads, changes and replaces, and repeats this after a conflict. Upsert, and methods with Any in their names, overwrite
+// any version.
 //
-// A write is applied, or fails with an error that says why, or fails with [ErrUnknownOutcome]. After a lost response, the library
-// sends the operation again with the same operation ID, so that no write is applied twice. docs/writes.md says when the outcome
-// stays unknown; the outcomes of a [Table.Exact] handle can always be resolved.
+// A write is applied, or fails with an error that says why, or fails with [ErrUnknownOutcome]. After a lost response, the library sends
+// the operation again with the same operation ID, so that no write is applied twice. docs/writes.md says when the outcome stays
+// unknown; the outcomes of a [Table.Exact] handle can always be resolved.
 //
 // # Several rows
 //
-// [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes
-// what follows from them. [Bulk] applies a stream of any length, and [Table.DeleteQuery] deletes what a query finds.
+// [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes what
+// follows from them. [Bulk] applies a stream of any length, and [Table.DeleteQuery] deletes what a query finds.
 //
 // # Derived rows and effects
 //
-// A [Maintainer] derives rows from entities, as package index does. [Table.With] attaches it: each write then changes the derived
-// rows in its own transaction. Effects are work outside the partition, which an [Outbox] makes certain; see package eventual. All
-// writers of a table must attach the same maintainers. A handle without them fails with [ErrUnknownMaintainer] when it writes an
-// entity with derived rows. Its writes by key therefore read the row first, unless [Options].BlindWrites is set. See
-// docs/maintainers.md.
+// A [Maintainer] derives rows from entities, as package index does. [Table.With] attaches it: each write then changes the derived rows in
+// its own transaction. Effects are work outside the partition, which an [Outbox] makes certain; see package eventual. All writers of a
+// table must attach the same maintainers. A handle without them fails with [ErrUnknownMaintainer] when it writes an entity with derived
+// rows. Its writes by key therefore read the row first, unless [Options].BlindWrites is set. See docs/maintainers.md.
 //
 // # Limits and requests
 //
-// The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name
-// the field and the limit. Each method's comment says how many requests it makes; a [Counter] counts them.
+// The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name the
+// field and the limit. Each method's comment says how many requests it makes; a [Counter] counts them.
 //
 // # Names in rows
 //

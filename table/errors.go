@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// The conditions that callers tell apart, with errors.Is. errors.As with *azcore.ResponseError finds the service's own error, if
-// there is one.
+// The conditions that callers tell apart, with errors.Is. errors.As with *azcore.ResponseError finds the service's own error, if there is
+// one.
 var (
 	// ErrNotFound: there is no such row.
 	ErrNotFound = engine.ErrNotFound
@@ -20,21 +20,20 @@ var (
 	ErrExists = engine.ErrExists
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
 	ErrChanged = engine.ErrChanged
-	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or
-	// the time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert,
-	// and methods with Any in their names). Nothing was written.
+	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or the
+	// time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert, and
+	// methods with Any in their names). Nothing was written.
 	ErrContended = engine.ErrContended
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = engine.ErrTableNotFound
-	// ErrUnknownOutcome: the responses to a write were lost, and the row does not tell whether the write was applied. It may have
-	// been applied, may still be applied, or may never be. The entity cannot be used until it is read again. A read at once proves
-	// nothing about a write that is still on its way. The error of an exact write is an *UnknownError, unless another program has
-	// deleted its commit record.
+	// ErrUnknownOutcome: the responses to a write were lost, and the row does not tell whether the write was applied. It may have been
+	// applied, may still be applied, or may never be. The entity cannot be used until it is read again. A read at once proves nothing about
+	// a write that is still on its way. The error of an exact write is an *UnknownError, unless another program has deleted its commit
+	// record.
 	ErrUnknownOutcome = engine.ErrUnknownOutcome
 	// ErrUnreachable: the service was not reached, did not answer, was not able to answer (429, 5xx), or did not let the caller in
-	// (401, 403). The error says nothing about the row. A write was not applied, and the same request may succeed later. If the
-	// request of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the
-	// context's.
+	// (401, 403). The error says nothing about the row. A write was not applied, and the same request may succeed later. If the request
+	// of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the context's.
 	ErrUnreachable = engine.ErrUnreachable
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
 	ErrKeyChanged = engine.ErrKeyChanged
@@ -44,8 +43,7 @@ var (
 	ErrNoETag = engine.ErrNoETag
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = engine.ErrGivenUp
-	// ErrExpired: the write is older than CommitRecordRetention and has no commit record any more, so its outcome cannot be
-	// resolved.
+	// ErrExpired: the write is older than CommitRecordRetention and has no commit record any more, so its outcome cannot be resolved.
 	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
@@ -194,8 +192,8 @@ func (f foreign) As(target any) bool {
 // unknown reports whether an error leaves the outcome of a write open.
 func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
 
-// derived reports whether the error of a write comes from a maintainer or an outbox. The write has been repeated already if that
-// could help.
+// derived reports whether the error of a write comes from a maintainer or an outbox. The write has been repeated already if that could
+// help.
 func derived(err error) bool {
 	var de *DerivedError
 	return errors.As(err, &de) || errors.Is(err, ErrOutbox)
@@ -280,8 +278,8 @@ func (e *BatchError) Error() string {
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// BulkError is the error that ended bulk work. Err is what is wrong with the operation of this index. If no single operation is at
-// fault, as with an ErrUnknownOutcome or a service that cannot be reached, Err is the error of a transaction that begins with it.
+// BulkError is the error that ended bulk work. Err is what is wrong with the operation of this index. If no single operation is at fault, as
+// with an ErrUnknownOutcome or a service that cannot be reached, Err is the error of a transaction that begins with it.
 type BulkError struct {
 	Index int
 	Key   keys.Key
@@ -295,8 +293,8 @@ func (e *BulkError) Error() string {
 // Unwrap returns Err.
 func (e *BulkError) Unwrap() error { return e.Err }
 
-// DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the
-// maintainer's own error, such as the one for a value that is taken, or one of the package's conditions.
+// DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
+// own error, such as the one for a value that is taken, or one of the package's conditions.
 type DerivedError struct {
 	Maintainer string
 	Key        keys.Key // of the derived row, or zero
@@ -318,8 +316,8 @@ func (e *DerivedError) Error() string {
 // Unwrap returns Err.
 func (e *DerivedError) Unwrap() error { return e.Err }
 
-// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before
-// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see [CommitRecords.Resolve].
+// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before the
+// outcome was known. Another process can resolve it by Table, Partition and OperationID; see [CommitRecords.Resolve].
 type UnknownError struct {
 	Table, Partition string
 	OperationID      string
@@ -340,8 +338,8 @@ func (e *UnknownError) Error() string {
 func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Err} }
 
 // Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used again:
-// with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has
-// no commit record; those of any read. 1 request if the write was not applied; otherwise 2, and 1 for each entity; none if it was
+// with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has no
+// commit record; those of any read. 1 request if the write was not applied; otherwise 2, and 1 for each entity; none if it was
 // resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.unknown == nil {

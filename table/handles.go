@@ -10,14 +10,13 @@ import (
 )
 
 // Completing returns a handle for one write that executes the n-th effect of a commit record of this table, as it was read, and
-// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the
-// same worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just
-// once, and no effect of the write is lost. The write must be in the record's partition. When it succeeds, i is the record as it is
-// stored then.
+// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the same
+// worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just once, and
+// no effect of the write is lost. The write must be in the record's partition. When it succeeds, i is the record as it is stored then.
 //
 // Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
-// again; *ValueError for a record that is not pending, has no such effect, or was completed by this handle before;
-// ErrOtherPartition. Requests: the write's own.
+// again; *ValueError for a record that is not pending, has no such effect, or was completed by this handle before; ErrOtherPartition.
+// Requests: the write's own.
 func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 	c := &engine.Completion{Effect: n, Valid: i != nil}
 	if i != nil {
@@ -36,18 +35,18 @@ func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
-// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again,
-// Retry.ConflictAttempts times at most.
+// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
+// times at most.
 //
-// outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the
-// derived rows of other handles: use one handle for all writes.
+// outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the derived
+// rows of other handles: use one handle for all writes.
 //
-// A write that fails because of a maintainer returns a *DerivedError. If concurrent writers kept changing a shared row, the error
-// is ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's next write; see
+// A write that fails because of a maintainer returns a *DerivedError. If concurrent writers kept changing a shared row, the error is
+// ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's next write; see
 // [Table.Repaired].
 //
-// Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the
-// name of another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
+// Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
+// another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
 func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
 	all := slices.Clip(t.h.engine.Mode.Maintainers)
 	for _, m := range maintainers {
@@ -106,17 +105,17 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 
 // Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
 // transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
-// abort record in its place, and the write can never commit, even if its request arrives later. The outcome is unknown only if no
-// abort record could be stored: because the context or the write's time has ended, or because the service refuses the abort record.
-// The error is then an [UnknownError], which can be resolved later.
+// abort record in its place, and the write can never commit, even if its request arrives later. The outcome is unknown only if no abort
+// record could be stored: because the context or the write's time has ended, or because the service refuses the abort record. The error
+// is then an [UnknownError], which can be resolved later.
 //
-// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record,
-// because a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag.
-// Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
+// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record, because
+// a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
+// are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
 	return t.with(func(m *engine.Mode) { m.Exact = true })
 }
 
-// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this
-// handle and by handles that With and Exact made of it or that it was made of.
+// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
+// and by handles that With and Exact made of it or that it was made of.
 func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }

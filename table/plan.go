@@ -13,9 +13,9 @@ import (
 // operation for each RowKey, so that two entities that change one row make one operation of it.
 //
 // There are two sorts of derived rows. A row of one entity, such as an index row: the maintainer knows from its maintainer state
-// whether the row exists, and uses Insert, Put and Remove, which cost no request. A shared row, such as a list or a sum, follows
-// from several entities: Load it first, for 1 request, and then Put or Remove it. A shared row is written by its ETag, and after a
-// conflict the whole transaction is replanned.
+// whether the row exists, and uses Insert, Put and Remove, which cost no request. A shared row, such as a list or a sum, follows from
+// several entities: Load it first, for 1 request, and then Put or Remove it. A shared row is written by its ETag, and after a conflict
+// the whole transaction is replanned.
 type Plan struct {
 	plan    *engine.Plan
 	refusal error // the last error of a derived row that the plan returned
@@ -42,9 +42,9 @@ func (p *Plan) result(maintainer string, err error) error {
 	return err
 }
 
-// Insert adds a row that does not exist, unless another entity of this transaction removes it. The row's ETag is ignored. If the
-// row exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy
-// ([Row.Copy]) overwrites only a copy of the same entity, and fails with ErrForeignRow otherwise.
+// Insert adds a row that does not exist, unless another entity of this transaction removes it. The row's ETag is ignored. If the row
+// exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy ([Row.Copy])
+// overwrites only a copy of the same entity, and fails with ErrForeignRow otherwise.
 func (p *Plan) Insert(r *Row, taken error) error { return p.refused(p.plan.Insert(r.row(), taken)) }
 
 // Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
@@ -59,16 +59,16 @@ func (p *Plan) Remove(row keys.Enc) error {
 	return p.refused(p.plan.Remove(s))
 }
 
-// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if there
-// is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be
-// written here (ErrUnknownMaintainer). If the row cannot be read, the write fails. A row that is loaded and not written is not
-// protected against concurrent writers. 1 request for each row of a transaction.
+// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if there is
+// none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be written here
+// (ErrUnknownMaintainer). If the row cannot be read, the write fails. A row that is loaded and not written is not protected against
+// concurrent writers. 1 request for each row of a transaction.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	return p.read(ctx, row, p.plan.Load)
 }
 
-// Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil
-// if there is none. It is for reading only. At most 1 request.
+// Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil if
+// there is none. It is for reading only. At most 1 request.
 func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
 	return p.read(ctx, row, p.plan.Entity)
 }
@@ -82,11 +82,11 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 	return rowOf(r), p.refused(err)
 }
 
-// Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row
-// of the changing entity, in no order. Use Scan to recompute a shared row, such as a minimum after its entity was deleted.
-// Concurrent writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every
-// writer of this range also writes. Errors end the write; ErrRanged if the client's signature is for a range of rows, because the
-// scan would leave out other rows. 1 request for each 1,000 rows.
+// Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row of
+// the changing entity, in no order. Use Scan to recompute a shared row, such as a minimum after its entity was deleted. Concurrent
+// writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every writer of this
+// range also writes. Errors end the write; ErrRanged if the client's signature is for a range of rows, because the scan would leave out
+// other rows. 1 request for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(rowOf(r), nil) }); err != nil {
@@ -95,9 +95,9 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error]
 	}
 }
 
-// Effect adds work that is due outside the partition once the transaction is committed. The outbox's workers execute it at least
-// once, by the handler of this kind. version is the version of the payload's form. All effects of a transaction together have 256
-// KiB as they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with ErrNoOutbox.
+// Effect adds work that is due outside the partition once the transaction is committed. The outbox's workers execute it at least once,
+// by the handler of this kind. version is the version of the payload's form. All effects of a transaction together have 256 KiB as
+// they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with ErrNoOutbox.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.plan.Effect(kind, version, payload)
 }
