@@ -102,13 +102,17 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 //
 // Errors: those of List and Bulk, and ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts. After an error of
 // List, such as ErrBudget, the rows that it has yielded are deleted.
-func (t *Table[T]) DeleteQuery(ctx context.Context, q Query[T], o *BulkOptions) (_ BulkResult, err error) {
-	ctx, end := t.h.engine.Span(ctx, "DeleteQuery")
+func (t *Table[T]) DeleteQuery(ctx context.Context, q Query[T], o *BulkOptions) (BulkResult, error) {
+	return t.h.deleteQuery(ctx, untyped(&q), o)
+}
+
+func (h handle) deleteQuery(ctx context.Context, q engine.Query, o *BulkOptions) (_ BulkResult, err error) {
+	ctx, end := h.engine.Span(ctx, "DeleteQuery")
 	defer func() { end(err) }()
 	if q.Cursor != nil {
-		return BulkResult{}, t.h.opError("DeleteQuery", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"})
+		return BulkResult{}, h.opError("DeleteQuery", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"})
 	}
-	return Bulk(ctx, t.h.deletes(ctx, untyped(q)), o)
+	return Bulk(ctx, h.deletes(ctx, q), o)
 }
 
 // deletion makes the operations that delete the rows of a query.

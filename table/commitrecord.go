@@ -229,9 +229,13 @@ func (in *CommitRecords) Sweep(ctx context.Context, partition keys.Enc) (deleted
 // not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
 // same. Idempotent. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
 func (t *Table[T]) SweepCommitRecords(ctx context.Context) (deleted int, err error) {
+	return t.h.sweepCommitRecords(ctx)
+}
+
+func (h handle) sweepCommitRecords(ctx context.Context) (deleted int, err error) {
 	var n atomic.Int64
-	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
-		d, err := t.CommitRecords().Sweep(ctx, partition)
+	err = h.eachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
+		d, err := (&CommitRecords{h.engine}).Sweep(ctx, partition)
 		n.Add(int64(d))
 		return err
 	})

@@ -18,6 +18,10 @@ import (
 // again; *ValueError for a record that is not pending, has no such effect, or was completed by this handle before; ErrOtherPartition.
 // Requests: the write's own.
 func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
+	return &Table[T]{t.h.completing(i, n)}
+}
+
+func (h handle) completing(i *CommitRecord, n int) handle {
 	c := &engine.Completion{Effect: n, Valid: i != nil}
 	if i != nil {
 		if r, err := i.engine(); err == nil { // else the write is in another partition
@@ -27,11 +31,8 @@ func (t *Table[T]) Completing(i *CommitRecord, n int) *Table[T] {
 		}
 		c.Applied = func(r engine.Record) { i.set(&r) }
 	}
-	return t.with(func(m *engine.Mode) { m.Completes = c })
+	return h.with(func(m *engine.Mode) { m.Completes = c })
 }
-
-// with returns the same handle in another mode.
-func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
@@ -48,24 +49,26 @@ func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
 // another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
 func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
-	all := slices.Clip(t.h.engine.Mode.Maintainers)
-	for _, m := range maintainers {
-		if wire.IsNil(m) {
-			all = append(all, nil)
-		} else {
-			all = append(all, maintainerOf[T]{m})
+	more := make([]engine.Maintainer, len(maintainers))
+	for i, m := range maintainers {
+		if !wire.IsNil(m) {
+			more[i] = maintainerOf[T]{m}
 		}
 	}
-	h, err := t.h.withMaintainers(outbox, all)
+	h, err := t.h.withMaintainers(outbox, more)
 	if err != nil {
-		return nil, fmt.Errorf("table: With %s: %w", t.Name(), err)
+		return nil, err
 	}
 	return &Table[T]{h}, nil
 }
 
-// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
-func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) (handle, error) {
+// withMaintainers returns a handle with an outbox and more maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(outbox Outbox, more []engine.Maintainer) (handle, error) {
 	m := h.engine.Mode
+	maintainers := append(slices.Clip(m.Maintainers), more...)
+	fail := func(err error) (handle, error) {
+		return handle{}, fmt.Errorf("table: With %s: %w", h.engine.Name, err)
+	}
 	if wire.IsNil(outbox) {
 		outbox = nil
 	}
@@ -73,11 +76,11 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 	switch {
 	case outbox == nil:
 	case !reflect.ValueOf(outbox).Comparable():
-		return h, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+		return fail(&ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"})
 	case m.Outbox != nil && !engine.SameOutbox(m.Outbox, plain):
-		return h, &ValueError{Field: "outbox", Reason: "the table has another one"}
+		return fail(&ValueError{Field: "outbox", Reason: "the table has another one"})
 	case h.engine.Options.WriteTimeout < 0:
-		return h, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
+		return fail(&ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"})
 	default:
 		m.Outbox = plain
 	}
@@ -87,17 +90,17 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 	for _, m := range maintainers {
 		switch {
 		case m == nil:
-			return h, &ValueError{Field: "maintainers", Reason: "one is nil"}
+			return fail(&ValueError{Field: "maintainers", Reason: "one is nil"})
 		case m.Name() == "" || names[m.Name()]:
-			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())}
+			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})
 		case m.MaxRows() < 0:
-			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())}
+			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())})
 		}
 		names[m.Name()] = true
 		rows += m.MaxRows()
 	}
 	if rows > engine.MaxDerived {
-		return h, &LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived}
+		return fail(&LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived})
 	}
 	h.engine = h.engine.With(m)
 	return h, nil
@@ -113,8 +116,10 @@ func (h handle) withMaintainers(outbox Outbox, maintainers []engine.Maintainer) 
 // a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
 // are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.Exact = true })
+	return &Table[T]{t.h.exact()}
 }
+
+func (h handle) exact() handle { return h.with(func(m *engine.Mode) { m.Exact = true }) }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
 // and by handles that With and Exact made of it or that it was made of.

@@ -9,7 +9,7 @@ import "github.com/aztablekit/aztablekit/internal/engine"
 func (t *Table[T]) Engine() *engine.Table { return t.h.engine }
 
 // InMode returns the same handle in another mode. It is for packages of this module.
-func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return t.with(change) }
+func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
 
 // RowsOf returns a handle for rows of any type, also derived rows and the library's own. It has no maintainers, and its Entity returns
 // every row whole, also a copy. If hasID is set, it stores an operation ID in each row that it writes: set it for entities, not for
