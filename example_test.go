@@ -42,8 +42,8 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// A secondary index. Each write by this handle updates the index in the same transaction. Attach it before the first write;
-	// verify.Run with Repair adds the entities that a table contains already.
+	// A secondary index. Each write by this handle updates the index in the same transaction. Attach it before the first write. If the
+	// table has entities already, run verify.Run with Repair once.
 	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 	if staff, err = index.Attach(staff, byName); err != nil {
 		log.Fatal(err)

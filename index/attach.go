@@ -28,8 +28,8 @@ type maintainer[T any] interface {
 // table with effects gets its outbox before or after, by [table.Table.WithOutbox]. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
-// then, the first write of such an entity reads each index row that the stored entity may have and the new one does not need: 1
-// request each. A summary counts its groups again; see [Summary].
+// then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
+// counts the entity's groups again; see [Summary].
 //
 // Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
 // more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,

@@ -20,7 +20,7 @@ func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
 	if err != nil || len(rows) == 0 {
 		return contribution{}, err
 	}
-	sh := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
+	c := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
 	for i, m := range s.measures {
 		type result struct {
 			v  int64
@@ -29,27 +29,27 @@ func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
 		of := func(v *T) result { n, ok := m.Of(v); return result{n, ok} }
 		r, err := callUser(s.ix.name, "measure "+m.Name, of, v)
 		if err != nil {
-			return sh, err
+			return c, err
 		}
 		if again, err := callUser(s.ix.name, "measure "+m.Name, of, v); err != nil || again != r {
-			return sh, &DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure: it returned different values for one entity"}
+			return c, &DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure: it returned different values for one entity"}
 		}
 		if r.ok {
-			sh.values[i] = &r.v
+			c.values[i] = &r.v
 		}
 	}
-	return sh, nil
+	return c, nil
 }
 
 // stateOf returns the maintainer state for a contribution: the RowKey of the group, and each measure with its name.
-func (s *Summary[T, K]) stateOf(sh contribution) []string {
-	if sh.group == "" {
+func (s *Summary[T, K]) stateOf(c contribution) []string {
+	if c.group == "" {
 		return nil
 	}
-	texts := []string{sh.group}
+	texts := []string{c.group}
 	for i, m := range s.measures {
 		text := "/" + m.Name + "="
-		if v := sh.values[i]; v != nil {
+		if v := c.values[i]; v != nil {
 			text += strconv.FormatInt(*v, 10)
 		}
 		texts = append(texts, text)
@@ -64,15 +64,15 @@ func (s *Summary[T, K]) contributionIn(texts []string) contribution {
 	if len(rows) == 0 {
 		return contribution{}
 	}
-	sh := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
+	c := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
 	for _, text := range measures {
 		name, number, _ := strings.Cut(strings.TrimPrefix(text, "/"), "=")
 		v, err := strconv.ParseInt(number, 10, 64)
 		for i, m := range s.measures {
 			if m.Name == name && err == nil {
-				sh.values[i] = &v
+				c.values[i] = &v
 			}
 		}
 	}
-	return sh
+	return c
 }

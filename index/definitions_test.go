@@ -184,7 +184,9 @@ func TestWriteOnly(t *testing.T) {
 		t.Error(err)
 	}
 	expect(t, "requests", s.Count().String(), "none")
-	expect(t, "and then", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
+	next, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), byLast)
+	check(t, err)
+	expect(t, "and then", ids(t, byLast.List(ctx, next, sales, "Jones")), []int{1})
 }
 
 // hostile are values that are anything but names.

@@ -33,9 +33,9 @@
 // # Not guaranteed
 //
 // A program that writes entities without this library leaves index rows as they are; package index/verify reports and repairs them.
-// A handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index, unless it has no
-// definitions and was made with [table.Options].BlindWrites. docs/indexes.md says what happens to rows of other programs, and how
-// to change an index of a table in use.
+// A handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index. Exception: a handle without
+// definitions and with [table.Options].BlindWrites does not check. docs/indexes.md describes rows of other programs, and how to
+// change an index of a table in use.
 //
 // # Costs
 //

@@ -23,8 +23,8 @@ var (
 	// replaced nor deleted. A write that would need the key fails with this error, and so does a read of the one list or summary with
 	// the key. The *table.DerivedError around it contains the key.
 	ErrForeignRow = table.ErrForeignRow
-	// ErrUnknownIndex: the entity is in an index that this handle lacks, so that a write would leave its index rows behind. Only
-	// writes by key of a handle without definitions that was made with table.Options.BlindWrites leave them behind without this error.
+	// ErrUnknownIndex: the entity is in an index that this handle lacks, so that a write would leave its index rows behind. Exception:
+	// a handle without any definitions and with table.Options.BlindWrites does not check in writes by key.
 	ErrUnknownIndex = table.ErrUnknownMaintainer
 	// ErrNoTarget: the entity that is to hold details does not exist. Insert it first; see [Details].
 	ErrNoTarget = errors.New("the entity that is to hold the details does not exist; insert it first")

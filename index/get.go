@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -23,8 +25,8 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 // is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts attempts;
 // ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that the index is not attached to; those of table.Table.Get.
 //
-// Requests: 1; 2 with Pointer or ReadEntities, and 1 more to confirm that no entity has the value if the row is wrong. If several
-// entities have the value of an index that is not unique, up to 2 of them are read.
+// Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
+// several entities have the value of an index that is not unique, up to 2 of them are read.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	e, err := ix.get(ctx, t, partition, k)
 	if err != nil {
@@ -33,23 +35,24 @@ func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition key
 	return e, nil
 }
 
-func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (found *table.Entity[T], err error) {
+func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	if ix.opt.Unique == NotUnique {
+		var first *table.Entity[T]
 		for e, err := range ix.query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k), Limit: 2}) {
 			switch {
 			case err != nil:
 				return nil, err
-			case found != nil:
+			case first != nil:
 				return nil, ErrSeveral
 			}
-			found = e
+			first = e
 		}
-		if found == nil {
+		if first == nil {
 			return nil, errNotFound
 		}
-		return found, nil
+		return first, nil
 	}
-	if err := ix.checkReadable(t); err != nil {
+	if err := ix.checkReadable(t, ix); err != nil {
 		return nil, err
 	}
 	at, err := ix.uniqueKey(t, partition, k)
@@ -58,8 +61,16 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	}
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
 	var before *table.Row
-	attempts := t.Engine().Options.Retry.ConflictAttempts
-	for n := range attempts {
+	o := &t.Engine().Options
+	conflicts, attempts := o.Conflicts(), 0
+	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
+		if attempts > 1 { // the second read shows whether there was a conflict
+			if again, err := conflicts.Again(ctx, t.Engine().Log("Get", at), table.ErrChanged); err != nil {
+				return nil, err
+			} else if !again {
+				break
+			}
+		}
 		row, err := t.GetRow(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
 			return nil, fmt.Errorf("%w: %w", errNotFound, err)
@@ -69,9 +80,6 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		if before != nil && before.ETag == row.ETag {
 			return nil, errNotFound // the row is wrong, and no entity has the value
 		}
-		if before != nil {
-			t.Engine().Log("Get", at).Conflict(ctx, n, 0, nil)
-		}
 		e, err := ix.entityOf(ctx, t, row)
 		if err != nil || e != nil {
 			return e, err
@@ -79,4 +87,91 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		before = row
 	}
 	return nil, fmt.Errorf("%w: gave up after %d attempts: concurrent writers gave the value to another entity each time", table.ErrChanged, attempts)
+}
+
+// readsEntity reports whether a look-up reads the entity that an index row names.
+func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
+
+// checkReadable fails if a definition cannot be read through a handle: ix itself, or the Lists or Summary that ix is a part of.
+func (ix *Index[T, K]) checkReadable(t *table.Table[T], definition any) error {
+	switch {
+	case t == nil:
+		return &table.ValueError{Field: "table", Reason: "is nil"}
+	case ix.invalid != nil:
+		return ix.invalid
+	case ix.opt.WriteOnly:
+		return ErrWriteOnly
+	}
+	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
+	if m := t.Engine().Mode.Maintainer(ix.name); m != nil {
+		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == definition {
+			return nil
+		}
+	}
+	return errNotAttached(ix.name)
+}
+
+func errNotAttached(definition string) error {
+	return &DefinitionError{Definition: definition, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
+}
+
+// uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
+func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
+	if only := t.Engine().Mode.Schema.Partitions(); !partition.IsSet() && only.IsPoint() {
+		partition = only.Point()
+	}
+	pk, err1 := partition.Result()
+	rk, err2 := ix.rowKey(k, keys.Key{})
+	return keys.Stored(pk, rk), errors.Join(err1, err2)
+}
+
+// entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
+func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
+	k, is := row.Engine().Primary()
+	if !is || k.Err() != nil {
+		return nil, nil // a foreign row
+	}
+	mustRead := ix.readsEntity()
+	if !mustRead {
+		if e, mustRead, err = ix.decodeCopy(t, row); err != nil {
+			return nil, err
+		}
+	}
+	if mustRead {
+		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return ix.ifCurrent(e, row.Key.RowKey()), nil
+}
+
+// decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
+// kind than the index makes now, or of an older version that only a whole row can be upgraded from.
+func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.Entity[T], mustRead bool, err error) {
+	if _, isFull := row.Get(reserved.OperationID); ix.full() != isFull {
+		return nil, true, nil
+	}
+	if !ix.full() {
+		only, err := t.Engine().Mode.Schema.Properties(untyped(ix.opt.Only)...)
+		if err != nil || row.Engine().ProjectionID() != projectionID(only) {
+			return nil, true, err
+		}
+	}
+	e, err = t.Entity(row)
+	var old *table.VersionError
+	switch {
+	case derived.IsForeign(err), errors.As(err, &old) && old.Got < old.Want:
+		return nil, true, nil // Get returns the error
+	}
+	return e, false, err
+}
+
+// ifCurrent returns the entity if the row follows from it, else nil.
+func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row string) *table.Entity[T] {
+	if !ix.hasRow(&e.Value, e.Key, row) {
+		return nil
+	}
+	return e
 }

@@ -31,8 +31,8 @@ type Options[T any] struct {
 	// written again or verify.Run repairs the copy.
 	Only []table.AnyField[T]
 
-	// Pointer stores the entity's key instead of a copy: an index entity for each member of a value. Rows are small, a write that does
-	// not change the value does not write them, and a look-up costs 1 request more for each entity.
+	// Pointer stores only the entity's key: one small row for each value and entity. A write that does not change the value does not
+	// write the row, and a look-up costs 1 request more for each entity.
 	Pointer bool
 
 	// ReadEntities makes look-ups read the entity itself instead of its copy, 1 request more for each: for tables in which other

@@ -119,10 +119,14 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *table.Plan, c *
 	return nil
 }
 
-// removeRow removes a row of an entity. It reads the row first if the row may be another entity's: if its RowKey does not contain
-// the entity's, and doubtful says that the entity may not have it; and in a repair if the row is unique, foreign or was not read,
-// because another program may have deleted the row, and another entity taken its value.
-func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *table.Plan, entity keys.Key, rk string, doubtful bool) error {
+// removeRow removes a row of an entity. It reads the row first, and keeps the row of another entity, in these cases:
+//
+//   - unproven is set: nothing proves that the entity has the row.
+//   - The RowKey is not in the range of the index, or lacks the entity's key although the index is not unique: another program has
+//     written it into the maintainer state.
+//   - In a repair, the row is unique: another program may have deleted it, and another entity taken its value.
+//   - In a repair, the row is foreign or was not read.
+func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *table.Plan, entity keys.Key, rk string, unproven bool) error {
 	k := keys.Stored(entity.PartitionKey(), rk)
 	unread := m.mode.Active && (!m.mode.RowsRead || m.mode.Foreign[rk])
 	ambiguous := m.mode.Active
@@ -130,7 +134,7 @@ func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *table.Plan, en
 		_, of, err := m.byValueAndKey.Decode(strings.TrimPrefix(rk, m.prefixed("")))
 		ambiguous = err != nil || of != entity.RowKey()
 	}
-	if ambiguous || unread || doubtful || !m.All().Contains(rk) {
+	if ambiguous || unread || unproven || !m.All().Contains(rk) {
 		row, err := p.Entity(ctx, k.Row()) // also finds an entity that the same transaction writes
 		if err != nil {
 			return err

@@ -80,7 +80,7 @@ func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition key
 }
 
 func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list string, err error) {
-	if err := l.ix.checkReadable(t); err != nil {
+	if err := l.ix.checkReadable(t, l); err != nil {
 		return nil, "", err
 	}
 	at, err := l.ix.uniqueKey(t, partition, k)

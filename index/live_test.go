@@ -75,7 +75,9 @@ func TestLiveTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next release reads it.
-	some := ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
+	next, err := index.Attach(plain, nil, byEmail, byLast)
+	check(t, err)
+	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
 	expect(t, "readable", len(some), 5)
 
 	// 1,000 faults of four kinds, of entities that are all different.

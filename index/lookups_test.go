@@ -203,11 +203,13 @@ func TestOnePartition(t *testing.T) {
 	expect(t, "found", fmt.Sprint(e.Value.ID, all, g.Count), fmt.Sprint(1, []keys.Key{e.Key}, 1))
 }
 
-// TestNotAttached: a look-up by a definition that is not attached fails, instead of finding nothing.
+// TestNotAttached: a look-up by a definition that is not attached fails, instead of finding nothing, also if a definition of the
+// same name is attached.
 func TestNotAttached(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, s := newStaff(t, byTag)
+	of := func(w *worker) (string, bool) { return w.Last, true }
+	staff, s := newStaff(t, index.New("email", keys.Tuple1(keys.Ordered()), of, nil), index.NewLists("team", keys.Tuple1(keys.Text()), of, nil))
 	for what, look := range map[string]func() error{
 		"Get": func() error { _, err := byEmail.Get(ctx, staff, sales, "a"); return err },
 		"List": func() (err error) {

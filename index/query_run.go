@@ -34,149 +34,149 @@ type pointer struct {
 
 func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
-		f := &queryRun[T, K]{ix: ix, table: t, q: q, cursor: q.Cursor, limit: q.Limit, yield: yield}
+		r := &queryRun[T, K]{ix: ix, table: t, q: q, cursor: q.Cursor, limit: q.Limit, yield: yield}
 		if q.Cursor != nil {
-			f.q.Cursor = q.Cursor.Copy()
+			r.q.Cursor = q.Cursor.Copy()
 		}
 		if q.Stats == nil {
-			f.q.Stats = new(table.Stats)
+			r.q.Stats = new(table.Stats)
 		}
 		if q.Budget.Time > 0 {
-			f.deadline = time.Now().Add(q.Budget.Time)
+			r.deadline = time.Now().Add(q.Budget.Time)
 		}
-		rows, err := ix.queryRows(ctx, t, f.q)
+		rows, err := ix.queryRows(ctx, t, r.q)
 		switch {
 		case err != nil:
 			yield(nil, err)
 		case ix.readsEntity():
-			f.yieldPointed(ctx, rows)
+			r.yieldPointed(ctx, rows)
 		default:
-			f.yieldCopies(ctx, rows)
+			r.yieldCopies(ctx, rows)
 		}
 	}
 }
 
 // yieldEntity yields an entity or an error, and nothing for nil. It reports whether the query continues.
-func (f *queryRun[T, K]) yieldEntity(e *table.Entity[T], err error) bool {
+func (r *queryRun[T, K]) yieldEntity(e *table.Entity[T], err error) bool {
 	if e == nil && err == nil {
 		return true
 	}
-	f.limit--
-	return f.yield(e, err) && err == nil && f.limit != 0
+	r.limit--
+	return r.yield(e, err) && err == nil && r.limit != 0
 }
 
 // position returns the position of the query, nil if the caller has no cursor.
-func (f *queryRun[T, K]) position() *table.Cursor {
-	if f.cursor == nil {
+func (r *queryRun[T, K]) position() *table.Cursor {
+	if r.cursor == nil {
 		return nil
 	}
-	return f.q.Cursor.Copy()
+	return r.q.Cursor.Copy()
 }
 
 // moveTo moves the caller's cursor.
-func (f *queryRun[T, K]) moveTo(to *table.Cursor) {
-	if f.cursor != nil {
-		*f.cursor = *to
+func (r *queryRun[T, K]) moveTo(to *table.Cursor) {
+	if r.cursor != nil {
+		*r.cursor = *to
 	}
 }
 
 // yieldCopies yields the entities of full and projected copies.
-func (f *queryRun[T, K]) yieldCopies(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
+func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
 	for row, err := range rows {
 		if err != nil {
-			f.endWith(err)
+			r.endWith(err)
 			return
 		}
-		e, err := f.ix.entityOf(ctx, f.table, row)
+		e, err := r.ix.entityOf(ctx, r.table, row)
 		if err == nil {
-			f.moveTo(f.position())
+			r.moveTo(r.position())
 		}
-		if !f.yieldEntity(e, err) {
+		if !r.yieldEntity(e, err) {
 			return
 		}
 	}
-	f.moveTo(f.position())
+	r.moveTo(r.position())
 }
 
 // endWith yields the error that ends the rows. The cursor is behind the last row, and perhaps behind pages without rows.
-func (f *queryRun[T, K]) endWith(err error) {
-	f.moveTo(f.position())
-	f.yieldEntity(nil, err)
+func (r *queryRun[T, K]) endWith(err error) {
+	r.moveTo(r.position())
+	r.yieldEntity(nil, err)
 }
 
-// readAhead is the number of entities that GetMany reads ahead.
-const readAhead = 40
+// pointerBatch is the number of pointers whose entities are read together: as many as GetMany reads ahead.
+const pointerBatch = 40
 
 // yieldPointed yields the entities that index rows name, read several at a time.
-func (f *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
+func (r *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
 	batch := 10
-	if f.limit > 0 {
-		batch = min(batch, f.limit)
+	if r.limit > 0 {
+		batch = min(batch, r.limit)
 	}
 	var all []pointer
 	for row, err := range rows {
 		if err != nil {
-			if f.fetchBatch(ctx, all) {
-				f.endWith(err)
+			if r.fetchBatch(ctx, all) {
+				r.endWith(err)
 			}
 			return
 		}
 		if k, is := row.Engine().Primary(); is && k.Err() == nil {
-			all = append(all, pointer{k, row.Key.RowKey(), f.position()})
+			all = append(all, pointer{k, row.Key.RowKey(), r.position()})
 		}
-		b := f.q.Budget.Requests
-		if len(all) == batch || b > 0 && len(all) > 0 && f.q.Stats.Requests+len(all) >= b {
-			if !f.fetchBatch(ctx, all) {
+		b := r.q.Budget.Requests
+		if len(all) == batch || b > 0 && len(all) > 0 && r.q.Stats.Requests+len(all) >= b {
+			if !r.fetchBatch(ctx, all) {
 				return
 			}
-			if all, batch = nil, readAhead; f.limit > 0 {
-				batch = min(batch, f.limit)
+			if all, batch = nil, pointerBatch; r.limit > 0 {
+				batch = min(batch, r.limit)
 			}
 		}
 	}
-	if f.fetchBatch(ctx, all) {
-		f.moveTo(f.position())
+	if r.fetchBatch(ctx, all) {
+		r.moveTo(r.position())
 	}
 }
 
 // fetchBatch yields the entities of some index rows, as far as the budget allows, but at least one, so that a query that is resumed
 // makes progress. It reports whether the query continues.
-func (f *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
+func (r *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 	var ks []keys.Key
 	for _, m := range all {
 		ks = append(ks, m.entity)
 	}
 	var spent error
-	n, b := len(ks), f.q.Budget
-	if b.Requests > 0 && f.q.Stats.Requests+n > b.Requests {
-		n, spent = max(b.Requests-f.q.Stats.Requests, 0), errors.New("Budget.Requests is used up")
-	} else if b.Time > 0 && n > 0 && time.Now().After(f.deadline) {
+	n, b := len(ks), r.q.Budget
+	if b.Requests > 0 && r.q.Stats.Requests+n > b.Requests {
+		n, spent = max(b.Requests-r.q.Stats.Requests, 0), errors.New("Budget.Requests is used up")
+	} else if b.Time > 0 && n > 0 && time.Now().After(r.deadline) {
 		n, spent = 0, errors.New("Budget.Time is used up")
 	}
-	if n == 0 && !f.fetched {
+	if n == 0 && !r.fetched {
 		n = min(1, len(ks))
 	}
 	if n == len(ks) {
 		spent = nil
 	}
-	ks, f.fetched = ks[:n], f.fetched || n > 0
+	ks, r.fetched = ks[:n], r.fetched || n > 0
 	i := 0
-	f.q.Stats.Requests += len(ks)
-	for e, err := range f.table.GetMany(ctx, ks...) {
+	r.q.Stats.Requests += len(ks)
+	for e, err := range r.table.GetMany(ctx, ks...) {
 		if err == nil {
-			e = f.ix.ifCurrent(e, all[i].row)
+			e = r.ix.ifCurrent(e, all[i].row)
 		} else if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
 			e, err = nil, nil
 		}
 		if err == nil {
-			f.moveTo(all[i].position)
+			r.moveTo(all[i].position)
 		}
-		if i++; !f.yieldEntity(e, err) {
+		if i++; !r.yieldEntity(e, err) {
 			return false
 		}
 	}
 	if spent != nil {
-		f.yieldEntity(nil, fmt.Errorf("%w (%w)", table.ErrBudget, spent))
+		r.yieldEntity(nil, fmt.Errorf("%w (%w)", table.ErrBudget, spent))
 		return false
 	}
 	return true
@@ -184,7 +184,7 @@ func (f *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 
 // queryRows returns the index rows of a query.
 func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
-	if err := ix.checkReadable(t); err != nil {
+	if err := ix.checkReadable(t, ix); err != nil {
 		return nil, err
 	}
 	if (!ix.full() || ix.readsEntity()) && !q.Where.IsZero() {
@@ -201,7 +201,7 @@ func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table
 	// The limit counts entities, and rows whose entity has changed yield none.
 	if q.Limit > 0 && q.PageSize == 0 {
 		if q.PageSize = min(q.Limit, 1000); ix.readsEntity() {
-			q.PageSize = max(q.PageSize, readAhead)
+			q.PageSize = max(q.PageSize, pointerBatch)
 		}
 	}
 	q.Limit = min(q.Limit, 0)

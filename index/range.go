@@ -39,9 +39,9 @@ func (ix *Index[T, K]) Starting(k K) keys.Range {
 	return ix.prefixedRange(ix.byValueAndKey.Starting(k))
 }
 
-// Under returns the range of the rows whose values are in a range of the layout that was given to New, if that range is open at its
-// end, as a range of [keys.Layout2.Prefix] is: for an index by department and date, all of one department. If several entities may
-// have a value, a range with a last value is not a range of the index; use [Index.Range] or AtMost.
+// Under returns the range of the rows whose values are in r, a range of the layout that was given to New. For an index by
+// department and date, Under of the layout's Prefix("Sales") selects one department. If the index is not unique, queries refuse
+// ranges with a last value, such as those of Between; use [Index.Range] or [Index.AtMost].
 func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
 	all := ix.byValueAndKey.All()
 	if !r.IsSet() || r.Err() != nil || within(r, all) {

@@ -244,11 +244,11 @@ func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], gr
 }
 
 // addContribution adds a contribution to the total of its group.
-func addContribution(all map[string]*total, sh contribution, measures int) {
-	if all[sh.group] == nil {
-		all[sh.group] = &total{stats: make([]stat, measures)}
+func addContribution(all map[string]*total, c contribution, measures int) {
+	if all[c.group] == nil {
+		all[c.group] = &total{stats: make([]stat, measures)}
 	}
-	all[sh.group].apply(nil, &sh, nil)
+	all[c.group].apply(nil, &c, nil)
 }
 
 // The methods of derived.PerGroup.

@@ -26,11 +26,11 @@ func (t *total) apply(less, more *contribution, approximate []bool) (known bool)
 	if more != nil {
 		t.count++
 	}
-	value := func(sh *contribution, i int) *int64 {
-		if sh == nil {
+	value := func(c *contribution, i int) *int64 {
+		if c == nil {
 			return nil
 		}
-		return sh.values[i]
+		return c.values[i]
 	}
 	for i := range t.stats {
 		may := approximate != nil && approximate[i]

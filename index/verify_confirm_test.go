@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,29 @@ func TestTypesOfCopies(t *testing.T) {
 				}
 			}
 			right(t, s)
+		}
+	}
+}
+
+// TestOrderOfFaults: Options.Fault gets the faults of an entity in the order of its definitions and rows.
+func TestOrderOfFaults(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var want []string
+	staff, s := newStaff(t, byLast, byTag)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, []string{"a", "b", "c"}})
+	for _, row := range s.Rows("staff") {
+		if k := row.RowKey; k != at(1).RowKey() {
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt(k)))
+			want = append(want, k)
+		}
+	}
+	for _, repair := range []bool{false, true} {
+		var got []string
+		_, err := verify.Run(ctx, staff, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { got = append(got, f.Row.RowKey()) }}, byLast, byTag)
+		check(t, err)
+		if !slices.Equal(got, want) {
+			t.Errorf("repair %v: got %q; want %q", repair, got, want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// fill stores workers, many at a time.
+// bulkInsert stores workers, many at a time.
 func bulkInsert(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
 	t.Helper()
 	_, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {

@@ -48,7 +48,7 @@
 // A [Maintainer] derives rows from entities, as package index does. [Table.With] attaches it: each write then changes the derived rows in
 // its own transaction. Effects are work outside the partition, which an [Outbox] makes certain; see package eventual. All writers of a
 // table must attach the same maintainers. A handle without them fails with [ErrUnknownMaintainer] when it writes an entity with derived
-// rows. To detect such entities, its writes by key read the row first, unless [Options].BlindWrites is set. See docs/maintainers.md.
+// rows. Its writes by key therefore read the row first, unless [Options].BlindWrites is set. See docs/maintainers.md.
 //
 // # Limits and requests
 //

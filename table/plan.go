@@ -83,7 +83,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 }
 
 // Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row of
-// the changing entity, in no order. Use Scan to compute a shared row again, such as a minimum after its entity was deleted. Concurrent
+// the changing entity, in no order. Use Scan to recompute a shared row, such as a minimum after its entity was deleted. Concurrent
 // writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every writer of this
 // range also writes. Errors end the write; ErrRanged if the client's signature is for a range of rows, because the scan would leave out
 // other rows. 1 request for each 1,000 rows.

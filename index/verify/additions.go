@@ -12,27 +12,27 @@ import (
 
 // writeAdditions writes the additions, as many as possible in each transaction, each entity by its ETag. Entities that a concurrent
 // writer has changed become candidates.
-func (in *partition[T]) writeAdditions(ctx context.Context) error {
-	all := in.additions
-	in.additions = nil
-	skipped, err := in.writeTogether(ctx, all)
+func (p *partition[T]) writeAdditions(ctx context.Context) error {
+	all := p.additions
+	p.additions = nil
+	skipped, err := p.writeTogether(ctx, all)
 	for i, a := range all {
 		for _, f := range a.faults {
 			switch reason, is := skipped[i]; {
 			case !is:
 				f.Repaired = true
-				in.noteFault(f)
+				p.noteFault(f)
 			case reason == nil: // not reached
-			case f.Row == keys.Key{} && len(in.snapshots) > 0:
-				in.addCandidates(a.entity.Key.RowKey(), candidate{})
+			case f.Row == keys.Key{} && len(p.snapshots) > 0:
+				p.addCandidates(a.entity.Key.RowKey(), candidate{row: stateOnly})
 			case f.Row == keys.Key{}:
 				f.Err = reason
-				in.noteFault(f)
-			case slices.ContainsFunc(in.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition }):
-				in.uncounted = append(in.uncounted, f)
+				p.noteFault(f)
+			case slices.ContainsFunc(p.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition }):
+				p.miscounted = append(p.miscounted, f)
 			default:
-				j := slices.IndexFunc(in.snapshots, func(s *snapshot[T]) bool { return s.maintainer.Name() == f.Definition })
-				in.addCandidates(a.entity.Key.RowKey(), candidate{j, f.Row.RowKey()})
+				j := slices.IndexFunc(p.snapshots, func(s *snapshot[T]) bool { return s.maintainer.Name() == f.Definition })
+				p.addCandidates(a.entity.Key.RowKey(), candidate{j, f.Row.RowKey()})
 			}
 		}
 	}
@@ -41,27 +41,26 @@ func (in *partition[T]) writeAdditions(ctx context.Context) error {
 
 // writeTogether writes entities in as few transactions as possible, with no more rows at a time than may be written in a second. It
 // returns why entities were skipped, by their position; nil for those that were not reached.
-func (in *partition[T]) writeTogether(ctx context.Context, all []addition[T], definitions ...string) (skipped map[int]error, err error) {
+func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], definitions ...string) (skipped map[int]error, err error) {
 	skipped = map[int]error{}
-	r := in.repairDefinitions(definitions...)
-	r.checkUnique = in.unverifiedUnique() // costs a request for each unique row
-	writer, err := in.repairTable(r)
+	// CheckUnique costs a request for each unique row.
+	writer, err := p.repairTable(derived.RepairMode{CheckUnique: p.unverifiedUnique(), Foreign: p.foreign}, definitions...)
 	if err != nil {
 		return nil, err
 	}
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
 		for _, a := range all[done:] {
-			cost := 1 + len(a.faults) + in.rowsPerWrite()
-			if in.opt.Rate > 0 && n > 0 && rows+cost > in.opt.Rate {
+			cost := 1 + len(a.faults) + p.rowsPerWrite()
+			if p.opt.Rate > 0 && n > 0 && rows+cost > p.opt.Rate {
 				break
 			}
 			rows, n = rows+cost, n+1
 		}
-		if err = in.pace(ctx, rows); err != nil {
+		if err = p.pace(ctx, rows); err != nil {
 			n = 0
 		} else {
-			in.entitiesWritten.Store(true)
+			p.entitiesWritten.Store(true)
 			var result bulk.Result
 			result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 				for _, a := range all[done : done+n] {

@@ -11,18 +11,18 @@ import (
 
 // confirmAll confirms candidates, by the RowKeys of their entities, several at a time, and repairs the faults if Options.Repair is
 // set.
-func (in *partition[T]) confirmAll(ctx context.Context, candidates map[string][]candidate) error {
+func (p *partition[T]) confirmAll(ctx context.Context, candidates map[string][]candidate) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(candidates)), 1000) {
 		b := newBatch[T]()
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(10)
 		for _, entity := range some {
-			g.Go(func() error { return in.confirmAndNote(gctx, entity, candidates[entity], b) })
+			g.Go(func() error { return p.confirmAndNote(gctx, entity, candidates[entity], b) })
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
-		if err := in.repairBatch(ctx, b, candidates); err != nil {
+		if err := p.repairBatch(ctx, b, candidates); err != nil {
 			return err
 		}
 	}
@@ -30,8 +30,8 @@ func (in *partition[T]) confirmAll(ctx context.Context, candidates map[string][]
 }
 
 // repairBatch repairs the faults of a batch. Entities that cannot be repaired with the others are repaired alone.
-func (in *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates map[string][]candidate) error {
-	if err := in.removeBatch(ctx, b.removals); err != nil {
+func (p *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates map[string][]candidate) error {
+	if err := p.removeBatch(ctx, b.removals); err != nil {
 		return err
 	}
 	var names []string
@@ -42,19 +42,19 @@ func (in *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates
 			}
 		}
 	}
-	skipped, err := in.writeTogether(ctx, b.additions, names...)
+	skipped, err := p.writeTogether(ctx, b.additions, names...)
 	for i, a := range b.additions {
 		if _, is := skipped[i]; is {
 			continue
 		}
 		for _, f := range a.faults {
 			f.Repaired = true
-			in.noteFault(f)
+			p.noteFault(f)
 		}
 	}
 	for i, a := range b.additions {
 		if rk := a.entity.Key.RowKey(); skipped[i] != nil && err == nil {
-			err = in.confirmAndNote(ctx, rk, candidates[rk], nil)
+			err = p.confirmAndNote(ctx, rk, candidates[rk], nil)
 		}
 	}
 	return err
@@ -62,7 +62,7 @@ func (in *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates
 
 // removeBatch removes entities from rows, with one write for each row, by the ETag with which the faults were confirmed: every
 // write that adds an entity changes the row.
-func (in *partition[T]) removeBatch(ctx context.Context, removals []removal) error {
+func (p *partition[T]) removeBatch(ctx context.Context, removals []removal) error {
 	byRow := map[candidate][]removal{}
 	for _, r := range removals {
 		byRow[r.candidate] = append(byRow[r.candidate], r)
@@ -75,9 +75,9 @@ func (in *partition[T]) removeBatch(ctx context.Context, removals []removal) err
 				entities = append(entities, r.fault.Entity.RowKey())
 			}
 		}
-		rest, err := in.snapshots[of.snapshot].maintainer.Without(row, entities...)
+		rest, err := p.snapshots[of.snapshot].maintainer.Without(row, entities...)
 		if err == nil {
-			err = in.writeRow(ctx, row, rest)
+			err = p.writeRow(ctx, row, rest)
 		}
 		var open []removal
 		for _, r := range all {
@@ -90,10 +90,10 @@ func (in *partition[T]) removeBatch(ctx context.Context, removals []removal) err
 			default:
 				r.fault.Err, r.fault.Repaired = err, err == nil
 			}
-			in.noteFault(r.fault)
+			p.noteFault(r.fault)
 		}
 		for _, r := range open {
-			if err := in.confirmAndNote(ctx, r.fault.Entity.RowKey(), []candidate{of}, nil); err != nil {
+			if err := p.confirmAndNote(ctx, r.fault.Entity.RowKey(), []candidate{of}, nil); err != nil {
 				return err
 			}
 		}

@@ -16,43 +16,41 @@ var errConflict = errors.New("the entity cannot be written because another entit
 
 // confirmation confirms the candidates of one entity by consistent reads, and repairs the faults that it finds.
 type confirmation[T any] struct {
-	*partition[T]
+	p          *partition[T]
 	entity     string
 	candidates []candidate
-	batch      *batch[T] // of repairs that are cheaper for many entities together; nil to repair at once
-
-	found    map[candidate]Fault      // at any attempt
-	open     map[candidate]bool       // at the last attempt
-	causes   map[string]error         // why a definition cannot be repaired
-	removals map[candidate]*table.Row // rows that the batch is to remove the entity from
+	checks     []check          // one for each candidate
+	batch      *batch[T]        // of repairs that are cheaper for many entities together; nil to repair at once
+	failed     map[string]error // definitions that cannot be repaired, with the reasons
+	cause      error            // why the last attempt left a fault
 }
 
-// finding is what one consistent read shows.
-type finding struct {
-	definition  string   // the last that was compared
-	rewrite     []string // definitions that a write of the entity repairs
-	sharedOnly  bool     // all of these have rows that several entities share
-	conflict    bool     // the entity cannot be written
-	changing    bool     // a fault could not be confirmed
-	unconfirmed bool     // nor was it confirmed at an earlier attempt
-	blocked     bool     // a fault cannot be repaired
-	cause       error    // why a fault was not repaired
+// check is what is known of a candidate.
+type check struct {
+	status status
+	fault  Fault      // as the last attempt confirmed it; its Kind is 0 if none did
+	row    *table.Row // that the batch is to remove the entity from
 }
 
-// result returns errChanging if a candidate is left that was never confirmed.
-func (v *finding) result() error {
-	if v.unconfirmed {
-		return errChanging
-	}
-	return nil
-}
+// status says what an attempt has done about a candidate, or what is left to do.
+type status int
+
+const (
+	unread   status = iota // nothing: a concurrent writer has changed the entity or the row, so they must be read again
+	right                  // there is no fault, or it is repaired
+	kept                   // the fault is reported and not repaired: without Options.Repair, and a conflict
+	blocking               // the fault is a conflict on a unique index, so that the entity cannot be written
+	failed                 // the fault cannot be repaired
+	wrong                  // a write of the entity repairs the fault
+	batched                // the batch repairs the fault
+)
 
 // confirmAndNote confirms the candidates of an entity, and notes the faults.
-func (in *partition[T]) confirmAndNote(ctx context.Context, entity string, candidates []candidate, b *batch[T]) error {
-	faults, err := in.confirm(ctx, entity, candidates, b)
-	in.noteFaults(faults)
+func (p *partition[T]) confirmAndNote(ctx context.Context, entity string, candidates []candidate, b *batch[T]) error {
+	faults, err := p.confirm(ctx, entity, candidates, b)
+	p.noteFaults(faults)
 	if err == errChanging {
-		in.noteUnconfirmed()
+		p.noteUnconfirmed()
 		err = nil
 	}
 	return err
@@ -61,160 +59,159 @@ func (in *partition[T]) confirmAndNote(ctx context.Context, entity string, candi
 // confirm confirms the candidates of an entity, and repairs the faults if Options.Repair is set: by a write of the entity, or by
 // writes of rows that do not belong to the entity and are not in its maintainer state. It adds to b, if b is not nil, what is
 // better repaired for many entities together. The error is errChanging if a candidate could not be confirmed.
-func (in *partition[T]) confirm(ctx context.Context, entity string, candidates []candidate, b *batch[T]) (faults []Fault, err error) {
-	c := &confirmation[T]{partition: in, entity: entity, candidates: candidates, batch: b, found: map[candidate]Fault{}, open: map[candidate]bool{}, causes: map[string]error{}}
-	cause := errChanging
-	var v finding
-	for range in.attempts {
-		s, err := in.readConsistently(ctx, entity, candidates)
-		var unreadable *unreadableError
-		switch {
-		case err == errChanging:
-			continue
-		case err == errForeign:
-			return c.faults(err), nil
-		case errors.As(err, &unreadable):
-			return append(c.faults(err), c.unreadable("", err)), nil
-		case err != nil:
-			return c.faults(err), err
-		}
-		v, err = c.compare(ctx, s)
-		if err != nil {
-			for of := range c.found {
-				c.open[of] = true // as far as is known
-			}
-		}
-		switch {
-		case errors.As(err, &unreadable):
-			return append(c.faults(err), c.unreadable(v.definition, err)), nil
-		case err != nil:
-			return c.faults(err), err
-		}
-		if v.cause != nil {
-			cause = v.cause
-		}
-		switch {
-		case len(v.rewrite) == 0:
-		case v.conflict:
-			return c.faults(errConflict), v.result()
-		case v.sharedOnly && b != nil:
-			c.deferToBatch(s.entity)
-			return c.faults(nil), nil
-		default:
-			err := c.rewrite(ctx, s, v.rewrite)
-			switch {
-			case err != nil && !mustReread(err):
-				return c.faults(err), ctx.Err()
-			case err != nil:
-				cause = err
-			case len(c.causes) > 0:
-				return c.faults(cause), cmp.Or(ctx.Err(), v.result())
-			}
-		}
-		if v.blocked {
-			return c.faults(cause), cmp.Or(ctx.Err(), v.result())
-		}
-		if !v.changing && (!in.opt.Repair || !slices.ContainsFunc(candidates, func(of candidate) bool { return c.open[of] })) {
-			return c.faults(nil), nil
+func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []candidate, b *batch[T]) (faults []Fault, err error) {
+	c := &confirmation[T]{
+		p: p, entity: entity, candidates: candidates, checks: make([]check, len(candidates)), batch: b, failed: map[string]error{}, cause: errChanging,
+	}
+	for range p.attempts(ctx) {
+		var done bool
+		if done, err = c.attempt(ctx); done || err != nil {
+			break
 		}
 	}
-	if len(c.found) > 0 {
-		return c.faults(cause), cmp.Or(ctx.Err(), v.result())
+	faults = c.finishFaults(cmp.Or(err, c.cause))
+	var unreadable *unreadableError
+	switch {
+	case err == errForeign:
+		return faults, nil
+	case errors.As(err, &unreadable):
+		return append(faults, Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: keys.Stored(p.pk, entity), Err: err}), nil
+	case err != nil || ctx.Err() != nil:
+		return faults, cmp.Or(err, ctx.Err())
+	case slices.ContainsFunc(c.checks, func(k check) bool { return k.status == unread && k.fault.Kind == 0 }):
+		return faults, errChanging
 	}
-	return nil, errChanging
+	return faults, nil
 }
 
-// compare compares the entity and the rows of a consistent read, and repairs faults that need no write of the entity.
-func (c *confirmation[T]) compare(ctx context.Context, s consistentRead[T]) (v finding, err error) {
-	open := map[candidate]bool{}
-	c.removals = map[candidate]*table.Row{}
-	v.sharedOnly = true
-	for i, of := range c.candidates {
-		d := c.snapshots[of.snapshot].maintainer
-		v.definition = d.Name()
-		kind, owner, err := c.classify(d, c.entity, of.row, s, s.rows[i])
-		if err != nil {
-			return v, err
-		}
-		if kind == 0 {
-			continue
-		}
-		if owner != derived.NoEntity {
-			switch free, err := c.reassign(ctx, of, owner); {
-			case err == errChanging || mustReread(err):
-				_, found := c.found[of]
-				open[of] = found
-				v.changing, v.unconfirmed, v.cause = true, v.unconfirmed || !found, err
-				continue
-			case ctx.Err() != nil:
-				return v, ctx.Err()
-			case err != nil:
-				c.causes[d.Name()], v.cause, v.blocked = err, err, true
-			case !free:
-				kind = Conflict
-				// A write of the entity would insert a unique row, but would leave a target to its owner.
-				if _, is := d.(derived.Searched); !is {
-					v.conflict = true
-				}
-			}
-		}
-		f := Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(c.pk, of.row), Entity: keys.Stored(c.pk, c.entity)}
-		if of == (candidate{}) {
-			f.Row = keys.Key{} // the fault is in the entity
-		}
-		switch {
-		case kind == Conflict:
-			f.Owner = keys.Stored(c.pk, owner)
-		case !c.opt.Repair:
-			f = c.predictConflict(f, of)
-		}
-		c.found[of] = f
-		if open[of] = f.Kind != Conflict; !c.opt.Repair || kind == Conflict || c.causes[d.Name()] != nil {
-			continue
-		}
-		switch {
-		case s.entity != nil && (kind != Dangling || slices.Contains(s.stateOf(d.Name()), of.row)):
-			v.rewrite = append(v.rewrite, d.Name())
-			v.sharedOnly = v.sharedOnly && d.Shared()
-		case c.batch != nil && d.Shared() && s.rows[i] != nil:
-			c.removals[of], open[of] = s.rows[i], false
-		default:
-			if err := c.removeEntity(ctx, d, s.rows[i], c.entity); err == nil {
-				open[of] = false
-			} else if v.cause, v.changing = err, true; !mustReread(err) {
-				c.causes[d.Name()], v.blocked = err, true
-			}
+// attempt reads the entity and the rows, and repairs the faults. It reports whether no other attempt is needed, or would help.
+func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
+	s, err := c.p.readConsistently(ctx, c.entity, c.candidates)
+	switch {
+	case err == errChanging:
+		return false, nil
+	case err != nil:
+		return true, err
+	}
+	for i := range c.checks {
+		c.checks[i].status = unread
+	}
+	for i := range c.checks {
+		if c.checks[i].status, err = c.check(ctx, &c.checks[i], c.candidates[i], s, s.rows[i]); err != nil {
+			return true, err
 		}
 	}
-	v.sharedOnly = v.sharedOnly && !v.changing
-	c.open = open
-	return v, nil
+	var definitions []string // that a write of the entity repairs
+	shared := true           // all of these have rows that several entities share
+	for i, k := range c.checks {
+		if k.status == wrong {
+			d := c.p.snapshots[c.candidates[i].snapshot].maintainer
+			definitions, shared = append(definitions, d.Name()), shared && d.Shared()
+		}
+	}
+	switch {
+	case len(definitions) == 0:
+	case c.any(blocking):
+		c.cause = errConflict
+		return true, nil
+	case shared && c.batch != nil && !c.any(unread) && !c.any(failed):
+		c.deferToBatch(s.entity)
+		return true, nil
+	default:
+		if err := c.rewrite(ctx, s, definitions); err != nil {
+			c.cause = err
+			return !mustReread(err), nil
+		}
+	}
+	return c.any(failed) || !c.any(unread), nil
 }
 
-// classify returns the kind of the fault between an entity and a row, 0 for none. owner is the entity that the row names instead,
-// if the row can name only one.
-func (in *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind FaultKind, owner string, err error) {
-	var wanted, named []string
+// any reports whether a candidate has a status.
+func (c *confirmation[T]) any(s status) bool {
+	return slices.ContainsFunc(c.checks, func(k check) bool { return k.status == s })
+}
+
+// check compares the entity of a consistent read with one row, and repairs a fault that needs no write of the entity.
+func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s consistentRead[T], row *table.Row) (status, error) {
+	p, d := c.p, c.p.snapshots[of.snapshot].maintainer
+	kind, owner, err := p.classify(d, c.entity, of.row, s, row)
+	switch {
+	case err != nil:
+		return unread, err
+	case kind == 0:
+		return right, nil
+	case owner != derived.NoEntity:
+		switch free, err := p.reassign(ctx, of, owner); {
+		case err == errChanging || mustReread(err):
+			c.cause = err
+			return unread, nil
+		case ctx.Err() != nil:
+			return unread, ctx.Err()
+		case err != nil:
+			c.failed[d.Name()] = err
+		case !free:
+			kind = Conflict
+		}
+	}
+	k.fault = Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, of.row), Entity: keys.Stored(p.pk, c.entity)}
+	if of.row == stateOnly {
+		k.fault.Row = keys.Key{}
+	}
+	switch {
+	case kind == Conflict:
+		k.fault.Owner = keys.Stored(p.pk, owner)
+		// A write of the entity would insert a unique row, but would leave a target to its owner.
+		if _, is := d.(derived.Searched); !is {
+			return blocking, nil
+		}
+		return kept, nil
+	case !p.opt.Repair:
+		k.fault = p.predictConflict(k.fault, of)
+		return kept, nil
+	case c.failed[d.Name()] != nil:
+		return failed, nil
+	case s.entity != nil && (kind != Dangling || slices.Contains(s.stateOf(d.Name()), of.row)):
+		return wrong, nil
+	case c.batch != nil && d.Shared() && row != nil:
+		k.row = row
+		return batched, nil
+	}
+	switch err := p.removeEntity(ctx, d, row, c.entity); {
+	case err == nil:
+		return right, nil
+	case mustReread(err):
+		c.cause = err
+		return unread, nil
+	default:
+		c.failed[d.Name()] = err
+		return failed, nil
+	}
+}
+
+// classify returns the kind of the fault between an entity and a row, 0 for none. owner is the entity that has a unique row or a
+// target now, if that is another one.
+func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind FaultKind, owner string, err error) {
+	var wanted, stored []string
 	if s.entity != nil {
 		if wanted, err = d.WantedRows(s.entity); err != nil {
-			return 0, "", &unreadableError{err}
+			return 0, "", &unreadableError{definition: d.Name(), error: err}
 		}
 	}
 	if row != nil {
-		named = d.EntitiesIn(row)
+		stored = d.EntitiesIn(row)
 	}
-	isWanted, isNamed := slices.Contains(wanted, rowKey), slices.Contains(named, entity)
+	isWanted, isStored := slices.Contains(wanted, rowKey), slices.Contains(stored, entity)
 	switch {
-	case isWanted && !isNamed:
-		if len(named) > 0 && d.WantedContent(s.stored) != nil {
-			owner = named[0]
+	case isWanted && !isStored:
+		if len(stored) > 0 && d.WantedContent(s.stored) != nil {
+			owner = stored[0]
 		}
 		return Missing, owner, nil
-	case isWanted && in.digest(d.Content(row)) != in.digest(d.WantedContent(s.stored)):
+	case isWanted && p.digest(d.Content(row)) != p.digest(d.WantedContent(s.stored)):
 		return Stale, "", nil
-	case !isWanted && isNamed:
+	case !isWanted && isStored:
 		return Dangling, "", nil
-	case rowKey == "": // the zero candidate
+	case rowKey == stateOnly:
 		if s.stored != nil && stateDamaged(s.stored) {
 			return StateMismatch, "", nil
 		}
@@ -225,110 +222,107 @@ func (in *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, 
 }
 
 // reassign frees a row that names another entity, so that the row can be written for the entity that should have it. It reports
-// whether the row is free: it is not if the other entity should have it, or if that entity cannot be read.
-func (in *partition[T]) reassign(ctx context.Context, of candidate, owner string) (free bool, err error) {
-	d := in.snapshots[of.snapshot].maintainer
-	for range in.attempts {
-		s, err := in.readConsistently(ctx, owner, []candidate{of})
-		var unreadable *unreadableError
-		switch {
-		case err == errChanging:
-			continue
-		case err == errForeign, errors.As(err, &unreadable):
-			return false, nil
-		case err != nil:
-			return false, err
-		}
-		row := s.rows[0]
-		if row == nil || !slices.Contains(d.EntitiesIn(row), owner) {
-			return true, nil
-		}
-		kind, _, err := in.classify(d, owner, of.row, s, row)
-		if err != nil || kind != Dangling {
-			return false, nil
-		}
-		if !in.opt.Repair {
-			return true, nil
-		}
-		if s.entity != nil && slices.Contains(s.stateOf(d.Name()), of.row) {
-			err = in.releaseRows(ctx, d, s.entity)
-		} else {
-			err = in.removeEntity(ctx, d, row, owner)
-		}
-		if err == nil || !mustReread(err) {
-			return err == nil, err
-		}
+// whether the row is free: it is not if the other entity should have it, or if that entity cannot be read. The error is errChanging
+// if no consistent read was possible.
+func (p *partition[T]) reassign(ctx context.Context, of candidate, owner string) (free bool, err error) {
+	d := p.snapshots[of.snapshot].maintainer
+	s, err := p.readConsistently(ctx, owner, []candidate{of})
+	var unreadable *unreadableError
+	switch {
+	case err == errForeign, errors.As(err, &unreadable):
+		return false, nil
+	case err != nil:
+		return false, err
 	}
-	return false, errChanging
+	row := s.rows[0]
+	if row == nil || !slices.Contains(d.EntitiesIn(row), owner) {
+		return true, nil
+	}
+	switch kind, _, err := p.classify(d, owner, of.row, s, row); {
+	case err != nil || kind != Dangling:
+		return false, nil
+	case !p.opt.Repair:
+		return true, nil
+	}
+	if s.entity != nil && slices.Contains(s.stateOf(d.Name()), of.row) {
+		err = p.releaseRows(ctx, d, s.entity)
+	} else {
+		err = p.removeEntity(ctx, d, row, owner)
+	}
+	return err == nil, err
 }
 
 // rewrite writes the entity so that the rows of some definitions are repaired. If a definition cannot be repaired, it repairs the
 // others.
 func (c *confirmation[T]) rewrite(ctx context.Context, s consistentRead[T], definitions []string) error {
+	p := c.p
+	mode := derived.RepairMode{CheckUnique: true, Absent: map[string]bool{}, Foreign: maps.Clone(p.foreign)}
+	for i, of := range c.candidates {
+		mode.Absent[of.row] = s.rows[i] == nil
+		if of.row != stateOnly {
+			mode.Foreign[of.row] = s.rows[i] != nil && !p.snapshots[of.snapshot].maintainer.Owns(s.rows[i]) && !derived.SameWrite(s.rows[i], s.stored)
+		}
+	}
 	for len(definitions) > 0 {
-		if err := c.pace(ctx, 2*(1+len(c.candidates))+c.rowsPerWrite()); err != nil {
+		if err := p.pace(ctx, 2*(1+len(c.candidates))+p.rowsPerWrite()); err != nil {
 			return err
 		}
-		r := c.repairDefinitions(definitions...)
-		r.absent, r.foreign = map[string]bool{}, maps.Clone(c.foreign)
-		for i, of := range c.candidates {
-			r.absent[of.row] = s.rows[i] == nil
-			if of.row != derived.NoEntity {
-				r.foreign[of.row] = s.rows[i] != nil && !c.snapshots[of.snapshot].maintainer.Owns(s.rows[i]) && !derived.SameWrite(s.rows[i], s.stored)
-			}
-		}
-		c.entitiesWritten.Store(true)
-		t, err := c.repairTable(r)
-		if err != nil {
-			return err
-		}
-		err = t.Replace(ctx, s.entity)
+		err := p.repairEntity(ctx, s.entity, mode, definitions...)
 		var de *table.DerivedError
 		switch {
 		case err == nil:
-			maps.DeleteFunc(c.open, func(of candidate, _ bool) bool { return slices.Contains(definitions, c.found[of].Definition) })
+			c.replace(wrong, right, definitions...)
 			return nil
 		case !errors.As(err, &de) || !slices.Contains(definitions, de.Maintainer) || mustReread(err):
 			return err
 		}
-		c.causes[de.Maintainer] = err
+		c.failed[de.Maintainer] = err
+		c.replace(wrong, failed, de.Maintainer)
 		definitions = slices.DeleteFunc(definitions, func(s string) bool { return s == de.Maintainer })
 	}
 	return nil
 }
 
-// faults returns the faults that were found. Those that are open have cause as their error; the others are repaired, or left to the
-// batch.
-func (c *confirmation[T]) faults(cause error) (faults []Fault) {
-	for of, f := range c.found {
+// replace replaces a status of the candidates of some definitions.
+func (c *confirmation[T]) replace(from, to status, definitions ...string) {
+	for i := range c.checks {
+		if k := &c.checks[i]; k.status == from && slices.Contains(definitions, k.fault.Definition) {
+			k.status = to
+		}
+	}
+}
+
+// finishFaults returns the faults, in the order of the candidates, and adds removals to the batch. Faults that are left get the
+// reason as their error, unless their definition has one of its own.
+func (c *confirmation[T]) finishFaults(reason error) (faults []Fault) {
+	for i, k := range c.checks {
+		f := k.fault
 		switch {
-		case !c.opt.Repair || f.Kind == Conflict:
-		case c.removals[of] != nil:
-			c.batch.addRemoval(removal{of, c.removals[of], f})
+		case f.Kind == 0:
 			continue
-		case c.open[of]:
-			if f.Err = cause; c.causes[f.Definition] != nil {
-				f.Err = c.causes[f.Definition]
-			}
-		default:
+		case !c.p.opt.Repair || f.Kind == Conflict:
+		case k.status == right:
 			f.Repaired = true
+		case k.status == batched:
+			if k.row != nil {
+				c.batch.addRemoval(removal{c.candidates[i], k.row, f})
+			}
+			continue
+		default:
+			f.Err = cmp.Or(c.failed[f.Definition], reason)
 		}
 		faults = append(faults, f)
 	}
 	return faults
 }
 
-func (c *confirmation[T]) unreadable(definition string, err error) Fault {
-	return Fault{Definition: definition, Kind: Unreadable, Entity: keys.Stored(c.pk, c.entity), Err: err}
-}
-
 // deferToBatch leaves to the batch what a write of the entity repairs.
 func (c *confirmation[T]) deferToBatch(e *table.Entity[T]) {
 	a := addition[T]{entity: e}
-	for of := range c.open {
-		if c.open[of] {
-			a.faults = append(a.faults, c.found[of])
-			delete(c.found, of)
+	for i := range c.checks {
+		if k := &c.checks[i]; k.status == wrong {
+			a.faults = append(a.faults, k.fault)
+			k.status, k.row = batched, nil
 		}
 	}
 	c.batch.addEntity(a)

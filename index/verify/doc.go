@@ -1,9 +1,9 @@
 // Package verify compares the rows that package index derives from entities with the entities, and repairs them (in other
 // databases: index scrubbing).
 //
-// Derived rows are always right if all writers use package index. [Run] is for all other cases: it fills a new index of a table in
-// use, removes the rows of an earlier key function, and repairs rows that programs without this library have written or deleted.
-// Writers may continue meanwhile.
+// Derived rows are always right if all writers attach the same definitions with the same key functions. [Run] is for all other
+// cases: it fills a new index of a table in use, removes the rows of an earlier key function, and repairs rows that programs
+// without this library have written or deleted. Writers may continue meanwhile.
 //
 //	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}) // staff is a handle of index.Attach
 //	if err != nil {

@@ -37,28 +37,28 @@ func (g *groupsRead) all() map[string]bool {
 }
 
 // readGroups reads the rows of the groups, counts all entities, and reads the rows of the groups again.
-func (in *partition[T]) readGroups(ctx context.Context, d derived.PerGroup[T], first bool) (g groupsRead, err error) {
-	if g.before, err = in.groupRows(ctx, d, first); err != nil {
+func (p *partition[T]) readGroups(ctx context.Context, d derived.PerGroup[T], first bool) (g groupsRead, err error) {
+	if g.before, err = p.groupRows(ctx, d, first); err != nil {
 		return g, err
 	}
-	if g.totals, err = d.Totals(in.pk, in.scan(ctx, in.schema.Rows())); err != nil {
+	if g.totals, err = d.Totals(p.pk, p.scan(ctx, p.schema.Rows())); err != nil {
 		return g, err
 	}
-	g.after, err = in.groupRows(ctx, d, false)
+	g.after, err = p.groupRows(ctx, d, false)
 	return g, err
 }
 
 // groupRows reads the rows of a summary.
-func (in *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], first bool) (map[string]*table.Row, error) {
+func (p *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], first bool) (map[string]*table.Row, error) {
 	all := map[string]*table.Row{}
-	for row, err := range in.derivedRows(ctx, d, first) {
+	for row, err := range p.derivedRows(ctx, d, first) {
 		if err != nil {
 			return nil, err
 		}
 		all[row.Key.RowKey()] = row
 	}
 	if first {
-		in.count(0, 0, len(all))
+		p.count(0, 0, len(all))
 	}
 	return all, nil
 }
@@ -75,11 +75,11 @@ func lacksUncountedOnly[T any](d derived.PerGroup[T], totals derived.GroupTotals
 	return row != nil && d.Matches(row, recorded, true)
 }
 
-// addUncounted adds the entities without maintainer state to the summaries, before these entities are written; the writes then do
-// not add them again. It reports whether another fault may be left.
-func (in *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) (open bool, err error) {
-	for attempt := range in.attempts {
-		g, err := in.readGroups(ctx, d, attempt == 0)
+// addUncounted writes the totals that include the entities without maintainer state. Later repairs of these entities then change
+// only their maintainer state. open reports whether another fault may be left.
+func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) (open bool, err error) {
+	for attempt := range p.attempts(ctx) {
+		g, err := p.readGroups(ctx, d, attempt == 0)
 		if err != nil {
 			return true, err
 		}
@@ -88,15 +88,15 @@ func (in *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T])
 			is, want := g.after[rk], g.totals.Rows[rk]
 			switch {
 			case is != nil && want != nil && d.Equal(is, want):
-			case want == nil || in.foreign[rk] || !lacksUncountedOnly(d, g.totals, is, rk):
+			case want == nil || p.foreign[rk] || !lacksUncountedOnly(d, g.totals, is, rk):
 				open = true
 			case !g.unchanged(rk):
 				again = true
 			case is == nil:
-				err = in.insertEmptyGroup(ctx, d, keys.Stored(in.pk, rk))
+				err = p.insertEmptyGroup(ctx, d, keys.Stored(p.pk, rk))
 				again = true
 			default:
-				err = in.writeRow(ctx, is, want)
+				err = p.writeRow(ctx, is, want)
 				again = again || mustReread(err)
 			}
 			if open = open || err != nil && !mustReread(err); ctx.Err() != nil {
@@ -107,15 +107,15 @@ func (in *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T])
 			return open, nil
 		}
 	}
-	return true, nil
+	return true, ctx.Err()
 }
 
-// verifyGroups compares the rows of a summary with the totals of the entities. A row that does not exist has no ETag to repair it
-// by: first a row of an empty group is inserted, which every writer counts again.
-func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
+// verifyGroups compares the rows of a summary with the totals of the entities. To repair a missing row, it inserts the row of an
+// empty group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
+func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
 	var open map[string]FaultKind // the groups to read again, with the faults that are known, 0 for none; nil for all groups
-	for attempt := range in.attempts {
-		g, err := in.readGroups(ctx, d, first && attempt == 0)
+	for attempt := range p.attempts(ctx) {
+		g, err := p.readGroups(ctx, d, first && attempt == 0)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T],
 			if open != nil && !is {
 				continue
 			}
-			kind, more, err := in.verifyGroup(ctx, d, &g, rk, known)
+			kind, more, err := p.verifyGroup(ctx, d, &g, rk, known)
 			if err != nil {
 				return err
 			}
@@ -141,42 +141,45 @@ func (in *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T],
 			return nil
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for rk, kind := range open {
 		if kind == 0 {
-			in.noteUnconfirmed()
+			p.noteUnconfirmed()
 			continue
 		}
-		in.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(in.pk, rk), Err: errChanging})
+		p.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, rk), Err: errChanging})
 	}
-	return ctx.Err()
+	return nil
 }
 
 // verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, 0 for
 // none. If again is set, the group must be read again, with kind as the fault that is known.
-func (in *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known FaultKind) (kind FaultKind, again bool, err error) {
+func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known FaultKind) (kind FaultKind, again bool, err error) {
 	is, want := g.after[rk], g.totals.Rows[rk]
-	f := Fault{Definition: d.Name(), Kind: known, Row: keys.Stored(in.pk, rk)}
+	f := Fault{Definition: d.Name(), Kind: known, Row: keys.Stored(p.pk, rk)}
 	switch {
 	case g.totals.Failed[rk] != nil:
 		f.Kind, f.Err = Stale, g.totals.Failed[rk]
-		in.noteFault(f)
+		p.noteFault(f)
 		return 0, false, nil
-	case want != nil && in.foreign[rk]:
+	case want != nil && p.foreign[rk]:
 		f.Kind, f.Err = Missing, derived.ForeignRow(d.Name(), f.Row)
-		in.noteFault(f)
+		p.noteFault(f)
 		return 0, false, nil
 	case is == nil && want == nil, is != nil && want != nil && d.Equal(is, want):
 		if f.Repaired = true; known != 0 {
-			in.noteFault(f) // an earlier attempt or a concurrent writer has repaired the group
+			p.noteFault(f) // an earlier attempt or a concurrent writer has repaired the group
 		}
 		return 0, false, nil
 	case !g.unchanged(rk):
 		return known, true, nil
 	}
 	// Approximate bounds of measures that allow them are no fault. A repair makes all bounds exact, without a fault.
-	noFault := is != nil && want != nil && known == 0 && d.Matches(is, want, in.opt.Repair)
+	noFault := is != nil && want != nil && known == 0 && d.Matches(is, want, p.opt.Repair)
 	switch {
-	case known == 0 && !in.opt.Repair && lacksUncountedOnly(d, g.totals, is, rk):
+	case known == 0 && !p.opt.Repair && lacksUncountedOnly(d, g.totals, is, rk):
 		return 0, false, nil
 	case known != 0:
 	case is == nil:
@@ -188,18 +191,18 @@ func (in *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], 
 	}
 	switch {
 	case is == nil && known == 0:
-		missing, err := in.groupIsMissing(ctx, d, rk, g.totals.Members[rk])
+		missing, err := p.groupIsMissing(ctx, d, rk, g.totals.Members[rk])
 		if err != nil || !missing {
 			return 0, true, err
 		}
-	case noFault && !in.opt.Repair:
+	case noFault && !p.opt.Repair:
 		return 0, false, nil
 	}
-	if in.opt.Repair {
+	if p.opt.Repair {
 		if is == nil {
-			f.Err = in.insertEmptyGroup(ctx, d, f.Row)
+			f.Err = p.insertEmptyGroup(ctx, d, f.Row)
 		} else {
-			f.Err = in.writeRow(ctx, is, want)
+			f.Err = p.writeRow(ctx, is, want)
 		}
 		switch {
 		case mustReread(f.Err) && noFault && d.Matches(is, want, false):
@@ -212,30 +215,30 @@ func (in *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], 
 		f.Repaired = f.Err == nil
 	}
 	if !noFault && !(want == nil && d.IsEmptyGroup(is)) { // the row of an empty group counts no entity, which is right
-		in.noteFault(f)
+		p.noteFault(f)
 	}
 	return 0, false, nil
 }
 
 // insertEmptyGroup inserts the row of a group that counts no entity yet.
-func (in *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[T], group keys.Key) error {
-	if err := in.pace(ctx, 1); err != nil {
+func (p *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[T], group keys.Key) error {
+	if err := p.pace(ctx, 1); err != nil {
 		return err
 	}
-	_, err := table.RowsOf(in.table.Engine(), false).InsertAt(ctx, group, d.EmptyGroup(group))
+	_, err := table.RowsOf(p.table.Engine(), false).InsertAt(ctx, group, d.EmptyGroup(group))
 	return err
 }
 
 // groupIsMissing reports whether an entity was in a group that had no row, at one instant.
-func (in *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T], group, member string) (missing bool, err error) {
-	row, err := in.getRow(ctx, member)
+func (p *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T], group, member string) (missing bool, err error) {
+	row, err := p.getRow(ctx, member)
 	if err != nil || row == nil || !slices.Contains(row.Engine().MaintainerState(d.Name()), group) {
 		return false, err
 	}
-	is, err := in.getRow(ctx, group)
+	is, err := p.getRow(ctx, group)
 	if err != nil || is != nil {
 		return false, err
 	}
-	again, err := in.getRow(ctx, member)
+	again, err := p.getRow(ctx, member)
 	return err == nil && unchanged(row, again), err
 }

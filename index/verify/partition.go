@@ -10,7 +10,8 @@ import (
 
 // partition is a partition that is being verified.
 type partition[T any] struct {
-	*run[T]
+	*run[T] // with its recorder (count, noteFault, …) and its pacer (pace, pageSize)
+
 	pk           string
 	entitiesRead int
 	requestErr   error // the cause of an errRequest
@@ -19,7 +20,7 @@ type partition[T any] struct {
 
 	candidates map[string][]candidate // by the RowKey of the entity
 	excluded   map[string]bool        // RowKeys of entities that cannot be read, or are of another type
-	uncounted  []Fault                // entities whose maintainer state shows that a summary does not count them as they are
+	miscounted []Fault                // entities whose recorded contribution to a summary is not what it should be
 	additions  []addition[T]
 	firstOwner map[candidate]string // unique rows that do not exist, with the first entity that should have each
 	ownerless  []candidate          // rows that name no entity, and should name one
@@ -28,31 +29,34 @@ type partition[T any] struct {
 	entitiesWritten atomic.Bool // summaries may have changed
 }
 
-// snapshot is what the rows of a definition said when they were read.
+// snapshot is the rows of a definition as they were read.
 type snapshot[T any] struct {
 	maintainer derived.PerEntity[T]
-	links      map[link]uint64   // with the digest of the content
-	owners     map[string]string // of unique rows
+	digests    map[rowEntity]uint64 // of the content of rows, for each entity that a row names
+	owners     map[string]string    // of unique rows
 }
 
-// link is a row that names an entity.
-type link struct{ row, entity string }
+// rowEntity is a row and an entity that it names, by their RowKeys.
+type rowEntity struct{ row, entity string }
 
-// candidate is a row that may have a fault. The zero value is the maintainer state of an entity.
+// candidate is a row that may have a fault.
 type candidate struct {
 	snapshot int
-	row      string
+	row      string // its RowKey, or stateOnly
 }
 
-// addition is an entity that a definition has never indexed, with the faults that follow.
+// stateOnly is the row of a candidate that is the maintainer state of an entity, and no row.
+const stateOnly = ""
+
+// addition is an entity that lacks rows, with the faults that a write of it repairs.
 type addition[T any] struct {
 	entity *table.Entity[T]
 	faults []Fault
 }
 
-func newPartition[T any](v *run[T], pk string) *partition[T] {
+func newPartition[T any](r *run[T], pk string) *partition[T] {
 	return &partition[T]{
-		run:        v,
+		run:        r,
 		pk:         pk,
 		foreign:    map[string]bool{},
 		candidates: map[string][]candidate{},
@@ -61,16 +65,11 @@ func newPartition[T any](v *run[T], pk string) *partition[T] {
 	}
 }
 
-func (in *partition[T]) addCandidates(entity string, all ...candidate) {
+func (p *partition[T]) addCandidates(entity string, all ...candidate) {
 	for _, c := range all {
-		// Links without an entity are distinct, and may be too many to search.
-		if entity == derived.NoEntity || !slices.Contains(in.candidates[entity], c) {
-			in.candidates[entity] = append(in.candidates[entity], c)
+		// Rows without an entity are distinct, and may be too many to search.
+		if entity == derived.NoEntity || !slices.Contains(p.candidates[entity], c) {
+			p.candidates[entity] = append(p.candidates[entity], c)
 		}
 	}
-}
-
-// repairDefinitions returns the repair that writes the rows of some definitions again.
-func (in *partition[T]) repairDefinitions(names ...string) repair {
-	return repair{rewrite: names, checkUnique: true, foreign: in.foreign}
 }

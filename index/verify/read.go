@@ -18,16 +18,19 @@ var (
 )
 
 // unreadableError is an error of an entity, and not of the service.
-type unreadableError struct{ error }
+type unreadableError struct {
+	definition string // whose function failed, "" if the entity cannot be decoded
+	error
+}
 
 func (e *unreadableError) Unwrap() error { return e.error }
 
 // scan yields the rows of a range of the partition.
-func (in *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
+func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		for row, err := range in.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(in.pk, "").Partition(), Rows: r, PageSize: in.pageSize()}) {
+		for row, err := range p.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(p.pk, "").Partition(), Rows: r, PageSize: p.pageSize()}) {
 			if err == nil {
-				err = in.pace(ctx, 1)
+				err = p.pace(ctx, 1)
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -38,43 +41,43 @@ func (in *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table
 
 // getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another
 // type. The entity is nil if the RowKey is not in the range of the entities.
-func (in *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
-	if !in.schema.Rows().Contains(rowKey) {
+func (p *partition[T]) getEntity(ctx context.Context, rowKey string) (*table.Entity[T], *table.Row, error) {
+	if !p.schema.Rows().Contains(rowKey) {
 		return nil, nil, nil
 	}
-	row, err := in.getRow(ctx, rowKey)
+	row, err := p.getRow(ctx, rowKey)
 	if err != nil || row == nil {
 		return nil, nil, err
 	}
-	e, err := in.table.Entity(derived.AsEntity(row))
+	e, err := p.table.Entity(derived.AsEntity(row))
 	switch {
 	case derived.IsForeign(err):
 		return nil, row, errForeign
 	case err != nil:
-		return nil, row, &unreadableError{err}
+		return nil, row, &unreadableError{error: err}
 	}
 	return e, row, nil
 }
 
 // getRow reads a row. The row is nil if it does not exist, or if no row can have the RowKey.
-func (in *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
-	k := keys.Stored(in.pk, rowKey)
+func (p *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, error) {
+	k := keys.Stored(p.pk, rowKey)
 	if rowKey == derived.NoEntity || k.Err() != nil {
 		return nil, nil
 	}
-	if err := in.pace(ctx, 1); err != nil {
+	if err := p.pace(ctx, 1); err != nil {
 		return nil, err
 	}
-	row, err := in.table.GetRow(ctx, k)
+	row, err := p.table.GetRow(ctx, k)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, nil
 	}
 	return row, err
 }
 
-func (in *partition[T]) getRows(ctx context.Context, candidates []candidate) (rows []*table.Row, err error) {
+func (p *partition[T]) getRows(ctx context.Context, candidates []candidate) (rows []*table.Row, err error) {
 	for _, c := range candidates {
-		row, err := in.getRow(ctx, c.row)
+		row, err := p.getRow(ctx, c.row)
 		if err != nil {
 			return nil, err
 		}
@@ -102,27 +105,27 @@ func (s *consistentRead[T]) stateOf(definition string) []string {
 // readConsistently reads an entity, the rows, and the entity again: if the entity did not change, no write changed its rows in
 // between. If there is no entity, the rows are read again instead: an insert and a delete of the entity would write them. It fails
 // with errChanging if something did change.
-func (in *partition[T]) readConsistently(ctx context.Context, entity string, candidates []candidate) (s consistentRead[T], err error) {
-	if s.entity, s.stored, err = in.getEntity(ctx, entity); err != nil {
+func (p *partition[T]) readConsistently(ctx context.Context, entity string, candidates []candidate) (s consistentRead[T], err error) {
+	if s.entity, s.stored, err = p.getEntity(ctx, entity); err != nil {
 		return s, err
 	}
-	if s.rows, err = in.getRows(ctx, candidates); err != nil {
+	if s.rows, err = p.getRows(ctx, candidates); err != nil {
 		return s, err
 	}
-	_, again, err := in.getEntity(ctx, entity)
+	_, again, err := p.getEntity(ctx, entity)
 	switch {
 	case err != nil:
 		return s, err
 	case !unchanged(s.stored, again):
-		in.logConflict(ctx, entity)
+		p.logConflict(ctx, entity)
 		return s, errChanging
 	case s.stored != nil || entity == derived.NoEntity:
 		return s, nil
 	}
-	rows, err := in.getRows(ctx, candidates)
+	rows, err := p.getRows(ctx, candidates)
 	for i := range rows {
 		if err == nil && !unchanged(s.rows[i], rows[i]) {
-			in.logConflict(ctx, entity)
+			p.logConflict(ctx, entity)
 			err = errChanging
 		}
 	}
@@ -130,9 +133,9 @@ func (in *partition[T]) readConsistently(ctx context.Context, entity string, can
 }
 
 // logConflict logs that a concurrent writer has changed an entity or its rows while they were read.
-func (in *partition[T]) logConflict(ctx context.Context, entity string) {
-	log := in.log
-	log.Key = keys.Stored(in.pk, entity)
+func (p *partition[T]) logConflict(ctx context.Context, entity string) {
+	log := p.log
+	log.Key = keys.Stored(p.pk, entity)
 	log.Conflict(ctx, 0, 0, nil)
 }
 

@@ -14,7 +14,7 @@ const (
 	Missing       FaultKind = iota + 1 // a row that should exist does not
 	Dangling                           // a row exists that should not
 	Stale                              // a row has other content than it should
-	StateMismatch                      // the rows are right, but the entity's maintainer state (_ix) lists others, or is lost
+	StateMismatch                      // the entity's maintainer state (_ix) is lost, or lists other rows than the entity has
 	Conflict                           // two entities have one unique value; not repaired, since either may be right
 	Unreadable                         // the entity cannot be read, or no key can be made of it; its rows are not compared
 )
@@ -32,7 +32,7 @@ type Fault struct {
 	Definition string
 	Kind       FaultKind
 	Row        keys.Key // the derived row; zero if the entity, or its maintainer state, cannot be read
-	Entity     keys.Key // the entity of the row; zero for summaries
+	Entity     keys.Key // the entity of the row; zero if the row of a summary has a wrong total
 	Owner      keys.Key // of a conflict, the other entity, which has the row
 	Repaired   bool
 	Err        error // why the fault could not be repaired

@@ -13,39 +13,39 @@ import (
 )
 
 // takeSnapshot reads the rows of a definition.
-func (in *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T]) error {
-	s := &snapshot[T]{maintainer: d, links: map[link]uint64{}, owners: map[string]string{}}
-	all := in.derivedRows(ctx, d, true)
+func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T]) error {
+	s := &snapshot[T]{maintainer: d, digests: map[rowEntity]uint64{}, owners: map[string]string{}}
+	all := p.derivedRows(ctx, d, true)
 	if d, is := d.(derived.Searched); is {
-		all = in.search(ctx, d.Condition())
+		all = p.search(ctx, d.Condition())
 	}
 	for row, err := range all {
 		if err != nil {
 			return err
 		}
-		in.count(0, 0, 1)
+		p.count(0, 0, 1)
 		for _, entity := range d.EntitiesIn(row) {
-			if s.links[link{row.Key.RowKey(), entity}] = in.digest(d.Content(row)); d.Unique() {
+			if s.digests[rowEntity{row.Key.RowKey(), entity}] = p.digest(d.Content(row)); d.Unique() {
 				s.owners[row.Key.RowKey()] = entity
 			}
 		}
 	}
-	in.snapshots = append(in.snapshots, s)
+	p.snapshots = append(p.snapshots, s)
 	return nil
 }
 
-// derivedRows yields the rows of a definition. It reports maintainer state in them as a fault if first is set: every writer would
-// refuse to write such a row.
-func (in *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T], first bool) iter.Seq2[*table.Row, error] {
+// derivedRows yields the rows of a definition. On the first pass over the definition it also reports rows that contain maintainer
+// state, as no derived row should: no writer could write them.
+func (p *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T], first bool) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		for _, r := range d.Ranges() {
-			for row, err := range in.scan(ctx, r) {
+			for row, err := range p.scan(ctx, r) {
 				if err == nil && !d.Owns(row) {
-					in.foreign[row.Key.RowKey()] = true
+					p.foreign[row.Key.RowKey()] = true
 					continue
 				}
 				if err == nil && first && hasState(row) {
-					row, err = in.removeState(ctx, d, row)
+					row, err = p.removeState(ctx, d, row)
 				}
 				if err == nil && row == nil {
 					continue // deleted meanwhile
@@ -59,13 +59,13 @@ func (in *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T]
 }
 
 // search yields the rows of the partition that meet a condition.
-func (in *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
+func (p *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		q := table.Query[table.Row]{Partition: keys.Stored(in.pk, "").Partition(), Where: where, PageSize: in.pageSize()}
-		for e, err := range table.RowsOf(in.table.Engine(), false).List(ctx, q) {
+		q := table.Query[table.Row]{Partition: keys.Stored(p.pk, "").Partition(), Where: where, PageSize: p.pageSize()}
+		for e, err := range table.RowsOf(p.table.Engine(), false).List(ctx, q) {
 			var row *table.Row
 			if err == nil {
-				row, err = &e.Value, in.pace(ctx, 1)
+				row, err = &e.Value, p.pace(ctx, 1)
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -77,9 +77,9 @@ func (in *partition[T]) search(ctx context.Context, where table.Cond[table.Row])
 func hasState(row *table.Row) bool { return row.Type(reserved.MaintainerState) != "" }
 
 // removeState removes maintainer state from a derived row, and returns the row without it.
-func (in *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T], row *table.Row) (*table.Row, error) {
+func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T], row *table.Row) (*table.Row, error) {
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
-	for range in.attempts {
+	for range p.attempts(ctx) {
 		clean := derived.WithoutSystemProperties(row)
 		if entity, is := row.Engine().Primary(); is {
 			clean = derived.Copy(clean.At(entity), row.Key, row.Engine().ProjectionID())
@@ -87,26 +87,26 @@ func (in *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T]
 		} else {
 			derived.Own(clean, row.Engine().Owner())
 		}
-		if !in.opt.Repair {
+		if !p.opt.Repair {
 			f.Err = nil
-			in.noteFault(f)
+			p.noteFault(f)
 			return clean, nil
 		}
-		err := in.writeRow(ctx, clean, clean)
+		err := p.writeRow(ctx, clean, clean)
 		if err == nil && row.Type(reserved.OperationID) != "" {
 			return withoutOperationID(clean), nil // makes a full copy stale, so that it is repaired with its entity
 		}
 		if !mustReread(err) {
 			f.Err, f.Repaired = err, err == nil
-			in.noteFault(f)
+			p.noteFault(f)
 			return clean, ctx.Err()
 		}
-		if row, err = in.getRow(ctx, row.Key.RowKey()); err != nil || row == nil || !hasState(row) {
+		if row, err = p.getRow(ctx, row.Key.RowKey()); err != nil || row == nil || !hasState(row) {
 			return row, err
 		}
 	}
-	in.noteFault(f)
-	return row, nil
+	p.noteFault(f)
+	return row, ctx.Err()
 }
 
 func withoutOperationID(row *table.Row) *table.Row {
@@ -120,14 +120,14 @@ func withoutOperationID(row *table.Row) *table.Row {
 }
 
 // digest returns a number that differs if contents differ.
-func (v *run[T]) digest(row *table.Row) uint64 {
+func (r *run[T]) digest(row *table.Row) uint64 {
 	if row == nil {
 		return 0
 	}
 	var sum uint64 // independent of the order of the properties
 	for name, value := range row.All() {
 		var h maphash.Hash
-		h.SetSeed(v.seed)
+		h.SetSeed(r.seed)
 		fmt.Fprintf(&h, "%s %s %v", name, row.Type(name), value)
 		sum += h.Sum64()
 	}

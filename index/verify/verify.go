@@ -22,87 +22,93 @@ import (
 //	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
 //
 // t must be a handle that the definitions are attached to. Without definitions, all that are attached to t are verified. For each
-// partition Run reads the derived rows, of which it keeps about 150 bytes each in memory, and then the entities, once more for each
-// summary. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. Rows of
-// other types, definitions and programs are left as they are. If such a row has the key of a missing row, that fault cannot be
-// repaired, and its Err is [table.ErrForeignRow].
+// partition, Run reads the derived rows, and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary,
+// it reads the entities again. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and
+// repairs stay. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing row,
+// that fault cannot be repaired, and its Err is [table.ErrForeignRow].
 //
 // Errors: *index.DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
 // definitions; those of reading; [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part
 // of the table only. The report counts what was done, also beside an error.
 //
-// Requests: ⌈rows / 1,000⌉ for each definition and ⌈entities / 1,000⌉ of each partition, more if Rate is below 1,000, and those of
-// [table.Table.Partitions]. Details take a scan of the whole partition. A summary takes its rows twice and the entities once more,
-// with Repair once more if something was written, and again, Retry.ConflictAttempts times at most, if the summary is wrong. To
-// confirm the faults of an entity takes 2, and 1 for each row; of rows without an entity, 2 for each. Concurrent writers make this
-// start again, Retry.ConflictAttempts times at most. A repair takes 1 to 3, and 1 more for each unique row of the entity. If the
-// table has a unique index of full copies that is not verified with the others, each written entity costs 1 more. Entities without
-// maintainer state, entities with rows of an earlier key function, and entities that lists lack need no confirmation; they are
-// written together, as many as a transaction holds.
+// Requests: those of [table.Table.Partitions], and for each partition:
+//
+//   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below 1,000.
+//   - For details, 1 for each 1,000 rows of the partition.
+//   - For a summary, its rows twice and the entities once. With Repair, the same again if an entity was written or the summary is
+//     wrong, until it is right.
+//   - To confirm the faults of an entity, 2, and 1 for each row in question, or 2 for each row if the entity is gone. A row that
+//     names no entity takes 1. If a row names another entity, that entity is confirmed, too.
+//   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
+//     verified with the others, each written entity costs 1 more.
+//
+// An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records
+// rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
+// what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...index.Definition[T]) (Report, error) {
 	if t == nil {
 		return Report{}, fmt.Errorf("verify: Run: %w", &table.ValueError{Field: "table", Reason: "is nil; give the handle that index.Attach has returned"})
 	}
-	v := newRun(t, o)
-	if err := v.verifyTable(ctx, definitions); err != nil {
-		return v.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
+	r := newRun(t, o)
+	if err := r.verifyTable(ctx, definitions); err != nil {
+		return r.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
 	}
-	return v.recorder.report, nil
+	return r.recorder.report, nil
 }
 
-func (v *run[T]) verifyTable(ctx context.Context, definitions []index.Definition[T]) error {
-	if err := v.choose(definitions); err != nil {
+func (r *run[T]) verifyTable(ctx context.Context, definitions []index.Definition[T]) error {
+	if err := r.choose(definitions); err != nil {
 		return err
 	}
-	after, err := v.opt.check()
+	after, err := r.opt.check()
 	if err != nil {
 		return err
 	}
-	if v.opt.Partition.IsSet() {
-		pk, err := v.opt.Partition.Result()
+	if r.opt.Partition.IsSet() {
+		pk, err := r.opt.Partition.Result()
 		if err != nil {
 			return err
 		}
-		v.begin(pk)
-		return v.verifyAndFinish(ctx, pk)
+		r.begin(pk)
+		return r.verifyAndFinish(ctx, pk)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(v.opt.Width, 1))
+	g.SetLimit(max(r.opt.Width, 1))
 	position := keys.Enc{}
 	if after != nil {
 		position = keys.Stored(*after, "").Partition()
 	}
-	for pk, err := range v.table.PartitionsAfter(ctx, position) {
+	for pk, err := range r.table.PartitionsAfter(ctx, position) {
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
 		}
-		if v.table.Engine().Ranged() {
+		if r.table.Engine().Ranged() {
 			return cmp.Or(g.Wait(), table.ErrRanged)
 		}
 		s := pk.String()
-		v.begin(s)
-		g.Go(func() error { return v.verifyAndFinish(ctx, s) })
+		r.begin(s)
+		g.Go(func() error { return r.verifyAndFinish(ctx, s) })
 	}
-	if v.table.Engine().Ranged() { // also if the list was empty
+	if r.table.Engine().Ranged() { // also if the list was empty
 		return cmp.Or(g.Wait(), table.ErrRanged)
 	}
 	return g.Wait()
 }
 
-func (v *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
-	if err := v.verifyPartition(ctx, pk); err != nil {
+func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
+	if err := r.verifyPartition(ctx, pk); err != nil {
 		return err
 	}
-	v.finish(ctx, pk)
-	v.noteProgress()
+	r.finish(ctx, pk)
+	r.noteProgress()
 	return nil
 }
 
 // choose sets the maintainers of the definitions, or of all definitions if there are none.
-func (v *run[T]) choose(definitions []index.Definition[T]) error {
-	attached := derived.MaintainersOf[derived.Maintainer[T]](v.table.Engine())
+func (r *run[T]) choose(definitions []index.Definition[T]) error {
+	attached := derived.MaintainersOf[derived.Maintainer[T]](r.table.Engine())
 	if len(definitions) == 0 {
-		if v.maintainers = attached; len(attached) == 0 {
+		if r.maintainers = attached; len(attached) == 0 {
 			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle that index.Attach has returned"}
 		}
 		return nil
@@ -112,8 +118,8 @@ func (v *run[T]) choose(definitions []index.Definition[T]) error {
 		if err != nil {
 			return err
 		}
-		if !v.verifies(m.Name()) {
-			v.maintainers = append(v.maintainers, m)
+		if !r.verifies(m.Name()) {
+			r.maintainers = append(r.maintainers, m)
 		}
 	}
 	return nil

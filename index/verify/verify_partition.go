@@ -7,64 +7,64 @@ import (
 )
 
 // verifyPartition verifies one partition.
-func (v *run[T]) verifyPartition(ctx context.Context, pk string) error {
-	in := newPartition(v, pk)
-	for _, d := range v.maintainers {
+func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
+	p := newPartition(r, pk)
+	for _, d := range r.maintainers {
 		switch d := d.(type) {
 		case derived.PerEntity[T]:
-			if err := in.takeSnapshot(ctx, d); err != nil {
+			if err := p.takeSnapshot(ctx, d); err != nil {
 				return err
 			}
 		case derived.PerGroup[T]:
-			in.summaries = append(in.summaries, d)
+			p.summaries = append(p.summaries, d)
 		}
 	}
-	recount := !in.opt.Repair
-	if in.opt.Repair {
-		for _, sum := range in.summaries {
-			open, err := in.addUncounted(ctx, sum)
+	recount := !p.opt.Repair
+	if p.opt.Repair {
+		for _, sum := range p.summaries {
+			open, err := p.addUncounted(ctx, sum)
 			if err != nil {
 				return err
 			}
 			recount = recount || open
 		}
 	}
-	if err := in.readEntities(ctx); err != nil {
+	if err := p.readEntities(ctx); err != nil {
 		return err
 	}
-	// The links that no entity explains come first: an entity releases a wrong row before the right entity takes the row.
-	fromEntities := in.candidates
-	in.candidates = map[string][]candidate{}
-	for i, s := range in.snapshots {
-		for l := range s.links {
-			if !in.excluded[l.entity] {
-				in.addCandidates(l.entity, candidate{i, l.row})
+	// First the rows that should not exist: they may hold a unique value that another entity must get.
+	fromEntities := p.candidates
+	p.candidates = map[string][]candidate{}
+	for i, s := range p.snapshots {
+		for l := range s.digests {
+			if !p.excluded[l.entity] {
+				p.addCandidates(l.entity, candidate{i, l.row})
 			}
 		}
 	}
-	rounds := []map[string][]candidate{in.candidates, fromEntities}
-	if in.opt.Repair && len(in.ownerless) > 0 {
+	passes := []map[string][]candidate{p.candidates, fromEntities}
+	if p.opt.Repair && len(p.ownerless) > 0 {
 		// The entity that an ownerless row should name may have been deleted meanwhile.
-		rounds = append(rounds, map[string][]candidate{derived.NoEntity: in.ownerless})
+		passes = append(passes, map[string][]candidate{derived.NoEntity: p.ownerless})
 	}
-	for _, candidates := range rounds {
-		if err := in.confirmAll(ctx, candidates); err != nil {
+	for _, candidates := range passes {
+		if err := p.confirmAll(ctx, candidates); err != nil {
 			return err
 		}
 	}
-	for _, f := range in.uncounted {
-		if err := in.repairUncounted(ctx, f); err != nil {
+	for _, f := range p.miscounted {
+		if err := p.repairMiscounted(ctx, f); err != nil {
 			return err
 		}
 	}
-	for _, sum := range in.summaries {
-		if !recount && !in.entitiesWritten.Load() {
+	for _, sum := range p.summaries {
+		if !recount && !p.entitiesWritten.Load() {
 			break
 		}
-		if err := in.verifyGroups(ctx, sum, !in.opt.Repair); err != nil {
+		if err := p.verifyGroups(ctx, sum, !p.opt.Repair); err != nil {
 			return err
 		}
 	}
-	v.count(1, 0, 0)
+	r.count(1, 0, 0)
 	return nil
 }

@@ -3,8 +3,10 @@ package verify
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -16,13 +18,13 @@ func mustReread(err error) bool {
 
 // writeRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that contains an operation ID and is no
 // copy is an entity, and then gets a new operation ID.
-func (in *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error {
-	if err := in.pace(ctx, 1); err != nil {
+func (p *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error {
+	if err := p.pace(ctx, 1); err != nil {
 		return err
 	}
 	_, hasID := is.Get(reserved.OperationID)
 	_, isCopy := is.Engine().Primary()
-	rows := table.RowsOf(in.table.Engine(), hasID && !isCopy)
+	rows := table.RowsOf(p.table.Engine(), hasID && !isCopy)
 	e, err := rows.Entity(is)
 	if err != nil {
 		return err
@@ -37,7 +39,7 @@ func (in *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error
 
 // removeEntity removes an entity from a row that should not name it, by the row's ETag: a concurrent write that makes it right
 // changes the row.
-func (in *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T], row *table.Row, entity string) error {
+func (p *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T], row *table.Row, entity string) error {
 	if row == nil {
 		return nil
 	}
@@ -45,22 +47,43 @@ func (in *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T]
 	if err != nil {
 		return err
 	}
-	return in.writeRow(ctx, row, rest)
+	return p.writeRow(ctx, row, rest)
 }
 
-// releaseRows writes an entity so that it releases the rows of a definition that it should not have. The same write removes them
-// from its maintainer state, because the entity's next write would otherwise take them from their new owner. It takes no rows that
-// it lacks, since these may belong to other entities.
-func (in *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T], e *table.Entity[T]) error {
-	if err := in.pace(ctx, 2+in.rowsPerWrite()); err != nil {
+// releaseRows writes an entity so that the rows of a definition that it should not have are deleted, and removed from its
+// maintainer state. Otherwise the entity's next write would delete the rows of the new owner. It adds no rows, because a row that
+// the entity lacks may belong to another one.
+func (p *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T], e *table.Entity[T]) error {
+	if err := p.pace(ctx, 2+p.rowsPerWrite()); err != nil {
 		return err
 	}
-	in.entitiesWritten.Store(true)
-	r := in.repairDefinitions()
-	r.release = d.Name()
-	t, err := in.repairTable(r)
+	return p.repairEntity(ctx, e, derived.RepairMode{ReleaseOnly: true, CheckUnique: true, Foreign: p.foreign}, d.Name())
+}
+
+// repairEntity writes an entity by a handle of repairTable.
+func (p *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mode derived.RepairMode, definitions ...string) error {
+	t, err := p.repairTable(mode, definitions...)
 	if err != nil {
 		return err
 	}
+	p.entitiesWritten.Store(true)
 	return t.Replace(ctx, e)
+}
+
+// repairTable returns a handle whose writes of entities repair derived rows: the mode holds for all definitions, but Rewrite and
+// ReleaseOnly only for those that are named.
+func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
+	all := derived.MaintainersOf[table.Maintainer[T]](r.table.Engine())
+	for i, m := range all {
+		d, is := m.(derived.Maintainer[T])
+		if !is {
+			continue
+		}
+		_, perGroup := m.(derived.PerGroup[T])
+		chosen, verified, mode := slices.Contains(definitions, m.Name()), r.verifies(m.Name()), mode
+		mode.Rewrite, mode.ReleaseOnly = chosen && !mode.ReleaseOnly, chosen && mode.ReleaseOnly
+		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
+		all[i] = d.InRepairMode(mode)
+	}
+	return r.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(all...)
 }

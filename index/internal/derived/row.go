@@ -27,9 +27,8 @@ func SplitState(texts []string) (rows, content []string) {
 	return rows, content
 }
 
-// unknownGroup is the maintainer state of an entity that is in no group, and that some group may still count, since it had lost its
-// maintainer state. Other definitions write _ix again, so that its absence no longer says so. When the entity joins a group, that
-// group is counted again.
+// unknownGroup marks an entity that is in no group and had lost its maintainer state, so that a group may still count it. The mark
+// is needed because other definitions write _ix again. When the entity joins a group, that group is counted again.
 var unknownGroup = []string{"/?"}
 
 // UnknownGroup returns the maintainer state of an entity that is in no group, and that some group may still count.
