@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -25,7 +26,7 @@ func TestQueueEmpties(t *testing.T) {
 	t.Parallel()
 	seeds := 8
 	if testing.Short() {
-		seeds = 2
+		seeds = testkit.Fewer(2)
 	}
 	left := make([]int, seeds)
 	t.Run("seeds", func(t *testing.T) {

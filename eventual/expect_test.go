@@ -3,15 +3,11 @@ package eventual_test
 import (
 	"cmp"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
-// noError ends the test if there is an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("got the error %v, want none", err)
-	}
-}
+var noError = testkit.NoError
 
 // expect reports a value that differs from the wanted value.
 func expect[V comparable](t testing.TB, what string, got, want V) {

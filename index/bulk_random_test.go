@@ -24,7 +24,7 @@ func TestBulkAnything(t *testing.T) {
 	t.Parallel()
 	n := *streams
 	if testing.Short() {
-		n = min(n, 10)
+		n = testkit.Fewer(min(n, 10))
 	}
 	for seed := range n {
 		if newStreamed(t, seed).run(); t.Failed() {

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -322,7 +323,7 @@ func TestForeignAnything(t *testing.T) {
 	ctx := context.Background()
 	n := *streams
 	if testing.Short() {
-		n = min(n, 20)
+		n = testkit.Fewer(min(n, 20))
 	}
 	refused := 0
 	for seed := range n {

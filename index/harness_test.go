@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -60,12 +61,7 @@ func at(id int) keys.Key { return keys.At(dept.Of("S"), wid.Of(id)) }
 
 var sales = dept.Of("S")
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = testkit.NoError
 
 type transport interface {
 	Do(*http.Request) (*http.Response, error)

@@ -203,7 +203,7 @@ func TestVerifyAnything(t *testing.T) {
 	t.Parallel()
 	n := *damages
 	if testing.Short() {
-		n = min(n, 60)
+		n = testkit.Fewer(min(n, 60))
 	}
 	for seed := range n {
 		d := newDamagedPartition(t, seed)
