@@ -17,8 +17,8 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 
 // Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
-// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written. With Pointer or ReadEntities,
-// Get reads the entity itself.
+// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written. With
+// Pointer or ReadEntities, Get reads the entity itself.
 //
 // Entities that were stored before the index was attached, or by handles without it, are not found until they are written again or
 // verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index that

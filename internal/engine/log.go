@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Log logs what an operation does besides its requests: repeated attempts, conflicts and repairs. The zero Log logs nothing. It logs keys,
-// codes and texts of errors, but neither properties nor signatures.
+// Log logs what an operation does besides its requests: repeated attempts, conflicts and repairs. The zero Log logs nothing. It logs
+// keys, codes and texts of errors, but neither properties nor signatures.
 type Log struct {
 	Logger        *slog.Logger
 	Table, Method string
@@ -40,7 +40,8 @@ func (w *write) log() Log {
 	return l
 }
 
-// Conflict logs that an attempt met a concurrent writer, and that another attempt follows. attempt and wait are 0 if they are not known.
+// Conflict logs that an attempt met a concurrent writer, and that another attempt follows. attempt and wait are 0 if they are not
+// known.
 func (l Log) Conflict(ctx context.Context, attempt int, wait time.Duration, err error) {
 	l.attempt(ctx, slog.LevelDebug, "conflict with a concurrent writer; another attempt follows", attempt, wait, err)
 }
