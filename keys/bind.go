@@ -16,9 +16,13 @@ type Bind[T any] struct {
 	err    error
 }
 
+// Functions that return functions are not inlined, in this package: a program compiles them once for each type, and not at each use.
+
 // Bind1 binds a layout of one part to the field that at returns:
 //
 //	keys.Bind1(empid, func(e *Employee) *int { return &e.ID })
+//
+//go:noinline
 func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	return Bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy),
@@ -36,6 +40,8 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 }
 
 // Bind2 binds a layout of two parts to two fields.
+//
+//go:noinline
 func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	return Bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy),
@@ -54,6 +60,8 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 }
 
 // Bind3 binds a layout of three parts to three fields.
+//
+//go:noinline
 func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T] {
 	return Bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
@@ -107,6 +115,8 @@ func Const[T any](s string) Bind[T] {
 // ([Spread]) or folded text. The entity must store the data that key needs in other properties: a read computes the key again, and
 // a difference is a *KeyError. all is the range of all keys, such as the All of a layout. A key outside of the range, which no
 // query would find, is a *KeyError when it is written or read.
+//
+//go:noinline
 func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
 	return Bind[T]{err: checkTwoWay(key == nil), all: all, encode: func(t *T) Enc {
 		e := key(t)

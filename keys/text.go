@@ -21,6 +21,8 @@ func alnum(c byte) bool {
 // Text sorts by its bytes only if it contains no other characters and is the last part of its layout. Before another part the order
 // is lost if one text is a prefix of another, because the separator _ sorts above digits and capitals. If the order matters, use
 // [Ordered].
+//
+//go:noinline
 func Text() Part[string] { return TextOf[string]() }
 
 // TextOf is [Text] for any string type.
@@ -31,6 +33,8 @@ func TextOf[S ~string]() Part[S] {
 // Ordered encodes text that sorts by its bytes, and so by its code points, whatever it contains and also before other parts.
 // Letters and digits are unchanged. Every other byte becomes one of - : ^ | and two hexadecimal digits. Before another part, ! ends
 // the text.
+//
+//go:noinline
 func Ordered() Part[string] { return OrderedOf[string]() }
 
 // OrderedOf is [Ordered] for any string type.

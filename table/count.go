@@ -12,11 +12,15 @@ import (
 // Exists reports whether there is a row under k, of any type. Errors: ErrTableNotFound; *keys.KeyError. 1 request, a point query whose
 // response contains only the keys.
 func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
+	return t.h.exists(ctx, k)
+}
+
+func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	if err := k.Err(); err != nil {
-		return false, t.h.opError("Exists", k, err)
+		return false, h.opError("Exists", k, err)
 	}
 	q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
-	n, err := t.h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
+	n, err := h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
 	return n > 0, err
 }
 
@@ -24,9 +28,12 @@ func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 // row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every row in the
 // range of keys counts as T's. Errors are those of List. 1 request for each 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
-	plain := untyped(q)
-	plain.Select = t.h.shape.choose()
-	return t.h.count(ctx, "Count", plain, true, t.h.shape.ownsAny)
+	return t.h.countAll(ctx, untyped(&q))
+}
+
+func (h handle) countAll(ctx context.Context, q engine.Query) (int, error) {
+	q.Select = h.shape.choose()
+	return h.count(ctx, "Count", q, true, h.shape.ownsAny)
 }
 
 // count returns the number of rows that are mine.

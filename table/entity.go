@@ -74,12 +74,12 @@ func typed[T any](e entity, err error) (*Entity[T], error) {
 	return e.(*Entity[T]), nil
 }
 
-// pointer is a value without its type, nil for a nil pointer.
-func pointer[T any](v *T) any {
-	if v == nil {
-		return nil
+// at gives an entity a key, if there is an entity.
+func (e parts) at(k keys.Key) parts {
+	if e.key != nil {
+		*e.key = k
 	}
-	return v
+	return e
 }
 
 // String returns the key and the value, for programs that print an entity.

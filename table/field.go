@@ -61,6 +61,7 @@ type set struct {
 	value reflect.Value // addressable
 }
 
+//go:noinline
 func sets[T any](all []Set[T]) []set {
 	plain := make([]set, len(all))
 	for i := range all {

@@ -9,9 +9,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// with returns the same handle in another mode.
-func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
-
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
@@ -39,65 +36,70 @@ func (t *Table[T]) With(maintainers ...Maintainer[T]) (*Table[T], error) {
 func (t *Table[T]) WithOutbox(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
 	o, err := t.h.outbox(outbox)
 	if err != nil {
-		return nil, fmt.Errorf("table: WithOutbox %s: %w", t.Name(), err)
+		return nil, err
 	}
 	return t.withAll("WithOutbox", o, maintainers)
 }
 
-// withAll returns a handle with an outbox, which may be nil, and with further maintainers.
+// withAll returns a handle with an outbox, which may be nil, and with more maintainers.
 func (t *Table[T]) withAll(method string, outbox engine.Outbox, maintainers []Maintainer[T]) (*Table[T], error) {
-	all := slices.Clip(t.h.engine.Mode.Maintainers)
-	for _, m := range maintainers {
-		if wire.IsNil(m) {
-			all = append(all, nil)
-		} else {
-			all = append(all, maintainerOf[T]{m})
+	more := make([]engine.Maintainer, len(maintainers))
+	for i, m := range maintainers {
+		if !wire.IsNil(m) {
+			more[i] = maintainerOf[T]{m}
 		}
 	}
-	h, err := t.h.withMaintainers(outbox, all)
+	h, err := t.h.withMaintainers(method, outbox, more)
 	if err != nil {
-		return nil, fmt.Errorf("table: %s %s: %w", method, t.Name(), err)
+		return nil, err
 	}
 	return &Table[T]{h}, nil
 }
 
 // outbox returns an outbox as the engine calls it, if the table can have it.
 func (h handle) outbox(outbox Outbox) (engine.Outbox, error) {
+	fail := func(err error) (engine.Outbox, error) {
+		return nil, fmt.Errorf("table: WithOutbox %s: %w", h.engine.Name, err)
+	}
 	if wire.IsNil(outbox) {
-		return nil, &ValueError{Field: "outbox", Reason: "is nil; give one, or use With"}
+		return fail(&ValueError{Field: "outbox", Reason: "is nil; give one, or use With"})
 	}
 	plain, is := outboxOf{outbox}, h.engine.Mode.Outbox
 	switch {
 	case !reflect.ValueOf(outbox).Comparable():
-		return nil, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+		return fail(&ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"})
 	case is != nil && !engine.SameOutbox(is, plain):
-		return nil, &ValueError{Field: "outbox", Reason: "the table has another one"}
+		return fail(&ValueError{Field: "outbox", Reason: "the table has another one"})
 	case h.engine.Options.WriteTimeout < 0:
-		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
+		return fail(&ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"})
 	}
 	return plain, nil
 }
 
-// withMaintainers returns a handle with an outbox and maintainers. A nil maintainer is an error.
-func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maintainer) (handle, error) {
+// withMaintainers returns a handle with an outbox and more maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(method string, outbox engine.Outbox, more []engine.Maintainer) (handle, error) {
 	m := h.engine.Mode
+	maintainers := append(slices.Clip(m.Maintainers), more...)
 	m.Outbox, m.Maintainers = outbox, maintainers
+	fail := func(err error) (handle, error) {
+		return handle{}, fmt.Errorf("table: %s %s: %w", method, h.engine.Name, err)
+	}
 	rows := 0
 	names := map[string]bool{}
 	for _, m := range maintainers {
 		switch {
 		case m == nil:
-			return h, &ValueError{Field: "maintainers", Reason: "one is nil"}
+			return fail(&ValueError{Field: "maintainers", Reason: "one is nil"})
 		case m.Name() == "" || names[m.Name()]:
-			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())}
+			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("the name %q is empty or taken", m.Name())})
 		case m.MaxRows() < 0:
-			return h, &ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())}
+			return fail(&ValueError{Field: "maintainers", Reason: fmt.Sprintf("MaxRows of %q is negative", m.Name())})
 		}
 		names[m.Name()] = true
 		rows += m.MaxRows()
 	}
 	if rows > engine.MaxDerived {
-		return h, &LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived}
+		return fail(&LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived})
 	}
 	h.engine = h.engine.With(m)
 	return h, nil
@@ -113,8 +115,10 @@ func (h handle) withMaintainers(outbox engine.Outbox, maintainers []engine.Maint
 // a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
 // are kept for 24 hours; then commit.SweepAll deletes them.
 func (t *Table[T]) Exact() *Table[T] {
-	return t.with(func(m *engine.Mode) { m.Exact = true })
+	return &Table[T]{t.h.exact()}
 }
+
+func (h handle) exact() handle { return h.with(func(m *engine.Mode) { m.Exact = true }) }
 
 // Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
 // and by handles that With and Exact made of it or that it was made of.

@@ -9,11 +9,11 @@ import "github.com/aztablekit/aztablekit/internal/engine"
 func (t *Table[T]) Engine() *engine.Table { return t.h.engine }
 
 // InMode returns the same handle in another mode. It is for packages of this module.
-func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return t.with(change) }
+func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
 
-// RowsOf returns the table as rows of any type, without maintainers, derived rows and rows of the library included. hasID says whether
-// rows that it writes contain the operation ID, as entities do, and derived rows of several entities do not. Its Entity returns every
-// row whole, also a copy. It is for packages of this module.
+// RowsOf returns the table as rows of any type, without maintainers, derived rows and rows of the library included. hasID says
+// whether rows that it writes contain the operation ID, as entities do, and derived rows of several entities do not. Its Entity
+// returns every row whole, also a copy. It is for packages of this module.
 func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
 	plain := *t.Plain()
 	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !hasID

@@ -20,18 +20,17 @@ import (
 // Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values
 // that cannot be compared; *keys.KeyError; *DecodeError for a row that does not fit T; ErrTableNotFound.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
-	return listed[T](func(yield func(entity) bool) error {
-		return t.h.list(ctx, "List", *t.h.query(untyped(q), true), t.h.shape.read, yield)
-	})
-}
-
-// listed is a list of entities with their type.
-func listed[T any](list func(yield func(entity) bool) error) iter.Seq2[*Entity[T], error] {
+	plain := untyped(&q)
 	return func(yield func(*Entity[T], error) bool) {
-		if err := list(func(e entity) bool { return yield(e.(*Entity[T]), nil) }); err != nil {
+		if err := t.h.listAll(ctx, plain, func(e entity) bool { return yield(e.(*Entity[T]), nil) }); err != nil {
 			yield(nil, err)
 		}
 	}
+}
+
+// listAll gives the entities of a query to yield, until yield returns false.
+func (h handle) listAll(ctx context.Context, q engine.Query, yield func(entity) bool) error {
+	return h.list(ctx, "List", *h.query(q, true), h.shape.read, yield)
 }
 
 // list gives the entities of a query to yield, as read makes them, until yield returns false.
@@ -70,8 +69,13 @@ func (l *rowLister) Yield() bool { return l.yield(l.last, nil) }
 // Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Where the query names
 // no range, it is the whole partition without the library's own rows. Requests and errors are those of List.
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
+	return t.h.listRows(ctx, untyped(&q))
+}
+
+//go:noinline
+func (h handle) listRows(ctx context.Context, q engine.Query) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
-		if err := t.h.engine.List(ctx, "Rows", *t.h.query(untyped(q), false), &rowLister{yield: yield}); err != nil {
+		if err := h.engine.List(ctx, "Rows", *h.query(q, false), &rowLister{yield: yield}); err != nil {
 			yield(nil, public(err))
 		}
 	}
@@ -134,7 +138,7 @@ func sameKind(a, b edm.Kind) bool { return a == b || a == edm.Absent || b == edm
 
 // Explain is [Table.Explain] for the properties of P.
 func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
-	ex, err := v.v.h.explain(untyped(q))
+	ex, err := v.v.h.explain(untyped(&q))
 	ex.Select = v.v.choice
 	return ex, err
 }
@@ -143,7 +147,7 @@ func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
 func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
 	return func(yield func(*Projection[P], error) bool) {
 		var p *Projection[P]
-		err := v.v.list(ctx, untyped(q), func(k keys.Key, etag azcore.ETag) any {
+		err := v.v.list(ctx, untyped(&q), func(k keys.Key, etag azcore.ETag) any {
 			p = &Projection[P]{Key: k, ETag: etag}
 			return &p.Value
 		}, func() bool { return yield(p, nil) })

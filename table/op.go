@@ -129,26 +129,28 @@ func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
 }
 
 // InsertOp is [Table.Insert] as part of a transaction. [Stored] gives the entity.
-func (t *Table[T]) InsertOp(v *T) Op { return t.insertOp("Insert", t.h.shape.keyOf(pointer(v)), v) }
+func (t *Table[T]) InsertOp(v *T) Op { return t.h.insertByFields(newEntity(v)) }
 
 // InsertAtOp is [Table.InsertAt] as part of a transaction.
-func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op { return t.insertOp("InsertAt", k, v) }
-
-func (t *Table[T]) insertOp(method string, k keys.Key, v *T) Op {
-	return t.h.insert(method, k, newEntity(k, v))
-}
+func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op { return t.h.insert("InsertAt", k, newEntity(v)) }
 
 // newEntity returns an entity that is to be stored, nil for a nil value.
-func newEntity[T any](k keys.Key, v *T) entity {
+//
+//go:noinline
+func newEntity[T any](v *T) entity {
 	if v == nil {
 		return (*Entity[T])(nil)
 	}
-	return &Entity[T]{Value: *v, Key: k}
+	return &Entity[T]{Value: *v}
+}
+
+func (h handle) insertByFields(e entity) Op {
+	return h.insert("Insert", h.shape.keyOf(e.parts().value), e)
 }
 
 func (h handle) insert(method string, k keys.Key, e entity) Op {
 	op := h.begin(method, aztables.TransactionTypeAdd, k)
-	p := e.parts()
+	p := e.parts().at(k)
 	if op.op.Body, op.op.Err = h.create(k, p.value, edm.Stored{}); op.op.Err != nil {
 		return op
 	}
@@ -159,21 +161,21 @@ func (h handle) insert(method string, k keys.Key, e entity) Op {
 
 // UpsertOp is [Table.Upsert] as part of a transaction. [Stored] gives the entity.
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
-	return t.upsertOp("Upsert", t.h.shape.keyOf(pointer(v)), v, mode)
+	return t.h.upsertByFields(newEntity(v), mode)
 }
 
 // UpsertAtOp is [Table.UpsertAt] as part of a transaction.
 func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
-	return t.upsertOp("UpsertAt", k, v, mode)
+	return t.h.upsert("UpsertAt", k, newEntity(v), mode)
 }
 
-func (t *Table[T]) upsertOp(method string, k keys.Key, v *T, mode UpsertMode) Op {
-	return t.h.upsert(method, k, newEntity(k, v), mode)
+func (h handle) upsertByFields(e entity, mode UpsertMode) Op {
+	return h.upsert("Upsert", h.shape.keyOf(e.parts().value), e, mode)
 }
 
 func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode) Op {
 	op := h.begin(method, aztables.TransactionTypeInsertReplace, k)
-	p := e.parts()
+	p := e.parts().at(k)
 	if op.op.Body, op.op.Err = h.create(k, p.value, edm.Stored{}); op.op.Err != nil {
 		return op
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -21,14 +22,23 @@ type Page[T any] struct {
 // of List; *TokenError for a token of another table, query or version, or a corrupt one. 1 request, more if the service returns short
 // pages or rows of other types are between.
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
-	if q.Cursor != nil {
-		return nil, t.h.opError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
-	}
-	cursor := NewCursor(token)
-	q.Cursor, q.onePage = cursor, true
-	all, err := Collect(t.List(ctx, q))
+	p := &Page[T]{}
+	var err error
+	p.Token, err = t.h.page(ctx, untyped(&q), token, func(e entity) bool { p.Entities = append(p.Entities, e.(*Entity[T])); return true })
 	if err != nil && !errors.Is(err, ErrBudget) {
 		return nil, err
 	}
-	return &Page[T]{Entities: all, Token: cursor.Token()}, err
+	return p, err
+}
+
+// page gives the entities of a page to yield, and returns the token of the next page, also after ErrBudget.
+func (h handle) page(ctx context.Context, q engine.Query, token string, yield func(entity) bool) (next string, err error) {
+	if q.Cursor != nil {
+		return "", h.opError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
+	}
+	q.Cursor, q.OnePage = engine.NewCursor(token), true
+	if err = h.listAll(ctx, q, yield); err != nil && !errors.Is(err, ErrBudget) {
+		return "", err
+	}
+	return q.Cursor.Token(), err
 }

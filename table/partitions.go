@@ -15,7 +15,7 @@ import (
 // rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound; those of any
 // read. 1 request for each partition, and 1 to find that there are no more.
 func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
-	return t.PartitionsAfter(ctx, keys.Enc{})
+	return t.h.partitionsAfter(ctx, keys.Enc{})
 }
 
 // PartitionsAfter is Partitions behind a PartitionKey, to resume work on a table; an unset one is before all.
@@ -23,6 +23,7 @@ func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq
 	return t.h.partitionsAfter(ctx, after)
 }
 
+//go:noinline
 func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
 	return func(yield func(keys.Enc, error) bool) {
 		all := h.shape.partition.all
@@ -53,12 +54,16 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 //
 // Requests: those of [Table.Partitions], and of f.
 func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
+	return t.h.eachPartition(ctx, width, f)
+}
+
+func (h handle) eachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
 	if width <= 0 {
 		width = engine.FanOut
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(width)
-	for pk, err := range t.Partitions(ctx) {
+	for pk, err := range h.partitionsAfter(ctx, keys.Enc{}) {
 		g.Go(func() error {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err

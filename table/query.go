@@ -45,8 +45,6 @@ type Query[T any] struct {
 	// the list. By default such a row ends the list. Count, and DeleteOps by a handle without maintainers, read keys alone: they do not
 	// ask Skip, and count or delete such rows.
 	Skip func(k keys.Key, err error) bool
-
-	onePage bool // without a limit, one request
 }
 
 // Budget bounds what one list may cost. Zero is no bound.
@@ -105,7 +103,7 @@ type Explanation struct {
 
 // Explain returns what List would send, and the errors that it would return before it sent anything. No requests.
 func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
-	return t.h.explain(untyped(q))
+	return t.h.explain(untyped(&q))
 }
 
 func (h handle) explain(q engine.Query) (Explanation, error) {
@@ -114,10 +112,12 @@ func (h handle) explain(q engine.Query) (Explanation, error) {
 }
 
 // untyped returns a query as the engine takes it, without the schema.
-func untyped[T any](q Query[T]) engine.Query {
+//
+//go:noinline
+func untyped[T any](q *Query[T]) engine.Query {
 	return engine.Query{
 		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, TableScan: q.TableScan,
-		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: publicSkip(q.Skip), OnePage: q.onePage,
+		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: publicSkip(q.Skip),
 	}
 }
 

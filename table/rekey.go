@@ -17,14 +17,18 @@ import (
 // Errors: ErrExists if a row has the new key; ErrChanged and ErrNotFound about the old row; ErrOtherPartition; ErrPartial; ErrNoETag;
 // ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError. 1 request.
 func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
-	if e == nil {
-		return t.h.opError("Rekey", keys.Key{}, errNil)
+	return t.h.rekeyByFields(ctx, e)
+}
+
+func (h handle) rekeyByFields(ctx context.Context, e entity) error {
+	p, s := e.parts(), h.shape
+	if p.value == nil {
+		return h.opError("Rekey", keys.Key{}, errNil)
 	}
-	s := t.h.shape
-	if s.partition.set && s.row.set && s.agrees(&e.Value, e.Key) == nil {
-		return t.RekeyAt(ctx, e, e.Key) // also if e.Key is one that the schema would not make
+	if s.partition.set && s.row.set && s.agrees(p.value, *p.key) == nil {
+		return h.rekey(ctx, e, *p.key) // also if it is one that the schema would not make
 	}
-	return t.RekeyAt(ctx, e, s.keyOf(&e.Value))
+	return h.rekey(ctx, e, s.keyOf(p.value))
 }
 
 // RekeyAt is Rekey to an explicit key, for schemas that leave a binding out.

@@ -53,35 +53,30 @@ type shape struct {
 // binding is a keys.Bind without the type parameter. A value is a pointer to T.
 type binding struct {
 	set, oneWay bool
+	err         error
 	all         keys.Range
 	encode      func(value any) keys.Enc
 	decode      func(value any, key string) error
 	fields      func(value any) []any
 }
 
-func bindingOf[T any](b keys.Bind[T]) binding {
+//go:noinline
+func bindingOf[T any](b *keys.Bind[T]) binding {
 	return binding{
-		set: b.IsSet(), oneWay: b.OneWay(), all: b.Range(),
+		set: b.IsSet(), oneWay: b.OneWay(), err: b.Err(), all: b.Range(),
 		encode: func(v any) keys.Enc { return b.Encode(v.(*T)) },
 		decode: func(v any, key string) error { return b.Decode(v.(*T), key) },
 		fields: func(v any) []any { return b.Fields(v.(*T)) },
 	}
 }
 
-func shapeOf[T any](s Schema[T]) (*shape, error) {
-	if err := errors.Join(s.Partition.Err(), s.Row.Err()); err != nil {
-		return nil, err
-	}
-	sh := &shape{
-		typ: reflect.TypeFor[T](), partition: bindingOf(s.Partition), row: bindingOf(s.Row),
+func shapeOf[T any](s *Schema[T]) *shape {
+	typ := reflect.TypeFor[T]()
+	return &shape{
+		typ: typ, isRow: typ == rowType, partition: bindingOf(&s.Partition), row: bindingOf(&s.Row),
 		name: s.Type, version: s.Version, upgrade: s.Upgrade,
 		newEntity: func() entity { return new(Entity[T]) },
 	}
-	sh.isRow = sh.typ == rowType
-	if err := sh.sound(); err != nil {
-		return nil, err
-	}
-	return sh, nil
 }
 
 // finish finds the bound fields, and plans how the others are stored.
@@ -138,8 +133,11 @@ func (s *shape) oneWay() bool { return s.partition.oneWay || s.row.oneWay }
 // typed reports whether rows contain their type or version.
 func (s *shape) typed() bool { return s.name != "" || s.version != 0 }
 
-// sound returns the error of a schema whose versions make no sense.
+// sound returns the error of a schema whose bindings are wrong, or whose versions make no sense.
 func (s *shape) sound() error {
+	if err := errors.Join(s.partition.err, s.row.err); err != nil {
+		return err
+	}
 	if s.version < 0 || s.version > 1<<30 {
 		return &ValueError{Field: "Schema.Version", Reason: fmt.Sprintf("is %d; it must be 0 to 2^30", s.version)}
 	}
@@ -291,8 +289,8 @@ func (s *shape) unchanged(b *binding, value any, given string) bool {
 
 // rowShape is the shape of rows of any type.
 func rowShape() *shape {
-	s, _ := shapeOf(Schema[Row]{}) // it has no mistake
-	s.plan, _ = edm.NewPlan(emptyType, nil)
+	s := shapeOf(&Schema[Row]{})
+	s.plan, _ = edm.NewPlan(emptyType, nil) // it has no mistake
 	return s
 }
 

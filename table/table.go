@@ -74,13 +74,16 @@ type Options struct {
 // Columns that T does not know survive reading, changing and replacing an entity even without such a map.
 type Table[T any] struct{ h handle }
 
-// handle is a table without the type parameter.
+// handle is a table without the type parameter. The methods of a table do nothing but call it, because a program compiles them for each
+// of its types. //go:noinline keeps long bodies out of these copies.
 type handle struct {
 	engine *engine.Table
 	shape  *shape
 }
 
 // with returns the same handle in another mode.
+//
+//go:noinline
 func (h handle) with(change func(*engine.Mode)) handle {
 	m := h.engine.Mode
 	change(&m)
@@ -92,14 +95,7 @@ func (h handle) with(change func(*engine.Mode)) handle {
 // are a *TypeError for a T that cannot be stored, a *keys.KeyError for a binding that was made wrongly, and a *ValueError
 // or *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first).
 func New[T any](service Service, name string, schema Schema[T], o *Options) (*Table[T], error) {
-	if err := checkTableName(name); err != nil {
-		return nil, fmt.Errorf("table: New: %w", err)
-	}
-	s, err := shapeOf(schema)
-	if err != nil {
-		return nil, fmt.Errorf("table: New %s: %w", name, public(err))
-	}
-	h, err := newHandle(service, name, s, o)
+	h, err := newHandle(service, name, shapeOf(&schema), o)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +103,13 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 }
 
 func newHandle(service Service, name string, s *shape, o *Options) (handle, error) {
+	if err := checkTableName(name); err != nil {
+		return handle{}, fmt.Errorf("table: New: %w", err)
+	}
 	fail := func(err error) (handle, error) { return handle{}, fmt.Errorf("table: New %s: %w", name, public(err)) }
+	if err := s.sound(); err != nil {
+		return fail(err)
+	}
 	if o == nil {
 		o = &Options{}
 	}

@@ -84,7 +84,7 @@ func (m *Types) Get(ctx context.Context, k keys.Key) (any, error) {
 func (m *Types) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		h := m.rows.h
-		err := h.list(ctx, "List", *h.query(untyped(q), true), func(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+		err := h.list(ctx, "List", *h.query(untyped(&q), true), func(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 			e, err := m.dispatch(r, in)
 			return e, true, err
 		}, func(e entity) bool { return yield(e, nil) })

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -32,7 +31,7 @@ func (r *rowOnce) row() (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.decoded = &Row{Key: r.key, Columns: Without(columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)}
+	r.decoded = &Row{Key: r.key, Columns: ownProperties(columns)}
 	return r.decoded, nil
 }
 

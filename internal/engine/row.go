@@ -108,12 +108,13 @@ func putOwner(columns []edm.Column, text string) []edm.Column {
 	return Put(columns, reserved.Owner, edm.Value{Kind: edm.String, S: text})
 }
 
-// CopyOf returns the columns of a copy of the row with this RowKey.
-func CopyOf(columns []edm.Column, rowKey, projectionID string) []edm.Column {
+// copyOf returns the columns of a copy of a row.
+func copyOf(r *Row, projectionID string) []edm.Column {
+	rowKey := r.Key.RowKey()
 	if projectionID != "" {
 		rowKey += "/" + projectionID // no RowKey contains a /
 	}
-	return putOwner(columns, rowKey)
+	return putOwner(r.Columns, rowKey)
 }
 
 // Copied returns the RowKey of the entity that columns are a copy of, and the projection ID; "" if they are no copy.
@@ -157,9 +158,14 @@ func Tag(columns []edm.Column, tag string, off bool) []edm.Column {
 	return putOwner(columns, "/"+strings.Join(tags, "/"))
 }
 
+// with returns the row with other columns. It is inlined, as Copy and Project are, so that a row in between costs no allocation.
+func (r *Row) with(columns []edm.Column) *Row {
+	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: columns}
+}
+
 // Copy returns a copy of the row under another key of its partition; see table.Row.Copy.
 func (r *Row) Copy(k keys.Key, projectionID string) *Row {
-	return &Row{Key: k, Columns: CopyOf(r.Columns, r.Key.RowKey(), projectionID)}
+	return &Row{Key: k, Columns: copyOf(r, projectionID)}
 }
 
 // ProjectionID returns the projection ID that Copy gave a copy, "" for none.
@@ -171,15 +177,20 @@ func (r *Row) ProjectionID() string {
 // Project returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all that
 // the write has written.
 func (r *Row) Project(properties ...string) *Row {
-	properties = append(slices.Clone(properties), reserved.Type, reserved.Version, reserved.Owner)
-	return &Row{Key: r.Key, Columns: Only(r.Columns, properties...)}
+	return &Row{Key: r.Key, Columns: projected(r.Columns, properties)}
+}
+
+func projected(columns []edm.Column, properties []string) []edm.Column {
+	return Only(columns, append(slices.Clone(properties), reserved.Type, reserved.Version, reserved.Owner)...)
 }
 
 // WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has them.
 func (r *Row) WithoutSystemProperties() *Row {
-	c := *r
-	c.JSON, c.Columns = nil, Without(r.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
-	return &c
+	return r.with(ownProperties(r.Columns))
+}
+
+func ownProperties(columns []edm.Column) []edm.Column {
+	return Without(columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
 }
 
 // Same reports whether two rows have the same properties, apart from their operation IDs.
@@ -187,9 +198,7 @@ func (r *Row) Same(other *Row) bool { return SameColumns(r.Columns, other.Column
 
 // Own returns the row with an owner, any text that is not empty, in place of all its tags.
 func (r *Row) Own(owner string) *Row {
-	c := *r
-	c.JSON, c.Columns = nil, Own(r.Columns, owner)
-	return &c
+	return r.with(Own(r.Columns, owner))
 }
 
 // Owner returns the owner of a derived row, "" for none.
@@ -198,9 +207,7 @@ func (r *Row) Owner() string { return Owner(r.Columns) }
 // Tag returns the row with a tag of a maintainer that has something in it, or without it if off is set. The tag stays when the row's own
 // writers change it, unless they write the row without having read it.
 func (r *Row) Tag(tag string, off bool) *Row {
-	c := *r
-	c.JSON, c.Columns = nil, Tag(r.Columns, tag, off)
-	return &c
+	return r.with(Tag(r.Columns, tag, off))
 }
 
 // Tags returns the tags of a row; see Tag.
