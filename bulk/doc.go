@@ -1,7 +1,8 @@
-// Package bulk applies streams of operations to tables, of any length, in as few transactions as possible, and deletes the rows of a query.
+// Package bulk applies streams of operations to tables, of any length, in as few transactions as possible, and deletes the rows of
+// a query.
 //
-// A transaction of the service takes 100 operations of one partition. [Run] reads ahead in a stream, groups its operations by partition, and
-// sends several transactions at a time. The operations come from the methods of package table that end in Op.
+// A transaction of the service takes 100 operations of one partition. [Run] reads ahead in a stream, groups its operations by
+// partition, and sends several transactions at a time. The operations come from the methods of package table that end in Op.
 //
 //	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 //		for employee := range employees {
@@ -25,7 +26,7 @@
 //
 // # Costs
 //
-// N operations in one partition take ⌈N / 100⌉ requests. Operations in many partitions, derived rows, commit records and rows over 40 kB make
-// transactions smaller: raise Options.Window for a stream that mixes partitions. A write by key reads the row first, 1 request more for
-// each row, unless the table has Options.BlindWrites of package table.
+// N operations in one partition take ⌈N / 100⌉ requests. Operations in many partitions, derived rows, commit records and rows over
+// 40 kB make transactions smaller: raise Options.Window for a stream that mixes partitions. A write by key reads the row first, 1
+// request more for each row, unless the table has Options.BlindWrites of package table.
 package bulk

@@ -6,9 +6,10 @@ import (
 )
 
 // Completing returns a handle of t for one write that executes the n-th effect of a commit record of the table, as it was read, and
-// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the same
-// worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just once, and
-// no effect of the write is lost. The write must be in the record's partition. When it succeeds, r is the record as it is stored then.
+// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the
+// same worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just
+// once, and no effect of the write is lost. The write must be in the record's partition. When it succeeds, r is the record as it is
+// stored then.
 //
 // Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
 // again; *table.ValueError for a record that is not pending, has no such effect, or was completed by this handle before;

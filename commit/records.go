@@ -22,12 +22,12 @@ type Table interface {
 // Records reads and resolves the commit records of a table, for workers that execute effects. It is safe for concurrent use.
 type Records struct{ engine *engine.Table }
 
-// Of returns the commit records of a table, whatever the type of t. A program that has no type for the rows makes the table by table.New
-// with a Schema[table.Row]. No requests.
+// Of returns the commit records of a table, whatever the type of t. A program that has no type for the rows makes the table by
+// table.New with a Schema[table.Row]. No requests.
 func Of(t Table) *Records { return &Records{t.Engine()} }
 
-// Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still commit, see
-// Resolve; *table.VersionError for a record of a later version of this library. 1 request.
+// Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
+// commit, see Resolve; *table.VersionError for a record of a later version of this library. 1 request.
 func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
 	return in.read(ctx, "Get", partition, operationID, func(ctx context.Context, pk, id string) (*engine.Record, error) {
 		r, err := in.engine.Record(ctx, pk, id)
@@ -38,10 +38,10 @@ func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID stri
 	})
 }
 
-// Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not committed, and
-// never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and the write is older
-// than Retention; *table.ValueError for a text that is not an operation ID, or whose time lies in the future; *table.VersionError. 1
-// request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
+// Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not
+// committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
+// the write is older than Retention; *table.ValueError for a text that is not an operation ID, or whose time lies in the future;
+// *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *Records) Resolve(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
 	return in.read(ctx, "Resolve", partition, operationID, in.engine.Resolve)
 }
@@ -70,9 +70,10 @@ func (in *Records) opError(method string, k keys.Key, err error) error {
 	return table.ErrorOf(in.engine.OpError(method, k, err))
 }
 
-// MarkDone marks a pending commit record as done: all its effects, as it was read, are executed. If another worker has completed some of
-// them meanwhile and other effects came in their place ([Completing]), the error is table.ErrChanged: read the record again and execute
-// what it contains now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or done.
+// MarkDone marks a pending commit record as done: all its effects, as it was read, are executed. If another worker has completed
+// some of them meanwhile and other effects came in their place ([Completing]), the error is table.ErrChanged: read the record again
+// and execute what it contains now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or
+// done.
 func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 	if r == nil {
 		return in.opError("MarkDone", keys.Key{}, &table.ValueError{Field: "record", Reason: "is nil"})
@@ -96,9 +97,9 @@ func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that cannot be
-// read yields a *table.VersionError or a *table.DecodeError, and the list goes on; any other error ends it. 1 request for each 1,000
-// records.
+// List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that
+// cannot be read yields a *table.VersionError or a *table.DecodeError, and the list goes on; any other error ends it. 1 request for
+// each 1,000 records.
 func (in *Records) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*Record, error] {
 	const method = "ListCommitRecords"
 	return func(yield func(*Record, error) bool) {
@@ -121,11 +122,11 @@ func (in *Records) List(ctx context.Context, partition keys.Enc, before time.Tim
 }
 
 // Pending yields the operation IDs of the writes of a partition that began before a time, by their writers' clocks, and whose
-// effects are still to be executed, in the order of the IDs; only those behind the ID after, unless that is "". The effects are not read:
-// see [Records.Get].
+// effects are still to be executed, in the order of the IDs; only those behind the ID after, unless that is "". The effects are not
+// read: see [Records.Get].
 //
-// Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no operation ID; table.ErrTableNotFound;
-// table.ErrRanged if the client's signature is for a range of rows; those of any read.
+// Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no operation ID;
+// table.ErrTableNotFound; table.ErrRanged if the client's signature is for a range of rows; those of any read.
 func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var err error
@@ -146,9 +147,9 @@ func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string
 	}
 }
 
-// Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ), except
-// records whose effects are not executed yet, or that cannot be read. It also deletes what the workers of package eventual have noted of
-// those times. 1 request for each 1,000 records, and 1 for each 100 that are deleted. Idempotent.
+// Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
+// except records whose effects are not executed yet, or that cannot be read. It also deletes what the workers of package eventual
+// have noted of those times. 1 request for each 1,000 records, and 1 for each 100 that are deleted. Idempotent.
 func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()
@@ -160,8 +161,8 @@ func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, 
 	return deleted, table.ErrorOf(err)
 }
 
-// SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are not
-// executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
+// SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
+// not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
 // same. Idempotent. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
 	records := Of(t)

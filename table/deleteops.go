@@ -12,13 +12,13 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// DeleteOps returns the operations that delete the rows of a query, by their ETags, for package bulk: bulk.Delete applies them, and bulk.Run
-// applies them together with other operations. A row that has changed since it was read is read again, and deleted if the query still finds
-// it. Otherwise it stays, as one that is missing. A query with a Cursor is refused with a *ValueError, because a cursor follows what is
-// read, and not what is deleted. Each operation is for one use.
+// DeleteOps returns the operations that delete the rows of a query, by their ETags, for package bulk: bulk.Delete applies them, and
+// bulk.Run applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
+// query still finds it. Otherwise it stays, as one that is missing. A query with a Cursor is refused with a *ValueError, because a
+// cursor follows what is read, and not what is deleted. Each operation is for one use.
 //
-// If the handle has no maintainers, and the keys alone tell whose the rows are, only keys are read. Requests and errors: those of List, and
-// 1 query more for each row that has changed.
+// If the handle has no maintainers, and the keys alone tell whose the rows are, only keys are read. Requests and errors: those of
+// List, and 1 query more for each row that has changed.
 func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
 	return t.h.deletes(ctx, untyped(&q))
 }
@@ -32,8 +32,8 @@ type deletion struct {
 	read func(*edm.Reader, edm.Entity) (entity, bool, error)
 }
 
-// deletes returns the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must a schema that tells by
-// them whether they are T's.
+// deletes returns the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must a schema that
+// tells by them whether they are T's.
 func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error] {
 	d := &deletion{h, q, h.shape.read}
 	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {

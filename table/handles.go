@@ -9,9 +9,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// with returns the same handle in another mode.
-func (t *Table[T]) with(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
-
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
 // maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
