@@ -54,6 +54,24 @@ func Example() {
 	// done
 }
 
+// A log contains the state and the effects of a record, without their payloads.
+func ExampleRecord_LogValue() {
+	ctx := context.Background()
+	staff, out := staffWithLetters()
+	_, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	record, err := commit.Of(staff).Get(ctx, dept.Of("Sales"), out.notes[0].OperationID)
+	check(err)
+	for _, a := range record.LogValue().Group() {
+		if a.Key == "state" || a.Key == "effects" {
+			fmt.Println(a)
+		}
+	}
+	// Output:
+	// state=pending
+	// effects=[letter version 1 of empid_000001, 10 bytes]
+}
+
 // An effect that is a write in the same partition is executed and completed in one transaction. Here the effect is
 // a change of the employee's own row.
 func ExampleCompleting() {

@@ -70,7 +70,7 @@ func (r *Record) LogValue() slog.Value {
 
 // set makes the record one of the engine's.
 func (r *Record) set(from *engine.Record) {
-	*r = Record{Partition: keys.Stored(from.Partition, "").Partition(), OperationID: from.ID, State: State(from.State), etag: from.ETag}
+	*r = Record{Partition: keys.Stored(from.Partition, "").Partition(), OperationID: from.OperationID, State: State(from.State), etag: from.ETag}
 	for _, e := range from.Effects {
 		r.Effects = append(r.Effects, table.Effect(e))
 	}
@@ -79,7 +79,7 @@ func (r *Record) set(from *engine.Record) {
 // engine returns the record as the engine takes it.
 func (r *Record) engine() (*engine.Record, error) {
 	pk, err := r.Partition.Result()
-	to := &engine.Record{Partition: pk, ID: r.OperationID, State: engine.RecordState(r.State), ETag: r.etag}
+	to := &engine.Record{Partition: pk, OperationID: r.OperationID, State: engine.RecordState(r.State), ETag: r.etag}
 	for _, e := range r.Effects {
 		to.Effects = append(to.Effects, engine.Effect(e))
 	}

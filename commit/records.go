@@ -88,7 +88,7 @@ func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 	case r.State == Done:
 		return nil
 	case r.etag == "":
-		return in.opError("MarkDone", engine.RecordKey(plain.Partition, plain.ID), table.ErrNoETag)
+		return in.opError("MarkDone", engine.RecordKey(plain.Partition, plain.OperationID), table.ErrNoETag)
 	}
 	if err := in.engine.MarkDone(ctx, plain); err != nil {
 		return table.ErrorOf(err)

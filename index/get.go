@@ -65,7 +65,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	conflicts, attempts := o.Conflicts(), 0
 	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
 		if attempts > 1 { // the second read shows whether there was a conflict
-			if again, err := conflicts.Again(ctx, t.Engine().Log("Get", at), table.ErrChanged); err != nil {
+			if again, err := conflicts.Wait(ctx, t.Engine().Log("Get", at), table.ErrChanged); err != nil {
 				return nil, err
 			} else if !again {
 				break

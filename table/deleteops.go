@@ -65,7 +65,7 @@ func (s *shape) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 func (d *deletion) op(e entity) Op {
 	op := d.h.remove(e)
 	k := *e.parts().key
-	op.op.Again = func(ctx context.Context) (engine.Op, bool, error) {
+	op.op.Remake = func(ctx context.Context) (engine.Op, bool, error) {
 		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select}
 		var found entity
 		err := d.h.list(ctx, deleteOps, *d.h.query(q, true), d.read, func(e entity) bool { found = e; return false })

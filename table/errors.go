@@ -235,7 +235,7 @@ func public(err error) error {
 		return &engine.Condition{Is: public(e.Is), Cause: public(e.Cause)}
 	case *engine.Explained:
 		return &engine.Explained{Err: public(e.Err), Explanation: e.Explanation}
-	case engine.Foreign:
+	case engine.UserCodeError:
 		return foreign{e.Err}
 	}
 	return err

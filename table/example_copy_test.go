@@ -43,13 +43,13 @@ func ExampleRow_Copy() {
 	check(err)
 	e, err := staff.Entity(row)
 	check(err)
-	fmt.Println(row.Key, e.Key, e.Value)
+	fmt.Println(row.Key, e.Key, e.Value, e.Partial())
 	e.Value.Age++
 	fmt.Println(staff.Replace(ctx, e))
 	_, err = staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("age_45")))
 	fmt.Println(err)
 	// Output:
-	// ('Sales','age_44') ('Sales','empid_000001') {Sales 1 Jones 44}
+	// ('Sales','age_44') ('Sales','empid_000001') {Sales 1 Jones 44} false
 	// <nil>
 	// <nil>
 }

@@ -98,7 +98,7 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*R
 		if conflicts == nil {
 			conflicts = tx.table.Options.Conflicts()
 		}
-		if again, ended := conflicts.Again(ctx, tx.log(), err); !again {
+		if again, ended := conflicts.Wait(ctx, tx.log(), err); !again {
 			return nil, either(public(tx.table.OpError("InPartition", keys.Key{}, ended)), err)
 		}
 	}

@@ -24,7 +24,7 @@ func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, err
 	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
 		return nil, h.opError(method, k, err)
 	}
-	r, in, err := h.engine.Fetch(ctx, k)
+	r, in, err := h.engine.OpenRow(ctx, k)
 	if err != nil {
 		return nil, h.opError(method, k, err)
 	}

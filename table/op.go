@@ -103,7 +103,7 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 func (h handle) begin(method string, kind aztables.TransactionType, k keys.Key) Op {
 	return Op{op: engine.Op{
 		Table: h.engine, Method: method, Kind: kind, Key: k,
-		Named: !h.engine.Options.OmitOperationID && kind != aztables.TransactionTypeDelete,
+		StoresID: !h.engine.Options.OmitOperationID && kind != aztables.TransactionTypeDelete,
 	}}
 }
 
@@ -287,7 +287,7 @@ func (h handle) pin(e entity) Op {
 		op.op.Err = ErrNoETag
 		return op
 	}
-	op.op.Named = false
+	op.op.StoresID = false
 	op.op.Body, op.op.Err = edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0).Finish()
 	return op
 }

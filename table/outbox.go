@@ -57,7 +57,7 @@ func (e Effect) LogValue() slog.Value {
 type outboxOf struct{ Outbox }
 
 // Notify stores a notification.
-func (o outboxOf) Notify(ctx context.Context, n engine.Notification) (engine.Sent, error) {
+func (o outboxOf) Notify(ctx context.Context, n engine.Notification) (engine.SentNotification, error) {
 	sent, err := o.Outbox.Notify(ctx, Notification(n))
 	if err != nil || sent == nil {
 		return nil, err

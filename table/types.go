@@ -66,7 +66,7 @@ func (m *Types) Get(ctx context.Context, k keys.Key) (any, error) {
 		return fail(err)
 	}
 	ctx, end := h.engine.Span(ctx, "Get")
-	r, in, err := h.engine.Fetch(ctx, k)
+	r, in, err := h.engine.OpenRow(ctx, k)
 	end(err)
 	if err != nil {
 		return fail(err)

@@ -38,7 +38,7 @@ func (h handle) update(ctx context.Context, k keys.Key, change func(value any) e
 		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err):
 			return nil, err
 		}
-		if again, ended := conflicts.Again(ctx, h.engine.Log("Update", k), err); !again {
+		if again, ended := conflicts.Wait(ctx, h.engine.Log("Update", k), err); !again {
 			return nil, either(h.opError("Update", k, ended), err)
 		}
 	}

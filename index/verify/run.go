@@ -65,7 +65,7 @@ func (r *run[T]) attempts(ctx context.Context) iter.Seq[int] {
 		o.WriteTimeout = -1
 		conflicts := o.Conflicts() // they are logged where the rows are read
 		for i := 0; yield(i); i++ {
-			if again, _ := conflicts.Again(ctx, engine.Log{}, nil); !again {
+			if again, _ := conflicts.Wait(ctx, engine.Log{}, nil); !again {
 				return
 			}
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or until ctx ends. It pauses between the
-// calls, and returns the last error. A throttled request uses up no attempt if ctx has a deadline.
+// Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or until ctx ends. It pauses between
+// the calls, and returns the last error. A throttled request uses up no attempt if ctx has a deadline.
 func (r Retry) Repeat(ctx context.Context, log Log, f func() (again bool, err error)) error {
 	tries := attempts{retry: r, log: log}
 	for {
 		again, err := f()
-		if err == nil || !again || !tries.again(ctx, err) {
+		if err == nil || !again || !tries.wait(ctx, err) {
 			return err
 		}
 	}
@@ -46,8 +46,8 @@ type attempts struct {
 	busy   int // attempts that were throttled
 }
 
-// again waits before the next attempt, after an attempt that failed with err. It reports whether there is a next attempt.
-func (a *attempts) again(ctx context.Context, err error) bool {
+// wait waits before the next attempt, after an attempt that failed with err. It reports whether there is a next attempt.
+func (a *attempts) wait(ctx context.Context, err error) bool {
 	wait, busy := throttled(err)
 	_, bounded := ctx.Deadline()
 	if !busy || !bounded || a.retry.Attempts == 1 {
@@ -61,7 +61,7 @@ func (a *attempts) again(ctx context.Context, err error) bool {
 	}
 	a.busy++
 	least, most := a.retry.Wait, a.retry.MaxWait
-	if least < 0 { // no pause is for lost requests, and not for a busy service
+	if least < 0 { // a negative Wait removes the pauses after lost responses; a busy service still gets one
 		least, most = defaultConflictWait, max(most, defaultConflictWait)
 	}
 	wait = max(wait, backOff(a.busy, least, most))
@@ -121,9 +121,9 @@ func (o *Options) Conflicts() *Conflicts {
 	return c
 }
 
-// Again waits before the next attempt, and reports whether there is one, after a conflict that lost tells. err is the context's, if the
-// context has ended.
-func (c *Conflicts) Again(ctx context.Context, log Log, lost error) (_ bool, err error) {
+// Wait waits before the next attempt, and reports whether there is one, after a conflict that lost tells. err is the context's, if
+// the context has ended.
+func (c *Conflicts) Wait(ctx context.Context, log Log, lost error) (_ bool, err error) {
 	c.attempts++
 	if c.attempts >= c.retry.ConflictAttempts {
 		log.givesUp(ctx, c.attempts, lost)

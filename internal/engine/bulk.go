@@ -20,7 +20,7 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o BulkOptions) (BulkRes
 		index++
 	}
 	b.finish()
-	return b.result, either(b.err, broken)
+	return b.result, firstError(b.err, broken)
 }
 
 // bulk is bulk work under way. Its fields belong to the goroutine that reads the stream; transactions report to it.
@@ -156,8 +156,7 @@ func (b *bulk) queue(g *group) {
 	}
 }
 
-// next takes the group whose turn it is: one whose batch is full, or where flush says so the one that waits longest. nil if
-// there is none.
+// next takes a group whose transaction is full, or, with flush, the group that waits longest. It returns nil if there is none.
 func (b *bulk) next(flush bool) (g *group) {
 	switch {
 	case len(b.ready) > 0:
@@ -172,7 +171,7 @@ func (b *bulk) next(flush bool) (g *group) {
 	return g
 }
 
-// begin sends what is ready, or where flush says so whatever waits, as far as the width allows.
+// begin sends the transactions that are full, and with flush also those that wait, as far as the width allows.
 func (b *bulk) begin(flush bool) {
 	for b.err == nil && b.running < b.opt.Width && b.beginOne(flush) {
 	}

@@ -35,8 +35,7 @@ type group struct {
 	place *fifo.Element // among those that wait to be sent
 	ready bool          // it is among those whose next transaction will not grow
 
-	// The next transaction: the first n of the queue, or as many of them as go into one with what their maintainers add, which is
-	// known when it is planned.
+	// The next transaction: the first n of the queue. The plan may take fewer, because of the rows that maintainers add.
 	n     int
 	rows  map[string]bool
 	count int // operations, the commit record included
@@ -44,10 +43,9 @@ type group struct {
 	full  bool
 }
 
-// What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. How
-// long the endpoint is, is not known here, nor how many bytes a character of a key takes in an address. A client that has the
-// library's policies tells the exact size before anything is sent, so it is given what may be a little too much; the others
-// would have to ask the service, so they are given what is surely not.
+// What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. Its exact
+// length is not known here. A client with the library's policies measures the request before it is sent, so the estimate may be low.
+// Other clients cannot, so the estimate must be high enough.
 const (
 	leastHeaders = 300
 	mostHeaders  = 900
@@ -61,13 +59,13 @@ func (i bulkOp) sent() int {
 	return mostHeaders + 3*names + i.op.Body.Length
 }
 
-// put adds an operation behind the others, and to the next transaction as long as that takes them in their order.
+// put adds an operation at the end.
 func (g *group) put(i bulkOp) {
 	g.queue = append(g.queue, i)
 	g.grow()
 }
 
-// grow takes from the queue into the next transaction what that can take.
+// grow moves operations from the queue into the next transaction while they fit.
 func (g *group) grow() {
 	for ; g.n < g.len() && !g.full; g.n++ {
 		i := g.at(g.n)
@@ -109,7 +107,7 @@ func (g *group) take() (batch []bulkOp) {
 	return batch
 }
 
-// back takes operations back that have not been sent, before all others: not many, so that these stay where they are.
+// back puts operations that were not sent before all others.
 func (g *group) back(left []bulkOp) {
 	g.left = append(left[:len(left):len(left)], g.left...)
 	g.n, g.full = 0, false

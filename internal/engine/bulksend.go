@@ -49,8 +49,8 @@ func (s *bulkSender) report(r report) {
 	}
 }
 
-// refused tells of an operation that was refused, and ends the batch unless it is to be skipped.
-func (s *bulkSender) refused(i bulkOp, err error) error {
+// reportRefusal reports a refused operation, and ends the batch unless Skip drops the operation.
+func (s *bulkSender) reportRefusal(i bulkOp, err error) error {
 	answer := make(chan bool, 1)
 	s.report(report{refused: &i, err: err, answer: answer})
 	select {
@@ -70,7 +70,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		deletes := true
 		for i, item := range batch {
 			if err := item.op.Usable(); err != nil { // also for what has become of its entity since it was read
-				if err := s.refused(item, err); err != nil {
+				if err := s.reportRefusal(item, err); err != nil {
 					return err
 				}
 				batch = slices.Delete(slices.Clone(batch), i, i+1)
@@ -110,11 +110,11 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			fits := fitting(batch[:taken], large.Got-large.Max)
 			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
 		case large != nil:
-			return s.refused(batch[0], large)
-		case unknown(err) && deletes && s.ctx.Err() == nil && attempt < ops[0].Table.Options.Retry.Attempts:
-			attempt++ // a row that is gone is deleted, most likely by this delete
+			return s.reportRefusal(batch[0], large)
+		case isUnknown(err) && deletes && s.ctx.Err() == nil && attempt < ops[0].Table.Options.Retry.Attempts:
+			attempt++ // if a row is gone now, most likely this delete has deleted it
 			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
-			batch = s.there(batch[:taken:taken], 0)
+			batch = s.withoutMissing(batch[:taken:taken], 0)
 			for _, item := range batch {
 				if item.op.Target != nil {
 					item.op.Target.SetInDoubt(false) // the row is there, and goes by its ETag
@@ -127,7 +127,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 	return nil
 }
 
-// fitting is how many operations of a batch are left when those at its end are taken away that make it too large by so much.
+// fitting returns how many operations of the batch fit if it is too large by so many bytes.
 func fitting(batch []bulkOp, excess int) int {
 	n := len(batch)
 	for n > 1 && (excess > 0 || n == len(batch)) {
@@ -137,11 +137,11 @@ func fitting(batch []bulkOp, excess int) int {
 	return n
 }
 
-// blamed reports whether a transaction failed for one of its operations, or for its size; not for what an outbox or an outcome
-// that is unknown says of other operations.
+// blamed returns the operation because of which a transaction failed, or the limit on its size. It returns neither for a failed
+// outbox and for an unknown outcome.
 func blamed(err error) (failed *BatchError, large *LimitError) {
 	var oe *OpError
-	if !errors.As(err, &oe) || unknown(err) {
+	if !errors.As(err, &oe) || isUnknown(err) {
 		return nil, nil
 	}
 	if failed, _ = oe.Err.(*BatchError); failed != nil && failed.Index >= 0 {
@@ -153,13 +153,13 @@ func blamed(err error) (failed *BatchError, large *LimitError) {
 	return nil, large
 }
 
-// without is a batch without the operation that it has failed for, or with another in its place.
+// without returns the batch without the operation that failed, or with a new operation in its place.
 func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, error) {
 	item := batch[failed.Index]
 	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
 	var derived *DerivedError
 	if errors.As(failed.Err, &derived) && errors.Is(failed.Err, ErrDuplicateRow) && len(batch) > 1 {
-		// What it derives is a row of another operation's, which goes by itself: before it, or behind.
+		// It derives a row that another operation of the batch writes: the two go into separate transactions.
 		at := max(failed.Index, 1)
 		s.left = append(batch[at:len(batch):len(batch)], s.left...)
 		return batch[:at], nil
@@ -167,21 +167,21 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 	own := item.op.deletes() && !errors.As(failed.Err, &derived)
 	switch {
 	case item.op.inserts() && errors.Is(failed.Err, ErrExists) && !errors.As(failed.Err, &derived):
-		err := s.refused(item, failed.Err)
+		err := s.reportRefusal(item, failed.Err)
 		if err == nil && s.exists {
-			rest, err = s.alike(rest, failed.Err)
+			rest, err = s.withoutExisting(rest, failed.Err)
 		}
 		s.exists = true
 		return rest, err
 	case own && errors.Is(failed.Err, ErrNotFound):
 		s.report(report{done: []bulkOp{item}, missing: 1})
 		if s.missing {
-			rest = s.there(rest, 1)
+			rest = s.withoutMissing(rest, 1)
 		}
 		s.missing = true
 		return rest, nil
-	case own && errors.Is(failed.Err, ErrChanged) && item.op.Again != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
-		op, there, err := item.op.Again(s.ctx)
+	case own && errors.Is(failed.Err, ErrChanged) && item.op.Remake != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
+		op, there, err := item.op.Remake(s.ctx)
 		switch {
 		case err != nil:
 			return nil, &BulkError{Index: item.index, Key: readable(item.op.Key), Err: err}
@@ -192,13 +192,13 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 		op.Table.Log("Bulk", op.Key).Conflict(s.ctx, item.conflicts+1, 0, failed.Err)
 		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}), nil
 	}
-	return rest, s.refused(item, failed.Err)
+	return rest, s.reportRefusal(item, failed.Err)
 }
 
-// there is a batch without the deletes whose rows are not there, as far as one page tells. They are finished, and as many for
-// each as missing says counted as missing. 1 request.
-func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
-	there, known := s.rows(batch, aztables.TransactionTypeDelete, missing > 0)
+// withoutMissing returns the batch without the deletes whose rows do not exist, as far as one page shows it. Each of them is done,
+// and counts as missing so many times. 1 request.
+func (s *bulkSender) withoutMissing(batch []bulkOp, missing int) (left []bulkOp) {
+	there, known := s.existing(batch, aztables.TransactionTypeDelete, missing > 0)
 	var gone []bulkOp
 	for _, i := range batch {
 		if rk := i.op.Key.RowKey(); i.op.deletes() && known(rk) && !there[rk] {
@@ -213,22 +213,23 @@ func (s *bulkSender) there(batch []bulkOp, missing int) (left []bulkOp) {
 	return left
 }
 
-// alike is a batch without the inserts whose rows are there, as far as one page tells. They are refused as another was. 1 request.
-func (s *bulkSender) alike(batch []bulkOp, refusal error) (left []bulkOp, err error) {
-	there, _ := s.rows(batch, aztables.TransactionTypeAdd, true)
+// withoutExisting returns the batch without the inserts whose rows exist, as far as one page shows it. They are refused with the
+// same error as an insert before them. 1 request.
+func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulkOp, err error) {
+	there, _ := s.existing(batch, aztables.TransactionTypeAdd, true)
 	for _, i := range batch {
 		if !i.op.inserts() || !there[i.op.Key.RowKey()] {
 			left = append(left, i)
-		} else if err := s.refused(i, refusal); err != nil {
+		} else if err := s.reportRefusal(i, refusal); err != nil {
 			return nil, err
 		}
 	}
 	return left, nil
 }
 
-// rows are the rows that are there of those that operations of a kind in a batch are about. Of which of them that is known, known
-// says: of none where they cannot be read, or where it is not worth a query, because there are but few. 1 request.
-func (s *bulkSender) rows(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
+// existing queries which rows of the operations of a kind exist. known(rk) reports whether the query covered the row: it covers
+// none if it fails, or if the batch has one such row and few is set. 1 request.
+func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
 	var from, to keys.Key
 	for _, i := range batch {
 		if k := i.op.Key; i.op.Kind == kind {

@@ -38,7 +38,8 @@ func (r *rowOnce) row() (*Row, error) {
 // Row returns the row as it will be stored, without incarnation and maintainer state, nil if it is deleted.
 func (c *Change) Row() (*Row, error) { return c.after.row() }
 
-// OldRow returns the row as it is stored, without incarnation and maintainer state, nil if there is none, or if the caller's is upgraded.
+// OldRow returns the row as it is stored, without incarnation and maintainer state, nil if there is none, or if the caller's is
+// upgraded.
 func (c *Change) OldRow() (*Row, error) { return c.before.row() }
 
 // StateMissing reports whether the entity exists and has no readable maintainer state.

@@ -29,8 +29,8 @@ func (w *write) complete(c *Completion) error {
 	return nil
 }
 
-// completion is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write fails there
-// when it arrives once more.
+// completion is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
+// fails there when it arrives once more.
 func (w *write) completion(effects []Effect) (step, error) {
 	c := w.completes
 	c.left = append(slices.Delete(slices.Clone(c.Record.Effects), c.Effect, c.Effect+1), effects...)
@@ -38,7 +38,7 @@ func (w *write) completion(effects []Effect) (step, error) {
 	if len(c.left) == 0 {
 		state = RecordDone
 	}
-	s := step{Op: Op{Table: w.table, Kind: aztables.TransactionTypeUpdateReplace, Key: RecordKey(w.partition(), c.Record.ID), Match: c.Record.ETag, Named: true}, caller: -1}
+	s := step{Op: Op{Table: w.table, Kind: aztables.TransactionTypeUpdateReplace, Key: RecordKey(w.partition(), c.Record.OperationID), Match: c.Record.ETag, StoresID: true}, opIndex: -1}
 	var err error
 	s.Body, err = recordBody(s.Key, state, c.left, true)
 	return s, err

@@ -15,26 +15,27 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// derive plans one operation: it reads the row if it must, and lets the maintainers add to the plan.
-func (s *step) derive(ctx context.Context, p *Plan) error {
+// readAndMaintain plans one operation: it reads the row if it is not known, and lets the maintainers add to the plan.
+func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	if s.Known {
 		return s.maintain(ctx, p)
 	}
-	f, err := p.find(ctx, s.Key)
+	f, err := p.readRow(ctx, s.Key)
 	if err != nil {
-		p.unread = mayNotRead(err, s.adds())
+		p.unread = withReadHint(err, s.adds())
 		return p.unread
 	}
-	// What was found of its derived rows is of the version that was there then.
+	// The corrections belong to the version of the entity that was read with them. If the entity has changed since, they are
+	// dropped.
 	var etag azcore.ETag
 	if f.row != nil {
 		etag = f.row.ETag
 	}
-	if was, ok := p.seen[s.Key.RowKey()]; ok && was != etag {
-		clear(p.found)
+	if was, ok := p.entityVersions[s.Key.RowKey()]; ok && was != etag {
+		clear(p.corrections)
 	}
-	p.seen[s.Key.RowKey()] = etag
-	if err := s.meet(f); err != nil {
+	p.entityVersions[s.Key.RowKey()] = etag
+	if err := s.bindToRow(f); err != nil {
 		return err
 	}
 	if s.Before = (edm.Stored{}); f.row != nil {
@@ -43,8 +44,8 @@ func (s *step) derive(ctx context.Context, p *Plan) error {
 	return s.maintain(ctx, p)
 }
 
-// meet makes an operation that did not know its row an operation on the version that was found.
-func (s *step) meet(f found) error {
+// bindToRow makes an operation whose row was not known an operation on the version that was read.
+func (s *step) bindToRow(f readResult) error {
 	s.replannable = s.upserts() || s.Match == azcore.ETagAny
 	switch {
 	case f.row == nil && s.upserts():
@@ -103,12 +104,12 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	c.after = rowOnce{key: s.Key, stored: after}
 	for _, maintainer := range m.Maintainers {
 		c.by = maintainer.Name()
-		p.turn(s.caller, s.Key, c.by, maintainer.MaxRows())
+		p.beginMaintainer(s.opIndex, s.Key, c.by, maintainer.MaxRows())
 		if err := maintainer.Maintain(ctx, p, c); err != nil {
 			if _, is := err.(*DerivedError); is {
-				return err // which says itself at which row
+				return err // it names the row
 			}
-			return &DerivedError{Maintainer: c.by, Err: Foreign{wire.Redact(err)}}
+			return &DerivedError{Maintainer: c.by, Err: UserCodeError{wire.Redact(err)}}
 		}
 	}
 	if c.state.newIncarnation && !IsID(c.state.incarnation) {
@@ -137,8 +138,8 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
 
-// Maintained ends the making of an operation: its table's maintainers derive rows from it, and its row is read first unless it is known
-// or the table writes blindly.
+// Maintained ends the making of an operation: its table's maintainers derive rows from it, and its row is read first unless it is
+// known or the table writes blindly.
 func (op Op) Maintained() Op {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
@@ -181,7 +182,7 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 			return err
 		}
 	}
-	if op.Named {
+	if op.StoresID {
 		w.Reserve(Unnamed)
 	}
 	op.Body, err = w.Finish()

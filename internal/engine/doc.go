@@ -1,9 +1,24 @@
 // Package engine reads and writes the rows of a table, without a Go type parameter: package table puts the types around it.
 //
-// A [Table] is a handle, and a [Mode] says what one handle of a table does otherwise than another. An [Op] is one write as data: the
-// columns that are written, the condition, and the [Target] that is told what becomes of it. [Commit] applies operations as one
-// transaction, and [Bulk] a stream of operations as many transactions. A [Plan] is a transaction while maintainers add derived rows to
-// it. [List] reads the pages of a [Query].
+// A [Table] is a handle. A [Mode] holds the settings in which the handles of one table differ. An [Op] is one write as data: the
+// columns that are written, the condition, and the [Target], which receives the result. [Commit] applies operations as one
+// transaction, and [Bulk] applies a stream of operations as many transactions. A [Plan] is a transaction while maintainers add
+// derived rows to it. [List] reads the pages of a [Query].
+//
+// # A write
+//
+// Each write takes this way, from [Op.Send], [Commit] or [Bulk]:
+//
+//  1. write.execute (execute.go) chooses the operation ID and the deadline. write.run goes from state to state; see the table at type
+//     state (write.go).
+//  2. write.planAnew → planner.planAll (planner.go) calls the maintainers of each operation: step.readAndMaintain (derive.go) reads the row
+//     if it is not known, and the maintainers add derived rows to the Plan (plan.go).
+//  3. write.makePlan (execute.go) adds the commit record, if there is one, and encodes all steps once.
+//  4. write.sendNotification (execute.go) stores the notification of a write with effects.
+//  5. write.send (send.go) sends the transaction (sendtransaction.go), or the only step (step.go), until the outcome is known. After a lost
+//     response, the commit record (abort.go) or the operation ID in a row (readback.go) shows the outcome.
+//  6. write.replan (execute.go) plans again after a conflict. write.done (finish.go) ends a write that was applied, and write.giveUp
+//     one that was not.
 //
 // Errors are those of this package and of package edm. Package table turns them into its own.
 package engine

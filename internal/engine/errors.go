@@ -146,14 +146,14 @@ type Explained struct {
 func (e *Explained) Error() string { return Brief(e.Err) + " (" + e.Explanation + ")" }
 func (e *Explained) Unwrap() error { return e.Err }
 
-// Foreign is an error of the code of a maintainer or an outbox. Such code may write on its own. That the outcome of its write is
-// unknown says nothing of this write.
-type Foreign struct{ Err error }
+// UserCodeError is an error of the code of a maintainer or an outbox. If it contains ErrUnknownOutcome, that is about another
+// write, which this code has made.
+type UserCodeError struct{ Err error }
 
-func (f Foreign) Error() string { return f.Err.Error() }
+func (f UserCodeError) Error() string { return f.Err.Error() }
 
 // Is reports whether the error is target, but never ErrUnknownOutcome.
-func (f Foreign) Is(target error) bool {
+func (f UserCodeError) Is(target error) bool {
 	return target != ErrUnknownOutcome && errors.Is(f.Err, target)
 }
 
@@ -162,7 +162,7 @@ func (*Condition) brief()    {}
 func (*Explained) brief()    {}
 func (*DerivedError) brief() {}
 func (*BatchError) brief()   {}
-func (Foreign) brief()       {}
+func (UserCodeError) brief() {}
 
 // Brief returns an error's text. The service's error prints the whole response, so its own text is left out.
 func Brief(err error) string {
@@ -199,8 +199,8 @@ func sentence(re *azcore.ResponseError) string {
 	return ": " + wire.Redact(errors.New(first)).Error()
 }
 
-// conditioned adds the condition to an error of a request that reads. ctx is the context of the request: it tells who ended a request
-// that ran out of time.
+// conditioned adds the condition to an error of a request that reads. ctx is the context of the request: it tells who ended a
+// request that ran out of time.
 func conditioned(ctx context.Context, err error) error {
 	switch err.(type) {
 	case *Condition, *DecodeError:
@@ -216,8 +216,8 @@ func conditioned(ctx context.Context, err error) error {
 	return err
 }
 
-// unreadable is the error of a request that reads: a *DecodeError if a complete response of status 200 came, and the SDK could not read
-// it.
+// unreadable is the error of a request that reads: a *DecodeError if a complete response of status 200 came, and the SDK could not
+// read it.
 func unreadable(call *wire.Call, err error) error {
 	if call.Status() != http.StatusOK {
 		return err
@@ -267,10 +267,10 @@ func known(err error) error {
 	return nil
 }
 
-// unknown reports whether an error leaves the outcome of a write open.
-func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
+// isUnknown reports whether an error leaves the outcome of a write open.
+func isUnknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
 
-func either(err, otherwise error) error {
+func firstError(err, otherwise error) error {
 	if err != nil {
 		return err
 	}

@@ -23,15 +23,16 @@ func (op Op) Send(ctx context.Context) error {
 
 // Commit applies operations, all or none of them.
 func Commit(ctx context.Context, method string, k keys.Key, ops []Op) ([]azcore.ETag, error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, together: true}
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true}
 	return w.execute(ctx, k)
 }
 
-// commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n is their
-// number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves it out.
+// commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
+// is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
+// it out.
 func commitSome(ctx context.Context, method string, ops []Op, pass func(i int, err error) bool) (n int, err error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, together: true, pass: pass}
-	w.some = w.table.Mode.Completes == nil // a completion is of one write
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass}
+	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
 	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
 		return 0, nil
 	}
@@ -70,7 +71,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 		w.applied(etags)
 		return etags, nil
 	}
-	if unknown(err) {
+	if isUnknown(err) {
 		w.tellTargets(true)
 	}
 	return nil, t.OpError(method, k, err)
@@ -81,34 +82,34 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 	conflicts := w.table.Options.Conflicts()
 	for {
 		switch w.state {
-		case begun:
+		case stateBegun:
 			w.state = w.planAnew(ctx)
-		case planned:
+		case statePlanned:
 			w.state = w.sendNotification(ctx)
-		case ready:
+		case stateReady:
 			w.state = w.send(ctx)
-		case refused:
+		case stateRefused:
 			w.state = w.replan(ctx, conflicts)
-		case givenUp:
+		case stateGivenUp:
 			w.state = w.giveUp(ctx)
-		case committed:
-			return own(w, w.out.etags), nil
+		case stateCommitted:
+			return callersPart(w, w.out.etags), nil
 		default: // inDoubt, aborted
 			return nil, w.out.err
 		}
 	}
 }
 
-// fail ends the attempts with an error of what was not sent.
+// fail ends the attempts with the error of a plan that was not sent.
 func (w *write) fail(failed int, err error) state {
-	if w.together && failed >= 0 {
+	if w.asTransaction && failed >= 0 {
 		err = &BatchError{Index: failed, Key: readable(w.ops[failed].Key), Err: err}
 	}
 	w.out = outcome{verdict: wire.Refused, failed: -1, err: err}
-	return givenUp
+	return stateGivenUp
 }
 
-// planAnew makes a plan, and reads again while the service is busy. If it cannot, what is known of the write rests on what was sent before.
+// planAnew makes a plan, and reads again while the service is busy.
 func (w *write) planAnew(ctx context.Context) state {
 	var plan transaction
 	var failed int
@@ -117,17 +118,17 @@ func (w *write) planAnew(ctx context.Context) state {
 		return err
 	})
 	switch {
-	case err != nil && ctx.Err() != nil && w.lost.err != nil:
-		w.out = w.contended(w.lost, ctx.Err())
-		return givenUp
+	case err != nil && ctx.Err() != nil && w.lastConflict.err != nil:
+		w.out = w.contended(w.lastConflict, ctx.Err())
+		return stateGivenUp
 	case err != nil:
 		return w.fail(failed, err)
-	case plan.record && w.sent.withoutRecord: // a commit record that comes too late says nothing of requests without one
+	case plan.record && w.sent.withoutRecord: // the new commit record would say nothing of the requests before it
 		w.out = outcome{err: w.sent.doubt}
-		return inDoubt
+		return stateInDoubt
 	}
-	w.next, w.lost = plan, outcome{}
-	return planned
+	w.next, w.lastConflict = plan, outcome{}
+	return statePlanned
 }
 
 // sendNotification stores the notification of a write with effects, unless it is stored.
@@ -139,72 +140,72 @@ func (w *write) sendNotification(ctx context.Context) state {
 	}
 	w.plan, w.next = w.next, transaction{}
 	w.sent.withRecord = w.sent.withRecord || w.plan.record
-	return ready
+	return stateReady
 }
 
 // replan decides whether another plan may succeed after a refusal.
 func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
-	w.sent.mayEnd = w.sent.mayEnd || !w.final()
-	repaired, again := w.again(ctx)
+	w.sent.mayStillApply = w.sent.mayStillApply || !w.final()
+	repaired, again := w.canReplan(ctx)
 	if !again {
-		return givenUp
+		return stateGivenUp
 	}
-	w.lost = w.out
+	w.lastConflict = w.out
 	if !repaired {
-		if again, err := conflicts.Again(ctx, w.log(), w.out.err); !again {
+		if again, err := conflicts.Wait(ctx, w.log(), w.out.err); !again {
 			w.out = w.contended(w.out, err)
-			return givenUp
+			return stateGivenUp
 		}
 	}
-	if w.out.dead {
-		if err := w.rename(ctx); err != nil {
+	if w.out.neverApplies {
+		if err := w.restartWithNewID(ctx); err != nil {
 			w.out.err = err
-			return aborted
+			return stateAborted
 		}
 	}
-	return begun
+	return stateBegun
 }
 
-// rename begins again with another operation ID: what was sent so far will never be applied.
-func (w *write) rename(ctx context.Context) (err error) {
+// restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so far can be applied any more.
+func (w *write) restartWithNewID(ctx context.Context) (err error) {
 	w.withdraw(ctx)
 	w.sent = history{}
 	w.id, err = w.table.Options.newOperationID()
 	return err
 }
 
-// giveUp ends a write that was not applied, as far as is known. If it has a commit record, that is made certain.
+// giveUp ends a write that was not applied, as far as is known. If the write has a commit record, giveUp makes the outcome certain.
 func (w *write) giveUp(ctx context.Context) state {
 	out := w.out
-	if out.verdict != wire.Unknown && w.sent.doubt == nil && (!w.plan.record || out.dead || !w.sent.mayEnd) {
+	if out.verdict != wire.Unknown && w.sent.doubt == nil && (!w.plan.record || out.neverApplies || !w.sent.mayStillApply) {
 		w.withdraw(ctx)
-		return aborted
+		return stateAborted
 	}
 	if !w.plan.record {
 		if w.sent.doubt != nil {
 			w.out.err = w.sent.doubt
 		}
-		return inDoubt
+		return stateInDoubt
 	}
 	if w.sent.recordLost {
 		w.out.err = w.sent.doubt
-		return inDoubt
+		return stateInDoubt
 	}
 	return w.abort(ctx, out)
 }
 
 // makePlan makes the transaction. failed is the caller's operation that cannot be planned.
 func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err error) {
-	p := &packing{write: w, steps: make([]step, len(w.ops))}
+	p := &planner{write: w, steps: make([]step, len(w.ops))}
 	for i := range w.ops {
-		p.steps[i] = step{Op: w.ops[i], caller: i}
+		p.steps[i] = step{Op: w.ops[i], opIndex: i}
 	}
-	effects, derived, failed, err := p.derive(ctx)
+	effects, derived, failed, err := p.planAll(ctx)
 	if err != nil {
 		return transaction{}, failed, err
 	}
-	w.some = false // another plan is of the same operations, for this one may be applied
-	plan = transaction{steps: p.steps, batch: w.together, effects: len(effects) > 0}
+	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
+	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0}
 	var lead step
 	switch {
 	case w.completes != nil:
@@ -213,8 +214,8 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		lead, err = w.completion(effects)
 	case plan.effects && w.outbox == nil:
 		return transaction{}, -1, &ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
-	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may have
-	// been applied.
+	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
+	// have been applied.
 	case plan.effects || w.exact || w.sent.withRecord || w.notification != nil:
 		plan.record, plan.lead = true, true
 		state := RecordDone
@@ -252,12 +253,12 @@ func (p *transaction) encode(id string) {
 			body = noProperties(s.Key)
 		}
 		if p.batch && !s.inserts() {
-			// The SDK addresses the row by the keys of the body, and does not double the quotes in them. The body's own keys are then
-			// wrong, but the service goes by the address.
+			// The SDK addresses the row by the keys of the body, and does not double the quotes in them. The body's own keys are
+			// then wrong, but the service goes by the address.
 			body.PartitionKey, body.RowKey = doubled(body.PartitionKey), doubled(body.RowKey)
 		}
 		b := make([]byte, 0, body.Length+8)
-		if s.Named {
+		if s.StoresID {
 			s.json = body.Append(b, named)
 		} else {
 			s.json = body.Append(b)
@@ -265,9 +266,9 @@ func (p *transaction) encode(id string) {
 	}
 }
 
-// contended is the outcome if concurrent writers changed a row at every attempt, until ended, the error of the context if it has ended: a
-// row that entities share, or the row of a write by key. It is not that the row exists, is missing, or has changed, for the caller did not
-// ask that.
+// contended turns the last conflict into ErrContended, if it was about a row that the write had to read: a row that entities share,
+// or the row of a write by key. Other outcomes stay as they are. ended is the error of the context, nil if the context has not
+// ended.
 func (w *write) contended(out outcome, ended error) outcome {
 	var re *azcore.ResponseError
 	if out.failed < 0 || !errors.As(out.err, &re) {
@@ -281,7 +282,7 @@ func (w *write) contended(out outcome, ended error) outcome {
 	var de *DerivedError
 	var be *BatchError
 	switch s := &w.plan.steps[out.failed]; {
-	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.shared || s.derived.taken != nil):
+	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
 	case errors.As(out.err, &de):
 		de.Err = contended
 	case errors.As(out.err, &be):
@@ -292,7 +293,8 @@ func (w *write) contended(out outcome, ended error) outcome {
 	return out
 }
 
-// final reports whether a refusal is for ever: a version that is gone does not come back, but a row that is in the way may be deleted.
+// final reports whether a late duplicate of the request would be refused too: after a changed ETag it would, but a row that exists
+// may be deleted by then.
 func (w *write) final() bool {
 	if w.out.failed < 0 || errors.Is(w.out.err, ErrTableNotFound) {
 		return true
@@ -301,11 +303,12 @@ func (w *write) final() bool {
 	return match != "" && match != azcore.ETagAny
 }
 
-// again reports whether another plan may succeed. repaired reports that it will for a derived row that was not as the plan took it to be.
-func (w *write) again(ctx context.Context) (repaired, again bool) {
+// canReplan reports whether another plan may succeed. repaired reports that the next plan corrects a derived row, so that no pause
+// is needed.
+func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 	out := w.out
-	if out.failed < 0 || out.dead {
-		return false, out.dead
+	if out.failed < 0 || out.neverApplies {
+		return false, out.neverApplies
 	}
 	s := &w.plan.steps[out.failed]
 	lost := errors.Is(out.err, ErrChanged) || errors.Is(out.err, ErrNotFound) || errors.Is(out.err, ErrExists)
@@ -315,32 +318,32 @@ func (w *write) again(ctx context.Context) (repaired, again bool) {
 		return false, false
 	case d == nil:
 		return false, s.replannable
-	case d.taken != nil && errors.Is(out.err, ErrExists):
+	case d.ifExists != nil && errors.Is(out.err, ErrExists):
 		return w.ownAfterAll(ctx, d, out.err)
-	case d.shared:
+	case d.loaded:
 		return false, true
 	}
-	f, err := w.find(ctx, d.key)
+	f, err := w.readRow(ctx, d.key)
 	if err != nil {
 		return false, false
 	}
 	return w.note(d, f), true
 }
 
-// note keeps a derived row that was not as the plan took it to be, for the next plan. It reports whether that is news.
-func (w *write) note(d *derivedRow, f found) bool {
-	_, known := w.found[d.key.RowKey()]
-	w.found[d.key.RowKey()] = f
+// note keeps what was read of a derived row, for the next plan. It reports whether the row is noted for the first time.
+func (w *write) note(d *derivedRow, f readResult) bool {
+	_, known := w.corrections[d.key.RowKey()]
+	w.corrections[d.key.RowKey()] = f
 	return !known
 }
 
-// ownAfterAll reads a row that is taken. If the row is a copy of the entity that wants it, or of an entity that this write deletes, or has
-// gone meanwhile, the write is replanned. Otherwise the error says whose the row is. A row that does not say belongs to another owner.
+// ownAfterAll reads the row of a unique value that is taken. The write is replanned if the row is a copy of the entity that wants
+// the value, or of an entity that this write deletes, or if the row is gone by now. Otherwise the error names the row's owner.
 func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (repaired, again bool) {
 	if !d.after.isCopy() {
 		return false, false
 	}
-	f, err := w.find(ctx, d.key)
+	f, err := w.readRow(ctx, d.key)
 	switch {
 	case err != nil:
 		return false, false
@@ -365,7 +368,7 @@ func Transact(ctx context.Context, ops []Op) ([]azcore.ETag, error) {
 	if len(ops) == 0 || len(ops) > maxOperations {
 		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
 	}
-	if err := together(ops); err != nil {
+	if err := checkTogether(ops); err != nil {
 		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)
 	}
 	return Commit(ctx, "Transact", keys.Key{}, ops)

@@ -14,38 +14,40 @@ import (
 
 // Get reads the row under a key as it is stored. 1 request. Errors: ErrNotFound, and those of any read.
 func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
-	f, err := t.find(ctx, k)
+	f, err := t.readRow(ctx, k)
 	if err == nil && f.row == nil {
 		err = f.gone
 	}
 	return f.row, err
 }
 
-// Fetch is Get for a row whose columns the caller decodes.
-func (t *Table) Fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, error) {
-	r, in, f, err := t.fetch(ctx, k)
+// OpenRow reads a row whose columns the caller decodes. 1 request. Errors are those of Get.
+func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, error) {
+	r, in, f, err := t.openRow(ctx, k)
 	if err == nil && r == nil {
 		err = f.gone
 	}
 	return r, in, err
 }
 
-// find reads the row under a key. A row that is not there is no error. 1 request.
-func (t *Table) find(ctx context.Context, k keys.Key) (found, error) {
-	r, in, f, err := t.fetch(ctx, k)
+// readRow reads the row under a key. A row that is not there is no error. 1 request.
+func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
+	r, in, f, err := t.openRow(ctx, k)
 	if err != nil || r == nil {
 		return f, err
 	}
 	columns, err := r.Columns()
 	if err != nil {
-		return found{}, err
+		return readResult{}, err
 	}
-	return found{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.Raw}}, nil
+	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.Raw}}, nil
 }
 
-// fetch is every read of one row. The reader is nil if there is no row.
-func (t *Table) fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, found, error) {
-	fail := func(err error) (*edm.Reader, edm.Entity, found, error) { return nil, edm.Entity{}, found{}, err }
+// openRow is every read of one row. The reader is nil if there is no row.
+func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
+	fail := func(err error) (*edm.Reader, edm.Entity, readResult, error) {
+		return nil, edm.Entity{}, readResult{}, err
+	}
 	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
 	defer cancel()
 	var call wire.Call
@@ -53,7 +55,7 @@ func (t *Table) fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity,
 	t.responded(ctx, &call)
 	if err = call.Check(err); err != nil {
 		if known(err) == ErrNotFound {
-			return nil, edm.Entity{}, found{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
+			return nil, edm.Entity{}, readResult{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
 		}
 		return fail(conditioned(ctx, unreadable(&call, err)))
 	}
@@ -64,7 +66,7 @@ func (t *Table) fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity,
 	r := edm.NewReader(body)
 	in, err := r.One()
 	if err == nil {
-		err = asked(k, in)
+		err = checkKey(k, in)
 	}
 	if err != nil {
 		return fail(err)
@@ -72,11 +74,12 @@ func (t *Table) fetch(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity,
 	if in.ETag == "" {
 		in.ETag = string(resp.ETag) // a service that sends it in the header alone
 	}
-	return r, in, found{}, nil
+	return r, in, readResult{}, nil
 }
 
-// asked returns the error of a response that contains another row than the one that was asked for, such as the response of a proxy.
-func asked(k keys.Key, in edm.Entity) error {
+// checkKey returns the error of a response that contains another row than the one that was asked for, such as the response of a
+// proxy.
+func checkKey(k keys.Key, in edm.Entity) error {
 	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
 		return nil
 	}
@@ -89,8 +92,8 @@ func hidden(call *wire.Call, k keys.Key) bool {
 	return ranged && (keys.Compare(k.RowKey(), first) < 0 || last != "" && keys.Compare(k.RowKey(), last) > 0)
 }
 
-// mayNotRead is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
-func mayNotRead(err error, must bool) error {
+// withReadHint is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
+func withReadHint(err error, must bool) error {
 	var re *azcore.ResponseError
 	if must || !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
 		return err

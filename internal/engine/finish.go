@@ -11,14 +11,14 @@ import (
 // done ends a write that was applied.
 func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 	w.out = outcome{verdict: wire.Done, etags: etags}
-	if n := len(w.found); n > 0 {
+	if n := len(w.corrections); n > 0 {
 		w.table.shared.repaired.Add(int64(n))
 		w.log().Repaired(ctx, n)
 	}
 	w.completed(etags)
 	w.notifyAgain(ctx)
 	w.show(ctx)
-	return committed
+	return stateCommitted
 }
 
 // tellTargets tells the targets whether the outcome is unknown.
@@ -30,9 +30,9 @@ func (w *write) tellTargets(inDoubt bool) {
 	}
 }
 
-// applied makes the targets what is stored.
+// applied gives the targets what is stored now.
 func (w *write) applied(etags []azcore.ETag) {
-	steps := own(w, w.plan.steps)
+	steps := callersPart(w, w.plan.steps)
 	for i := range steps {
 		steps[i].applied(etags[i], w.id)
 	}

@@ -8,8 +8,8 @@ import (
 // FanOut is how many requests travel at a time: as many idle connections as the SDK's transport keeps for one host.
 const FanOut = 10
 
-// InOrder works on each item, FanOut at a time, and hands out the results in the order of the items, until yield returns false. When it
-// returns, no work goes on.
+// InOrder works on each item, FanOut at a time, and hands out the results in the order of the items, until yield returns false.
+// When it returns, no work goes on.
 func InOrder[X, R any](ctx context.Context, items []X, work func(context.Context, X) (R, error), yield func(R, error) bool) {
 	type result struct {
 		r   R

@@ -15,12 +15,13 @@ func (w *write) notify(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		w.notification = nil
-		return &Condition{ErrOutbox, Foreign{wire.Redact(err)}}
+		return &Condition{ErrOutbox, UserCodeError{wire.Redact(err)}}
 	}
 	return nil
 }
 
-// notifyAgain stores another notification of a committed write that is stale by now: a worker may have found nothing, and deleted the first.
+// notifyAgain stores another notification of a committed write that is stale by now: a worker may have found nothing, and deleted
+// the first.
 func (w *write) notifyAgain(ctx context.Context) {
 	first := w.notification
 	if first == nil || !w.stale() {
@@ -31,7 +32,8 @@ func (w *write) notifyAgain(ctx context.Context) {
 	}
 }
 
-// show makes the notification visible to the workers. The write is committed, so it does not fail any more: at worst they see it later.
+// show makes the notification visible to the workers. The write is committed, so it does not fail any more: at worst they see it
+// later.
 func (w *write) show(ctx context.Context) {
 	if w.notification == nil {
 		return

@@ -13,14 +13,14 @@ import (
 
 // Op is one write as data. It is encoded once, when the operation ID is known.
 type Op struct {
-	Table  *Table
-	Method string // that made the operation, for errors
-	Kind   aztables.TransactionType
-	Key    keys.Key
-	Match  azcore.ETag // "" for an insert or upsert
-	Body   edm.Body    // the columns that are written
-	Named  bool        // the operation ID is written, too
-	Err    error       // what is wrong with the operation
+	Table    *Table
+	Method   string // that made the operation, for errors
+	Kind     aztables.TransactionType
+	Key      keys.Key
+	Match    azcore.ETag // "" for an insert or upsert
+	Body     edm.Body    // the columns that are written
+	StoresID bool        // the operation ID is written, too
+	Err      error       // what is wrong with the operation
 
 	// What the caller knows of the row.
 	Before   edm.Stored // its content, zero if it is not known
@@ -32,7 +32,7 @@ type Op struct {
 	Target Target // is told what becomes of the operation; may be nil
 
 	// Again makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
-	Again func(context.Context) (op Op, wanted bool, err error)
+	Remake func(context.Context) (op Op, wanted bool, err error)
 
 	derives bool // the row is read first, or maintainers derive rows from it
 }
@@ -80,10 +80,10 @@ func (op *Op) upserts() bool {
 // merges reports whether the operation is a merge into a row that exists.
 func (op *Op) merges() bool { return op.Kind == aztables.TransactionTypeUpdateMerge }
 
-// after returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there is no row.
-// Errors: those of edm.Stored.Overlay.
+// after returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there is
+// no row. Errors: those of edm.Stored.Overlay.
 func (op *Op) after(id edm.Column) (edm.Stored, error) {
-	if !op.Named {
+	if !op.StoresID {
 		id = edm.Column{}
 	}
 	switch op.Kind {

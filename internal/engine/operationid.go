@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// An operation ID: 10 digits of time in milliseconds, so that IDs sort by time, and 16 random characters, both in the digits of Crockford's
-// base 32.
+// An operation ID: 10 digits of time in milliseconds, so that IDs sort by time, and 16 random characters, both in the digits of
+// Crockford's base 32.
 const (
 	idDigits   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	timeDigits = 10

@@ -72,7 +72,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Bound gives a context a deadline; a negative d means none. The cause tells a request without a response from one that its caller ended.
+// Bound gives a context a deadline; a negative d means none. The cause tells a request without a response from one that its caller
+// ended.
 func Bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d < 0 {
 		return ctx, func() {}

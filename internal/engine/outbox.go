@@ -8,7 +8,7 @@ import (
 
 // Outbox is table.Outbox.
 type Outbox interface {
-	Notify(ctx context.Context, n Notification) (Sent, error)
+	Notify(ctx context.Context, n Notification) (SentNotification, error)
 }
 
 // Notification is table.Notification.
@@ -19,8 +19,8 @@ type Notification struct {
 	Hidden      time.Duration
 }
 
-// Sent is table.SentNotification.
-type Sent interface {
+// SentNotification is table.SentNotification.
+type SentNotification interface {
 	Show(context.Context) error
 	Withdraw(context.Context) error
 }

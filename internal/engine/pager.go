@@ -21,7 +21,8 @@ type Lister interface {
 	Yield() bool
 }
 
-// List is every list: it asks for pages until there are no more, and gives their rows to l. If Yield ends the list, the error is nil.
+// List is every list: it asks for pages until there are no more, and gives their rows to l. If Yield ends the list, the error is
+// nil.
 func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
@@ -84,8 +85,8 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 	return nil
 }
 
-// each calls f for the rows of a filter, of any type, the library's own included, until f returns false. The rows have the properties in
-// choice, all if it is "". 1 request for each 1,000.
+// each calls f for the rows of a filter, of any type, the library's own included, until f returns false. The rows have the
+// properties in choice, all if it is "". 1 request for each 1,000.
 func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bool) error {
 	for p := t.pages(filter, choice); !p.at.done; {
 		body, err := p.next(ctx, 0)
@@ -102,7 +103,7 @@ func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bo
 			stopped = !f(&Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns})
 			return !stopped
 		})
-		if err = either(bad, err); err != nil || stopped {
+		if err = firstError(bad, err); err != nil || stopped {
 			return err
 		}
 		p.turn()
@@ -160,7 +161,7 @@ func (p *pager) unasked(in edm.Entity) error {
 	if p.q.Rows.IsPoint() {
 		rk, _, _ = p.q.Rows.Bounds()
 	}
-	return asked(keys.Stored(pk, rk), in)
+	return checkKey(keys.Stored(pk, rk), in)
 }
 
 // wants reports whether a row of a page is to be looked at: not one that was delivered before the list was taken up again, nor
@@ -190,8 +191,8 @@ func (p *pager) foreign(in edm.Entity) {
 	}
 }
 
-// size returns how many rows the next request asks for: no more than are still wanted, unless some come in vain, and as many as possible
-// if rows come that were delivered.
+// size returns how many rows the next request asks for: no more than are still wanted, unless some come in vain, and as many as
+// possible if rows come that were delivered.
 func (p *pager) size(left int) int {
 	n := p.q.PageSize
 	if n == 0 {

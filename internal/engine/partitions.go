@@ -7,8 +7,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Partitions calls f for the distinct PartitionKeys of a range behind the last one, until f returns false. It jumps from one partition to
-// the next: 1 request for each, and 1 to find that there are no more.
+// Partitions calls f for the distinct PartitionKeys of a range behind the last one, until f returns false. It jumps from one
+// partition to the next: 1 request for each, and 1 to find that there are no more.
 func (t *Table) Partitions(ctx context.Context, all keys.Range, last *string, f func(string) bool) (err error) {
 	ctx, end := t.Span(ctx, "Partitions")
 	defer func() { end(err) }()

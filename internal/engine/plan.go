@@ -13,23 +13,23 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Plan is a transaction while it is planned; see table.Plan. All maintainers of all its entities, of any types, add their rows to it. It has
-// one operation for each RowKey, so that two entities that change one row make one operation of it.
+// Plan is a transaction while it is planned; see table.Plan. All maintainers of all its entities, of any types, add their rows to
+// it. It has one operation for each RowKey, so that two entities that change one row make one operation of it.
 type Plan struct {
-	table     rowReader
-	partition string
-	own       map[string]bool        // rows of the caller's operations
-	planned   map[string]edm.Stored  // those of them that are planned, as they will be; not known for a deleted row
-	seen      map[string]azcore.ETag // of entities, by the plan before
-	found     map[string]found       // rows that were not as an earlier plan took them to be
-	ahead     map[string]aheadRow    // rows of operations that were read ahead
+	table          rowReader
+	partition      string
+	own            map[string]bool        // rows of the caller's operations
+	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
+	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
+	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
+	ahead          map[string]aheadRow    // rows of operations that were read ahead
 
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
 	first   map[string]bool // the texts that First was asked about
-	blamed  int             // the operation to be refused if it is not the one whose maintainer is called, else -1
-	unread  error           // a row could not be read, which is no fault of any operation
+	blamed  int             // the operation that an error of Put is about, if it is not the current one; else -1
+	unread  error           // the error of a read, which is about no operation
 
 	// The call of a maintainer.
 	op      int // index of the caller's operation
@@ -41,26 +41,27 @@ type Plan struct {
 
 // rowReader reads the rows that a plan needs. A *Table is one.
 type rowReader interface {
-	find(ctx context.Context, k keys.Key) (found, error)
+	readRow(ctx context.Context, k keys.Key) (readResult, error)
 	each(ctx context.Context, filter, choice string, f func(*Row) bool) error
 	RangedRows() bool
 }
 
 // derivedRow is what is to become of a row.
 type derivedRow struct {
-	key    keys.Key
-	read   *found // nil if the row was not read
-	shared bool   // every maintainer that writes the row has seen what the others made of it
-	held   bool   // an entity of this transaction owned the row before
-	after  *Row   // nil if the row will not exist
-	wrote  bool
-	taken  error // the error if the row exists
+	key      keys.Key
+	read     *readResult // nil if the row was not read
+	loaded   bool        // the row was loaded: it is written by its ETag, and several maintainers may change it
+	owned    bool        // an entity of this transaction owns the row
+	after    *Row        // nil if the row will not exist
+	planned  bool
+	ifExists error // the error if the row exists; nil if it may be replaced
 
 	op int    // the operation that the row follows from
 	by string // its maintainer
 }
 
-// Insert adds a row that does not exist; see table.Plan.Insert.
+// Insert plans a row that does not exist. taken is the error if it does; if taken is nil, an outdated copy of the same entity is
+// replaced.
 func (p *Plan) Insert(r *Row, taken error) error {
 	d, err := p.touch(r)
 	if err != nil {
@@ -68,15 +69,15 @@ func (p *Plan) Insert(r *Row, taken error) error {
 	}
 	switch {
 	case d.after != nil:
-		return p.refuse(d.key, either(taken, ErrDuplicateRow))
-	case taken == nil && !d.held && p.foreign(d, r):
+		return p.refuse(d.key, firstError(taken, ErrDuplicateRow))
+	case taken == nil && !d.owned && p.foreign(d, r):
 		return p.refuse(d.key, ErrForeignRow)
 	}
 	p.make(d, r, taken)
 	return nil
 }
 
-// Put replaces a row; see table.Plan.Put.
+// Put plans the replacement of a row that the entity owns, or that was loaded.
 func (p *Plan) Put(r *Row) error {
 	d, err := p.touch(r)
 	if err != nil {
@@ -85,28 +86,28 @@ func (p *Plan) Put(r *Row) error {
 	if d.hasDerivedRows() {
 		return p.refuse(d.key, ErrUnknownMaintainer)
 	}
-	if d.after != nil && !d.shared && (d.op != p.op || d.by != p.by) {
-		if d.taken == nil {
+	if d.after != nil && !d.loaded && (d.op != p.op || d.by != p.by) {
+		if d.ifExists == nil {
 			return p.refuse(d.key, ErrDuplicateRow)
 		}
-		// The other operation is to blame: it takes what this entity owns.
+		// The error is about the other operation: it takes what this entity owns.
 		p.blamed = d.op
-		return &DerivedError{Maintainer: d.by, Key: d.key, Err: d.taken}
+		return &DerivedError{Maintainer: d.by, Key: d.key, Err: d.ifExists}
 	}
-	if !d.shared && p.foreign(d, r) {
+	if !d.loaded && p.foreign(d, r) {
 		return p.refuse(d.key, ErrForeignRow)
 	}
-	d.held = true
+	d.owned = true
 	p.make(d, r, nil)
 	return nil
 }
 
-// foreign reports whether a copy would replace a row that was read meanwhile, and that is not a copy of the same entity.
+// foreign reports whether a copy would replace a row of another owner.
 func (p *Plan) foreign(d *derivedRow, r *Row) bool {
 	return r.isCopy() && d.read != nil && d.read.row != nil && !sameOwner(d.read.row, r) && !p.deletes(d.read.row)
 }
 
-// Remove deletes a row; see table.Plan.Remove.
+// Remove plans the deletion of a row that the entity owns, or that was loaded.
 func (p *Plan) Remove(rowKey string) error {
 	d, err := p.touch(&Row{Key: keys.Stored(p.partition, rowKey)})
 	if err != nil {
@@ -115,8 +116,8 @@ func (p *Plan) Remove(rowKey string) error {
 	if d.hasDerivedRows() {
 		return p.refuse(d.key, ErrUnknownMaintainer)
 	}
-	d.held = true
-	if d.shared || !d.wrote {
+	d.owned = true
+	if d.loaded || !d.planned {
 		p.make(d, nil, nil)
 	}
 	return nil
@@ -124,23 +125,23 @@ func (p *Plan) Remove(rowKey string) error {
 
 // hasDerivedRows reports whether the row is an entity with derived rows of its own, which a plan cannot maintain.
 func (d *derivedRow) hasDerivedRows() bool {
-	return d.shared && d.read.row != nil && d.read.row.hasState()
+	return d.loaded && d.read.row != nil && d.read.row.hasState()
 }
 
 // has reports whether the row is an entity, by a property: the operation ID, which changes with every write, or the
 // incarnation, which does not.
 func (d *derivedRow) has(property string) bool {
-	return d.shared && d.read.row != nil && d.read.row.Has(property)
+	return d.loaded && d.read.row != nil && d.read.row.Has(property)
 }
 
-// Load reads a shared row; see table.Plan.Load.
+// Load reads a row that several entities share, with the changes that this transaction has planned so far.
 func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
-	d, err := p.at(keys.Stored(p.partition, rowKey))
+	d, err := p.rowFor(keys.Stored(p.partition, rowKey))
 	if err != nil {
 		return nil, err
 	}
 	if d.read == nil {
-		f, err := p.find(ctx, d.key)
+		f, err := p.readRow(ctx, d.key)
 		switch {
 		case err != nil:
 			return nil, err
@@ -149,13 +150,13 @@ func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
 		}
 		d.read = &f
 	}
-	if d.shared = true; !d.wrote {
+	if d.loaded = true; !d.planned {
 		d.after = d.read.row
 	}
 	return d.after, nil
 }
 
-// Entity returns the row of an entity as the transaction leaves it; see table.Plan.Entity.
+// Entity returns the row of an entity, with the changes that this transaction has planned so far.
 func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
 	k := keys.Stored(p.partition, rowKey)
 	if row, planned := p.planned[rowKey]; planned {
@@ -166,14 +167,14 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
 		return &Row{Key: k, Columns: columns}, err
 	}
 	if p.own[rowKey] {
-		f, err := p.find(ctx, k)
+		f, err := p.readRow(ctx, k)
 		return f.row, err
 	}
 	return p.Load(ctx, rowKey)
 }
 
-// Scan calls f for the rows of a range as they will be after the transaction, without the row of the changing entity, until f returns
-// false; see table.Plan.Scan.
+// Scan calls f for the rows of a range as they will be after the transaction, without the row of the changing entity, until f
+// returns false. A scanned row may change before the transaction commits.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) error {
 	if err := rows.Err(); err != nil {
 		return err
@@ -213,31 +214,31 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 
 // aheadRow is what reading a row ahead has given.
 type aheadRow struct {
-	found found
+	found readResult
 	err   error
 }
 
-// find reads a row for the plan.
-func (p *Plan) find(ctx context.Context, k keys.Key) (found, error) {
+// readRow reads a row for the plan.
+func (p *Plan) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	if r, ok := p.ahead[k.RowKey()]; ok {
 		if r.err != nil {
 			p.unread = r.err
 		}
 		return r.found, r.err
 	}
-	f, err := p.table.find(ctx, k)
+	f, err := p.table.readRow(ctx, k)
 	if err != nil {
 		p.unread = err
 	}
 	return f, err
 }
 
-// Effect adds work that is due outside the partition; see table.Plan.Effect.
+// Effect adds work that is due outside the partition.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.effects = append(p.effects, Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
 }
 
-// First reports whether it is called with a text for the first time while the transaction is planned.
+// First returns true the first time that it is called with this text in a plan.
 func (p *Plan) First(text string) bool {
 	if p.first[text] {
 		return false
@@ -246,14 +247,14 @@ func (p *Plan) First(text string) bool {
 	return true
 }
 
-// turn begins the call of a maintainer.
-func (p *Plan) turn(op int, k keys.Key, by string, most int) {
+// beginMaintainer begins the call of a maintainer.
+func (p *Plan) beginMaintainer(op int, k keys.Key, by string, most int) {
 	p.op, p.key, p.by, p.most, p.touched = op, k, by, most, map[string]bool{}
 	p.blamed = -1
 }
 
-// at returns the row under a key of the partition that is not a row of the caller's operations.
-func (p *Plan) at(k keys.Key) (*derivedRow, error) {
+// rowFor returns the row under a key of the partition that is not a row of the caller's operations.
+func (p *Plan) rowFor(k keys.Key) (*derivedRow, error) {
 	switch {
 	case k.Err() != nil:
 		return nil, k.Err()
@@ -267,7 +268,7 @@ func (p *Plan) at(k keys.Key) (*derivedRow, error) {
 	d := p.rows[k.RowKey()]
 	if d == nil {
 		d = &derivedRow{key: k, op: p.op, by: p.by}
-		if f, ok := p.found[k.RowKey()]; ok {
+		if f, ok := p.corrections[k.RowKey()]; ok {
 			d.read = &f
 		}
 		p.rows[k.RowKey()] = d
@@ -281,7 +282,7 @@ func (p *Plan) touch(r *Row) (*derivedRow, error) {
 	if r == nil {
 		return nil, errNil
 	}
-	d, err := p.at(r.Key)
+	d, err := p.rowFor(r.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +294,7 @@ func (p *Plan) touch(r *Row) (*derivedRow, error) {
 
 // make plans what becomes of a row.
 func (p *Plan) make(d *derivedRow, r *Row, taken error) {
-	d.after, d.wrote, d.taken, d.op, d.by = r, true, taken, p.op, p.by
+	d.after, d.planned, d.ifExists, d.op, d.by = r, true, taken, p.op, p.by
 }
 
 // refuse returns the error of a row that cannot be planned.
@@ -311,10 +312,11 @@ func (p *Plan) deletes(row *Row) bool {
 // exists reports whether a derived row exists before the transaction, and in which version.
 func (p *Plan) exists(d *derivedRow) (exists bool, match azcore.ETag) {
 	if d.read == nil {
-		return d.held, azcore.ETagAny
+		return d.owned, azcore.ETagAny
 	}
-	// A unique value that no entity of the transaction gives up is inserted, whatever was there when it was read.
-	if exists = d.read.row != nil && (d.held || d.taken == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
+	// If another entity has the unique value, plan an insert all the same: the service refuses it, and the error becomes the taken
+	// one.
+	if exists = d.read.row != nil && (d.owned || d.ifExists == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
 		return true, d.read.row.ETag
 	}
 	return false, azcore.ETagAny
@@ -323,7 +325,7 @@ func (p *Plan) exists(d *derivedRow) (exists bool, match azcore.ETag) {
 // writes reports whether a derived row takes an operation.
 func (p *Plan) writes(d *derivedRow) bool {
 	exists, _ := p.exists(d)
-	return d.wrote && (exists || d.after != nil)
+	return d.planned && (exists || d.after != nil)
 }
 
 // copy returns the plan as it is now.

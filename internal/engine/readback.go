@@ -13,15 +13,15 @@ import (
 // maxReadBacks is the most rows that are read to learn the outcome of a write.
 const maxReadBacks = 10
 
-// readBack reads at most so many rows of the write, the refused one first, and reports whether one of them contains the operation ID: the
-// write was applied then. Deleted rows tell nothing. If it was applied, the caller's other rows are read for their ETags.
+// readBack reads rows of the write, the refused one first, and at most so many. If one of them contains the operation ID, the write
+// was applied, and the caller's other rows are read for their ETags. Deleted rows show nothing.
 func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
 	var order []int
 	for i := range w.plan.steps {
 		switch s := &w.plan.steps[i]; {
-		case s.Named && i == failed:
+		case s.StoresID && i == failed:
 			order = slices.Insert(order, 0, i)
-		case s.Named:
+		case s.StoresID:
 			order = append(order, i)
 		}
 	}
@@ -47,7 +47,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 		switch s := &w.plan.steps[i]; {
 		case i == known:
 			etags[i] = etag
-		case s.deletes(), s.caller < 0, s.derived != nil:
+		case s.deletes(), s.opIndex < 0, s.derived != nil:
 		default:
 			var err error
 			if etags[i], _, err = w.readBackRow(ctx, s); err != nil || etags[i] == "" {
@@ -58,12 +58,12 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 	return etags
 }
 
-// readBackRow reads a row and reports whether it contains the operation ID. A missing row does not. The ETag is that of the version that
-// the write stored, or superseded if the row is another version by now, or may be one: the caller's next write by that ETag must not
-// overwrite content that the caller has not seen. If the stored content is not known, as after a merge into a row that was not read, the
-// operation ID decides, with the columns that the write sent.
+// readBackRow reads a row and reports whether it contains the operation ID. A missing row does not. If the content is what the
+// write stored, the ETag is the row's. Otherwise it is superseded, so that the caller's next write cannot overwrite content that
+// the caller has not seen. After a merge into a row that was not read, the full content is unknown: the operation ID and the sent
+// columns are compared.
 func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, ours bool, err error) {
-	f, err := w.find(ctx, s.Key)
+	f, err := w.readRow(ctx, s.Key)
 	if err != nil || f.row == nil {
 		return "", false, err
 	}

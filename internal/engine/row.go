@@ -174,8 +174,8 @@ func (r *Row) ProjectionID() string {
 	return id
 }
 
-// Project returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all that
-// the write has written.
+// Project returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all
+// that the write has written.
 func (r *Row) Project(properties ...string) *Row {
 	return &Row{Key: r.Key, Columns: projected(r.Columns, properties)}
 }
@@ -184,7 +184,8 @@ func projected(columns []edm.Column, properties []string) []edm.Column {
 	return Only(columns, append(slices.Clone(properties), reserved.Type, reserved.Version, reserved.Owner)...)
 }
 
-// WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has them.
+// WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has
+// them.
 func (r *Row) WithoutSystemProperties() *Row {
 	return r.with(ownProperties(r.Columns))
 }
@@ -204,8 +205,8 @@ func (r *Row) Own(owner string) *Row {
 // Owner returns the owner of a derived row, "" for none.
 func (r *Row) Owner() string { return Owner(r.Columns) }
 
-// Tag returns the row with a tag of a maintainer that has something in it, or without it if off is set. The tag stays when the row's own
-// writers change it, unless they write the row without having read it.
+// Tag returns the row with a tag of a maintainer that has something in it, or without it if off is set. The tag stays when the
+// row's own writers change it, unless they write the row without having read it.
 func (r *Row) Tag(tag string, off bool) *Row {
 	return r.with(Tag(r.Columns, tag, off))
 }
@@ -249,9 +250,9 @@ func sameOwner(a, b *Row) bool {
 	return isCopy && wanted && is == want
 }
 
-// body returns the row as it is to be sent as a derived row. The operation ID, the incarnation and the maintainer state belong to the
-// entity, so they are left out, but for the incarnation of a row that keeps its own. named reports that the row gets the operation ID of
-// the write: a copy of a row that gets it, or a row that keeps one.
+// body returns the row as it is to be sent as a derived row. The operation ID, the incarnation and the maintainer state belong to
+// the entity, so they are left out, but for the incarnation of a row that keeps its own. named reports that the row gets the
+// operation ID of the write: a copy of a row that gets it, or a row that keeps one.
 func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, err error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.Columns)+1)
 	named = keepsID
@@ -275,8 +276,8 @@ func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, e
 	return body, named, err
 }
 
-// found is a row as it was read.
-type found struct {
+// readResult is a row as it was read.
+type readResult struct {
 	row    *Row  // nil if there is none
 	gone   error // the service's response, if there is none
 	hidden bool  // there may be a row that the client's signature does not show

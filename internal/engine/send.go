@@ -14,10 +14,10 @@ import (
 
 // send sends the plan until its outcome is known, or the time or the attempts are used up.
 //
-// A request that could not be sent, or whose outcome is unknown, is sent again: the same operations with the same operation ID. An
-// operation with a condition may then meet the work of the first request, and so may any operation whose request the network repeats. The
-// commit record tells, if there is one, or the operation ID in the row: if it is ours, the write was applied. If it is not, the refusal
-// stands if the write was sent once. If it was sent before, it may have been applied and overwritten since, and its outcome is unknown.
+// A request that could not be sent, or whose outcome is unknown, is sent again: the same operations with the same operation ID. The
+// second request can be refused because the first one was applied. So can a request that the network has delivered twice. The
+// commit record, or else the operation ID in the row, shows that the write was applied. If the row has another ID, a write that was
+// sent once was refused. A write that was sent twice may have been applied and then overwritten: its outcome is unknown.
 func (w *write) send(ctx context.Context) state {
 	w.out = w.sendPlan(ctx)
 	w.sent.withoutRecord = w.sent.withoutRecord || !w.plan.record && w.sent.doubt != nil
@@ -25,9 +25,9 @@ func (w *write) send(ctx context.Context) state {
 	case wire.Done:
 		return w.done(ctx, w.out.etags)
 	case wire.Refused:
-		return refused
+		return stateRefused
 	}
-	return givenUp
+	return stateGivenUp
 }
 
 func (w *write) sendPlan(ctx context.Context) outcome {
@@ -42,7 +42,7 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 		case wire.Done:
 			return outcome{verdict: wire.Done, etags: etags}
 		case wire.Refused:
-			return w.refused(ctx, failed, err)
+			return w.afterRefusal(ctx, failed, err)
 		case wire.Unknown:
 			w.sent.doubt = err
 		default:
@@ -50,10 +50,10 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 				return outcome{verdict: wire.NotSent, failed: -1, err: err}
 			}
 		}
-		if last = err; !tries.again(ctx, err) {
+		if last = err; !tries.wait(ctx, err) {
 			break
 		}
-		// A write without a condition would be applied once more, over what concurrent writers have stored since. Another one is refused.
+		// A write without a condition could overwrite what concurrent writers have stored since. So read the row first.
 		if w.sent.doubt != nil && w.unconditional() {
 			if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
 				return outcome{verdict: wire.Done, etags: etags}
@@ -88,18 +88,18 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 	return []azcore.ETag{etag}, 0, verdict, err
 }
 
-// refused is the outcome if the service has refused a step.
-func (w *write) refused(ctx context.Context, failed int, refusal error) outcome {
+// afterRefusal is the outcome if the service has refused a step.
+func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) outcome {
 	out := outcome{verdict: wire.Refused, failed: failed, err: w.inCallersTerms(refusal)}
 	switch {
 	case w.plan.record:
-		return w.refusedWithRecord(ctx, out)
+		return w.afterRefusalWithRecord(ctx, out)
 	case w.sent.doubt == nil && !w.repeated(failed, refusal):
 		return out
 	case failed >= 0 && w.plan.steps[failed].derived != nil && w.repairable(failed, refusal):
-		return out // the row that it follows from was as it should be, so the write was not applied before; and it is not applied twice
+		return out // the entity's own step, which comes first, passed: so no earlier request was applied
 	}
-	most := 1 // of a request that the network repeated, the refused row tells
+	most := 1 // if the network has repeated the request, the refused row shows it
 	if w.sent.doubt != nil {
 		most = maxReadBacks
 	}
@@ -113,7 +113,7 @@ func (w *write) refused(ctx context.Context, failed int, refusal error) outcome 
 	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
 		return out // a caller that may not read cannot find out; see table.Grant
 	case err != nil:
-		// Not the refusal's condition: the write may have met its own work.
+		// Do not return the refusal: an earlier request of this write may have caused it.
 		w.sent.doubt = &Condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", Brief(refusal), wire.Redact(err))}
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
@@ -129,16 +129,16 @@ func (w *write) refused(ctx context.Context, failed int, refusal error) outcome 
 
 const repeatedDelete = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
 
-// repairable reports whether a derived row was refused for not being as the plan took it to be.
+// repairable reports whether a derived row was refused because it is not as the plan expected.
 func (w *write) repairable(failed int, refusal error) bool {
 	d := w.plan.steps[failed].derived
-	return !(d.taken != nil && errors.Is(refusal, ErrExists))
+	return !(d.ifExists != nil && errors.Is(refusal, ErrExists))
 }
 
 // repeated reports whether a step may have been refused because its request arrived twice, and the first was applied.
 func (w *write) repeated(failed int, refusal error) bool {
 	if failed < 0 || w.plan.steps[failed].derived != nil {
-		return false // of a derived row: the row that it follows from was as it should be
+		return false // the entity's own step, which comes first, passed
 	}
 	switch s := &w.plan.steps[failed]; {
 	case s.inserts():
@@ -159,16 +159,16 @@ func (w *write) inCallersTerms(err error) error {
 	b = &BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
 	if b.Index >= 0 {
 		s := &w.plan.steps[b.Index]
-		b.Index = s.caller
+		b.Index = s.opIndex
 		if d := s.derived; d != nil {
 			cause := b.Err
-			if d.taken != nil && errors.Is(cause, ErrExists) {
-				cause = &Condition{d.taken, cause}
+			if d.ifExists != nil && errors.Is(cause, ErrExists) {
+				cause = &Condition{d.ifExists, cause}
 			}
 			b.Err = &DerivedError{Maintainer: d.by, Key: s.Key, Err: cause}
 		}
 	}
-	if !w.together {
+	if !w.asTransaction {
 		return b.Err
 	}
 	return b

@@ -7,8 +7,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// mostAge is the greatest age of an operation ID with which a write is still sent: twice the write's timeout, when an outbox shows its
-// notification, and no more than half the retention of abort records.
+// mostAge is the greatest age of an operation ID with which a write is still sent: twice the write's timeout, when an outbox shows
+// its notification, and no more than half the retention of abort records.
 func (o *Options) mostAge() time.Duration {
 	if most := 2 * o.WriteTimeout; most > 0 {
 		return min(most, Retention/2)
@@ -16,12 +16,13 @@ func (o *Options) mostAge() time.Duration {
 	return Retention / 2
 }
 
-// stale reports whether the operation ID of a write with a commit record is too old to be sent, or of a time to come, by the wall clock.
-// Contexts end by another clock, which stands still while a machine is suspended: a write that continues after the retention would be
-// committed although its abort record was stored and swept. A clock that was set has the same effect, and costs a new operation ID.
+// stale reports whether the operation ID of a write with a commit record is too old to be sent, or lies in the future, by the wall
+// clock. Contexts end by another clock, which stands still while a machine is suspended. Without this check, a write that continues
+// after the retention could commit although its abort record was stored and swept. A clock that was set looks the same; it costs a
+// new operation ID.
 //
-// If the wall clock of the machine stands still as well, nothing tells the writer how much time has passed. The service then refuses
-// requests that are signed with the account's key, but not those with a shared access signature or a token.
+// If the wall clock of the machine stands still as well, nothing tells the writer how much time has passed. The service then
+// refuses requests that are signed with the account's key, but not those with a shared access signature or a token.
 func (w *write) stale() bool {
 	if !w.plan.record {
 		return false
@@ -31,13 +32,13 @@ func (w *write) stale() bool {
 	return err != nil || age > most || age < -most
 }
 
-var errStale = errors.New("its operation ID is too old, or of a time to come: the machine was suspended, or its clock was set")
+var errStale = errors.New("its operation ID is too old, or lies in the future: the machine was suspended, or its clock was set")
 
-// unsent is the outcome of a stale write, which is not sent (again). If nothing that was sent with its operation ID can be applied, the
-// write begins again with another one.
+// unsent is the outcome of a stale write, which is not sent any more. If nothing that was sent with its operation ID can be
+// applied, the write begins again with another ID.
 func (w *write) unsent() outcome {
 	if w.sent.doubt != nil {
 		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
-	return outcome{verdict: wire.Refused, failed: -1, dead: !w.sent.mayEnd, err: &Condition{ErrGivenUp, errStale}}
+	return outcome{verdict: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: &Condition{ErrGivenUp, errStale}}
 }

@@ -16,7 +16,7 @@ import (
 // step is an operation of a transaction.
 type step struct {
 	Op
-	caller      int         // the caller's operation that the step is, or follows from; -1 for none
+	opIndex     int         // the caller's operation that the step is, or follows from; -1 for none
 	derived     *derivedRow // nil for an operation of the caller's
 	replannable bool        // the row was read for the operation, so that it may be planned again after a conflict
 	json        []byte      // as it is sent

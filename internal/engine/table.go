@@ -103,7 +103,8 @@ func (t *Table) name() string {
 	return t.Name
 }
 
-// Same reports whether two handles are of the same table, as far as can be known: of one service, by the name, whose case means nothing.
+// Same reports whether two handles are of the same table, as far as can be known: of one service, by the name, whose case means
+// nothing.
 func (t *Table) Same(other *Table) bool {
 	return strings.EqualFold(t.Name, other.Name) && (t.shared == other.shared || reflect.ValueOf(t.Service).Comparable() && t.Service == other.Service)
 }
@@ -130,7 +131,7 @@ func (t *Table) Ensure(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrExists):
 			return nil
-		case !unknown(err) && !dialing(err), !tries.again(ctx, err):
+		case !isUnknown(err) && !dialing(err), !tries.wait(ctx, err):
 			return err
 		}
 	}
@@ -160,7 +161,7 @@ func (t *Table) OpError(method string, k keys.Key, err error) error {
 	}
 	e := &OpError{Op: method, Table: t.name(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
 	var re *azcore.ResponseError
-	var theirs Foreign
+	var theirs UserCodeError
 	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && errors.As(err, &re) {
 		e.Code = re.ErrorCode
 	}

@@ -13,54 +13,61 @@ import (
 
 // write is one write: an operation, or several as a transaction. There is no other way in which entities are written.
 //
-// A write is planned: its transaction also contains what the maintainers derive, and a commit record if there are effects or if the write
-// is exact. Then it is sent with one operation ID until its outcome is known. A refused write is replanned if another plan may succeed: a
-// concurrent writer changed a row that the plan had read, or a derived row was not as the plan took it to be.
+// A write is planned: its transaction also contains what the maintainers derive, and a commit record if there are effects or if the
+// write is exact. Then it is sent with one operation ID until its outcome is known. A refused write is replanned if another plan
+// may succeed: a concurrent writer changed a row that the plan had read, or a derived row was not as the plan took it to be.
 type write struct {
-	table    *Table
-	method   string
-	ops      []Op // the caller's, as they were made
-	together bool // the caller asked for a transaction
-	some     bool // of the first of them, as many as fit into one transaction, until the first plan stands
-	pass     func(i int, err error) bool
+	table         *Table
+	method        string
+	ops           []Op // the caller's, as they were made
+	asTransaction bool // the caller asked for a transaction
+	mayDropTail   bool // the first plan may leave out operations at the end that do not fit
+	skip          func(i int, err error) bool
 
 	outbox    Outbox
 	exact     bool
 	completes *Completion
 
-	id           string // the operation ID
-	notification Sent
-	found        map[string]found       // derived rows that were not as a plan took them to be
-	seen         map[string]azcore.ETag // the versions of entities that they were found with
+	id             string // the operation ID
+	notification   SentNotification
+	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
+	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 
-	state state
-	next  transaction // the plan to be sent
-	plan  transaction // the plan that was sent last
-	sent  history
-	out   outcome // of what was sent last
-	lost  outcome // the last one that a concurrent writer is to blame for
+	state        state
+	next         transaction // the plan to be sent
+	plan         transaction // the plan that was sent last
+	sent         history
+	out          outcome // of what was sent last
+	lastConflict outcome // the last one that a concurrent writer caused
 
 	resolving sync.Mutex // by UnknownError.Resolve
 }
 
-// state is how far a write has come.
+// state is how far a write has come. These are its ways:
+//
+//	state        function           next states
+//	begun        planAnew           planned, givenUp, inDoubt
+//	planned      sendNotification   ready, givenUp
+//	ready        send               committed, refused, givenUp
+//	refused      replan             begun, givenUp, aborted
+//	givenUp      giveUp             committed, aborted, inDoubt
 type state int
 
 const (
-	begun     state = iota // nothing stands: it is planned
-	planned                // the plan stands: the outbox is notified, if there are effects
-	ready                  // it is sent until its outcome is known
-	refused                // a step was refused: it is replanned if that may help
-	givenUp                // no further attempt: its outcome is made certain, if there is a commit record
-	inDoubt                // it is unknown whether it was applied
-	committed              // it was applied
-	aborted                // it was not applied, and never will be
+	stateBegun     state = iota // next: make a plan
+	statePlanned                // next: notify the outbox, if there are effects
+	stateReady                  // next: send it until its outcome is known
+	stateRefused                // a step was refused; next: plan again, if that may help
+	stateGivenUp                // no further attempt; next: make the outcome certain, if there is a commit record
+	stateInDoubt                // it is unknown whether it was applied
+	stateCommitted              // it was applied
+	stateAborted                // it was not applied, and never will be
 )
 
 // history is what was sent with the operation ID.
 type history struct {
-	doubt         error // a request may have been applied, or may still be
-	mayEnd        bool  // a request was refused that could be applied later
+	doubt         error // the error of a request that may have been applied, or may be later
+	mayStillApply bool  // a request was refused, and its late duplicate could still be applied
 	recordLost    bool  // the commit record existed and is gone, so nothing can be said of the write
 	withRecord    bool  // a request had a commit record
 	withoutRecord bool  // a request in doubt had none
@@ -68,11 +75,11 @@ type history struct {
 
 // outcome is what has become of the steps.
 type outcome struct {
-	verdict wire.Outcome
-	etags   []azcore.ETag // of the steps
-	failed  int           // the step that was refused, -1 for none
-	err     error
-	dead    bool // what was sent with the operation ID will never be applied
+	verdict      wire.Outcome
+	etags        []azcore.ETag // of the steps
+	failed       int           // the step that was refused, -1 for none
+	err          error
+	neverApplies bool // nothing that was sent with the operation ID can be applied any more
 }
 
 // transaction is a plan of a write, as it is sent.
@@ -84,8 +91,8 @@ type transaction struct {
 	effects bool
 }
 
-// own returns the part of the caller's operations in a list with an item for each step.
-func own[X any](w *write, all []X) []X {
+// callersPart returns the part of the caller's operations in a list with an item for each step.
+func callersPart[X any](w *write, all []X) []X {
 	if w.plan.lead {
 		all = all[1:]
 	}
@@ -94,10 +101,10 @@ func own[X any](w *write, all []X) []X {
 
 func (w *write) partition() string { return w.ops[0].Key.PartitionKey() }
 
-// find is Table.find for a write, whose time a throttled read may take.
-func (w *write) find(ctx context.Context, k keys.Key) (f found, err error) {
+// readRow is Table.find for a write, whose time a throttled read may take.
+func (w *write) readRow(ctx context.Context, k keys.Key) (f readResult, err error) {
 	err = w.table.Options.Retry.RepeatBusy(ctx, w.log(), func() error {
-		f, err = w.table.find(ctx, k)
+		f, err = w.table.readRow(ctx, k)
 		return err
 	})
 	return f, err

@@ -14,7 +14,7 @@ func TestEventual(t *testing.T) {
 	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
-		{Name: "the message of a write that may still commit is deleted", File: "internal/engine/recordstore.go",
+		{Name: "the message of a write that may still commit is deleted", File: "internal/engine/record_store.go",
 			Old: "\tswitch state, err := t.abort(ctx, partition, id); {\n", New: "\tswitch state, err := RecordAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "notifications are not hidden", File: "eventual/outbox.go",
 			Old: "o.queue.put(ctx, text, n.Hidden)", New: "o.queue.put(ctx, text, 0)", Test: "TestNotificationHidden"},
@@ -50,7 +50,7 @@ func TestEventual(t *testing.T) {
 			Old: "	return p.running == 0 && len(p.waiting) == 0\n", New: "	return true\n", Test: "TestDrainEmptiesQueue|TestDrainReceivesAgain"},
 		{Name: "a clean-up is recorded and not sent", File: "eventual/cleanup.go",
 			Old: "		return err\n	}\n	if !c.env.opt.Now()", New: "	}\n	if !c.env.opt.Now()", Test: "TestCleanUpLost"},
-		{Name: "a clean-up deletes pending commit records", File: "internal/engine/records.go",
+		{Name: "a clean-up deletes pending commit records", File: "internal/engine/record_list.go",
 			Old: "\treturn err == nil && rec.State != RecordPending\n", New: "\treturn err == nil && rec.State != 0\n", Test: "TestCleanUp$"},
 		{Name: "messages of a busy partition are returned", File: "eventual/dispatcher.go",
 			Old: "	for len(p.waiting) > p.size {\n", New: "	for len(p.waiting) > 0 {\n", Test: "TestBusyPartition$"},
@@ -76,7 +76,7 @@ func TestEventual(t *testing.T) {
 			Old: "			return true // not an entity of the service", New: "			return false // not an entity of the service", Test: "TestOutage"},
 		{Name: "a wait for a partition counts as an outage", File: "eventual/finish.go",
 			Old: "x.backOff(int(h.Outages), ", New: "x.backOff(int(h.Uncounted), ", Test: "TestWaitThenOutage"},
-		{Name: "done commit records are notified", File: "internal/engine/records.go",
+		{Name: "done commit records are notified", File: "internal/engine/record_list.go",
 			Old: "stateProperty, RecordPending)", New: "stateProperty, RecordDone)", Test: "TestNotifyPending$"},
 		{Name: "a partition is notified from its start", File: "eventual/notifypending.go",
 			Old: "		after = n.start.OperationID\n", New: "", Test: "TestNotifyPendingResumes"},
@@ -86,7 +86,7 @@ func TestEventual(t *testing.T) {
 			Old: "receipt: *m.PopReceipt, visible: visible}", New: "receipt: *m.PopReceipt, visible: visible.Add(time.Until(visible.Add(-visibility)) * -1)}", Test: "TestSlowReceive"},
 		{Name: "each of several poison messages with one text is replayed", File: "eventual/poisonqueue.go",
 			Old: " || replayed[m.Text] {\n", New: " {\n", Test: "TestReplayOnce"},
-		{Name: "an abort record is stored for an old operation ID", File: "internal/engine/recordstore.go",
+		{Name: "an abort record is stored for an old operation ID", File: "internal/engine/record_store.go",
 			Old: "\tcase age > Retention:\n", New: "\tcase age > 1000*Retention:\n", Test: "TestUntrusted"},
 	})
 	mutants.Run(t, "./integration", []mutants.Mutant{
@@ -96,13 +96,13 @@ func TestEventual(t *testing.T) {
 			Old: "	if archived != nil && archived.Row == nil {\n", New: "	if archived != nil {\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})
 	mutants.Run(t, "./commit", []mutants.Mutant{
-		{Name: "a commit record is marked as done unconditionally", File: "internal/engine/records.go",
-			Old: "Match: rec.ETag, Named: true", New: "Match: `*`, Named: true", Test: "TestCompletingRaces"},
+		{Name: "a commit record is marked as done unconditionally", File: "internal/engine/record_list.go",
+			Old: "Match: rec.ETag, StoresID: true", New: "Match: `*`, StoresID: true", Test: "TestCompletingRaces"},
 		{Name: "an effect is completed unconditionally", File: "internal/engine/completing.go",
 			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestCompletingRaces"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "effects are cut inside a character", File: "internal/engine/commitrecord.go",
+		{Name: "effects are cut inside a character", File: "internal/engine/record_format.go",
 			Old: "		for !utf8.RuneStart(s[cut]) {\n", New: "		for !utf8.RuneStart(s[cut]) && false {\n", Test: "TestEffectsInAnyLanguage"},
 		{Name: "the error of a service that is not reached is not ErrUnreachable", File: "internal/engine/errors.go",
 			Old: "	if wire.Unreached(ctx, err) {\n", New: "	if false {\n", Test: "TestUnreachable"},

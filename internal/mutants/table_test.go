@@ -18,7 +18,7 @@ func TestTable(t *testing.T) {
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "only the last refusal counts", File: "internal/engine/execute.go",
-			Old: "w.sent.mayEnd = w.sent.mayEnd || !w.final()", New: "w.sent.mayEnd = !w.final()", Test: "TestEarlierRefusals"},
+			Old: "w.sent.mayStillApply = w.sent.mayStillApply || !w.final()", New: "w.sent.mayStillApply = !w.final()", Test: "TestEarlierRefusals"},
 		{Name: "an entity holds a version that no response has reported", File: "internal/engine/readback.go",
 			Old: "	if !same {\n", New: "	if !same && w.stored(s).Known() {\n", Test: "TestHeldVersion"},
 		{Name: "an entity holds the version of a changed row", File: "internal/engine/readback.go",
@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},
 		{Name: "unconditional writes do not read first", File: "table/table.go",
 			Old: "BlindWrites: o.BlindWrites,", New: "BlindWrites: !o.BlindWrites,", Test: "TestReadBeforeBlindWrite"},
-		{Name: "rows are read one by one", File: "internal/engine/packing.go",
+		{Name: "rows are read one by one", File: "internal/engine/planner.go",
 			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestConcurrentReads"},
 	})
 }

@@ -107,18 +107,18 @@ func (c *Call) Body() ([]byte, error) {
 
 // ForeignError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
 // transport that follows redirects repeats a POST as a GET and returns the response to the GET.
-type ForeignError struct {
+type NotServiceError struct {
 	Status int
 	Reason string
 }
 
-func (e *ForeignError) Error() string { return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status) }
+func (e *NotServiceError) Error() string { return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status) }
 
 // Check returns err, the result of the call, or a *ForeignError if the response belongs to another request.
 func (c *Call) Check(err error) error {
 	// net/http sets the Response of a request only if a redirect caused the request.
 	if c.resp != nil && c.resp.Request != nil && c.resp.Request.Response != nil {
-		return &ForeignError{c.resp.StatusCode, "the request was redirected, and the response is to another request"}
+		return &NotServiceError{c.resp.StatusCode, "the request was redirected, and the response is to another request"}
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (c *Call) Check(err error) error {
 // CheckWrite is Check for a write whose successful response has an ETag.
 func (c *Call) CheckWrite(etag string, err error) error {
 	if err = c.Check(err); err == nil && etag == "" {
-		return &ForeignError{c.Status(), "the response has no ETag, so it is not the service's"}
+		return &NotServiceError{c.Status(), "the response has no ETag, so it is not the service's"}
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func (c *Call) CheckWrite(etag string, err error) error {
 // the response.
 func (c *Call) CheckHeaders(err error) error {
 	if err = c.Check(err); err == nil && c.resp != nil && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "" {
-		return &ForeignError{c.Status(), "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
+		return &NotServiceError{c.Status(), "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
 	}
 	return err
 }

@@ -22,7 +22,7 @@ const (
 // Outcome returns the outcome of a write from the error that [Call.Check] returned. Whatever is not certain is Unknown: the service
 // may have applied a write that it answers with 500 or a timeout, and a refusal without an error code may come from a proxy.
 func (c *Call) Outcome(err error) Outcome {
-	var foreign *ForeignError
+	var foreign *NotServiceError
 	switch {
 	case err == nil:
 		return Done

@@ -23,11 +23,11 @@ const (
 
 // Record is a commit record, or an abort record in its place.
 type Record struct {
-	Partition string
-	ID        string // the operation ID
-	State     RecordState
-	Effects   []Effect
-	ETag      azcore.ETag // of its row
+	Partition   string
+	OperationID string // the operation ID
+	State       RecordState
+	Effects     []Effect
+	ETag        azcore.ETag // of its row
 }
 
 // RecordState is the state of a commit record.
@@ -121,7 +121,7 @@ func parts(s string, most int) (all []string) {
 
 // recordOf reads a commit record from its row.
 func recordOf(r *Row) (*Record, error) {
-	rec := &Record{Partition: r.Key.PartitionKey(), ID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord), ETag: r.ETag}
+	rec := &Record{Partition: r.Key.PartitionKey(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord), ETag: r.ETag}
 	if v := Find(r.Columns, reserved.Version); v.Kind != edm.Int32 || v.I != recordVersion {
 		n := 0
 		if v.Kind == edm.Int32 {

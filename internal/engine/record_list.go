@@ -101,7 +101,7 @@ func sweepKey(partition string, hour time.Time) keys.Key {
 
 // PlanSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
 func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time) error {
-	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), Named: true}
+	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
 	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
 	w.Reserve(Unnamed)
 	op.Body, op.Err = w.Finish()
@@ -114,20 +114,20 @@ func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time)
 // SweepPlanned reports whether PlanSweep has noted an hour. 1 request.
 func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Time) (bool, error) {
 	k := sweepKey(partition, hour)
-	f, err := t.find(ctx, k)
+	f, err := t.readRow(ctx, k)
 	return f.row != nil, t.OpError("SweepPlanned", k, err)
 }
 
 // MarkDone marks a pending commit record as done; see commit.Records.MarkDone.
 func (t *Table) MarkDone(ctx context.Context, rec *Record) error {
-	k := RecordKey(rec.Partition, rec.ID)
+	k := RecordKey(rec.Partition, rec.OperationID)
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: RecordDone.String()})
 	w.Reserve(Unnamed)
-	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: rec.ETag, Named: true}
+	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: rec.ETag, StoresID: true}
 	op.Body, op.Err = w.Finish()
 	if err := op.Send(ctx); errors.Is(err, ErrChanged) {
-		if now, gerr := t.Record(ctx, rec.Partition, rec.ID); gerr != nil || now != nil && now.State == RecordPending {
+		if now, gerr := t.Record(ctx, rec.Partition, rec.OperationID); gerr != nil || now != nil && now.State == RecordPending {
 			return err
 		}
 	} else if err != nil && !errors.Is(err, ErrNotFound) {

@@ -43,7 +43,7 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 	incarnation, err1 := r.Property(reserved.Incarnation)
 	ix, err2 := r.Property(reserved.MaintainerState)
 	tags, err3 := r.Property(reserved.Owner)
-	if err := either(err1, either(err2, err3)); err != nil {
+	if err := firstError(err1, firstError(err2, err3)); err != nil {
 		return nil, err
 	}
 	s.stored = ix.Kind != edm.Absent
@@ -71,9 +71,9 @@ func HasState(row edm.Stored, k keys.Key) bool {
 	return err != nil || len(s.before) > 0
 }
 
-// write writes the maintainer state. If there is none, a new row, and a row that has the property already, get an empty one, which tells
-// them from rows whose state is lost. It has no header, since a header is of one RowKey alone, and other programs may copy the row under
-// another key. A row whose state is lost stays without: its derived rows may still exist.
+// write writes the maintainer state. Without derived rows, the property is stored empty, so that "no rows" differs from "state
+// lost". The empty property has no header, because a header contains the RowKey, and other programs may copy the row to another
+// key. A row whose state is lost stays without the property: its derived rows may still exist.
 func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool) error {
 	b := []byte{}
 	if len(s.after) > 0 {

@@ -13,35 +13,35 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// packing lets the maintainers derive rows from the operations of a write. If the write is of some of its operations, packing finds out how
-// many fit into one transaction with their derived rows.
-type packing struct {
-	write *write
-	steps []step
-	most  int // derived rows of one operation, so far
-	used  int // operations of the transaction, by the last count
+// planner lets the maintainers derive rows from the operations of a write. If the write may leave out operations, planner finds out
+// how many fit into one transaction with their derived rows.
+type planner struct {
+	write      *write
+	steps      []step
+	most       int // derived rows of one operation, so far
+	operations int // of the transaction, by the last count
 }
 
 var errNothing = errors.New("all operations were passed over")
 
-// derive adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
-func (k *packing) derive(ctx context.Context) (effects []Effect, derived bool, failed int, err error) {
+// planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
+func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, failed int, err error) {
 	if derived = slices.ContainsFunc(k.steps, func(s step) bool { return s.derives }); !derived {
 		return nil, false, -1, nil
 	}
 	w := k.write
-	if w.found == nil {
-		w.found, w.seen = map[string]found{}, map[string]azcore.ETag{}
+	if w.corrections == nil {
+		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
 	}
-	p := &Plan{table: w.table, partition: w.partition(), own: map[string]bool{}, planned: map[string]edm.Stored{}, found: w.found, seen: w.seen, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
+	p := &Plan{table: w.table, partition: w.partition(), own: map[string]bool{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 	for i := range k.steps {
 		p.own[k.steps[i].Key.RowKey()] = true
 	}
-	k.used = k.records()
-	p.readAhead(ctx, k.steps[:min(len(k.steps), maxOperations-k.used)], w.some)
+	k.operations = k.reservedForRecord()
+	p.readAhead(ctx, k.steps[:min(len(k.steps), maxOperations-k.operations)], w.mayDropTail)
 	for i := 0; i < len(w.ops); {
 		s := &k.steps[i]
-		if !s.derives && !w.some {
+		if !s.derives && !w.mayDropTail {
 			i++
 			continue
 		}
@@ -50,12 +50,12 @@ func (k *packing) derive(ctx context.Context) (effects []Effect, derived bool, f
 			break
 		}
 		var before *Plan
-		if w.some {
+		if w.mayDropTail {
 			before = p.copy()
 		}
 		var err error
 		if s.derives {
-			err = s.derive(ctx, p)
+			err = s.readAndMaintain(ctx, p)
 		}
 		switch {
 		case p.unread != nil:
@@ -63,12 +63,11 @@ func (k *packing) derive(ctx context.Context) (effects []Effect, derived bool, f
 		case err == nil && !k.over(p, i):
 			i++
 			continue
-		case w.some && err != nil && w.pass(i, err):
+		case w.mayDropTail && err != nil && w.skip(i, err):
 			delete(p.own, s.Key.RowKey()) // before has the same map
 			k.drop(i)
-		case w.some && i > 0:
-			// It goes into the next transaction: what speaks against it here may itself be refused, and what was read for the others
-			// is not read again.
+		case w.mayDropTail && i > 0:
+			// Its error may come from an operation before it, which may itself fail. So it is tried again in the next transaction.
 			k.cut(i)
 		case p.blamed >= 0:
 			return nil, true, p.blamed, err
@@ -85,55 +84,55 @@ func (k *packing) derive(ctx context.Context) (effects []Effect, derived bool, f
 	return p.effects, true, failed, err
 }
 
-// records is the number of commit records in the transaction.
-func (k *packing) records() int {
+// reservedForRecord is the number of operations that the commit record takes, 0 or 1.
+func (k *planner) reservedForRecord() int {
 	if k.write.exact || k.write.outbox != nil {
 		return 1
 	}
 	return 0
 }
 
-// fits reports, before an operation is planned, whether the operations before it have left room for one like them: nothing is read for an
-// operation that is not sent.
-func (k *packing) fits(i int) bool {
+// fits reports, before an operation is planned, whether the operations before it have left room for one like them: nothing is read
+// for an operation that is not sent.
+func (k *planner) fits(i int) bool {
 	need := 1
 	if k.steps[i].derives {
 		need += k.most
 	}
-	return !k.write.some || i == 0 || k.used+need <= maxOperations
+	return !k.write.mayDropTail || i == 0 || k.operations+need <= maxOperations
 }
 
 // over reports whether the operations so far are too many.
-func (k *packing) over(p *Plan, i int) bool {
-	if !k.write.some {
+func (k *planner) over(p *Plan, i int) bool {
+	if !k.write.mayDropTail {
 		return false
 	}
-	used := i + 1 + k.records()
+	used := i + 1 + k.reservedForRecord()
 	for _, d := range p.rows {
 		if p.writes(d) {
 			used++
 		}
 	}
-	k.most = max(k.most, used-k.used-1)
-	k.used = used
+	k.most = max(k.most, used-k.operations-1)
+	k.operations = used
 	return used > maxOperations
 }
 
 // cut leaves an operation and those behind it to another transaction.
-func (k *packing) cut(i int) { k.write.ops, k.steps = k.write.ops[:i], k.steps[:i] }
+func (k *planner) cut(i int) { k.write.ops, k.steps = k.write.ops[:i], k.steps[:i] }
 
 // drop leaves an operation out.
-func (k *packing) drop(i int) {
+func (k *planner) drop(i int) {
 	w := k.write
 	w.ops = slices.Delete(slices.Clone(w.ops), i, i+1)
 	k.steps = slices.Delete(k.steps, i, i+1)
 	for ; i < len(k.steps); i++ {
-		k.steps[i].caller = i
+		k.steps[i].opIndex = i
 	}
 }
 
-// steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has the derived row
-// of err.
+// steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has
+// the derived row of err.
 func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 	for _, rk := range p.order {
 		d := p.rows[rk]
@@ -141,7 +140,7 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 			continue
 		}
 		exists, match := p.exists(d)
-		s := step{Op: Op{Table: t, Key: d.key, Match: match}, caller: d.op, derived: d}
+		s := step{Op: Op{Table: t, Key: d.key, Match: match}, opIndex: d.op, derived: d}
 		switch {
 		case exists && d.after == nil:
 			s.Kind = aztables.TransactionTypeDelete
@@ -152,7 +151,7 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 		}
 		if d.after != nil {
 			after := &Row{Key: d.key, Columns: d.after.Columns}
-			if s.Body, s.Named, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation)); err != nil {
+			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation)); err != nil {
 				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
 			}
 		}
@@ -177,7 +176,7 @@ func (p *Plan) readAhead(ctx context.Context, steps []step, some bool) {
 	}
 	p.ahead = map[string]aheadRow{}
 	i := 0
-	InOrder(ctx, ks, p.table.find, func(f found, err error) bool {
+	InOrder(ctx, ks, p.table.readRow, func(f readResult, err error) bool {
 		p.ahead[ks[i].RowKey()] = aheadRow{f, err}
 		i++
 		return err == nil

@@ -14,8 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// together returns an error if operations cannot be one transaction.
-func together(ops []Op) error {
+// checkTogether returns an error if operations cannot be one transaction.
+func checkTogether(ops []Op) error {
 	rows := make(map[string]bool, len(ops))
 	size := 0
 	var outbox Outbox
@@ -76,7 +76,7 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 	t.sending(ctx, len(steps))
 	serr := call.Check(t.submit(call.Write(ctx, t.attemptTimeout()), &call, steps))
 	t.responded(ctx, &call)
-	var foreign *wire.ForeignError
+	var foreign *wire.NotServiceError
 	if call.HasProbe() && !t.shared.probed.Load() {
 		t.shared.probed.Store(true)
 	}

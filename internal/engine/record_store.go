@@ -11,10 +11,10 @@ import (
 
 var errRecordLost = errors.New("its commit record was there and is gone")
 
-// recordStep is the step that stores a commit record. It is the first of its transaction: if the transaction arrives once more, it fails
-// here, and not at a row where the refusal would read as that of a concurrent write.
+// recordStep is the step that stores a commit record. It is the first of its transaction: if the transaction arrives once more, it
+// fails here, and not at a row where the refusal would read as that of a concurrent write.
 func (t *Table) recordStep(partition, id string, state RecordState, effects []Effect) (step, error) {
-	s := step{Op: Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: RecordKey(partition, id)}, caller: -1}
+	s := step{Op: Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: RecordKey(partition, id)}, opIndex: -1}
 	var err error
 	s.Body, err = recordBody(s.Key, state, effects, false)
 	return s, err
@@ -22,7 +22,7 @@ func (t *Table) recordStep(partition, id string, state RecordState, effects []Ef
 
 // Record reads a commit record, nil if there is none. 1 request.
 func (t *Table) Record(ctx context.Context, partition, id string) (*Record, error) {
-	f, err := t.find(ctx, RecordKey(partition, id))
+	f, err := t.readRow(ctx, RecordKey(partition, id))
 	if err != nil || f.row == nil {
 		return nil, err
 	}
@@ -49,11 +49,12 @@ func (t *Table) Resolve(ctx context.Context, partition, id string) (*Record, err
 		}
 		return rec, err
 	}
-	return &Record{Partition: partition, ID: id, State: RecordAborted}, nil
+	return &Record{Partition: partition, OperationID: id, State: RecordAborted}, nil
 }
 
-// abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It repeats this until
-// the context ends, or for the default WriteTimeout if the context has no end. Errors: those of recent, if there is no commit record.
+// abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It
+// repeats this until the context ends, or for the default WriteTimeout if the context has no end. Errors: those of recent, if there
+// is no commit record.
 func (t *Table) abort(ctx context.Context, partition, id string) (state RecordState, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -77,14 +78,14 @@ func (t *Table) abort(ctx context.Context, partition, id string) (state RecordSt
 	}
 }
 
-// abortOnce is one attempt of abort. final reports that another one would fail with the same error. The age of the write is compared before
-// each request, and again when the abort record is stored: this machine may have been suspended in between, and the write's own commit
-// record swept.
+// abortOnce is one attempt of abort. final reports that another one would fail with the same error. The age of the write is
+// compared before each request, and again when the abort record is stored: this machine may have been suspended in between, and the
+// write's own commit record swept.
 func (t *Table) abortOnce(ctx context.Context, partition, id string) (state RecordState, final bool, err error) {
 	if old := t.recent(id); old != nil {
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
-			return 0, err == nil, either(err, old)
+			return 0, err == nil, firstError(err, old)
 		}
 		return rec.State, true, nil
 	}
@@ -103,7 +104,7 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string) (state Reco
 	case verdict == wire.Refused && errors.Is(err, ErrExists):
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
-			return 0, err == nil, either(err, errRecordLost)
+			return 0, err == nil, firstError(err, errRecordLost)
 		}
 		return rec.State, true, nil
 	}
@@ -119,7 +120,7 @@ func (t *Table) recent(id string) error {
 	case age > Retention:
 		return ErrExpired
 	case age < -Retention:
-		return &ValueError{Field: "Op", Reason: "is of a time to come"}
+		return &ValueError{Field: "Op", Reason: "lies in the future"}
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Maintainer state is stored with its entity in the property _ix, an Edm.Binary, in which a character takes one byte instead of the two
-// of an Edm.String. It is a header and a text:
+// Maintainer state is stored with its entity in the property _ix, an Edm.Binary, in which a character takes one byte instead of the
+// two of an Edm.String. It is a header and a text:
 //
 //	1\xdc\xdd\x50 email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones      (without the space)
 //
@@ -27,11 +27,11 @@ import (
 //	\             before one of \ / ? # ^ * that stands for itself
 //
 // In the example, the entity is empid_000223, and its state is email_jonesj@contoso.com of email, last_Jones!_empid_000223 and / of
-// last, and team_Jones of team. What is left out follows from the row itself, whatever the maintainer's functions are by now. Values are
-// not left out, although a property of the row may contain them: another program may change that property. The RowKey is part of the
-// checksum: if another program copies the row under another key, the copy's _ix is corrupt, and is never taken for the copy's own. An _ix
-// without items is empty, or a header alone: the entity has no derived rows of the maintainers that wrote it. A row without _ix was
-// written without maintainers, or by another program: derived rows of it may exist all the same.
+// last, and team_Jones of team. What is left out follows from the row itself, whatever the maintainer's functions are by now.
+// Values are not left out, although a property of the row may contain them: another program may change that property. The RowKey is
+// part of the checksum: if another program copies the row under another key, the copy's _ix is corrupt, and is never taken for the
+// copy's own. An _ix without items is empty, or a header alone: the entity has no derived rows of the maintainers that wrote it. A
+// row without _ix was written without maintainers, or by another program: derived rows of it may exist all the same.
 const (
 	stateVersion      = '1'
 	stateHeaderLength = 4 // bytes: the version and the checksum
