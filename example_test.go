@@ -45,7 +45,7 @@ func Example() {
 	// A secondary index. Each write by this handle updates the index in the same transaction. Attach it before the first write;
 	// verify.Run with Repair adds the entities that a table contains already.
 	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
-	if staff, err = index.Attach(staff, nil, byName); err != nil {
+	if staff, err = index.Attach(staff, byName); err != nil {
 		log.Fatal(err)
 	}
 

@@ -27,6 +27,7 @@ const module = "github.com/aztablekit/aztablekit"
 var arrows = map[string][]string{
 	"":                         {},
 	"keys":                     {"internal/reserved", "internal/suffix"},
+	"requests":                 {},
 	"internal/reserved":        {},
 	"internal/suffix":          {},
 	"internal/edm":             {"internal/reserved"},
@@ -37,23 +38,23 @@ var arrows = map[string][]string{
 	"internal/mutants":         {},
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/engine":          {"keys", "internal/edm", "internal/reserved", "internal/wire"},
-	"table":                    {"keys", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
-	"account":                  {"table"},
+	"table":                    {"keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
+	"account":                  {"requests", "table"},
 	"index":                    {"keys", "table", "index/internal/derived", "internal/engine", "internal/reserved", "internal/suffix"},
 	"index/internal/derived":   {"keys", "table", "internal/engine", "internal/reserved"},
 	"index/verify":             {"keys", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
 	"eventual":                 {"keys", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"eventual", "keys", "table", "internal/reserved", "internal/wire"},
-	"storagetest":              {"storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
-	"storagetest/crashtest":    {"storagetest"},
+	"storagetest":              {"requests", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
+	"storagetest/crashtest":    {"requests", "storagetest"},
 
-	"storagetest/internal/protocol": {},
+	"storagetest/internal/protocol": {"requests"},
 	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
-	"storagetest/internal/tables":   {"storagetest/internal/odata", "storagetest/internal/protocol"},
-	"storagetest/internal/queues":   {"storagetest/internal/protocol"},
+	"storagetest/internal/tables":   {"requests", "storagetest/internal/odata", "storagetest/internal/protocol"},
+	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "eventual", "index", "index/verify", "keys", "table", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "eventual", "index", "index/verify", "keys", "requests", "table", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as literals.

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -35,7 +36,7 @@ type Options struct {
 	Client azcore.ClientOptions
 
 	// Counter counts the requests of all clients. Nil counts nothing.
-	Counter *table.Counter
+	Counter *requests.Counter
 }
 
 // Endpoints are the addresses of the three services, such as https://NAME.table.core.windows.net. The clients of a service without

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -35,7 +36,7 @@ func (s *recorder) Do(r *http.Request) (*http.Response, error) {
 	return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: errors.New("no network")}
 }
 
-func (s *recorder) options(c *table.Counter) *account.Options {
+func (s *recorder) options(c *requests.Counter) *account.Options {
 	o := &account.Options{Client: azcore.ClientOptions{Transport: s}, Counter: c}
 	o.Client.Retry.MaxRetries = -1
 	return o
@@ -62,7 +63,7 @@ func TestConnectionStrings(t *testing.T) {
 		"AccountName=acct;SharedAccessSignature=?sv=1&sig=c2ln":                                                                                "https://acct.table.core.windows.net/staff?sig https://acct.queue.core.windows.net/notifications?sig https://acct.blob.core.windows.net/photos?sig",
 	} {
 		var s recorder
-		var c table.Counter
+		var c requests.Counter
 		a, err := account.FromConnectionString(cs, s.options(&c))
 		if err != nil {
 			t.Errorf("%s: got %v, want an account", cs, err)
@@ -87,7 +88,7 @@ func TestConnectionStrings(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s:\n got %s\nwant %s", cs, strings.Join(got, " "), want)
 		}
-		if n := c.Take(); n[table.KindGet] != 1 || n[table.KindOther] != 2 {
+		if n := c.Take(); n[requests.Get] != 1 || n[requests.Other] != 2 {
 			t.Errorf("got %v, want one get and two others", n)
 		}
 		// An attempt of a blob request has no time limit, since its body is a stream.
@@ -112,6 +113,9 @@ func TestBadConnectionStrings(t *testing.T) {
 	}
 	if _, err := account.FromCredential(account.Endpoints{}, token{}, nil); err == nil {
 		t.Error("empty Endpoints: got no error, want one")
+	}
+	if _, err := account.FromTransport(nil, nil); err == nil {
+		t.Error("a nil transport: got no error, want one")
 	}
 }
 

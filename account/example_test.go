@@ -1,11 +1,13 @@
 package account_test
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,6 +20,19 @@ func ExampleFromConnectionString() {
 	}
 	fmt.Println(acc.Queue("notifications").URL())
 	// Output: http://127.0.0.1:10001/devstoreaccount1/notifications
+}
+
+// A test runs a program on an account in memory.
+func ExampleFromTransport() {
+	s := storagetest.New(nil)
+	acc, err := account.FromTransport(s, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = acc.Queue("notifications").Create(context.Background(), nil)
+	fmt.Println(s.QueueNames(), err)
+	// Output: [notifications] <nil>
 }
 
 // Each URL contains a signature for its service. Calls of a service without a URL fail with ErrNoEndpoint.

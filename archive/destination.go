@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -11,9 +10,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// ErrForeign: the destination returned a row that no move has stored, or that belongs to another entity or incarnation.
-var ErrForeign = errors.New("archive: the destination contains a row that no move has stored")
 
 // ID names an archived entity: a key and one incarnation of it. An entity that is deleted and inserted again, or restored, has
 // another incarnation, so that late work for the first incarnation never changes the second.
@@ -75,7 +71,8 @@ func (r *ArchivedRow) tombstone() *ArchivedRow {
 // the move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is
 // poison.
 type Destination interface {
-	// Get returns what is stored for an ID, or nil if nothing ever was.
+	// Get returns what is stored for an ID, or nil if nothing ever was. For a row that no move has stored, the error is
+	// table.ErrForeignRow.
 	Get(ctx context.Context, id ID) (*ArchivedRow, error)
 
 	// Put stores r if version is the version that is stored for r.ID, or "" if nothing ever was. Otherwise the error is
@@ -96,7 +93,8 @@ type Checker interface {
 
 // Lister is a destination that can list what it stores.
 type Lister interface {
-	// List yields what is stored of a partition's entities, of all kinds, without tombstones.
+	// List yields what is stored of a partition's entities, of all kinds, without tombstones. For a row that no move has stored, it
+	// yields table.ErrForeignRow and goes on.
 	List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error]
 }
 

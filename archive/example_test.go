@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
@@ -30,9 +27,7 @@ type Employee struct {
 // Employee 456 leaves the company, and comes back.
 func Example() {
 	ctx := context.Background()
-	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
+	acc := storagetest.New(nil)
 	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
 	current, err := table.New(acc.Tables(), "Current", table.Schema[Employee]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
@@ -79,9 +74,7 @@ func Example() {
 // A destination stores a row for each incarnation of a key. A [archive.Mover] calls its methods; programs rarely do.
 func ExampleTableDestination() {
 	ctx := context.Background()
-	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
+	acc := storagetest.New(nil)
 	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
 	check(err)
 	check(old.Ensure(ctx))

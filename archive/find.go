@@ -47,7 +47,7 @@ func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], ar
 func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
 	for archived, err := range m.to.Incarnations(ctx, k) {
 		if err == nil && (archived.Key != k || archived.Err() != nil) {
-			err = fmt.Errorf("%w: want a row of %v", ErrForeign, k)
+			err = fmt.Errorf("destination: %w: want a row of %v", table.ErrForeignRow, k)
 		}
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*
 		}
 		for archived, err := range l.List(ctx, partition) {
 			switch {
-			case errors.Is(err, ErrForeign):
+			case errors.Is(err, table.ErrForeignRow):
 				if !yield(nil, fmt.Errorf("archive: Archived: %w", err)) {
 					return
 				}

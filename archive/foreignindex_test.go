@@ -31,7 +31,7 @@ func addIndex(fx *fixture) error {
 		return struct{}{}, c.Old == nil || c.New == nil || c.Old.Last != c.New.Last
 	})
 	plain := fx.current
-	if fx.current, err = plain.With(fx.outbox, due); err != nil {
+	if fx.current, err = plain.WithOutbox(fx.outbox, due); err != nil {
 		return err
 	}
 	fx.handlers = append(fx.handlers, eventual.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
@@ -110,9 +110,9 @@ func TestForeignIndex(t *testing.T) {
 	must(t, fx.work(ctx))
 	s.Count()
 	must(t, fx.mover.Archive(ctx, e))
-	equal(t, "requests of Archive", s.Count(), "1 message-put, 1 message-update, 1 transaction")
+	equal(t, "requests of Archive", s.Count().String(), "1 message-put, 1 message-update, 1 transaction")
 	must(t, fx.work(ctx))
-	equal(t, "requests of the move and of the index", s.Count(), "5 get, 1 merge, 1 message-delete, 2 message-get, 1 replace, 2 transaction")
+	equal(t, "requests of the move and of the index", s.Count().String(), "5 get, 1 merge, 1 message-delete, 2 message-get, 1 replace, 2 transaction")
 	noError(t, checkIndex(s))
 	_, err = fx.mover.Restore(ctx, at(1))
 	must(t, err)

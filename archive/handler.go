@@ -114,9 +114,9 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 func (m *Mover[T]) get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	archived, err := m.to.Get(ctx, id)
 	if err == nil && archived != nil && archived.ID != id {
-		err = fmt.Errorf("%w: want a row of %v, %s", ErrForeign, id.Key, id.Incarnation)
+		err = fmt.Errorf("destination: %w: want a row of %v, %s", table.ErrForeignRow, id.Key, id.Incarnation)
 	}
-	if errors.Is(err, ErrForeign) {
+	if errors.Is(err, table.ErrForeignRow) {
 		return nil, eventual.Poison(err)
 	}
 	return archived, err

@@ -237,8 +237,8 @@ func TestWrongIncarnation(t *testing.T) {
 	equal(t, "count of poison messages", len(s.Messages("poison")), 1)
 	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 2)))
 	must(t, fx.work(ctx))
-	if _, err := m.Restore(ctx, at(2)); !errors.Is(err, archive.ErrForeign) {
-		t.Errorf("Restore: got error %v; want ErrForeign", err)
+	if _, err := m.Restore(ctx, at(2)); !errors.Is(err, table.ErrForeignRow) {
+		t.Errorf("Restore: got error %v; want table.ErrForeignRow", err)
 	}
 }
 
@@ -255,10 +255,10 @@ func TestForeignRows(t *testing.T) {
 		switch {
 		case err == nil && e.Key == at(1):
 			found++
-		case errors.Is(err, archive.ErrForeign):
+		case errors.Is(err, table.ErrForeignRow):
 			foreign++
 		default:
-			t.Errorf("Archived: got %v, %v; want clerk 1 or ErrForeign", e, err)
+			t.Errorf("Archived: got %v, %v; want clerk 1 or table.ErrForeignRow", e, err)
 		}
 	}
 	if found != 1 || foreign != len(neighbours) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -45,7 +46,7 @@ func (i *interceptor) beforeFirst(matches func(storagetest.Request) bool, do fun
 
 // transactionOn returns a condition: a request is a transaction on a table.
 func transactionOn(table string) func(storagetest.Request) bool {
-	return func(q storagetest.Request) bool { return q.Kind == "transaction" && q.Table == table }
+	return func(q storagetest.Request) bool { return q.Kind == requests.Transaction && q.Table == table }
 }
 
 // newInterceptedFixture returns another program's fixture, and the interceptor of its requests.

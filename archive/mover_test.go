@@ -23,7 +23,7 @@ func TestRequests(t *testing.T) {
 	w := fx.newWorker(t, fx.options())
 	requests := func(of, want string) {
 		t.Helper()
-		equal(t, "requests of "+of, s.Count(), want)
+		equal(t, "requests of "+of, s.Count().String(), want)
 	}
 	e := insertClerk(t, fx, s, 1)
 	must(t, fx.mover.Archive(ctx, e))
@@ -130,7 +130,7 @@ func TestRowBeyondLimits(t *testing.T) {
 		if err := fx.mover.Archive(ctx, e); !errors.As(err, &le) {
 			t.Errorf("%s: got error %v; want a *LimitError", name, err)
 		}
-		equal(t, name+": requests", s.Count(), "none")
+		equal(t, name+": requests", s.Count().String(), "none")
 	}
 }
 
@@ -146,7 +146,7 @@ func TestRoomForRestore(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
 	for rows, fits := range map[int]bool{96: true, 97: false} {
-		from, err := fx.current.With(nil, manyRows{rows})
+		from, err := fx.current.With(manyRows{rows})
 		must(t, err)
 		_, err = archive.New("k", from, fx.destination, fx.outbox)
 		var le *table.LimitError

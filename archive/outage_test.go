@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -84,8 +85,8 @@ func TestOutages(t *testing.T) {
 	t.Parallel()
 	sides := map[string]func(storagetest.Request) bool{
 		"destination": func(q storagetest.Request) bool { return q.Table == "old" },
-		"reads":       func(q storagetest.Request) bool { return q.Table == "old" && q.Kind == "get" },
-		"writes":      func(q storagetest.Request) bool { return q.Table == "old" && q.Kind != "get" },
+		"reads":       func(q storagetest.Request) bool { return q.Table == "old" && q.Kind == requests.Get },
+		"writes":      func(q storagetest.Request) bool { return q.Table == "old" && q.Kind != requests.Get },
 		"table":       func(q storagetest.Request) bool { return q.Table == "current" },
 	}
 	for side, fails := range sides {

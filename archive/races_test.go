@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -94,7 +95,7 @@ func TestSlowWorker(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	readsEntity := func(q storagetest.Request) bool {
-		return q.Kind == "get" && q.Table == "current" && q.RowKey == "c_000001"
+		return q.Kind == requests.Get && q.Table == "current" && q.RowKey == "c_000001"
 	}
 	for _, c := range []struct {
 		name          string

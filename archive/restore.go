@@ -24,7 +24,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := m.from.With(nil, &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := m.from.With(&restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
@@ -55,7 +55,7 @@ func (m *Mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, e
 	if archived, err = m.to.Get(ctx, id); err == nil && (archived == nil || archived.Row == nil) {
 		err = table.ErrNotFound
 	} else if err == nil && archived.ID != id {
-		err = fmt.Errorf("%w: want a row of %v, %s", ErrForeign, k, id.Incarnation)
+		err = fmt.Errorf("destination: %w: want a row of %v, %s", table.ErrForeignRow, k, id.Incarnation)
 	}
 	return archived, err
 }

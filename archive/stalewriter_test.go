@@ -43,7 +43,7 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 	},
 	"ReplaceAny, of Entity": replaceDecoded,
 	"ReplaceAny, maintained": func(ctx context.Context, w *staleWriter) error {
-		maintained, err := w.clerks.With(nil, manyRows{1})
+		maintained, err := w.clerks.With(manyRows{1})
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func TestMovedBefore(t *testing.T) {
 	opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	s.Count()
 	must(t, fx.newWorker(t, opt).Drain(ctx))
-	equal(t, "requests", s.Count(), "7 get, 1 message-delete, 2 message-get, 1 message-put")
+	equal(t, "requests", s.Count().String(), "7 get, 1 message-delete, 2 message-get, 1 message-put")
 	wantClerks(t, s, []string{"c_000001=Written back"}, []string{"c_000001=Name1"})
 	equal(t, "count of poison messages", len(s.Messages("poison")), 1)
 	if want := "moved before; delete that property"; !strings.Contains(log.String(), want) {

@@ -40,19 +40,19 @@ func (r *ArchivedRow) encode() *table.Row {
 }
 
 // decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key
-// belongs to one entity and one incarnation only. Errors: ErrForeign.
+// belongs to one entity and one incarnation only. Errors: table.ErrForeignRow.
 func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	primary, isCopy := row.Engine().Primary()
 	incarnation, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
 	id := ID{primary, incarnation}
 	words := strings.Split(row.Engine().ProjectionID(), " ")
 	if !isCopy || !ok || id.Err() != nil || len(words) < 3 || words[0] != wordRow && words[0] != wordTombstone {
-		return nil, fmt.Errorf("%w: %v", ErrForeign, row.Key)
+		return nil, fmt.Errorf("destination: %w: %v", table.ErrForeignRow, row.Key)
 	}
 	kind, kindErr := url.QueryUnescape(words[1])
 	at, timeErr := time.Parse(time.RFC3339Nano, words[2])
 	if kindErr != nil || timeErr != nil {
-		return nil, fmt.Errorf("%w: %v", ErrForeign, row.Key)
+		return nil, fmt.Errorf("destination: %w: %v", table.ErrForeignRow, row.Key)
 	}
 	r := &ArchivedRow{ID: id, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
 	if words[0] == wordRow {

@@ -52,7 +52,7 @@ func (m *Mover[T]) stored(ctx context.Context, id ID) (bool, error) {
 		return false, nil // no restore has written the record
 	}
 	archived, err := m.to.Get(ctx, id)
-	if errors.Is(err, ErrForeign) {
+	if errors.Is(err, table.ErrForeignRow) {
 		return true, nil
 	}
 	return archived != nil && archived.Row != nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -84,7 +85,7 @@ func TestCleanUpLost(t *testing.T) {
 			noError(t, err)
 		}
 		write()
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-put" && q.Queue == "cleanups" }, storagetest.LostRequest()))
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessagePut && q.Queue == "cleanups" }, storagetest.LostRequest()))
 		drain(t, o.worker(t, opt))
 		s.SetFaults(nil)
 		expect(t, "clean-up messages after a lost request", len(s.Messages("cleanups")), 0)

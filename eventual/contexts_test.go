@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -68,7 +69,7 @@ func TestContextsEnd(t *testing.T) {
 			return true
 		})
 		o.insert(t, clerk{"T", 2, "Jones"})
-		s.SetFaults(storagetest.OfKind("message-update", storagetest.Refuse(404, "MessageNotFound")))
+		s.SetFaults(storagetest.OfKind(requests.MessageUpdate, storagetest.Refuse(404, "MessageNotFound")))
 		lost := o.worker(t, opt, slowHandler(o, time.Hour, func(error) {}))
 		runUntil(t, lost, time.Hour, func() bool { return lost.Stats().Lost > 0 })
 		expect(t, "contexts that have not ended after a loss", count.open.Load(), 0)

@@ -8,7 +8,7 @@
 //
 //	onRename := eventual.OnChange("reindex", func(c *table.Change[Employee]) (Reindex, bool) { … })
 //	out, err := eventual.NewOutbox(account.Queue("staff-notifications"), nil)
-//	staff, err := plain.With(out, onRename) // all writes by this handle
+//	staff, err := plain.WithOutbox(out, onRename) // all writes by this handle
 //
 //	reindex := eventual.NewHandler("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
 //	poison := account.Queue("staff-poison")

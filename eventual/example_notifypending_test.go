@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // A job notifies workers again after the queue was cleared, and resumes where the call before ended.
 func ExampleOutbox_NotifyPending() {
 	ctx := context.Background()
-	acc := newAccount()
+	acc := storagetest.New(nil)
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
@@ -19,7 +20,7 @@ func ExampleOutbox_NotifyPending() {
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := plain.With(out, badges)
+	staff, err := plain.WithOutbox(out, badges)
 	check(err)
 	for id := range 3 {
 		_, err = staff.Insert(ctx, &Employee{"Sales", id, "Jones"})

@@ -7,13 +7,10 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
 type Employee struct {
@@ -44,25 +41,17 @@ var (
 	})
 )
 
-// newAccount returns an account in memory.
-func newAccount() *account.Account {
-	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	return acc
-}
-
 // An effect outside of storage: a worker prints a badge for each employee with a new name, even if the writer or a worker crashes.
 func ExampleWorker() {
 	ctx := context.Background()
-	acc := newAccount()
+	acc := storagetest.New(nil)
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
 	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := plain.With(out, badges)
+	staff, err := plain.WithOutbox(out, badges)
 	check(err)
 
 	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
@@ -101,14 +90,14 @@ func ExampleWorker() {
 // The result of a handler decides about the message. A message in the poison queue can be replayed when the cause is repaired.
 func ExamplePoisonQueue() {
 	ctx := context.Background()
-	acc := newAccount()
+	acc := storagetest.New(nil)
 	plain, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
 	check(plain.Ensure(ctx))
 	queue, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
-	staff, err := plain.With(out, badges)
+	staff, err := plain.WithOutbox(out, badges)
 	check(err)
 
 	ink := false
@@ -154,7 +143,7 @@ func ExamplePoisonQueue() {
 // is refused.
 func ExampleOutbox() {
 	ctx := context.Background()
-	acc := newAccount()
+	acc := storagetest.New(nil)
 	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))

@@ -20,11 +20,11 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	o, s := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
-	expect(t, "requests of the write", s.Count(), "1 message-put, 1 message-update, 1 transaction")
+	expect(t, "requests of the write", s.Count().String(), "1 message-put, 1 message-update, 1 transaction")
 	opt := fastPolling()
 	opt.Concurrency = 1 // so that the worker requests no more messages while the handler runs
 	drain(t, o.worker(t, opt))
-	expect(t, "requests of the worker", s.Count(), "1 get, 1 insert-or-replace, 1 merge, 1 message-delete, 2 message-get")
+	expect(t, "requests of the worker", s.Count().String(), "1 get, 1 insert-or-replace, 1 merge, 1 message-delete, 2 message-get")
 }
 
 // TestDuplicates: the effect of a message that arrives a hundred times is executed once.

@@ -121,7 +121,7 @@ func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	steps, err := o.plain.With(o.out, eventual.OnChange("step", func(c *table.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
+	steps, err := o.plain.WithOutbox(o.out, eventual.OnChange("step", func(c *table.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
 	noError(t, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -31,7 +32,7 @@ func TestRenewal(t *testing.T) {
 		drain(t, w)
 		expect(t, "messages that the other worker received", other.Stats().Received, 0)
 		expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Done: 1, Effects: 1, Renewed: 9})
-		expect(t, "requests", s.Count(), "1 get, 1 merge, 1 message-delete, 93 message-get, 9 message-update")
+		expect(t, "requests", s.Count().String(), "1 get, 1 merge, 1 message-delete, 93 message-get, 9 message-update")
 	})
 }
 
@@ -50,7 +51,7 @@ func TestLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
-				s.SetFaults(storagetest.OfKind("message-update", fault))
+				s.SetFaults(storagetest.OfKind(requests.MessageUpdate, fault))
 				var causes causeList
 				opt := fastPolling()
 				opt.Visibility = 30 * time.Second
@@ -80,7 +81,7 @@ func TestSlowReceive(t *testing.T) {
 		o.insert(t, clerk{"S", 1, "Jones"})
 		c := noPauses()
 		c.Retry.AttemptTimeout = time.Minute
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-get" && anyVisible(s) }, storagetest.Slow(25*time.Second)))
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessageGet && anyVisible(s) }, storagetest.Slow(25*time.Second)))
 		opt := fastPolling()
 		opt.Common, opt.Visibility = c, 30*time.Second
 		w := o.worker(t, opt, slowHandler(o, 20*time.Second, func(cause error) { t.Errorf("the handler's context ended: got %v, want no end", cause) }))

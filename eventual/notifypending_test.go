@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -45,7 +46,7 @@ func TestNotifyPending(t *testing.T) {
 		expect(t, "result", r, eventual.NotifyResult{Partitions: 3, Sent: 15})
 		expect(t, "messages", len(s.Messages("notifications")), fresh+15)
 		// 1 query for each of 3 partitions and for the end, 1 for each partition's commit records.
-		expect(t, "requests", s.Count(), "15 message-put, 7 query")
+		expect(t, "requests", s.Count().String(), "15 message-put, 7 query")
 		drain(t, o.worker(t, fastPolling()))
 		noError(t, allExecuted(s))
 		expect(t, "letters", len(s.Rows("sent")), 22)
@@ -86,7 +87,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 	o.clear(t, "notifications")
 	left := 7
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-		if q.Kind == "message-put" {
+		if q.Kind == requests.MessagePut {
 			if left--; left < 0 {
 				return storagetest.Refuse(403, "AuthorizationFailure")
 			}
@@ -146,11 +147,11 @@ func TestNotifyPendingConcurrently(t *testing.T) {
 		o.hireInto(t, "S", 4)
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 			switch {
-			case q.Kind == "transaction" && q.Number%7 == 0:
+			case q.Kind == requests.Transaction && q.Number%7 == 0:
 				return storagetest.LostResponse()
-			case q.Kind == "message-update" && q.Number%3 == 0:
+			case q.Kind == requests.MessageUpdate && q.Number%3 == 0:
 				return storagetest.LostRequest()
-			case q.Number%11 == 0 && strings.HasPrefix(q.Kind, "message"):
+			case q.Number%11 == 0 && strings.HasPrefix(q.Kind.String(), "message"):
 				return storagetest.Refuse(503, "ServerBusy")
 			}
 			return storagetest.Slow(time.Duration(q.Number%5) * 10 * time.Millisecond)

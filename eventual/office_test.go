@@ -90,7 +90,7 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) (*offi
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	o.staff, err = o.plain.With(o.out, lettersOnNewName())
+	o.staff, err = o.plain.WithOutbox(o.out, lettersOnNewName())
 	return o, err
 }
 
@@ -106,7 +106,7 @@ func officeOn(t testing.TB, s *storagetest.Service, tr policy.Transporter, c tab
 	t.Helper()
 	o, err := openOffice(s.ConnectionString(), tr, c)
 	noError(t, err)
-	if len(s.Tables()) == 0 {
+	if len(s.TableNames()) == 0 {
 		noError(t, o.ensure(context.Background()))
 		s.Count()
 	}
@@ -178,7 +178,7 @@ func (o *office) hire(t testing.TB, from, to, partitions int) {
 func (o *office) addParcels(t testing.TB) {
 	t.Helper()
 	var err error
-	o.staff, err = o.staff.With(nil, eventual.OnChange("parcel", func(*table.Change[clerk]) (letter, bool) { return letter{}, true }))
+	o.staff, err = o.staff.With(eventual.OnChange("parcel", func(*table.Change[clerk]) (letter, bool) { return letter{}, true }))
 	noError(t, err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -64,7 +65,7 @@ func TestOutage(t *testing.T) {
 				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-					return q.Table == "sent" || q.Kind == "message-put" && q.Queue == "notifications"
+					return q.Table == "sent" || q.Kind == requests.MessagePut && q.Queue == "notifications"
 				}, c.fault))
 				h := o.handle(func(ctx context.Context, _ eventual.Job) error { return c.handle(ctx, o) })
 				opt := fastPolling()
@@ -99,7 +100,7 @@ func TestTruncatedResponses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := newOffice(t, noPauses())
 			o.insert(t, clerk{"S", 1, "Jones"})
-			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == tableName && q.Kind == "get" }, storagetest.Truncate(20)))
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == tableName && q.Kind == requests.Get }, storagetest.Truncate(20)))
 			h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 				if _, err := o.sent.Get(ctx, rawKey("x")); err != nil && !errors.Is(err, table.ErrNotFound) {
 					return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -35,7 +36,7 @@ func TestPoisonQueue(t *testing.T) {
 	n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Class == eventual.ClassUndecodable })
 	noError(t, err)
 	expect(t, "messages dropped", n, 1)
-	s.SetFaults(storagetest.OfKind("message-put", storagetest.Refuse(503, "ServerBusy")))
+	s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.Refuse(503, "ServerBusy")))
 	if n, err := q.Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true }); n != 0 || err == nil {
 		t.Errorf("replay into a busy queue: got %d, %v; want 0 and an error", n, err)
 	}
@@ -68,7 +69,7 @@ func TestReplayOnce(t *testing.T) {
 		expect(t, "poison messages left", len(s.Messages("poison")), 2)
 		drain(t, o.worker(t, fastPolling()))
 		stop := start(t, o.worker(t, fastPolling()))
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "message-put" && q.Queue == "notifications" }, storagetest.Slow(time.Second)))
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessagePut && q.Queue == "notifications" }, storagetest.Slow(time.Second)))
 		began := time.Now()
 		short, end := context.WithTimeout(ctx, time.Minute)
 		defer end()
@@ -114,7 +115,7 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		if _, err := q.Replay(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "queue" {
 			t.Errorf("replay without a queue: got %v, want a *ValueError for queue", err)
 		}
-		s.SetFaults(storagetest.OfKind("message-update", storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(requests.MessageUpdate, storagetest.Hang()))
 		began := time.Now()
 		for _, err := range q.List(ctx) {
 			_ = err // the messages cannot be made visible again

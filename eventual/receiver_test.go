@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -47,9 +48,9 @@ func TestIdle(t *testing.T) {
 		opt.Idle = 16 * time.Second
 		stop := start(t, o.worker(t, opt))
 		time.Sleep(15*time.Second + time.Millisecond) // 1 + 2 + 4 + 8 s
-		expect(t, "requests in the first 15 s", s.Count(), "5 message-get")
+		expect(t, "requests in the first 15 s", s.Count().String(), "5 message-get")
 		time.Sleep(160 * time.Second)
-		expect(t, "requests in the next 160 s", s.Count(), "10 message-get")
+		expect(t, "requests in the next 160 s", s.Count().String(), "10 message-get")
 		stop()
 	})
 }
@@ -65,7 +66,7 @@ func TestPause(t *testing.T) {
 		o.insert(t, clerk{"S", 1, "Jones"})
 		s.Count()
 		time.Sleep(time.Hour)
-		expect(t, "requests during the pause", s.Count(), "none")
+		expect(t, "requests during the pause", s.Count().String(), "none")
 		if err := w.Run(context.Background()); !errors.Is(err, eventual.ErrRunning) {
 			t.Errorf("second Run: got %v, want ErrRunning", err)
 		}
@@ -109,7 +110,7 @@ func TestDrainReceivesAgain(t *testing.T) {
 			}
 			return o.send(ctx, j, l)
 		})
-		s.SetFaults(storagetest.OfKind("message-get", storagetest.Slow(3*time.Second)))
+		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Slow(3*time.Second)))
 		drain(t, o.worker(t, fastPolling(), h))
 		expect(t, "letters", len(s.Rows("sent")), 2)
 		expect(t, "messages left", len(s.Messages("notifications")), 0)

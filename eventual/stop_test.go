@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -77,7 +78,7 @@ func TestStopWithoutAttemptTimeout(t *testing.T) {
 		c := noPauses()
 		c.Retry.AttemptTimeout = -1
 		o, s := newOffice(t, c)
-		s.SetFaults(storagetest.OfKind("message-get", storagetest.Hang()))
+		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Hang()))
 		opt := fastPolling()
 		opt.Common = c
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -24,8 +24,8 @@ type maintainer[T any] interface {
 }
 
 // Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
-// rows of all definitions in its own transaction, still 1 request. Writes by key read the row first; see [table.Table.With]. outbox
-// may be nil if the table has no effects. Attach sends nothing.
+// rows of all definitions in its own transaction, still 1 request. Writes by key read the row first; see [table.Table.With]. A
+// table with effects gets its outbox before or after, by [table.Table.WithOutbox]. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
 // then, the first write of such an entity reads each index row that the stored entity may have and the new one does not need: 1
@@ -34,7 +34,7 @@ type maintainer[T any] interface {
 // Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
 // more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
 // as far as sample entities show it; and those of [table.Table.With]. If a key function panics, the write of that entity fails.
-func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Definition[T]) (*table.Table[T], error) {
+func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
 	if t == nil {
 		return nil, errors.New("index: Attach: the table is nil; give the handle that table.New has returned")
 	}
@@ -72,7 +72,7 @@ func Attach[T any](t *table.Table[T], outbox table.Outbox, definitions ...Defini
 			}
 		}
 		before = append(before, m)
-		if attached, err = attached.With(outbox, m); err != nil {
+		if attached, err = attached.With(m); err != nil {
 			var limit *table.LimitError
 			if errors.As(err, &limit) {
 				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)

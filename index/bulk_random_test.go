@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -155,7 +156,7 @@ func (x *streamed) faults() {
 	}
 	chance := 1 + x.rnd.IntN(6)
 	x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-		if q.Kind == "get" || q.Kind == "query" || x.rnd.IntN(100) >= chance {
+		if q.Kind == requests.Get || q.Kind == requests.Query || x.rnd.IntN(100) >= chance {
 			return storagetest.Fault{}
 		}
 		return []storagetest.Fault{storagetest.LostResponse(), storagetest.LostRequest(), storagetest.Twice(), storagetest.NotSent(), storagetest.Refuse(503, "ServerBusy")}[x.rnd.IntN(5)]

@@ -56,7 +56,7 @@ func (k definitionSet) open(t testing.TB, p *crashtest.Process) *table.Table[wor
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
 	plain, err := table.New(serviceOf(t, p.ConnectionString(), p), "staff", schema, o)
 	check(t, err)
-	staff, err := index.Attach(plain, nil, k.definitions...)
+	staff, err := index.Attach(plain, k.definitions...)
 	check(t, err)
 	return staff
 }

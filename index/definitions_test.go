@@ -62,17 +62,17 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			if c.schema.Row.Err() == nil && !c.schema.Row.IsSet() {
 				c.schema = schema
 			}
-			_, err := index.Attach(openAs(t, s.ConnectionString(), s, c.schema), nil, c.defs...)
+			_, err := index.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
 			var de *index.DefinitionError
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
 				t.Errorf("%v", err)
 			}
-			expect(t, "requests", s.Count(), "none")
+			expect(t, "requests", s.Count().String(), "none")
 		})
 	}
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
-	if _, err := index.Attach(plain, nil, nil, byEmail); err == nil {
+	if _, err := index.Attach(plain, nil, byEmail); err == nil {
 		t.Error("nil was attached")
 	}
 	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil {
@@ -80,7 +80,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}
 	// An index of its key's fields, of no other: they are in every projection.
 	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
-	staff, err := index.Attach(plain, nil, byID)
+	staff, err := index.Attach(plain, byID)
 	check(t, err)
 	check(t, staff.Ensure(context.Background()))
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
@@ -133,7 +133,7 @@ func TestFaultyKeys(t *testing.T) {
 			t.Errorf("%s: %v", c.w.Last, err)
 		}
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 	insertAll(t, staff, s, worker{"S", 1, "nothing", "", 1, []string{"a", "a", "b"}})
 	if _, err := ix.Get(ctx, staff, sales, strings.Repeat("x", 600)); !errors.As(err, &ke) {
 		t.Error(err)
@@ -183,7 +183,7 @@ func TestWriteOnly(t *testing.T) {
 	if !errors.Is(err, index.ErrWriteOnly) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 	expect(t, "and then", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
 }
 
@@ -245,7 +245,7 @@ func TestMeasuresThatCollide(t *testing.T) {
 	of := func(w *worker) (int64, bool) { return 1, true }
 	_, s := newStaff(t)
 	for _, other := range []string{"AgeMin", "AgeMax"} {
-		_, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil,
+		_, err := index.Attach(openAs(t, s.ConnectionString(), s, schema),
 			index.NewSummary("s", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: of}, {Name: other, Of: of}}}))
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != "Measures" {
@@ -294,7 +294,7 @@ func TestDetailsAreChecked(t *testing.T) {
 			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M"}}})},
 	} {
 		var de *index.DefinitionError
-		if _, err := index.Attach(plain, nil, definitions...); !errors.As(err, &de) {
+		if _, err := index.Attach(plain, definitions...); !errors.As(err, &de) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -36,11 +33,7 @@ var (
 
 // openTable opens the table of the examples on a service in memory.
 func openTable[T any](s *storagetest.Service, schema table.Schema[T]) *table.Table[T] {
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	t, err := table.New(acc.Tables(), "staff", schema, nil)
+	t, err := table.New(s.Tables(), "staff", schema, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +47,7 @@ func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	})
-	staff, err := index.Attach(plain, nil, definitions...)
+	staff, err := index.Attach(plain, definitions...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -223,7 +216,7 @@ func ExampleNewDetails() {
 	staff, err := index.Attach(openTable(s, table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-	}), nil, head)
+	}), head)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -265,4 +258,26 @@ func ExampleIndex_Under() {
 	// Output:
 	// Jones 44
 	// Jones 38
+}
+
+// A page of an index, and the token of the next one for a browser to keep.
+func ExampleIndex_Page() {
+	ctx := context.Background()
+	staff := staffWith(ctx, byMail, byName)
+	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byName.Value("Jones"), Limit: 1}
+	for token := ""; ; {
+		page, err := byName.Page(ctx, staff, q, token)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, e := range page.Entities {
+			fmt.Println(e.Value.ID, e.Value.LastName)
+		}
+		if token = page.Token; token == "" {
+			return
+		}
+	}
+	// Output:
+	// 152 Jones
+	// 223 Jones
 }

@@ -33,7 +33,7 @@ func TestForeignDetails(t *testing.T) {
 
 	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
 	staff, d, s := newCampus(t)
-	temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), nil, boss)
+	temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), boss)
 	check(t, err)
 	_, err = temps.Insert(ctx, &temp{"S", "Cao", "", 1, 1})
 	check(t, err)
@@ -41,7 +41,7 @@ func TestForeignDetails(t *testing.T) {
 	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) || !strings.Contains(err.Error(), `prefix "Head"`) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
+	expect(t, "requests", s.Count().String(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
 	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
 	}
@@ -61,10 +61,10 @@ func TestDetailsInOneRange(t *testing.T) {
 			ours.Type, theirs.Type = "worker", "temp"
 		}
 		s := storagetest.New(nil)
-		staff, err := index.Attach(openAs(t, s.ConnectionString(), s, ours), nil, head)
+		staff, err := index.Attach(openAs(t, s.ConnectionString(), s, ours), head)
 		check(t, err)
 		check(t, staff.Ensure(ctx))
-		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, theirs), nil, boss)
+		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, theirs), boss)
 		check(t, err)
 		d := openAs(t, s.ConnectionString(), s, depts)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
@@ -93,7 +93,7 @@ func TestTypeIsAdded(t *testing.T) {
 	before, d, s := newCampus(t)
 	typed := schema
 	typed.Type = "worker"
-	after, err := index.Attach(openAs(t, s.ConnectionString(), s, typed), nil, sharedDefinitions()...)
+	after, err := index.Attach(openAs(t, s.ConnectionString(), s, typed), sharedDefinitions()...)
 	check(t, err)
 	both := []*table.Table[worker]{before, after}
 	right := func(what string) {

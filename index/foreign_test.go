@@ -123,7 +123,7 @@ func TestChangeOfKind(t *testing.T) {
 		}
 		before := fmt.Sprint(group())
 		d := c.then()
-		later, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, d)
+		later, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), d)
 		check(t, err)
 		if _, err := later.Insert(ctx, &worker{"S", 4, "Jones", "", 60, nil}); !refusedFor(err, rowAt("grp_Jones")) {
 			t.Error(what, err)
@@ -226,9 +226,9 @@ func TestTwoTypesOneName(t *testing.T) {
 		}
 		plain := openAs(t, s.ConnectionString(), s, ours)
 		check(t, plain.Ensure(ctx))
-		staff, err := index.Attach(plain, nil, byEmail, teams, ages, head)
+		staff, err := index.Attach(plain, byEmail, teams, ages, head)
 		check(t, err)
-		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), nil, tempDefinitions()...)
+		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), tempDefinitions()...)
 		check(t, err)
 		_, err = openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)

@@ -99,7 +99,7 @@ func newStaff(t *testing.T, definitions ...index.Definition[worker]) (*table.Tab
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	check(t, plain.Ensure(context.Background()))
-	staff, err := index.Attach(plain, nil, definitions...)
+	staff, err := index.Attach(plain, definitions...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
@@ -29,20 +27,18 @@ func TestKeysAboveTilde(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(t, err)
 	for what, schema := range map[string]table.Schema[village]{
 		"bound": {Partition: keys.BindRaw(func(v *village) *string { return &v.Country }), Row: keys.BindRaw(func(v *village) *string { return &v.Name })},
 		"free":  {},
 	} {
-		plain, err := table.New(acc.Tables(), "villages"+what, schema, nil)
+		plain, err := table.New(s.Tables(), "villages"+what, schema, nil)
 		check(t, err)
 		check(t, plain.Ensure(ctx))
 		byRiver := index.New("river", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
 		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
 		sums := index.NewSummary("sum", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
 			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
-		villages, err := index.Attach(plain, nil, byRiver, lists, sums)
+		villages, err := index.Attach(plain, byRiver, lists, sums)
 		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
 		for i, name := range names {
@@ -76,12 +72,12 @@ func TestLookUpOfNoEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &gatekeeper{Service: storagetest.New(nil)}
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	acc, err := account.FromTransport(s, nil)
 	check(t, err)
 	plain, err := table.New(acc.Tables(), "workers", schema, nil)
 	check(t, err)
 	check(t, plain.Ensure(ctx))
-	workers, err := index.Attach(plain, nil, byEmail, byLast)
+	workers, err := index.Attach(plain, byEmail, byLast)
 	check(t, err)
 	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})
 	check(t, err)

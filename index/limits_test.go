@@ -67,7 +67,7 @@ func TestManyRows(t *testing.T) {
 	}
 	staff, s := newStaff(t, tags(48))
 	var de *index.DefinitionError
-	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, tags(49)); !errors.As(err, &de) {
+	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), tags(49)); !errors.As(err, &de) {
 		t.Error(err)
 	}
 	some := func(prefix string) (all []string) {
@@ -161,7 +161,7 @@ func TestApproximateMeasures(t *testing.T) {
 	check(t, staff.DeleteAny(ctx, at(1)))
 	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another is 30
 	check(t, staff.DeleteAny(ctx, at(2)))
-	expect(t, "requests", s.Count(), "2 get, 1 transaction")
+	expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
 	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
 	if r, faults := mustVerify(t, staff, verify.Options{}, loose); !r.Sound() {
 		t.Error(r, faults)
@@ -191,7 +191,7 @@ func TestContended(t *testing.T) {
 			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, teams)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	var de *table.DerivedError
@@ -222,7 +222,7 @@ func TestContendedUntilTheEnd(t *testing.T) {
 	o.Retry.ConflictWait = time.Minute
 	plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
-	slow, err := index.Attach(plain, nil, teams)
+	slow, err := index.Attach(plain, teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrExists) {
@@ -257,7 +257,7 @@ func TestContendedByKey(t *testing.T) {
 				check(t, staff.MergeAny(ctx, at(1), age.Set(n)))
 			}
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byLast)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
 		check(t, err)
 		err = write(slow)
 		if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || n != 8 {
@@ -277,7 +277,7 @@ func TestGetOrInsertTaken(t *testing.T) {
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
+	expect(t, "requests", s.Count().String(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
 }
 
 // TestFieldsThatCannotBeCopied: a projection of a field without a property of its own is an error.
@@ -289,7 +289,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
 	} {
-		_, err := index.Attach(openAs(t, s.ConnectionString(), s, bags), nil, index.New("name", keys.Tuple1(keys.Text()), bagName,
+		_, err := index.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Tuple1(keys.Text()), bagName,
 			&index.Options[bag]{Only: []table.AnyField[bag]{table.FieldOf(func(b *bag) *string { return &b.Name }), field}}))
 		var de *index.DefinitionError
 		var te *table.TypeError
@@ -299,7 +299,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 	}
 	// A list's property must have room for the number of its last part.
 	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
-	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, long); err == nil {
+	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); err == nil {
 		t.Error("a name that is too long for the second part of a list")
 	}
 }
@@ -341,13 +341,13 @@ func TestBulkPacks(t *testing.T) {
 				if err != nil || r.Done != n {
 					t.Fatal(step.what, r, err)
 				}
-				expect(t, step.what, s.Count(), step.want)
+				expect(t, step.what, s.Count().String(), step.want)
 			}
 			r, err := staff.DeleteQuery(ctx, table.Query[worker]{Partition: sales}, nil)
 			if err != nil || r.Done != n || len(s.Rows("staff")) > 0 {
 				t.Error(r, err, len(s.Rows("staff")))
 			}
-			expect(t, "remove", s.Count(), c.remove)
+			expect(t, "remove", s.Count().String(), c.remove)
 		})
 	}
 }

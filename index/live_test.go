@@ -41,7 +41,7 @@ func TestLiveTable(t *testing.T) {
 	check(t, err)
 	writing := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
 	definitions := []index.Definition[worker]{byEmail, writing}
-	staff, err := index.Attach(plain, nil, definitions...)
+	staff, err := index.Attach(plain, definitions...)
 	check(t, err)
 
 	// The four write as long as it lasts, a little for each step that it makes.

@@ -22,7 +22,7 @@ func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	check(t, plain.Ensure(context.Background()))
-	all, err := index.Attach(plain, nil, definitions...)
+	all, err := index.Attach(plain, definitions...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 					check(t, happens(staff))
 				}
 			}}
-			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, teams, byLast)
+			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams, byLast)
 			check(t, err)
 			expect(t, what+", "+kind, list(slow), []int{2})
 		}
@@ -122,7 +122,7 @@ func TestValueChangesOwner(t *testing.T) {
 	if err != nil || e.Key != at(1) {
 		t.Error(e, err)
 	}
-	expect(t, "requests", s.Count(), "2 get")
+	expect(t, "requests", s.Count().String(), "2 get")
 	times := 0
 	b := &hookedService{Service: s}
 	b.do = func(r *http.Request) {
@@ -133,7 +133,7 @@ func TestValueChangesOwner(t *testing.T) {
 			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, mails)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), mails)
 	check(t, err)
 	for times = 7; times > 0; {
 		if e, err = mails.Get(ctx, slow, sales, "x"); err != nil || e.Value.Email != "x" {
@@ -169,7 +169,7 @@ func TestForeignRanges(t *testing.T) {
 			}
 		}
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 	// Its own are all within, also where it is among the library's rows.
 	for name, r := range map[string]keys.Range{
 		"Value": tags.Value("x"), "Range": tags.Range("a", "y"), "AtLeast": tags.AtLeast("x"), "AtMost": tags.AtMost("x"), "Starting": tags.Starting("x"), "All": tags.All(),
@@ -233,7 +233,7 @@ func TestNotAttached(t *testing.T) {
 			t.Error(what, err)
 		}
 	}
-	expect(t, "requests", s.Count(), "none")
+	expect(t, "requests", s.Count().String(), "none")
 }
 
 // TestUnder: a range of the layout with an open end is a range of the index; a range with a last value is one if each value has one
@@ -278,7 +278,7 @@ func TestValueMovesDuringLookUp(t *testing.T) {
 				check(t, err)
 			}
 		}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, ix)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), ix)
 		check(t, err)
 		e, err := ix.Get(ctx, slow, sales, "a")
 		if err != nil || e.Value.Email != "a" || !once {

@@ -26,6 +26,6 @@ func TestProjectedCopyIsRefused(t *testing.T) {
 				t.Errorf("%s: got %v, want ErrNoETag that names the copy", what, err)
 			}
 		}
-		expect(t, "requests", s.Count(), "none")
+		expect(t, "requests", s.Count().String(), "none")
 	}
 }

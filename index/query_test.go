@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -56,7 +57,7 @@ func TestCursorOfPointers(t *testing.T) {
 			"break": {after: 7}, "break at once": {after: 1}, "limit": {limit: 3}, "error": {fail: true}, "context": {after: 12, cancel: true},
 		} {
 			f := &failing{Service: s}
-			staff, err := index.Attach(openAs(t, s.ConnectionString(), f, schema), nil, ix)
+			staff, err := index.Attach(openAs(t, s.ConnectionString(), f, schema), ix)
 			check(t, err)
 			token, got, rounds := "", []int(nil), 0
 			for over := false; !over && rounds < 100; rounds++ {
@@ -119,13 +120,13 @@ func TestPagesOfPointers(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", i, "Cao", "", 1, nil})
 	}
 	s.Count()
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), &concurrencyGate{Service: s, ten: make(chan bool)}, schema), nil, byLast)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), &concurrencyGate{Service: s, ten: make(chan bool)}, schema), byLast)
 	check(t, err)
 	c := table.NewCursor("")
 	var stats table.Stats
 	page := table.Query[worker]{Partition: sales, Rows: byLast.Value("Cao"), Cursor: c, Limit: 20, Stats: &stats}
 	expect(t, "entities", len(ids(t, byLast.Query(ctx, slow, page))), 20)
-	expect(t, "requests", s.Count(), "20 get, 1 query")
+	expect(t, "requests", s.Count().String(), "20 get, 1 query")
 	expect(t, "stats", stats, table.Stats{Requests: 21, Rows: 20})
 	page.Cursor, page.Limit, page.Budget = table.NewCursor(c.Token()), 0, table.Budget{Requests: 11}
 	var got []int
@@ -138,7 +139,7 @@ func TestPagesOfPointers(t *testing.T) {
 		}
 		got = append(got, e.Value.ID)
 	}
-	expect(t, "requests", s.Count(), "10 get, 1 query")
+	expect(t, "requests", s.Count().String(), "10 get, 1 query")
 	page.Cursor, page.Budget = table.NewCursor(page.Cursor.Token()), table.Budget{Time: time.Hour}
 	expect(t, "all", len(got)+len(ids(t, byLast.Query(ctx, staff, page))), 30)
 }
@@ -163,9 +164,9 @@ func TestBudgetsMakeProgress(t *testing.T) {
 	for i := range 30 {
 		insertAll(t, plain, s, worker{"S", i, "Jones", fmt.Sprint("m", i), i, nil})
 	}
-	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(3)))
+	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(3)))
 	for what, tr := range map[string]transport{"short pages": s, "an empty one": emptyFirst{s}} {
-		staff, err := index.Attach(openAs(t, s.ConnectionString(), tr, schema), nil, byEmail, byLast)
+		staff, err := index.Attach(openAs(t, s.ConnectionString(), tr, schema), byEmail, byLast)
 		check(t, err)
 		want := 30
 		if what == "an empty one" {

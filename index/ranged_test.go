@@ -37,7 +37,7 @@ func TestVerifyRanged(t *testing.T) {
 		{"the whole table", table.Grant{}, verify.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			holder, err := index.Attach(grantedOf(t, s, c.grant), nil, copyDefinitions()...)
+			holder, err := index.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
 			check(t, err)
 			c.verify.Repair = true
 			s.Count()
@@ -83,7 +83,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	} {
 		staff, s := newStaff(t, ages, teams)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil}, worker{"S", 3, "Jones", "", 40, nil})
-		holder, err := index.Attach(grantedOf(t, s, c.grant), nil, ages, teams)
+		holder, err := index.Attach(grantedOf(t, s, c.grant), ages, teams)
 		check(t, err)
 		err = holder.DeleteAny(ctx, at(2))
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil {
@@ -97,7 +97,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	staff, s := newStaff(t, ages, teams, byLast)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil})
 	replaced(t, s, 1, nil)
-	holder, err := index.Attach(grantedOf(t, s, table.Grant{Partitions: keys.Point(sales), Rows: wid.All()}), nil, byLast)
+	holder, err := index.Attach(grantedOf(t, s, table.Grant{Partitions: keys.Point(sales), Rows: wid.All()}), byLast)
 	check(t, err)
 	before := len(s.Rows("staff"))
 	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrRanged) || len(s.Rows("staff")) != before {

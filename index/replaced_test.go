@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -153,7 +154,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 				// From now on the entity is known, and a change of group reads the two groups alone.
 				s.Count()
 				update(staff, func(w *worker) { w.Last = "Cao" })
-				if counts := s.Count(); did(counts, "query") != 0 {
+				if counts := s.Count(); counts[requests.Query] != 0 {
 					t.Error(counts)
 				}
 				g, err = ages.Get(ctx, staff, sales, "Jones")
@@ -167,7 +168,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 5, "", "", 1, nil})
 	s.Count()
 	check(t, staff.MergeAny(ctx, at(5), last.Set("Jones")))
-	expect(t, "in no group before", s.Count(), "2 get, 1 transaction")
+	expect(t, "in no group before", s.Count().String(), "2 get, 1 transaction")
 	// An entity in no group that has lost only its _ix is no fault.
 	insertAll(t, staff, s, worker{"S", 6, "", "", 1, nil})
 	replaced(t, s, 6, nil)
@@ -190,7 +191,7 @@ func TestStoredBefore(t *testing.T) {
 		_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)
 		insertAll(t, plain, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, nil}, worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 1, nil})
-		staff, err := index.Attach(plain, nil, both...)
+		staff, err := index.Attach(plain, both...)
 		check(t, err)
 		count := func(name string) (n int64) {
 			g, err := ages.Get(ctx, staff, sales, name)
@@ -201,7 +202,7 @@ func TestStoredBefore(t *testing.T) {
 		case "update":
 			_, err = staff.Update(ctx, at(1), func(w *worker) error { w.Age = 31; return nil })
 			check(t, err)
-			expect(t, verb, s.Count(), "5 get, 1 query, 1 transaction") // it, its groups, and the department; and all entities once
+			expect(t, verb, s.Count().String(), "5 get, 1 query, 1 transaction") // it, its groups, and the department; and all entities once
 			expect(t, verb, count("Jones"), int64(3))
 			_, err = staff.Update(ctx, at(2), func(w *worker) error { w.Age = 41; return nil })
 			check(t, err)
@@ -229,7 +230,7 @@ func TestStoredBefore(t *testing.T) {
 				}
 			}, nil)
 			check(t, err)
-			if counts := s.Count(); did(counts, "query") != 1 { // once for the transaction
+			if counts := s.Count(); counts[requests.Query] != 1 { // once for the transaction
 				t.Error(counts)
 			}
 			expect(t, verb, count("Jones"), int64(3))
@@ -273,7 +274,7 @@ func TestVerifyCountsReplaced(t *testing.T) {
 			}
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), &hookedService{Service: s, do: func(*http.Request) { same() }}, schema), nil, sharedDefinitions()...)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), &hookedService{Service: s, do: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, slow, verify.Options{Repair: repair}, sharedDefinitions()...)

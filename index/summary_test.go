@@ -38,7 +38,7 @@ func TestSums(t *testing.T) {
 		o.Measures = append(o.Measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
 	}
 	many := index.NewSummary("many", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, o)
-	if _, err := index.Attach(staff, nil, many); !errors.As(err, &de) || de.Definition != "many" {
+	if _, err := index.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
 		t.Error(err)
 	}
 }
@@ -58,7 +58,7 @@ func TestSummaryScans(t *testing.T) {
 		t.Helper()
 		f(&e.Value)
 		check(t, staff.Replace(ctx, e))
-		expect(t, what, s.Count(), want)
+		expect(t, what, s.Count().String(), want)
 	}
 	change("another measure than the extreme", es[0], "1 get, 1 transaction", func(w *worker) { w.Tags = nil; w.Age = 29 })
 	change("the least becomes still less", es[0], "1 get, 1 transaction", func(w *worker) { w.Age = 1 })
@@ -71,7 +71,7 @@ func TestSummaryScans(t *testing.T) {
 	if err != nil || r.Done != 50 {
 		t.Fatal(r, err)
 	}
-	expect(t, "all of one age", s.Count(), "1 get, 1 query, 1 transaction")
+	expect(t, "all of one age", s.Count().String(), "1 get, 1 query, 1 transaction")
 }
 
 // TestHostileGroups: a value with any characters finds its own list and its own summary only.

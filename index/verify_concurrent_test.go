@@ -31,7 +31,7 @@ func TestUnconfirmed(t *testing.T) {
 				check(t, err)
 			}
 		}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, sharedDefinitions()...)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), sharedDefinitions()...)
 		check(t, err)
 		check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
@@ -50,7 +50,7 @@ func TestUnconfirmed(t *testing.T) {
 			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byLast)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
 	check(t, err)
 	if r, faults := mustVerify(t, slow, verify.Options{Repair: true}, byLast); r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 {
 		t.Error(r, faults)
@@ -77,7 +77,7 @@ func TestChangingEntity(t *testing.T) {
 					check(t, staff.DeleteAny(ctx, at(2)))
 				}
 			}
-			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, definition)
+			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), definition)
 			check(t, err)
 			r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, definition)
 			if len(faults) > 0 || r.Failed > 0 {
@@ -116,7 +116,7 @@ func TestNoInventedGroup(t *testing.T) {
 			check(t, err)
 			there = wanted
 		}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, ages)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
 		check(t, err)
 		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
 		if len(faults) > 0 || r.Unconfirmed != 1 || r.Repaired+r.Failed > 0 {

@@ -34,7 +34,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 				changeRaw(t, s, 2, "Email", "a")
 			}
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byEmail)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
 		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partition: sales}, byEmail)
 		check(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,16 +35,6 @@ func bulkInsert(t *testing.T, staff *table.Table[worker], n int, of func(i int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// did counts requests of a kind.
-func did(counts, kind string) (n int) {
-	for part := range strings.SplitSeq(counts, ", ") {
-		if _, k, _ := strings.Cut(part, " "); k == kind {
-			fmt.Sscan(part, &n)
-		}
-	}
-	return n
 }
 
 // TestRepairsAreLinear: the requests of repairs grow with the faults, not with the entities that share a row.
@@ -72,22 +63,22 @@ func TestRepairsAreLinear(t *testing.T) {
 		was, is index.Definition[worker]
 		of      func(i int) worker
 		damage  func(s *storagetest.Service)
-		most    map[string]int
+		most    requests.Counts
 	}{
-		"each has lost its group":                  {ages, ages, each, loseGroups, map[string]int{"query": 12, "get": 3 * n, "insert": n, "replace": n}},
-		"another measure, and the groups are lost": {ages, double, each, loseGroups, map[string]int{"query": 12, "get": n, "transaction": 6, "replace": n}},
-		"a new key of an index":                    {byLast, lowerLast, one, nil, map[string]int{"query": 3, "transaction": 10}},
-		"an index is let go":                       {byLast, noLast, one, nil, map[string]int{"query": 3, "transaction": 6}},
-		"a unique index is let go":                 {byEmail, noEmail, each, nil, map[string]int{"query": 3, "get": n, "transaction": 6}},
+		"each has lost its group":                  {ages, ages, each, loseGroups, requests.Counts{requests.Query: 12, requests.Get: 3 * n, requests.Insert: n, requests.Replace: n}},
+		"another measure, and the groups are lost": {ages, double, each, loseGroups, requests.Counts{requests.Query: 12, requests.Get: n, requests.Transaction: 6, requests.Replace: n}},
+		"a new key of an index":                    {byLast, lowerLast, one, nil, requests.Counts{requests.Query: 3, requests.Transaction: 10}},
+		"an index is let go":                       {byLast, noLast, one, nil, requests.Counts{requests.Query: 3, requests.Transaction: 6}},
+		"a unique index is let go":                 {byEmail, noEmail, each, nil, requests.Counts{requests.Query: 3, requests.Get: n, requests.Transaction: 6}},
 		// Entities leave a group, and each of them is the least of it.
-		"a new key of a summary": {ages, lower, one, nil, map[string]int{"query": 12, "get": 12, "transaction": 6, "replace": 5}},
+		"a new key of a summary": {ages, lower, one, nil, requests.Counts{requests.Query: 12, requests.Get: 12, requests.Transaction: 6, requests.Replace: 5}},
 		"a list of nobody": {teams, teams, one, func(s *storagetest.Service) {
 			for i := range n {
 				check(t, rawTable(t, s).DeleteAny(ctx, at(i)))
 			}
-		}, map[string]int{"query": 5, "get": 4 * n, "delete": 1}},
-		"a new key of lists": {teams, lowerTeams, one, nil, map[string]int{"query": 5, "get": 12, "transaction": 6}},
-		"a lost list":        {teams, teams, one, func(s *storagetest.Service) { check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones"))) }, map[string]int{"query": 5, "get": 3*n + 6, "transaction": 6}},
+		}, requests.Counts{requests.Query: 5, requests.Get: 4 * n, requests.Delete: 1}},
+		"a new key of lists": {teams, lowerTeams, one, nil, requests.Counts{requests.Query: 5, requests.Get: 12, requests.Transaction: 6}},
+		"a lost list":        {teams, teams, one, func(s *storagetest.Service) { check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones"))) }, requests.Counts{requests.Query: 5, requests.Get: 3*n + 6, requests.Transaction: 6}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +87,7 @@ func TestRepairsAreLinear(t *testing.T) {
 			if c.damage != nil {
 				c.damage(s)
 			}
-			staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), nil, c.is)
+			staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
 			check(t, err)
 			s.Count()
 			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, c.is)
@@ -105,9 +96,9 @@ func TestRepairsAreLinear(t *testing.T) {
 			if !r.Sound() || r.Repaired == 0 {
 				t.Error(r)
 			}
-			for part := range strings.SplitSeq(counts, ", ") {
-				if _, kind, _ := strings.Cut(part, " "); did(counts, kind) > c.most[kind] {
-					t.Errorf("%s, and at most %v", counts, c.most)
+			for kind, n := range counts {
+				if n > c.most[kind] {
+					t.Errorf("requests: got %v, want at most %v", counts, c.most)
 				}
 			}
 			if r, faults := mustVerify(t, staff, verify.Options{}, c.is); !r.Sound() {
@@ -123,7 +114,7 @@ func TestNewDefinitionReported(t *testing.T) {
 	const n = 1500
 	plain, s := newStaff(t)
 	bulkInsert(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
-	staff, err := index.Attach(plain, nil, byLast, ages)
+	staff, err := index.Attach(plain, byLast, ages)
 	check(t, err)
 	s.Count()
 	var entities int
@@ -132,7 +123,7 @@ func TestNewDefinitionReported(t *testing.T) {
 	if r.Faults[verify.Missing] != n || r.Faults[verify.StateMismatch] != n || entities != n {
 		t.Error(r)
 	}
-	if counts := s.Count(); did(counts, "get") > 0 || did(counts, "query") > 12 {
+	if counts := s.Count(); counts[requests.Get] > 0 || counts[requests.Query] > 12 {
 		t.Error(counts)
 	}
 }
@@ -173,7 +164,7 @@ func TestPaceOfRepairs(t *testing.T) {
 		plain := openAs(t, s.ConnectionString(), w, schema)
 		check(t, plain.Ensure(ctx))
 		bulkInsert(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
-		staff, err := index.Attach(plain, nil, byEmail, byLast, teams, ages)
+		staff, err := index.Attach(plain, byEmail, byLast, teams, ages)
 		check(t, err)
 		for _, damage := range []func(){
 			func() {}, // backfill
@@ -227,7 +218,7 @@ func TestTokenBehindFinished(t *testing.T) {
 		}
 		return s.Do(r)
 	})
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), nil, byLast)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
 	check(t, err)
 	var tokens []string
 	_, err = verify.Run(ctx, slow, &verify.Options{Width: 2, Progress: func(r verify.Report) {
@@ -245,7 +236,7 @@ func TestTokenBehindFinished(t *testing.T) {
 	if err != nil || r.Partitions != 1 || r.Rows != 1 {
 		t.Error(r, err)
 	}
-	expect(t, "requests", s.Count(), "4 query")
+	expect(t, "requests", s.Count().String(), "4 query")
 }
 
 type transportFunc func(*http.Request) (*http.Response, error)

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
@@ -49,9 +47,7 @@ func overwriteRow(t testing.TB, s *storagetest.Service, row storagetest.Row, f f
 	}
 	body, err := json.Marshal(columns)
 	check(t, err)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(t, err)
-	_, err = acc.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	_, err = s.Tables().NewClient("staff").UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
 	check(t, err)
 }
 
@@ -203,7 +199,7 @@ func TestTakenDuringRepair(t *testing.T) {
 				}
 			}
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byEmail)
+		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
 		r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail)
 		check(t, err)
@@ -227,7 +223,7 @@ func TestConcurrentBackfill(t *testing.T) {
 	once := true
 	b := &hookedService{Service: s}
 	plain := openAs(t, s.ConnectionString(), b, schema)
-	staff, err := index.Attach(plain, nil, byLast)
+	staff, err := index.Attach(plain, byLast)
 	check(t, err)
 	_, err = plain.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
 	check(t, err)
@@ -255,7 +251,7 @@ func TestConflictOfDetails(t *testing.T) {
 	_, err := d.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
-	both, err := index.Attach(staff, nil, byLast)
+	both, err := index.Attach(staff, byLast)
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
 	if r.Faults[verify.Conflict] != 1 || r.Failed != 0 {
@@ -272,7 +268,7 @@ func TestConflictOfDetails(t *testing.T) {
 	unique := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
 	plain, s := newStaff(t)
 	insertAll(t, plain, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "a", 30, nil})
-	staff, err = index.Attach(plain, nil, unique)
+	staff, err = index.Attach(plain, unique)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, faults = mustVerify(t, staff, verify.Options{Repair: repair}, unique)

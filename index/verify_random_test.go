@@ -149,7 +149,7 @@ func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Repo
 		}
 		i++
 	}}
-	t, err := index.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), nil, d.defs...)
+	t, err := index.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
 	check(d.t, err)
 	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }}, d.defs...)
 	return r, faults, err

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -57,7 +58,7 @@ func TestVerifyScope(t *testing.T) {
 	s = storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, oneWay)
 	check(t, plain.Ensure(ctx))
-	staff, err = index.Attach(plain, nil, byEmail)
+	staff, err = index.Attach(plain, byEmail)
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
@@ -81,7 +82,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		check(t, err)
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, keys.Stored("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
-	staff, err := index.Attach(plain, nil, byTag)
+	staff, err := index.Attach(plain, byTag)
 	check(t, err)
 	var faults []verify.Fault
 	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
@@ -103,7 +104,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	}
 	// Errors are those of what has failed.
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-		if q.Kind == "query" && strings.Contains(q.String(), "'S0'") {
+		if q.Kind == requests.Query && strings.Contains(q.String(), "'S0'") {
 			return storagetest.Refuse(403, "AuthorizationFailure")
 		}
 		return storagetest.Fault{}
@@ -132,7 +133,7 @@ func TestVerifyLists(t *testing.T) {
 	if !r.Sound() || r.Repaired != 300 {
 		t.Error(r)
 	}
-	expect(t, "requests", s.Count(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
+	expect(t, "requests", s.Count().String(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
 	expect(t, "members", len(k), 300)
@@ -145,7 +146,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, d.DeleteAny(ctx, rowAt("department")))
-	both, err := index.Attach(staff, nil, byLast)
+	both, err := index.Attach(staff, byLast)
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
 	expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})

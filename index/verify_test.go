@@ -188,7 +188,7 @@ func TestNewKeyFunction(t *testing.T) {
 	old, s := newStaff(t, was)
 	insertAll(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
 	plain := openAs(t, s.ConnectionString(), s, schema)
-	staff, err := index.Attach(plain, nil, is)
+	staff, err := index.Attach(plain, is)
 	check(t, err)
 	// A write finds its own old row.
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
@@ -207,7 +207,7 @@ func TestNewKeyFunction(t *testing.T) {
 
 	// An index goes by a function that gives nothing.
 	gone := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", false }, nil)
-	staff, err = index.Attach(plain, nil, gone)
+	staff, err = index.Attach(plain, gone)
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
 	if !r.Sound() {
@@ -264,13 +264,13 @@ func TestVerifyRequests(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
 	}
 	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
-	expect(t, "requests", s.Count(), "3 query")
+	expect(t, "requests", s.Count().String(), "3 query")
 	check(t, rawTable(t, s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
 	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
-	expect(t, "to be sure of a fault", s.Count(), "3 get, 3 query")
+	expect(t, "to be sure of a fault", s.Count().String(), "3 get, 3 query")
 	mustVerify(t, staff, verify.Options{Partition: sales, Repair: true}, byEmail, byLast)
-	expect(t, "to repair it", s.Count(), "4 get, 3 query, 1 transaction")
+	expect(t, "to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
 }
 
 // hookedService is a service that calls do before each request.
@@ -305,7 +305,7 @@ func TestReleaseRace(t *testing.T) {
 			check(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), nil, byEmail, byLast)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
 	check(t, err)
 	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
 	if err != nil || !once || r.Failed > 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,13 +18,13 @@ type env struct {
 	testing.TB
 	backend backend
 	acc     *account.Account
-	counter *table.Counter
+	counter *requests.Counter
 }
 
 var serial atomic.Int64
 
 func newEnv(t testing.TB, b backend) *env {
-	e := &env{TB: t, backend: b, counter: new(table.Counter)}
+	e := &env{TB: t, backend: b, counter: new(requests.Counter)}
 	e.acc = e.account(b.ConnectionString())
 	return e
 }

@@ -26,7 +26,7 @@ func indexes(e *env) {
 		&index.SummaryOptions[employee]{Measures: []index.Measure[employee]{{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }}}})
 	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
 	plain := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(plain, nil, all...)
+	staff, err := index.Attach(plain, all...)
 	e.must(err)
 	for i, c := range []struct {
 		worker employee
@@ -123,7 +123,7 @@ func details(e *env) {
 	sales := dept.Of("Sales")
 	head := index.NewDetails("head", "Head", func(w *employee) (keys.Enc, bool) { return keys.Raw("department"), w.Age > 60 }, last, age)
 	plain := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(plain, nil, head)
+	staff, err := index.Attach(plain, head)
 	e.must(err)
 	rows := table.RowsOf(plain.Engine(), true)
 	department := &table.Row{Key: keys.At(sales, keys.Raw("department"))}

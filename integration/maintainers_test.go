@@ -48,7 +48,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *table.Plan, c *table.Change
 func maintainedRows(e *env) {
 	ctx := context.Background()
 	plain := newTable(e, staffSchema, nil)
-	staff, err := plain.With(nil, mailMaintainer{})
+	staff, err := plain.With(mailMaintainer{})
 	e.must(err)
 	rows := sameTable(e, plain, table.Schema[table.Row]{})
 	stored := func(want ...string) {

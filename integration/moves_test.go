@@ -19,7 +19,7 @@ func archiveMoves(e *env) {
 		&index.Options[employee]{Unique: index.InPartition})
 	names := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true }, nil)
 	plain := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(plain, nil, byMail, names)
+	staff, err := index.Attach(plain, byMail, names)
 	e.must(err)
 	old, err := archive.ToTable(e.acc.Tables(), freshName(), nil)
 	e.must(err)

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 var update = flag.Bool("update", false, "write the output of the catalogue to testdata/catalogue.txt")
@@ -134,7 +136,7 @@ func TestJSON(t *testing.T) {
 		t.Fatalf("got %s, want the reports of point-query and optimistic", out)
 	}
 	steps := got[0].Steps
-	if n := steps[0].Requests["insert"]; n != 4 {
+	if n := steps[0].Requests[requests.Insert]; n != 4 {
 		t.Errorf("step %q: got %d inserts, want 4", steps[0].What, n)
 	}
 	if n := len(steps[1].Rows); n != 4 {
@@ -239,10 +241,10 @@ func TestOnEnv(t *testing.T) {
 	if want := "recipes run on env: 1,"; !bytes.Contains(out, []byte(want)) {
 		t.Fatalf("got output without %q:\n%s", want, out)
 	}
-	if left := server.Tables(); len(left) != 0 {
+	if left := server.TableNames(); len(left) != 0 {
 		t.Errorf("got tables %q, want none", left)
 	}
-	if server.Count() == "none" {
+	if server.Count().Total() == 0 {
 		t.Error("got no requests, want those of the recipe")
 	}
 }

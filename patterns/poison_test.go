@@ -25,7 +25,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	indexed, err := plain.With(outbox, eventual.OnChange("search", TitleChanged))
+	indexed, err := plain.WithOutbox(outbox, eventual.OnChange("search", TitleChanged))
 	if err != nil {
 		t.Fatal(err)
 	}

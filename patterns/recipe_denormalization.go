@@ -53,7 +53,7 @@ var denormalization = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := index.Attach(employees, nil, manager)
+		staff, err := index.Attach(employees, manager)
 		if err != nil {
 			return err
 		}

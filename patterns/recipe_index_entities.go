@@ -38,7 +38,7 @@ var indexEntities = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := index.Attach(plain, nil, lists, members)
+		staff, err := index.Attach(plain, lists, members)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ var indexEntities = recipe{
 			if err != nil {
 				return err
 			}
-			staff, err := index.Attach(plain, nil, alone.definition)
+			staff, err := index.Attach(plain, alone.definition)
 			if err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ var intraPartitionIndex = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := index.Attach(plain, nil, byEmail, byHire, byName)
+		staff, err := index.Attach(plain, byEmail, byHire, byName)
 		if err != nil {
 			return err
 		}

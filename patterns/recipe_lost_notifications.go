@@ -57,7 +57,7 @@ var lostNotifications = recipe{
 		if err != nil {
 			return err
 		}
-		mailed, err := plain.With(outbox, eventual.OnChange("mail", IsNew))
+		mailed, err := plain.WithOutbox(outbox, eventual.OnChange("mail", IsNew))
 		if err != nil {
 			return err
 		}

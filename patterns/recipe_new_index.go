@@ -39,7 +39,7 @@ var newIndex = recipe{
 		// release returns the definition of one release of the program, and a handle with it.
 		release := func(key func(*Employee) (string, bool), writeOnly bool) (*index.Index[Employee, string], *table.Table[Employee], error) {
 			byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), key, &index.Options[Employee]{Unique: index.InPartition, WriteOnly: writeOnly})
-			staff, err := index.Attach(plain, nil, byEmail)
+			staff, err := index.Attach(plain, byEmail)
 			return byEmail, staff, err
 		}
 		address := func(e *Employee) (string, bool) { return e.Email, e.Email != "" }

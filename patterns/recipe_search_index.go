@@ -103,7 +103,7 @@ var searchIndex = recipe{
 		if err != nil {
 			return err
 		}
-		indexed, err := plain.With(outbox, eventual.OnChange("search", TitleChanged))
+		indexed, err := plain.WithOutbox(outbox, eventual.OnChange("search", TitleChanged))
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ var searchIndex = recipe{
 			if err != nil {
 				return err
 			}
-			unnotified, err := plain.With(down, eventual.OnChange("search", TitleChanged))
+			unnotified, err := plain.WithOutbox(down, eventual.OnChange("search", TitleChanged))
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ var summary = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := index.Attach(plain, nil, teams)
+		staff, err := index.Attach(plain, teams)
 		if err != nil {
 			return err
 		}

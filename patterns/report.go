@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // report is the result of a recipe.
@@ -20,14 +20,14 @@ type report struct {
 
 // step is one step of a recipe: an operation with its requests, or the rows that are stored at that point.
 type step struct {
-	What     string       `json:"what"`
-	Naive    bool         `json:"naive,omitempty"`
-	Class    string       `json:"class,omitempty"`
-	Filter   string       `json:"filter,omitempty"`
-	Select   string       `json:"select,omitempty"`
-	Answers  []string     `json:"answers,omitempty"`
-	Rows     []storedRow  `json:"rows,omitempty"`
-	Requests table.Counts `json:"requests,omitempty"`
+	What     string          `json:"what"`
+	Naive    bool            `json:"naive,omitempty"`
+	Class    string          `json:"class,omitempty"`
+	Filter   string          `json:"filter,omitempty"`
+	Select   string          `json:"select,omitempty"`
+	Answers  []string        `json:"answers,omitempty"`
+	Rows     []storedRow     `json:"rows,omitempty"`
+	Requests requests.Counts `json:"requests,omitempty"`
 }
 
 type storedRow struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -33,7 +34,7 @@ func (r *Run) Tables() table.Service { return r.service.acc.Tables() }
 func (r *Run) Account() *account.Account { return r.service.acc }
 
 // Counter returns the counter of the requests that the report shows. A recipe gives it to the clients that it makes.
-func (r *Run) Counter() *table.Counter { return &r.service.counter }
+func (r *Run) Counter() *requests.Counter { return &r.service.counter }
 
 // Emulated reports whether the service is an emulator, which accepts requests without encryption.
 func (r *Run) Emulated() bool { return r.service.emulated }

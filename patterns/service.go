@@ -12,8 +12,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // service is the storage account on which recipes run.
@@ -22,7 +22,7 @@ type service struct {
 	connection string
 	emulated   bool
 	acc        *account.Account
-	counter    table.Counter
+	counter    requests.Counter
 	close      func()
 }
 

@@ -3,12 +3,14 @@
 // emulator, and with faults.
 //
 //	s := storagetest.New(nil)
-//	client, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{
-//		ClientOptions: azcore.ClientOptions{Transport: s},
-//	})
+//	staff, err := table.New(s.Tables(), "staff", schema, nil)
+//	...
+//	// The service executes the next insert, and its response is lost.
+//	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// A [Service] is the Transport of clients in the same process. [Service.Listen] opens ports for other processes and other
-// languages.
+// [Service.Tables], [Service.Queues] and [Service.Queue] return clients of the SDK, with [Options].Client. account.FromTransport(s,
+// nil) opens an account.Account. A [Service] is also the Transport of a program's own clients, with [Service.ConnectionString].
+// [Service.Listen] opens ports for other processes and other languages.
 //
 // The responses equal the recorded responses of the live service, and the Service refuses the requests that the live service
 // refuses, even if emulators accept them. docs/storagetest.md lists the supported operations and the differences from the emulator
@@ -19,9 +21,7 @@
 // [Service.Rows] and [Service.Messages] return the contents of a table and of a queue. [Service.Requests] returns the last
 // requests, and [Service.Count] the number of requests of each kind. These methods make no requests.
 //
-// A [Request] has one of these kinds: insert, replace, merge, insert-or-replace, insert-or-merge, delete, get, query, transaction,
-// table-create, table-delete, table-query; message-put, message-get, message-peek, message-update, message-delete, message-clear,
-// queue-create, queue-delete, queue-list, queue-get (its properties), queue-set (its metadata); other.
+// The kinds of requests are the constants of package requests.
 //
 // # Time
 //
@@ -33,10 +33,11 @@
 // A [Plan] chooses the [Fault] of each request, by the number of the request, its kind, or its other properties:
 //
 //	s.SetFaults(storagetest.AtRequest(3, storagetest.LostResponse()))
-//	s.SetFaults(storagetest.OfKind("transaction", storagetest.Refuse(503, "ServerBusy")))
-//	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostResponse()))) // the next attempt succeeds
+//	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Refuse(503, "ServerBusy")))
+//	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// A fault affects each request that the plan chooses, including repeated attempts, unless [Once] or [Times] limits the fault.
+// A fault affects each request that the plan chooses. A client repeats some failed requests, and a repeated request has the fault,
+// too. With [Once] or [Times], a fault affects only the first of these requests, so that the next attempt succeeds.
 //
 // Faults lose requests and responses, duplicate and delay requests, refuse requests before or after their execution, and cut, delay
 // or prevent responses. Package crashtest injects every fault into every request of a workload.

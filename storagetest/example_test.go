@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"slices"
 	"syscall"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -36,9 +36,7 @@ func Example() {
 	}
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[employee]{
+	staff, err := table.New(s.Tables(), "staff", table.Schema[employee]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *employee) *string { return &e.Department }),
 		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *employee) *int { return &e.ID }),
 	}, nil)
@@ -66,21 +64,55 @@ func Example() {
 
 // createStaff creates a table called staff and returns the SDK's client of the table.
 func createStaff(s *storagetest.Service) *aztables.Client {
-	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
-	check(err)
-	_, err = c.CreateTable(context.Background(), "staff", nil)
+	c := s.Tables()
+	_, err := c.CreateTable(context.Background(), "staff", nil)
 	check(err)
 	s.Count()
 	return c.NewClient("staff")
 }
 
+// An account with the SDK's clients, whose requests a test counts.
 func ExampleNew() {
-	s := storagetest.New(&storagetest.Options{Account: "contoso"})
+	ctx := context.Background()
+	var counter requests.Counter
+	s := storagetest.New(&storagetest.Options{Account: "contoso", Client: table.ClientOptions(azcore.ClientOptions{}, &counter)})
+	_, err := s.Tables().CreateTable(ctx, "staff", nil)
+	check(err)
+	_, err = s.Queues().CreateQueue(ctx, "letters", nil)
+	check(err)
+	_, err = s.Queue("letters").EnqueueMessage(ctx, "Dear Jones", nil)
+	check(err)
 	fmt.Println(s.Account(), len(s.Key()) > 0)
-	fmt.Println(s.Tables())
+	fmt.Println(s.TableNames(), s.QueueNames(), len(s.Messages("letters")))
+	fmt.Println(counter.Take())
 	// Output:
 	// contoso true
-	// []
+	// [staff] [letters] 1
+	// 1 message-put, 1 other, 1 table-create
+}
+
+// A program that takes an account.Account runs on an account in memory.
+func ExampleService() {
+	s := storagetest.New(nil)
+	acc, err := account.FromTransport(s, nil)
+	check(err)
+	_, err = acc.Tables().CreateTable(context.Background(), "staff", nil)
+	check(err)
+	fmt.Println(s.TableNames())
+	// Output: [staff]
+}
+
+// A program makes its own client.
+func ExampleService_ConnectionString() {
+	s := storagetest.New(nil)
+	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{
+		ClientOptions: azcore.ClientOptions{Transport: s},
+	})
+	check(err)
+	_, err = c.CreateTable(context.Background(), "staff", nil)
+	check(err)
+	fmt.Println(s.TableNames())
+	// Output: [staff]
 }
 
 // Programs in other processes and other languages use the account at a port.
@@ -93,7 +125,7 @@ func ExampleService_Listen() {
 	check(err)
 	_, err = c.CreateTable(context.Background(), "staff", nil)
 	check(err)
-	fmt.Println(s.Tables())
+	fmt.Println(s.TableNames())
 	// Output: [staff]
 }
 
@@ -121,7 +153,7 @@ func ExampleService_Deliver() {
 	s := storagetest.New(nil)
 	staff := createStaff(s)
 	mine := storagetest.When(func(r storagetest.Request) bool { return r.RowKey == "a" }, storagetest.Late(0))
-	s.SetFaults(storagetest.First(mine, storagetest.OfKind("delete", storagetest.Twice())))
+	s.SetFaults(storagetest.First(mine, storagetest.OfKind(requests.Delete, storagetest.Twice())))
 	once := policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
 	_, err := staff.AddEntity(once, []byte(`{"PartitionKey":"p","RowKey":"a","By":"me"}`), nil)
 	fmt.Println(errors.Is(err, syscall.ECONNRESET), s.LateRequests())
@@ -167,15 +199,13 @@ func ExampleService_Describe() {
 func ExampleService_Messages() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	hints := acc.Queue("hints")
-	_, err = hints.Create(ctx, nil)
+	hints := s.Queue("hints")
+	_, err := hints.Create(ctx, nil)
 	check(err)
 	_, err = hints.EnqueueMessage(ctx, "Sales", nil)
 	check(err)
 
-	s.SetFaults(storagetest.OfKind("message-get", storagetest.LostResponse()))
+	s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.LostResponse()))
 	_, err = hints.DequeueMessage(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), nil)
 	fmt.Println("lost:", errors.Is(err, syscall.ECONNRESET))
 	s.SetFaults(nil)
@@ -187,7 +217,7 @@ func ExampleService_Messages() {
 	check(err)
 	fmt.Println("later:", *got.Messages[0].MessageText)
 	m := s.Messages("hints")[0]
-	fmt.Println(s.Queues(), m.Text, m.Dequeued, m.Visible.After(s.Now()))
+	fmt.Println(s.QueueNames(), m.Text, m.Dequeued, m.Visible.After(s.Now()))
 	fmt.Println(s.Requests()[2])
 	// Output:
 	// lost: true
@@ -202,7 +232,7 @@ func ExampleOnce() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	staff := createStaff(s)
-	s.SetFaults(storagetest.OfKind("insert", storagetest.Once(storagetest.LostResponse())))
+	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 	for range 2 {
 		_, err := staff.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000223"}`), nil)
 		fmt.Println("failed:", err != nil)
@@ -222,7 +252,7 @@ func ExampleTimes() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	staff := createStaff(s)
-	s.SetFaults(storagetest.OfKind("get", storagetest.Times(2, storagetest.Refuse(503, "ServerBusy"))))
+	s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Times(2, storagetest.Refuse(503, "ServerBusy"))))
 	for range 3 {
 		_, err := staff.GetEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), "Sales", "empid_000223", nil)
 		var re *azcore.ResponseError
@@ -232,12 +262,6 @@ func ExampleTimes() {
 	// true ServerBusy
 	// true ServerBusy
 	// true ResourceNotFound
-}
-
-// A test validates the name of a kind.
-func ExampleKinds() {
-	fmt.Println(slices.Contains(storagetest.Kinds(), "insert"), slices.Contains(storagetest.Kinds(), "insrt"))
-	// Output: true false
 }
 
 // Each fault describes itself.

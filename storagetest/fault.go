@@ -3,10 +3,10 @@ package storagetest
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
@@ -16,7 +16,7 @@ type Fault struct {
 	n         int // bytes, rows, requests or a status, as the kind defines
 	code      string
 	delay     time.Duration
-	text      string        // the unknown kind of request in a plan
+	unknown   requests.Kind // the kind of request in an invalid plan
 	remaining *atomic.Int64 // the number of requests that the fault still affects; nil: all
 }
 
@@ -138,7 +138,7 @@ func (f Fault) String() string {
 			s += fmt.Sprintf(", after %d others", f.n)
 		}
 	case invalidPlan:
-		s += fmt.Sprintf(": kind %q", f.text)
+		s += fmt.Sprintf(": kind %v", f.unknown)
 	case slow:
 		s += " " + f.delay.String()
 	case shortPage:
@@ -152,7 +152,7 @@ func (f Fault) failure() protocol.Failure {
 	text := map[string]string{"ServerBusy": "The server is busy.", "OperationTimedOut": "Operation could not be completed within the specified time."}[f.code]
 	switch {
 	case f.kind == invalidPlan:
-		text = fmt.Sprintf("storagetest.OfKind: no request is of kind '%s'; the kinds are %s.", f.text, strings.Join(Kinds(), ", "))
+		text = fmt.Sprintf("storagetest.OfKind: no request is of kind '%v'; the kinds are the constants of package requests.", f.unknown)
 	case text == "":
 		text = http.StatusText(f.n) + "."
 	}

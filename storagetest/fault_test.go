@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -63,7 +64,7 @@ func TestFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := storagetest.New(nil)
 				tab := newStaffTable(t, s)
-				s.SetFaults(storagetest.OfKind("insert", c.fault))
+				s.SetFaults(storagetest.OfKind(requests.Insert, c.fault))
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
 				_, err := tab.AddEntity(ctx, entity("a"), nil)
@@ -80,7 +81,7 @@ func TestFaults(t *testing.T) {
 				if got := c.fault.String(); got != c.text {
 					t.Errorf("got fault %q; want %q", got, c.text)
 				}
-				if list := s.Requests(); len(list) != 2 || list[1].Fault != c.fault || list[1].Kind != "insert" || list[1].RowKey != "a" {
+				if list := s.Requests(); len(list) != 2 || list[1].Fault != c.fault || list[1].Kind != requests.Insert || list[1].RowKey != "a" {
 					t.Errorf("got requests %v; want an insert of a with fault %v", list, c.fault)
 				}
 			})
@@ -123,7 +124,7 @@ func TestFaultsInTransactions(t *testing.T) {
 	} {
 		s := storagetest.New(nil)
 		tab := newStaffTable(t, s)
-		s.SetFaults(storagetest.OfKind("transaction", fault))
+		s.SetFaults(storagetest.OfKind(requests.Transaction, fault))
 		func() {
 			defer func() { recover() }() // the SDK panics on some cut responses
 			tab.SubmitTransaction(ctx, actions, nil)
@@ -137,7 +138,7 @@ func TestFaultsInTransactions(t *testing.T) {
 	}
 	s := storagetest.New(nil)
 	tab := newStaffTable(t, s)
-	s.SetFaults(storagetest.OfKind("transaction", storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied")))
+	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied")))
 	_, err := tab.SubmitTransaction(ctx, actions, nil)
 	var re *azcore.ResponseError
 	if !errors.As(err, &re) || re.StatusCode != 202 {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
-	"github.com/aztablekit/aztablekit/storagetest/internal/tables"
 )
 
 // outcome is the result of a request for its client.
@@ -89,7 +89,7 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 	case refuse, invalidPlan:
 		fail()
 	case refuseInTransaction:
-		if record.Kind == tables.KindTransaction {
+		if record.Kind == requests.Transaction {
 			execute()
 		} else {
 			fail()

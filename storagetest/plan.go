@@ -3,6 +3,8 @@ package storagetest
 import (
 	"net/http"
 	"slices"
+
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // Plan chooses the fault of each request, before the request is executed. Plans are called for one request at a time, in the order
@@ -14,12 +16,17 @@ func AtRequest(number int, f Fault) Plan {
 	return When(func(r Request) bool { return r.Number == number }, f)
 }
 
-// OfKind returns a plan for all requests of a kind; see [Kinds]. If kind is not one of the kinds, the plan refuses every request
-// with 400 UnknownRequestKind, because the test contains a mistake.
-func OfKind(kind string, f Fault) Plan {
-	if !slices.Contains(Kinds(), kind) {
+// OfKind returns a plan for all requests of a kind, such as requests.Insert. With [Once], the plan affects only the first of these
+// requests:
+//
+//	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
+//
+// If kind is not one of requests.Kinds, the plan refuses every request with 400 UnknownRequestKind, because the test contains a
+// mistake.
+func OfKind(kind requests.Kind, f Fault) Plan {
+	if !slices.Contains(requests.Kinds(), kind) {
 		return func(Request) Fault {
-			return Fault{kind: invalidPlan, n: http.StatusBadRequest, code: "UnknownRequestKind", text: kind}
+			return Fault{kind: invalidPlan, n: http.StatusBadRequest, code: "UnknownRequestKind", unknown: kind}
 		}
 	}
 	return When(func(r Request) bool { return r.Kind == kind }, f)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -36,12 +37,12 @@ func TestTimes(t *testing.T) {
 	ctx := context.Background()
 	lost := storagetest.LostResponse()
 	for name, plan := range map[string]func() storagetest.Plan{
-		"OfKind": func() storagetest.Plan { return storagetest.OfKind("insert", storagetest.Times(2, lost)) },
+		"OfKind": func() storagetest.Plan { return storagetest.OfKind(requests.Insert, storagetest.Times(2, lost)) },
 		"When": func() storagetest.Plan {
-			return storagetest.When(func(r storagetest.Request) bool { return r.Kind == "insert" }, storagetest.Times(2, lost))
+			return storagetest.When(func(r storagetest.Request) bool { return r.Kind == requests.Insert }, storagetest.Times(2, lost))
 		},
 		"First": func() storagetest.Plan {
-			return storagetest.First(storagetest.OfKind("get", lost), storagetest.OfKind("insert", storagetest.Once(lost)), storagetest.OfKind("insert", storagetest.Once(lost)))
+			return storagetest.First(storagetest.OfKind(requests.Get, lost), storagetest.OfKind(requests.Insert, storagetest.Once(lost)), storagetest.OfKind(requests.Insert, storagetest.Once(lost)))
 		},
 		"custom plan": func() storagetest.Plan {
 			f := storagetest.Times(2, lost)
@@ -71,28 +72,28 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestUnknownKind: a plan for an unknown kind refuses every request and names the kind.
+// TestUnknownKind: a plan for an unknown kind refuses every request and names the kind. A misspelled constant does not compile.
 func TestUnknownKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, kind := range []string{"insrt", "", "Insert", "upsert", "update", "message", "insert "} {
-		for _, plan := range []storagetest.Plan{storagetest.OfKind(kind, storagetest.LostResponse()), storagetest.First(storagetest.OfKind("get", storagetest.LostResponse()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostResponse())))} {
+	for _, kind := range []requests.Kind{-1, requests.Kind(len(requests.Kinds())), 1000} {
+		for _, plan := range []storagetest.Plan{storagetest.OfKind(kind, storagetest.LostResponse()), storagetest.First(storagetest.OfKind(requests.Get, storagetest.LostResponse()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostResponse())))} {
 			s := storagetest.New(nil)
 			tab := newStaffTable(t, s)
 			s.SetFaults(plan)
 			for range 2 {
 				_, err := tab.AddEntity(ctx, entity("a"), nil)
 				var re *azcore.ResponseError
-				if !errors.As(err, &re) || re.ErrorCode != "UnknownRequestKind" || !strings.Contains(err.Error(), fmt.Sprintf("no request is of kind '%s'", kind)) {
-					t.Errorf("%q: got %v; want 400 UnknownRequestKind with the kind", kind, err)
+				if !errors.As(err, &re) || re.ErrorCode != "UnknownRequestKind" || !strings.Contains(err.Error(), fmt.Sprintf("no request is of kind '%v'", kind)) {
+					t.Errorf("%v: got %v; want 400 UnknownRequestKind with the kind", kind, err)
 				}
 			}
 			if got := rows(s); got != "" {
-				t.Errorf("%q: got rows %q; want none", kind, got)
+				t.Errorf("%v: got rows %q; want none", kind, got)
 			}
 		}
 	}
-	for _, kind := range storagetest.Kinds() {
+	for _, kind := range requests.Kinds() {
 		if f := storagetest.OfKind(kind, storagetest.LostResponse())(storagetest.Request{Kind: kind}); f != storagetest.LostResponse() {
 			t.Errorf("%s: got %v; want the fault", kind, f)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -76,13 +77,13 @@ func TestQueueFaults(t *testing.T) {
 	} {
 		t.Run(c.fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for _, kind := range []string{"message-put", "message-get"} {
+				for _, kind := range []requests.Kind{requests.MessagePut, requests.MessageGet} {
 					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 					s := storagetest.New(nil)
 					q := hints(t, s, s.ConnectionString())
 					_, err1 := q.EnqueueMessage(ctx, "a", nil)
 					before, after, do := c.put, c.putEnd, func() error { _, err := q.EnqueueMessage(ctx, "b", nil); return err }
-					if kind == "message-get" {
+					if kind == requests.MessageGet {
 						err1 = errors.Join(err1, do())
 						before, after, do = c.get, c.getEnd, func() error { _, err := q.DequeueMessage(ctx, nil); return err }
 					}
@@ -112,7 +113,7 @@ func TestShortPageOfMessages(t *testing.T) {
 	r.put("a", "")
 	r.put("b", "")
 	for n, want := range map[int]string{0: "", 1: "a", 2: "a b"} {
-		r.SetFaults(storagetest.OfKind("message-peek", storagetest.ShortPage(n)))
+		r.SetFaults(storagetest.OfKind(requests.MessagePeek, storagetest.ShortPage(n)))
 		if got := texts(r.send("GET", "/hints/messages?peekonly=true&numofmessages=32", "")); got != want {
 			t.Errorf("ShortPage(%d): got %s; want %s", n, got, want)
 		}
@@ -122,35 +123,8 @@ func TestShortPageOfMessages(t *testing.T) {
 // TestQueueRequests: Requests describes each kind of request to the Queue service.
 func TestQueueRequests(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	s := storagetest.New(nil)
-	q := hints(t, s, s.ConnectionString())
-	a, err1 := q.EnqueueMessage(ctx, "a", nil)
-	_, err2 := q.PeekMessage(ctx, nil)
-	got, err3 := q.DequeueMessage(ctx, nil)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
-	id := *a.Messages[0].MessageID
-	u, err1 := q.UpdateMessage(ctx, id, *got.Messages[0].PopReceipt, "b", nil)
-	if err1 != nil {
-		t.Fatal(err1)
-	}
-	_, err2 = q.DeleteMessage(ctx, id, *u.PopReceipt, nil)
-	_, err3 = q.ClearMessages(ctx, nil)
-	_, err4 := q.GetProperties(ctx, nil)
-	_, err5 := q.SetMetadata(ctx, nil)
-	_, err6 := q.Delete(ctx, nil)
-	if err := errors.Join(err2, err3, err4, err5, err6); err != nil {
-		t.Fatal(err)
-	}
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := acc.Queues().NewListQueuesPager(nil).NextPage(ctx); err != nil {
-		t.Fatal(err)
-	}
+	id := sendQueueRequests(t, s.Queues())
 	var lines []string
 	for _, r := range s.Requests() {
 		lines = append(lines, strings.ReplaceAll(r.String(), id, "ID"))
@@ -184,10 +158,10 @@ func TestQueuePort(t *testing.T) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
-	if text := *got.Messages[0].MessageText; text != "é <&> \r\n" || s.Messages("hints")[0].Text != text || len(s.Tables()) != 1 {
-		t.Errorf("got %q, messages %v, tables %v; want the text that was sent, and one table", text, s.Messages("hints"), s.Tables())
+	if text := *got.Messages[0].MessageText; text != "é <&> \r\n" || s.Messages("hints")[0].Text != text || len(s.TableNames()) != 1 {
+		t.Errorf("got %q, messages %v, tables %v; want the text that was sent, and one table", text, s.Messages("hints"), s.TableNames())
 	}
-	s.SetFaults(storagetest.OfKind("message-put", storagetest.LostResponse()))
+	s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.LostResponse()))
 	if _, err := q.EnqueueMessage(ctx, "b", nil); err == nil || len(s.Messages("hints")) != 2 {
 		t.Errorf("lost response: got %v, messages %v; want an error and two messages", err, s.Messages("hints"))
 	}

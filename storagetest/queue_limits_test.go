@@ -19,7 +19,7 @@ func TestQueueLimits(t *testing.T) {
 	t.Parallel()
 	r := newQueueClient(t, storagetest.Options{})
 	id, receipt := r.put("a", "")
-	before := fmt.Sprint(r.Queues(), r.Messages("hints"))
+	before := fmt.Sprint(r.QueueNames(), r.Messages("hints"))
 	own := "/hints/messages/" + id + "?popreceipt=" + url.QueryEscape(receipt)
 	parameter := func(name, value, more string) string {
 		return "<QueryParameterName>" + name + "</QueryParameterName><QueryParameterValue>" + value + "</QueryParameterValue>" + more
@@ -93,7 +93,7 @@ func TestQueueLimits(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(c.request, " ")
 		r.expectError(r.send(method, path, c.body), c.status, c.code, c.text, c.detail)
-		if after := fmt.Sprint(r.Queues(), r.Messages("hints")); after != before {
+		if after := fmt.Sprint(r.QueueNames(), r.Messages("hints")); after != before {
 			t.Fatalf("%s: got %s; want %s", c.request, after, before)
 		}
 	}

@@ -60,7 +60,7 @@ func TestQueueList(t *testing.T) {
 		"<Queue><Name>queue1</Name><Metadata><key>val</key></Metadata></Queue></Queues><NextMarker>/storagename/queue2</NextMarker>")
 	list("&prefix=queue&marker=/storagename/queue2&maxresults=2", "<Prefix>queue</Prefix><Marker>/storagename/queue2</Marker><MaxResults>2</MaxResults><Queues><Queue><Name>queue2</Name></Queue></Queues><NextMarker />")
 	list("&prefix=hints&include=metadata", "<Prefix>hints</Prefix><Queues><Queue><Name>hints</Name><Metadata /></Queue></Queues><NextMarker />")
-	if got, want := strings.Join(r.Queues(), " "), "hints queue0 queue1 queue2"; got != want {
+	if got, want := strings.Join(r.QueueNames(), " "), "hints queue0 queue1 queue2"; got != want {
 		t.Errorf("got queues %s; want %s", got, want)
 	}
 }

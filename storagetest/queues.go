@@ -22,8 +22,8 @@ func (s *Service) Messages(queue string) []Message {
 	return all
 }
 
-// Queues returns the names of the queues in order. Queues makes no request.
-func (s *Service) Queues() []string {
+// QueueNames returns the names of the queues in order. QueueNames makes no request.
+func (s *Service) QueueNames() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queues.Queues()

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
 // Request is a request to the account.
 type Request struct {
-	Number int    // starts with 1
-	Kind   string // one of [Kinds]
+	Number int // starts with 1
+	Kind   requests.Kind
 	Table  string
 
 	// PartitionKey and RowKey are the keys in the address or in the inserted entity, or the keys that a filter requires.
@@ -63,7 +64,7 @@ func (r Request) String() string {
 
 // target returns the kind of the request and what the request addresses.
 func (r Request) target() string {
-	s := r.Kind
+	s := r.Kind.String()
 	if r.Table != "" {
 		s += " " + r.Table
 	}

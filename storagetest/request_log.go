@@ -1,22 +1,24 @@
 package storagetest
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
+
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // requestLog counts requests and keeps the last requests.
 type requestLog struct {
 	size   int // the number of requests that the log returns, where each operation of a transaction counts; negative: none
-	counts map[string]int
+	counts requests.Counts
 	last   []Request
 	weight int // of last, in requests and operations
 }
 
 // add counts a request and appends it to the log. The log drops old requests when it is twice as long as required.
 func (l *requestLog) add(r Request) {
+	if l.counts == nil {
+		l.counts = requests.Counts{}
+	}
 	l.counts[r.Kind]++
 	if l.size < 0 {
 		return
@@ -43,17 +45,11 @@ func (l *requestLog) list() []Request {
 	return slices.Clone(l.last[first:])
 }
 
-// takeCounts returns the numbers of requests by kind as text, and resets the numbers.
-func (l *requestLog) takeCounts() string {
-	var all []string
-	for _, kind := range slices.Sorted(maps.Keys(l.counts)) {
-		all = append(all, fmt.Sprintf("%d %s", l.counts[kind], kind))
-	}
-	clear(l.counts)
-	if all == nil {
-		return "none"
-	}
-	return strings.Join(all, ", ")
+// takeCounts returns the numbers of requests by kind, and resets the numbers.
+func (l *requestLog) takeCounts() requests.Counts {
+	counts := l.counts
+	l.counts = nil
+	return counts
 }
 
 func weight(r Request) int { return 1 + len(r.Operations) }

@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -27,10 +28,8 @@ func newStaffTable(t *testing.T, s *storagetest.Service) *aztables.Client {
 }
 
 // entity returns the entity ('p', row) as JSON.
-// entity returns the entity ('p', row) as JSON.
 func entity(row string) []byte { return []byte(`{"PartitionKey":"p","RowKey":"` + row + `"}`) }
 
-// rows returns the RowKeys in the table staff.
 // rows returns the RowKeys in the table staff.
 func rows(s *storagetest.Service) string {
 	var all []string
@@ -40,7 +39,57 @@ func rows(s *storagetest.Service) string {
 	return strings.Join(all, " ")
 }
 
-// code returns the error code of a response, or "".
+// sendTableRequests sends a request of each kind to the Table service, except transactions and requests for other tables, and
+// deletes the table.
+func sendTableRequests(t *testing.T, tab *aztables.Client) {
+	t.Helper()
+	ctx := context.Background()
+	replace := aztables.UpdateModeReplace
+	_, err1 := tab.AddEntity(ctx, entity("a"), nil)
+	_, err2 := tab.AddEntity(ctx, entity("b"), nil)
+	_, err3 := tab.UpdateEntity(ctx, entity("a"), nil)
+	_, err4 := tab.UpdateEntity(ctx, entity("a"), &aztables.UpdateEntityOptions{UpdateMode: replace})
+	_, err5 := tab.UpsertEntity(ctx, entity("a"), nil)
+	_, err6 := tab.UpsertEntity(ctx, entity("a"), &aztables.UpsertEntityOptions{UpdateMode: replace})
+	_, err7 := tab.DeleteEntity(ctx, "p", "b", nil)
+	_, err8 := tab.GetEntity(ctx, "p", "a", nil)
+	filter := "PartitionKey eq 'p'"
+	_, err9 := tab.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &filter}).NextPage(ctx)
+	_, err10 := tab.Delete(ctx, nil)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sendQueueRequests sends a request of each kind to the Queue service, and returns the ID of the message.
+func sendQueueRequests(t *testing.T, queues *azqueue.ServiceClient) (id string) {
+	t.Helper()
+	ctx := context.Background()
+	q := queues.NewQueueClient("hints")
+	_, err0 := q.Create(ctx, nil)
+	a, err1 := q.EnqueueMessage(ctx, "a", nil)
+	_, err2 := q.PeekMessage(ctx, nil)
+	got, err3 := q.DequeueMessage(ctx, nil)
+	if err := errors.Join(err0, err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	id = *a.Messages[0].MessageID
+	u, err := q.UpdateMessage(ctx, id, *got.Messages[0].PopReceipt, "b", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err1 = q.DeleteMessage(ctx, id, *u.PopReceipt, nil)
+	_, err2 = q.ClearMessages(ctx, nil)
+	_, err3 = q.GetProperties(ctx, nil)
+	_, err4 := q.SetMetadata(ctx, nil)
+	_, err5 := q.Delete(ctx, nil)
+	_, err6 := queues.NewListQueuesPager(nil).NextPage(ctx)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // code returns the error code of a response, or "".
 func code(err error) string {
 	var re *azcore.ResponseError

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/queues"
 	"github.com/aztablekit/aztablekit/storagetest/internal/tables"
@@ -15,6 +18,10 @@ import (
 type Options struct {
 	// Account is the name of the storage account. Defaults to "storagetest".
 	Account string
+
+	// Client contains the options of the clients that Tables, Queues and Queue return: retries, policies, tracing. Its Transport is
+	// replaced by the Service. Use table.ClientOptions for the options that aztablekit recommends.
+	Client azcore.ClientOptions
 
 	// Now is the clock, to which Advance adds. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's clock.
 	// Now must not call the methods of the Service.
@@ -48,6 +55,7 @@ type Options struct {
 // Service is a storage account in memory. It is safe for concurrent use.
 type Service struct {
 	account      protocol.Account
+	client       azcore.ClientOptions
 	clock        func() time.Time
 	afterRequest func(Request)
 	tables       *tables.Service
@@ -85,12 +93,13 @@ func New(o *Options) *Service {
 	}
 	return &Service{
 		account:      protocol.Account{Name: opt.Account, Key: []byte("storagetest has no secrets")},
+		client:       opt.Client,
 		clock:        opt.Now,
 		afterRequest: opt.AfterRequest,
 		tables:       tables.New(opt.NameReuseDelay),
 		queues:       queues.New(queues.Options{NameReuseDelay: opt.NameReuseDelay, ShuffleSeed: opt.ShuffleSeed, ReceiptMismatch: opt.ReceiptMismatch}),
 		plan:         opt.Faults,
-		log:          requestLog{size: opt.RequestLogSize, counts: map[string]int{}},
+		log:          requestLog{size: opt.RequestLogSize},
 		ports:        map[string]string{},
 	}
 }
@@ -132,8 +141,8 @@ func (s *Service) Requests() []Request {
 	return s.log.list()
 }
 
-// Count returns the number of requests of each kind since the last call of Count, as in "1 get, 2 query", or "none".
-func (s *Service) Count() string {
+// Count returns the numbers of requests by kind since the last call of Count. Their text is such as "1 get, 2 query", or "none".
+func (s *Service) Count() requests.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.takeCounts()

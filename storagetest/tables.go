@@ -58,8 +58,8 @@ func (s *Service) Rows(table string) []Row {
 	return rows
 }
 
-// Tables returns the names of the tables in order. Tables makes no request.
-func (s *Service) Tables() []string {
+// TableNames returns the names of the tables in order. TableNames makes no request.
+func (s *Service) TableNames() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tables.Tables()

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -29,7 +30,7 @@ func TestAttemptsRunOut(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			staff, _, s := staffInMemory(t, nil)
-			s.SetFaults(storagetest.OfKind("insert", c.fault))
+			s.SetFaults(storagetest.OfKind(requests.Insert, c.fault))
 			start := time.Now()
 			e, err := staff.Insert(context.Background(), &employee{"Sales", 2, "Smith", 30})
 			took := time.Since(start)
@@ -41,7 +42,7 @@ func TestAttemptsRunOut(t *testing.T) {
 			case err == nil || errors.Is(err, table.ErrUnknownOutcome) != (c.want == table.ErrUnknownOutcome):
 				t.Errorf("%s: got %v; want ErrUnknownOutcome: %v", what, err, c.want == table.ErrUnknownOutcome)
 			}
-			if got := s.Count(); got != c.requests || took < c.took || took > c.took+3*time.Second {
+			if got := s.Count().String(); got != c.requests || took < c.took || took > c.took+3*time.Second {
 				t.Errorf("%s: got %s in %v; want %s in %v to %v", what, got, took, c.requests, c.took, c.took+3*time.Second)
 			}
 		})
@@ -192,7 +193,7 @@ func TestReadBack(t *testing.T) {
 func TestReadBackForbidden(t *testing.T) {
 	t.Parallel()
 	staff, e, s := staffInMemory(t, nil)
-	s.SetFaults(storagetest.OfKind("get", storagetest.Refuse(403, "AuthorizationPermissionMismatch")))
+	s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Refuse(403, "AuthorizationPermissionMismatch")))
 	if _, err := staff.Insert(context.Background(), &e.Value); !errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf("got %v; want ErrExists and not ErrUnknownOutcome", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -77,12 +78,12 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 	e, err := plain.Insert(ctx, &resident{"T", 1, "Jones", ""})
 	noError(t, err)
 	noError(t, plain.Merge(ctx, e, lastName.Set("Smith")))
-	if got := s.Count(); got != "1 insert, 1 merge" {
+	if got := s.Count().String(); got != "1 insert, 1 merge" {
 		t.Errorf("got %q; want %q", got, "1 insert, 1 merge")
 	}
 	noError(t, plain.MergeAny(ctx, e.Key, lastName.Set("Cao")))
 	noError(t, plain.DeleteAny(ctx, e.Key))
-	if got := s.Count(); got != "1 delete, 2 get, 1 merge" {
+	if got := s.Count().String(); got != "1 delete, 2 get, 1 merge" {
 		t.Errorf("got %q; want %q", got, "1 delete, 2 get, 1 merge")
 	}
 }
@@ -156,13 +157,13 @@ func TestConcurrentReads(t *testing.T) {
 			if exact {
 				people = people.Exact()
 			}
-			s.SetFaults(storagetest.OfKind("get", storagetest.Slow(time.Second)))
+			s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Slow(time.Second)))
 			start := time.Now()
 			r, err := table.Bulk(ctx, stream(200, func(i int) table.Op {
 				return people.UpsertOp(&resident{"S", i + 1, "Jones", ""}, table.ReplaceExisting)
 			}), nil)
 			took, want := time.Since(start), 20*time.Second // ten at a time
-			if got := s.Count(); err != nil || r.Done != 200 || took > want+time.Second || !strings.HasPrefix(got, "200 get, ") {
+			if got := s.Count().String(); err != nil || r.Done != 200 || took > want+time.Second || !strings.HasPrefix(got, "200 get, ") {
 				t.Errorf("exact=%v: got %+v, %v, %s in %v; want 200 get in %v", exact, r, err, got, took, want)
 			}
 		})

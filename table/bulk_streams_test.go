@@ -50,7 +50,7 @@ func TestBulkMissingRequests(t *testing.T) {
 	if err != nil || r.Done != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}
-	if got := s.Count(); got != "101 get, 1 transaction" { // the row of each, and the shared list
+	if got := s.Count().String(); got != "101 get, 1 transaction" { // the row of each, and the shared list
 		t.Errorf("got %q; want %q", got, "101 get, 1 transaction")
 	}
 }
@@ -77,7 +77,7 @@ func TestBulkSlowStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, s := newTown(t, nil)
-		people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
+		people, err := peopleOf(t, s, nil).With(refusesFirst{})
 		noError(t, err)
 		r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 			for i := 1; i <= 6; i++ {
@@ -99,7 +99,7 @@ func TestBulkSlowStream(t *testing.T) {
 func TestBulkMissingBeforeInsert(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	people, err := peopleOf(t, s, nil).With(nil, refusesFirst{})
+	people, err := peopleOf(t, s, nil).With(refusesFirst{})
 	noError(t, err)
 	ops := []table.Op{people.DeleteAnyOp(residentAt(9)), people.InsertOp(&resident{"S", 2, "L", ""})}
 	r, err := table.Bulk(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -67,7 +68,7 @@ func TestBulkRequests(t *testing.T) {
 			if err != nil || r != (table.BulkResult{Done: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
 				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, table.BulkResult{Done: c.n, ResumeAt: c.n}, last)
 			}
-			if got := s.Count(); got != c.want {
+			if got := s.Count().String(); got != c.want {
 				t.Errorf("got %s; want %s", got, c.want)
 			}
 			if got := len(s.Rows("staff")) - 1; got != c.n {
@@ -81,13 +82,13 @@ func TestBulkRequests(t *testing.T) {
 func TestBulkWindow(t *testing.T) {
 	t.Parallel()
 	staff, _, s := staffInMemory(t, nil)
-	var transactions int
 	_, err := table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), &table.BulkOptions{Window: 100})
-	if _, serr := fmt.Sscanf(s.Count(), "%d transaction", &transactions); err != nil || serr != nil || transactions < 200 || transactions > 700 {
-		t.Errorf("got %v, %v; want no error and serr == nil and transactions >= 200 and transactions <= 700", transactions, err)
+	counts := s.Count()
+	if n := counts[requests.Transaction]; err != nil || counts.Total() != n || n < 200 || n > 700 {
+		t.Errorf("got %v, %v; want no error and 200 to 700 transactions", counts, err)
 	}
 	_, err = table.Bulk(context.Background(), stream(1000, upserts(staff, 50)), nil)
-	if got := s.Count(); err != nil || got != "50 transaction" {
+	if got := s.Count().String(); err != nil || got != "50 transaction" {
 		t.Errorf(`got %q, %v; want no error and "50 transaction"`, got, err)
 	}
 }
@@ -197,7 +198,7 @@ func TestBulkRefusedOperation(t *testing.T) {
 	if err != nil || r != (table.BulkResult{Done: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
 		t.Errorf(`got %+v, %v, %v; want no error and r == table.BulkResult{Done: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
 	}
-	if got := s.Count(); got != "1 get, 4 transaction" {
+	if got := s.Count().String(); got != "1 get, 4 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 4 transaction")
 	}
 	// Without Skip, the first refusal ends Bulk before its transaction is applied.
@@ -257,7 +258,7 @@ func TestBulkMissing(t *testing.T) {
 		if err != nil || r != (table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
 			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, table.BulkResult{Done: n, Missing: 300 - n, ResumeAt: 300})
 		}
-		if got := s.Count(); got != c.want {
+		if got := s.Count().String(); got != c.want {
 			t.Errorf("got %s; want %s", got, c.want)
 		}
 	}
@@ -278,7 +279,7 @@ func TestBulkMaintained(t *testing.T) {
 	}
 	// A transaction contains 47 residents: two operations for each, and those of the five lists, which the transaction loads. The
 	// next resident is planned too, since only its plan shows that it does not fit.
-	if got := s.Count(); got != "35 get, 7 transaction" {
+	if got := s.Count().String(); got != "35 get, 7 transaction" {
 		t.Errorf("got %q; want %q", got, "35 get, 7 transaction")
 	}
 	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)

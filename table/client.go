@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // ClientOptions returns a copy of base with what this library adds to a client of the SDK: no signature in the text of a
@@ -21,7 +22,7 @@ import (
 //
 // It serves clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout back to 0
 // afterwards: a limit on one try would cut long downloads.
-func ClientOptions(base azcore.ClientOptions, counter *Counter) azcore.ClientOptions {
+func ClientOptions(base azcore.ClientOptions, counter *requests.Counter) azcore.ClientOptions {
 	o := base
 	if o.Transport == nil {
 		o.Transport = newTransport()

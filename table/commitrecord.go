@@ -31,7 +31,8 @@ func (s CommitState) String() string {
 	return fmt.Sprintf("CommitState(%d)", int(s))
 }
 
-// CommitRecordRetention is how long commit records are kept. An older write has left nothing, and nothing can be said of it.
+// CommitRecordRetention is how long commit records are kept at least. The record of an older write may be deleted, so a missing record
+// does not prove that the write was not applied. Pending records are never deleted.
 const CommitRecordRetention = engine.Retention
 
 // CommitRecord is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own
@@ -105,7 +106,7 @@ func (in *CommitRecords) Get(ctx context.Context, partition keys.Enc, op string)
 
 // Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not committed, and
 // never will be, and the returned record has the state CommitAborted. Errors: ErrExpired if there is no record and the write is older
-// than CommitRecordRetention; *ValueError for an op that is not an operation ID, or is of a time to come; *VersionError. 1 request if there
+// than CommitRecordRetention; *ValueError for an op that is not an operation ID, or whose time lies in the future; *VersionError. 1 request if there
 // is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *CommitRecords) Resolve(ctx context.Context, partition keys.Enc, op string) (*CommitRecord, error) {
 	return in.read(ctx, "Resolve", partition, op, in.engine.Resolve)

@@ -35,7 +35,7 @@ func TestCompleting(t *testing.T) {
 	if err := people.Completing(i, 0).Replace(ctx, e); err != nil || i.State != table.CommitPending || len(i.Effects) != 1 {
 		t.Fatalf("got %v, %+v; want no error and i.State == table.CommitPending and len(i.Effects) == 1", err, i)
 	}
-	if got := s.Count(); got != "1 transaction" || len(d.calls) > 0 {
+	if got := s.Count().String(); got != "1 transaction" || len(d.calls) > 0 {
 		t.Errorf(`got %q, %v; want "1 transaction" and len(d.calls) <= 0`, got, d.calls)
 	}
 	last := people.Completing(i, 0)
@@ -121,7 +121,7 @@ func TestCompletingRefused(t *testing.T) {
 	if _, err := people.Completing(i, 0).Insert(ctx, &resident{"T", 2, "Cao", "b"}); !errors.Is(err, table.ErrOtherPartition) {
 		t.Errorf("got %v; want ErrOtherPartition", err)
 	}
-	if got := s.Count(); got != "none" {
+	if got := s.Count().String(); got != "none" {
 		t.Errorf("got %q; want %q", got, "none")
 	}
 	once := people.Completing(i, 0)

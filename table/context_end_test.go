@@ -96,7 +96,7 @@ func TestCallsEndWithContext(t *testing.T) {
 							out, err := newTableOutbox(serviceOf(t, s), blindOptions())
 							noError(t, err)
 							noError(t, out.rows.Ensure(context.Background()))
-							people, err = people.With(out, letters{})
+							people, err = people.WithOutbox(out, letters{})
 							noError(t, err)
 							insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Cao", "b"})
 							if exact {

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -27,7 +28,7 @@ func TestCounter(t *testing.T) {
 		}
 		return noContent(), nil
 	}}
-	var c table.Counter
+	var c requests.Counter
 	o := azcore.ClientOptions{Transport: w}
 	o.Retry.RetryDelay = 1
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(o, &c)})
@@ -35,8 +36,8 @@ func TestCounter(t *testing.T) {
 	staff := newStaff(t, s)
 	e, err := staff.Get(ctx, employeeKey("Sales", 223))
 	noError(t, err)
-	if got := c.Take(); got[table.KindGet] != 3 || got.Total() != 3 || got.String() != "3 get" {
-		t.Errorf(`got %v; want got[table.KindGet] == 3 and got.Total() == 3 and got.String() == "3 get"`, got)
+	if got := c.Take(); got[requests.Get] != 3 || got.Total() != 3 || got.String() != "3 get" {
+		t.Errorf(`got %v; want got[requests.Get] == 3 and got.Total() == 3 and got.String() == "3 get"`, got)
 	}
 	for _, step := range []struct {
 		do   func() error

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -300,7 +301,7 @@ func (a faultedWrite) checkOutcomeIn(s *storagetest.Service, rows map[string]any
 	reading := false
 	for _, q := range s.Requests() {
 		if q.Fault != (storagetest.Fault{}) {
-			fault, reading = q.Fault, q.Kind == "get"
+			fault, reading = q.Fault, q.Kind == requests.Get
 		}
 	}
 	switch {

@@ -32,7 +32,7 @@ func TestDeleteQuery(t *testing.T) {
 	if err != nil || r.Done != 750 || r.ResumeAt != 750 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 750 and r.ResumeAt == 750", r, err)
 	}
-	if got := s.Count(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
+	if got := s.Count().String(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
 		t.Errorf(`got %q; want "8 transaction, 2 query" or "2 query, 8 transaction" or "1 query, 8 transaction"`, got)
 	}
 	// Two of the remaining rows change meanwhile: one no longer matches the query, the other still does.
@@ -111,7 +111,7 @@ func TestBulkDeleteRefused(t *testing.T) {
 	plain := peopleOf(t, s, nil)
 	insertAll(t, plain, s, resident{"S", 1, "A", ""})
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	people, err := plain.With(nil, failsWith{&fails})
+	people, err := plain.With(failsWith{&fails})
 	noError(t, err)
 	r, err := people.DeleteQuery(ctx, table.Query[resident]{Partition: dept.Of("S")}, nil)
 	if !errors.Is(err, fails) || r != (table.BulkResult{}) {

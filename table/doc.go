@@ -24,8 +24,9 @@
 //
 // # Reading
 //
-// [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position of a
-// list for another process. [As] reads only the properties of a narrower type.
+// [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on properties. A
+// query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position of a list for
+// another process. [As] reads only the properties of a narrower type.
 //
 // # Writing
 //
@@ -40,19 +41,19 @@
 // # Several rows
 //
 // [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes what
-// follows from them. [Bulk] applies a stream of any length, and [Table.DeleteQuery] deletes what a query finds.
+// follows from them. [Bulk] applies a stream, and [Table.DeleteQuery] deletes what a query finds.
 //
 // # Derived rows and effects
 //
 // A [Maintainer] derives rows from entities, as package index does. [Table.With] attaches it: each write then changes the derived rows in
 // its own transaction. Effects are work outside the partition, which an [Outbox] makes certain; see package eventual. All writers of a
-// table must attach the same maintainers. Other handles fail with [ErrUnknownMaintainer] when they write an entity with derived rows; to
-// see that, their writes by key read the row first, unless [Options].BlindWrites is set. See docs/maintainers.md.
+// table must attach the same maintainers. A handle without them fails with [ErrUnknownMaintainer] when it writes an entity with derived
+// rows. To detect such entities, its writes by key read the row first, unless [Options].BlindWrites is set. See docs/maintainers.md.
 //
 // # Limits and requests
 //
 // The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name the
-// field and the limit. Each method's comment says how many requests it makes; a [Counter] counts them.
+// field and the limit. Each method's comment says how many requests it makes; a requests.Counter counts them.
 //
 // # Names in rows
 //

@@ -30,7 +30,7 @@ func processTown(p *crashtest.Process) (people *table.Table[resident], out *tabl
 	if people, err = openPeople(p, o); err != nil {
 		return nil, nil, nil, err
 	}
-	people, err = people.With(out, byLast{}, byEmail{}, letters{})
+	people, err = people.WithOutbox(out, byLast{}, byEmail{}, letters{})
 	return people, out, sent, err
 }
 

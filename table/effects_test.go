@@ -29,7 +29,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			d := &memoryOutbox{}
 			people, s := townWithEffects(t, d)
 			kind := strings.Repeat("x", lead) + strings.Repeat(c, 70_000/len(c))
-			long, err := people.With(nil, namedEffect(kind))
+			long, err := people.With(namedEffect(kind))
 			noError(t, err)
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
@@ -70,7 +70,7 @@ func TestLargeEffects(t *testing.T) {
 	ctx := context.Background()
 	d := &memoryOutbox{}
 	people, _ := townWithEffects(t, d)
-	many, err := people.With(nil, largeEffects{3, 50_000})
+	many, err := people.With(largeEffects{3, 50_000})
 	noError(t, err)
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestLargeEffects(t *testing.T) {
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
 		t.Errorf(`got %v; want no error and len(i.Effects) == 4 and string(i.Effects[3].Payload) == strings.Repeat("é", 25_000) and i.Effects[3].Version == 2`, err)
 	}
-	more, err := people.With(nil, largeEffects{1, 200_000})
+	more, err := people.With(largeEffects{1, 200_000})
 	noError(t, err)
 	var le *table.LimitError
 	d.calls = nil

@@ -20,14 +20,16 @@ var (
 	ErrExists = engine.ErrExists
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
 	ErrChanged = engine.ErrChanged
-	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or the time
-	// was used up. Such a row is one that entities share, as a list or a sum, or the row of a write by key. Nothing was written.
+	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or the
+	// time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert, and
+	// methods with Any in their names). Nothing was written.
 	ErrContended = engine.ErrContended
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = engine.ErrTableNotFound
 	// ErrUnknownOutcome: the responses to a write were lost, and the row does not tell whether the write was applied. It may have been
 	// applied, may still be applied, or may never be. The entity cannot be used until it is read again. A read at once proves nothing about
-	// a write that is still on its way. The error of an exact write is an *UnknownError.
+	// a write that is still on its way. The error of an exact write is an *UnknownError, unless another program has deleted its commit
+	// record.
 	ErrUnknownOutcome = engine.ErrUnknownOutcome
 	// ErrUnreachable: the service was not reached, did not answer, was not able to answer (429, 5xx), or did not let the caller in
 	// (401, 403). The error says nothing about the row. A write was not applied, and the same request may succeed later. If the request
@@ -45,7 +47,7 @@ var (
 	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
-	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.With.
+	// ErrNoOutbox: a maintainer adds effects, and the table has no outbox. See Table.WithOutbox.
 	ErrNoOutbox = engine.ErrNoOutbox
 	// ErrOtherOutbox: a transaction contains operations of tables with different outboxes.
 	ErrOtherOutbox = engine.ErrOtherOutbox
@@ -174,8 +176,8 @@ type TypeError struct {
 
 func (e *TypeError) Error() string { return (*edm.TypeError)(e).Error() }
 
-// foreign is an error of the code of a maintainer or an outbox. Such code may write on its own. That the outcome of its write is
-// unknown says nothing of this write.
+// foreign is an error of the code of a maintainer or an outbox. Such code may write on its own. If the error contains
+// ErrUnknownOutcome, that is about its write, and not about this one.
 type foreign struct{ err error }
 
 func (f foreign) Error() string { return f.err.Error() }

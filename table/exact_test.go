@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -43,7 +44,7 @@ func TestExactRequests(t *testing.T) {
 			_, err := s.Insert(ctx, &e.Value)
 			return err
 		}, table.ErrExists, "1 insert, 1 transaction"},
-		{"never arrives: given up", storagetest.OfKind("transaction", storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
+		{"never arrives: given up", storagetest.OfKind(requests.Transaction, storagetest.LostRequest()), func(s *table.Table[employee], e *table.Entity[employee]) error {
 			return s.Merge(ctx, e, age.Set(50))
 		}, table.ErrGivenUp, "1 insert, 4 transaction"},
 	} {
@@ -58,7 +59,7 @@ func TestExactRequests(t *testing.T) {
 		if !errors.Is(err, c.want) || errors.Is(err, table.ErrUnknownOutcome) || c.want == nil && err != nil {
 			t.Errorf("%s: got %v; want %v and not ErrUnknownOutcome and (c.want != nil or no error)", c.what, err, c.want)
 		}
-		if got := s.Count(); got != c.cost {
+		if got := s.Count().String(); got != c.cost {
 			t.Errorf("%s: got %s; want %s", c.what, got, c.cost)
 		}
 		if rows := s.Rows("staff"); c.want == nil && c.what != "deleted, response lost" && string(e.ETag) != rows[0].ETag {
@@ -80,7 +81,7 @@ func TestExactLate(t *testing.T) {
 		}
 		first := true
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-			if q.Kind != "transaction" && q.Kind != "merge" {
+			if q.Kind != requests.Transaction && q.Kind != requests.Merge {
 				return storagetest.Fault{}
 			}
 			if first {
@@ -135,7 +136,7 @@ func TestExactHungService(t *testing.T) {
 			if err != nil || done != c.done || (e.Value.Age == 50) != c.done {
 				t.Errorf("got %v, %v, %+v; want no error and done == %v and (e.Value.Age == 50) == %v", done, err, e.Value, c.done, c.done)
 			}
-			if got, want := s.Count(), map[bool]string{true: "2 get, 1 insert", false: "1 insert"}[c.done]; got != want {
+			if got, want := s.Count().String(), map[bool]string{true: "2 get, 1 insert", false: "1 insert"}[c.done]; got != want {
 				t.Errorf("got %s; want %s", got, want)
 			}
 			again, err := unknown.Resolve(context.Background())
@@ -220,11 +221,11 @@ func TestCommitRecords(t *testing.T) {
 		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	s.Count()
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get, 1 insert" {
-		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get, 1 insert"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count().String() != "1 get, 1 insert" {
+		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count().String() == "1 get, 1 insert"`, i, err)
 	}
-	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count() != "1 get" {
-		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count() == "1 get"`, i, err)
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != table.CommitAborted || s.Count().String() != "1 get" {
+		t.Errorf(`got %+v, %v; want no error and i.State == table.CommitAborted and s.Count().String() == "1 get"`, i, err)
 	}
 	if err := in.MarkDone(ctx, &table.CommitRecord{Partition: pk, OperationID: other, State: table.CommitAborted}); err == nil {
 		t.Error("got no error from MarkDone of an aborted record; want one")
@@ -250,8 +251,8 @@ func TestCommitRecords(t *testing.T) {
 	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
-	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count() != "3 query, 1 transaction" || list() != 1 {
-		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count() == "3 query, 1 transaction" and list() == 1`, n, err, all)
+	if n, err := staff.SweepCommitRecords(ctx); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
+		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count().String() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
 	// Lists of entities do not contain commit records.
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
@@ -264,7 +265,7 @@ func TestCommitRecords(t *testing.T) {
 func unknownMerge(t testing.TB, staff *table.Table[employee], e *table.Entity[employee], s *hookedService, f storagetest.Fault) *table.UnknownError {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == "transaction" }, f))
+	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == requests.Transaction }, f))
 	err := staff.Merge(ctx, e, age.Set(50))
 	s.SetFaults(nil)
 	var unknown *table.UnknownError
@@ -287,8 +288,8 @@ func TestResolvedTwice(t *testing.T) {
 	e.Value.Age = 60
 	noError(t, staff.Replace(ctx, e))
 	s.Count()
-	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count() != "none" {
-		t.Errorf(`got %v, %v, %+v; want done and no error and e.Value.Age == 60 and s.Count() == "none"`, done, err, e.Value)
+	if done, err := first.Resolve(ctx); !done || err != nil || e.Value.Age != 60 || s.Count().String() != "none" {
+		t.Errorf(`got %v, %v, %+v; want done and no error and e.Value.Age == 60 and s.Count().String() == "none"`, done, err, e.Value)
 	}
 	noError(t, staff.Replace(ctx, e))
 
@@ -354,7 +355,7 @@ func TestCommitRecordVanishes(t *testing.T) {
 func TestUnknownIsNotRefused(t *testing.T) {
 	t.Parallel()
 	staff, e, s := staffInMemory(t, noWaitOptions())
-	s.SetFaults(storagetest.OfKind("insert", storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Refuse(403, "AuthorizationFailure")))
 	_, err := staff.Exact().Insert(context.Background(), &e.Value)
 	var unknown *table.UnknownError
 	if !errors.As(err, &unknown) || errors.Is(err, table.ErrExists) {
@@ -408,7 +409,7 @@ func TestExactWithoutTable(t *testing.T) {
 	ctx := context.Background()
 	s := &hookedService{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
-	lettered, err := plain.With(&memoryOutbox{}, letters{})
+	lettered, err := plain.WithOutbox(&memoryOutbox{}, letters{})
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {

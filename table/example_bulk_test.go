@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // A stream of operations in mixed partitions becomes as few transactions as possible.
 func ExampleBulk() {
 	ctx := context.Background()
-	var counter table.Counter
+	var counter requests.Counter
 	// These rows have no derived rows, so an Upsert need not read first.
 	staff, err := table.New(openAccount(&counter).Tables(), sales(nil).Name(), staffSchema, &table.Options{BlindWrites: true})
 	check(err)

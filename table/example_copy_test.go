@@ -35,7 +35,7 @@ func (byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[empl
 // A copy can be written like the copied entity.
 func ExampleRow_Copy() {
 	ctx := context.Background()
-	staff, err := newTableWith(staffSchema, nil).With(nil, byAgeCopy{}) // whose rows contain operation IDs
+	staff, err := newTableWith(staffSchema, nil).With(byAgeCopy{}) // whose rows contain operation IDs
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -86,7 +86,7 @@ func (oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emplo
 // A derived row that depends on the whole partition.
 func ExamplePlan_Scan() {
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, oldest{})
+	staff, err := newTable(staffSchema).With(oldest{})
 	check(err)
 	for i, age := range []int32{44, 61, 30} {
 		_, err := staff.Insert(ctx, &employee{"Sales", i, "Jones", age})

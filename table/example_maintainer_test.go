@@ -55,7 +55,7 @@ func (bySeat) Maintain(_ context.Context, p *table.Plan, c *table.Change[employe
 // A unique index: its rows change in the same transaction as the employees, whichever method changes them.
 func ExampleTable_With() {
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, bySeat{})
+	staff, err := newTable(staffSchema).With(bySeat{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	check(err)
@@ -118,7 +118,7 @@ func (headcount) Maintain(ctx context.Context, p *table.Plan, c *table.Change[em
 // A row that several entities share is loaded, and written by its ETag, so that no concurrent change is lost.
 func ExamplePlan_Load() {
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, headcount{})
+	staff, err := newTable(staffSchema).With(headcount{})
 	check(err)
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 44}), staff.InsertOp(&employee{"Sales", 2, "Smith", 30}))
 	check(err)
@@ -161,7 +161,7 @@ func (roll) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employe
 // A maintainer that works once for all entities of a transaction.
 func ExamplePlan_First() {
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, roll{})
+	staff, err := newTable(staffSchema).With(roll{})
 	check(err)
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 7}), staff.InsertOp(&employee{"Sales", 2, "Smith", 8}))
 	check(err)

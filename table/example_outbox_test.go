@@ -46,7 +46,7 @@ func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[emplo
 func ExampleOutbox() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	staff, err := newTable(staffSchema).With(b, welcomes{})
+	staff, err := newTable(staffSchema).WithOutbox(b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -80,7 +80,7 @@ func ExampleOutbox() {
 func ExampleTable_Completing() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	staff, err := newTable(staffSchema).With(b, welcomes{})
+	staff, err := newTable(staffSchema).WithOutbox(b, welcomes{})
 	check(err)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -115,7 +115,7 @@ func ExampleTable_Touch() {
 	staff := newTable(staffSchema)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	leaving, err := staff.With(b, farewells{})
+	leaving, err := staff.WithOutbox(b, farewells{})
 	check(err)
 	check(leaving.Touch(ctx, e))
 
@@ -153,7 +153,7 @@ func ExampleCommitRecords_Resolve() {
 func ExampleCommitRecords_Pending() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	staff, err := newTable(staffSchema).With(b, welcomes{})
+	staff, err := newTable(staffSchema).WithOutbox(b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

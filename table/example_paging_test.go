@@ -192,3 +192,13 @@ func ExampleTable_EachPartition() {
 	check(err)
 	// Output: Sales 4
 }
+
+// Collect is for lists that are short, or whose length the query bounds.
+func ExampleCollect() {
+	ctx := context.Background()
+	staff := sales(nil)
+	all, err := table.Collect(staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 100}))
+	check(err)
+	fmt.Println(len(all), all[0].Value.Last)
+	// Output: 4 Jones
+}

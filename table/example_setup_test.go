@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -20,10 +19,8 @@ var memory = storagetest.New(nil)
 var service = openAccount(nil).Tables()
 
 // openAccount opens the account with a counter of requests.
-func openAccount(counter *table.Counter) *account.Account {
-	acc, err := account.FromConnectionString(memory.ConnectionString(), &account.Options{
-		Client: azcore.ClientOptions{Transport: memory}, Counter: counter,
-	})
+func openAccount(counter *requests.Counter) *account.Account {
+	acc, err := account.FromTransport(memory, &account.Options{Counter: counter})
 	check(err)
 	return acc
 }
@@ -53,7 +50,7 @@ func check(err error) {
 }
 
 // sales returns a table of four employees, with the keys Sales and empid_000001 to empid_000004.
-func sales(counter *table.Counter) *table.Table[employee] {
+func sales(counter *requests.Counter) *table.Table[employee] {
 	staff := newTable(staffSchema)
 	for i, name := range []string{"Jones", "Smith", "O'Brien", "Müller"} {
 		_, err := staff.Insert(context.Background(), &employee{"Sales", i + 1, name, int32(30 + 5*i)})
@@ -69,9 +66,7 @@ func sales(counter *table.Counter) *table.Table[employee] {
 
 // employeesOf opens a table of employees in an account of an example's own.
 func employeesOf(s *storagetest.Service) *table.Table[employee] {
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	check(err)
-	staff, err := table.New(acc.Tables(), "staff", staffSchema, nil)
+	staff, err := table.New(s.Tables(), "staff", staffSchema, nil)
 	check(err)
 	check(staff.Ensure(context.Background()))
 	return staff

@@ -239,3 +239,13 @@ func ExampleLimitError() {
 	fmt.Println(errors.As(err, &limit), limit)
 	// Output: true property LastName has 40000 UTF-16 units; at most 32768 are allowed
 }
+
+// Key makes the key of a value as Insert does, and keys.At makes it of the layouts.
+func ExampleTable_Key() {
+	ctx := context.Background()
+	staff := sales(nil)
+	e, err := staff.Get(ctx, staff.Key(employee{Department: "Sales", ID: 1}))
+	check(err)
+	fmt.Println(e.Value.Last, e.Key == keys.At(dept.Of("Sales"), empid.Of(1)))
+	// Output: Jones true
+}

@@ -25,15 +25,15 @@ func TestForeignErrors(t *testing.T) {
 	}
 	d.notifyErr = nil
 	var fails error = unknown
-	asking, err := people.With(nil, failsWith{&fails})
+	asking, err := people.With(failsWith{&fails})
 	noError(t, err)
 	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
 		t.Errorf(`got %v; want not ErrUnknownOutcome and "maintainer failing: " in the error`, err)
 	}
 	fails = table.ErrChanged // of another row, so Update does not repeat its function
 	s.Count()
-	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count() != "1 get" {
-		t.Errorf(`got %v; want ErrChanged and s.Count() == "1 get"`, err)
+	if _, err := asking.Update(ctx, e.Key, func(v *resident) error { v.Last = "Y"; return nil }); !errors.Is(err, table.ErrChanged) || s.Count().String() != "1 get" {
+		t.Errorf(`got %v; want ErrChanged and s.Count().String() == "1 get"`, err)
 	}
 	if err := people.Replace(ctx, e); err != nil {
 		t.Errorf("a write of the same entity: got %v; want no error", err)
@@ -57,7 +57,7 @@ func TestNestedForeignErrors(t *testing.T) {
 	plain := peopleOf(t, s, nil)
 	e := insertAll(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
 	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
-	people, err := plain.With(nil, failsWith{&fails})
+	people, err := plain.With(failsWith{&fails})
 	noError(t, err)
 	var de *table.DerivedError
 	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {

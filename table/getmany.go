@@ -9,9 +9,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// GetMany reads entities by their keys, 10 at a time, and yields them in the order of the keys. A row that does not exist is
-// (nil, ErrNotFound), one that is not T's is (nil, ErrOtherType) or a *keys.KeyError, and the list goes on; any other error ends it. 1 request for each key. Not more than 40 entities are
-// read ahead of the loop, and breaking out of it cancels what is under way.
+// GetMany reads entities by their keys, 10 at a time and up to 40 ahead of the loop, and yields them in the order of the keys. For a
+// row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrOtherType) or a *keys.KeyError, and goes on;
+// any other error ends the list. Leaving the loop cancels the requests under way. 1 request for each key.
 //
 // Errors: ErrNotFound; ErrOtherType; ErrTableNotFound; *DecodeError; *keys.KeyError for any key before the first request, and for rows
 // whose keys do not agree with their fields.

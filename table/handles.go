@@ -39,55 +39,86 @@ func (h handle) completing(i *CommitRecord, n int) handle {
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
 // times at most.
 //
-// outbox is for effects. If it is nil, the outbox of t stays. A table has one outbox. Handles without maintainers do not see the derived
-// rows of other handles: use one handle for all writes.
+// Maintainers that add effects need an outbox; see [Table.WithOutbox]. Handles without maintainers do not see the derived rows of
+// other handles: use one handle for all writes.
 //
 // A write that fails because of a maintainer returns a *DerivedError. If concurrent writers kept changing a shared row, the error is
 // ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's next write; see
 // [Table.Repaired].
 //
 // Errors: *LimitError for maintainers that need more than 97 rows together; *ValueError for a maintainer that is nil or has the name of
-// another one, for a second outbox, and for an outbox if Common.WriteTimeout is no bound.
-func (t *Table[T]) With(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
-	more := make([]engine.Maintainer, len(maintainers))
-	for i, m := range maintainers {
-		if !wire.IsNil(m) {
-			more[i] = maintainerOf[T]{m}
-		}
-	}
-	h, err := t.h.withMaintainers(outbox, more)
+// another one.
+func (t *Table[T]) With(maintainers ...Maintainer[T]) (*Table[T], error) {
+	h, err := t.h.withMaintainers("With", t.h.engine.Mode.Outbox, plainMaintainers(maintainers))
 	if err != nil {
 		return nil, err
 	}
 	return &Table[T]{h}, nil
 }
 
-// withMaintainers returns a handle with an outbox and more maintainers. A nil maintainer is an error.
-func (h handle) withMaintainers(outbox Outbox, more []engine.Maintainer) (handle, error) {
-	m := h.engine.Mode
-	maintainers := append(slices.Clip(m.Maintainers), more...)
-	fail := func(err error) (handle, error) {
-		return handle{}, fmt.Errorf("table: With %s: %w", h.engine.Name, err)
+// WithOutbox is [Table.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table has
+// one outbox, and the handles that are made of this one keep it.
+//
+//	staff, err := plain.WithOutbox(outbox, eventual.OnChange("mail", isNew))
+//
+// Errors: those of With; *ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
+func (t *Table[T]) WithOutbox(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {
+	h, err := t.h.withOutbox(outbox, plainMaintainers(maintainers))
+	if err != nil {
+		return nil, err
 	}
+	return &Table[T]{h}, nil
+}
+
+// plainMaintainers returns maintainers as the engine calls them, nil for nil.
+//
+//go:noinline
+func plainMaintainers[T any](maintainers []Maintainer[T]) []engine.Maintainer {
+	plain := make([]engine.Maintainer, len(maintainers))
+	for i, m := range maintainers {
+		if !wire.IsNil(m) {
+			plain[i] = maintainerOf[T]{m}
+		}
+	}
+	return plain
+}
+
+// withOutbox returns a handle with an outbox and more maintainers.
+func (h handle) withOutbox(outbox Outbox, more []engine.Maintainer) (handle, error) {
+	o, err := h.outbox(outbox)
+	if err != nil {
+		return handle{}, fmt.Errorf("table: WithOutbox %s: %w", h.engine.Name, err)
+	}
+	return h.withMaintainers("WithOutbox", o, more)
+}
+
+// outbox returns an outbox as the engine calls it, if the table can have it.
+func (h handle) outbox(outbox Outbox) (engine.Outbox, error) {
 	if wire.IsNil(outbox) {
-		outbox = nil
+		return nil, &ValueError{Field: "outbox", Reason: "is nil; give one, or use With"}
 	}
-	plain := outboxOf{outbox}
+	plain, is := outboxOf{outbox}, h.engine.Mode.Outbox
 	switch {
-	case outbox == nil:
 	case !reflect.ValueOf(outbox).Comparable():
-		return fail(&ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"})
-	case m.Outbox != nil && !engine.SameOutbox(m.Outbox, plain):
-		return fail(&ValueError{Field: "outbox", Reason: "the table has another one"})
+		return nil, &ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+	case is != nil && !engine.SameOutbox(is, plain):
+		return nil, &ValueError{Field: "outbox", Reason: "the table has another one"}
 	case h.engine.Options.WriteTimeout < 0:
-		return fail(&ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is shown when the write's time is over"})
-	default:
-		m.Outbox = plain
+		return nil, &ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
 	}
-	m.Maintainers = maintainers
+	return plain, nil
+}
+
+// withMaintainers returns a handle with an outbox and more maintainers. A nil maintainer is an error.
+func (h handle) withMaintainers(method string, outbox engine.Outbox, more []engine.Maintainer) (handle, error) {
+	fail := func(err error) (handle, error) {
+		return handle{}, fmt.Errorf("table: %s %s: %w", method, h.engine.Name, err)
+	}
+	m := h.engine.Mode
+	m.Outbox, m.Maintainers = outbox, append(slices.Clip(m.Maintainers), more...)
 	rows := 0
 	names := map[string]bool{}
-	for _, m := range maintainers {
+	for _, m := range m.Maintainers {
 		switch {
 		case m == nil:
 			return fail(&ValueError{Field: "maintainers", Reason: "one is nil"})
@@ -108,12 +139,13 @@ func (h handle) withMaintainers(outbox Outbox, more []engine.Maintainer) (handle
 
 // Exact returns a handle of the same table whose writes also store a commit record, a small row ~i|… beside the entity, in the same
 // transaction. After a lost response, the commit record proves that the write was applied. If there is none, the library stores an
-// abort record in its place, and the write can never commit, wherever its request may still be. So the outcome is unknown only if the
-// context or the write's time ends, or if the service refuses the abort record. The error is then an [UnknownError], which can be
-// resolved later.
+// abort record in its place, and the write can never commit, even if its request arrives later. The outcome is unknown only if no abort
+// record could be stored: because the context or the write's time has ended, or because the service refuses the abort record. The error
+// is then an [UnknownError], which can be resolved later.
 //
-// Requests: as without Exact; 1 or 2 more after a lost response; and 1 more for a refusal that could become wrong: of an insert whose row
-// exists now and may be deleted later. Commit records are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
+// Requests: as without Exact; 1 or 2 more after a lost response. If an insert finds its row, 1 more: it stores an abort record, because
+// a late copy of its request could succeed once the row is deleted. The same is true of other writes without an ETag. Commit records
+// are kept for 24 hours; then [Table.SweepCommitRecords] deletes them.
 func (t *Table[T]) Exact() *Table[T] {
 	return &Table[T]{t.h.exact()}
 }

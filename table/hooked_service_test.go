@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -101,25 +102,19 @@ func loseFirstResponse(s *hookedService, read bool, meanwhile func()) {
 func batchFault(n int, f storagetest.Fault) storagetest.Plan {
 	seen := 0
 	return storagetest.When(func(q storagetest.Request) bool {
-		if q.Kind == "transaction" {
+		if q.Kind == requests.Transaction {
 			seen++
 		}
-		return q.Kind == "transaction" && seen == n
+		return q.Kind == requests.Transaction && seen == n
 	}, f)
 }
 
 // isBatch reports whether a request is a transaction.
 func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
 
-// testAccount is an account in memory: a service, a hooked service, or what a process of a crash test sees of a service.
-type testAccount interface {
-	ConnectionString() string
-	Do(*http.Request) (*http.Response, error)
-}
-
 // openService returns the Table service of an account.
-func openService(a testAccount) (table.Service, error) {
-	acc, err := account.FromConnectionString(a.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: a}})
+func openService(a account.Transport) (table.Service, error) {
+	acc, err := account.FromTransport(a, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +122,7 @@ func openService(a testAccount) (table.Service, error) {
 }
 
 // serviceOf returns the Table service of an account.
-func serviceOf(t testing.TB, a testAccount) table.Service {
+func serviceOf(t testing.TB, a account.Transport) table.Service {
 	t.Helper()
 	service, err := openService(a)
 	noError(t, err)

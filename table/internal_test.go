@@ -16,7 +16,7 @@ import (
 func TestRowsOf(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, byAgeCopy{})
+	staff, err := newTable(staffSchema).With(byAgeCopy{})
 	noError(t, err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
@@ -61,7 +61,7 @@ func (m logged) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emp
 func TestInMode(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(nil, bySeat{})
+	staff, err := newTable(staffSchema).With(bySeat{})
 	noError(t, err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	noError(t, err)
@@ -70,7 +70,7 @@ func TestInMode(t *testing.T) {
 	for _, m := range staff.Engine().Mode.Maintainers {
 		others = append(others, logged{m.Typed().(table.Maintainer[employee]), &log})
 	}
-	loud, err := staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(nil, others...)
+	loud, err := staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(others...)
 	noError(t, err)
 	noError(t, loud.Replace(ctx, jones))
 	if got, want := fmt.Sprint(log), "[seat('Sales','empid_000001')]"; got != want || loud.Engine().Mode.Maintainer("seat") == nil {

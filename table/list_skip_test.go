@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -60,7 +61,7 @@ func TestListSkip(t *testing.T) {
 	if got, want := fmt.Sprint(ids), "[1 2]"; got != want || !errors.As(err, &de) {
 		t.Errorf("Skip returns false: got %s, %v; want %s and a *DecodeError", got, err, want)
 	}
-	s.SetFaults(storagetest.OfKind("query", storagetest.Refuse(403, "AuthorizationFailure")))
+	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err := list(table.Query[employee]{Partition: dept.Of("Sales"), Skip: func(keys.Key, error) bool { return true }}); err == nil {
 		t.Error("got no error for a failed request; want one, since Skip is for rows")
 	}

@@ -39,8 +39,8 @@ func (c *Change[T]) Row() (*Row, error) {
 	return rowOf(r), public(err)
 }
 
-// OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and may be nil if the stored
-// row is of an older version than the schema.
+// OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and if the caller's entity
+// was upgraded from an older version, because the stored row is then not known.
 func (c *Change[T]) OldRow() (*Row, error) {
 	r, err := c.change.OldRow()
 	return rowOf(r), public(err)

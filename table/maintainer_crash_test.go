@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -19,7 +20,7 @@ func processPeople(p *crashtest.Process) (*table.Table[resident], error) {
 	if err != nil {
 		return nil, err
 	}
-	return people.With(nil, byLast{}, byEmail{})
+	return people.With(byLast{}, byEmail{})
 }
 
 // TestMaintainedEveryFault: each method keeps derived rows right at every moment and returns the outcome that happened, under
@@ -209,7 +210,7 @@ func TestBulkEveryFault(t *testing.T) {
 						}
 						inside := false
 						for _, q := range s.Requests() {
-							inside = inside || strings.HasPrefix(q.Fault.String(), "refused in transaction") || q.Fault != (storagetest.Fault{}) && (q.Kind == "get" || q.Kind == "query")
+							inside = inside || strings.HasPrefix(q.Fault.String(), "refused in transaction") || q.Fault != (storagetest.Fault{}) && (q.Kind == requests.Get || q.Kind == requests.Query)
 						}
 						if returned != nil && !inside && (kind == "exact" || !errors.Is(returned, table.ErrUnknownOutcome)) {
 							return fmt.Errorf("got %+v, %w; want no error", result, returned)

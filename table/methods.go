@@ -47,12 +47,12 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 	return e, err
 }
 
-// Insert stores a new entity under the key that the schema makes of its fields. Headers in the context (policy.WithHTTPHeader) are not
-// sent.
+// Insert stores a new entity under the key that the schema makes of its fields.
 //
 // Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome; ErrTableNotFound;
-// *LimitError, *ValueError and *keys.KeyError before any request. 1 request, and 1 more if the row exists: it shows whether this
-// Insert stored the row, after the network repeated its request.
+// *LimitError, *ValueError and *keys.KeyError before any request. 1 request. If the row exists, 1 more: Insert reads the row, because
+// the network may have delivered its request twice. An insert of one row alone does not send the headers of the context
+// (policy.WithHTTPHeader).
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 	return storing[T](ctx, t.InsertOp(v))
 }
@@ -80,13 +80,13 @@ func (t *Table[T]) UpsertAt(ctx context.Context, k keys.Key, v *T, mode UpsertMo
 // not know stay.
 //
 // Errors: ErrChanged; ErrNotFound if the row is gone; ErrKeyChanged; ErrPartial; ErrNoETag; ErrUnknownOutcome; *LimitError and
-// *ValueError before any request. 1 request, and 1 more if the row has changed: it shows whether this Replace changed the row, after
-// the network repeated its request.
+// *ValueError before any request. 1 request. If the row has changed, 1 more: Replace reads the row, because the network may have
+// delivered its request twice.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
 
 // ReplaceAny is an unconditional Replace: changes by concurrent writers since e was read are lost. It reads the row first, as Upsert
-// does, and the row keeps its incarnation (_life). Without reading, the row loses its incarnation, because e may be older than the
-// row; an archive move that was requested before then leaves the entity in place (package archive).
+// does, and the row keeps its incarnation (_life). With [Options].BlindWrites, the row loses its incarnation, because e may be older
+// than the row. A move that package archive has already requested then leaves the entity in the table.
 //
 // Errors: those of Replace without ErrChanged; ErrUnknownMaintainer; ErrContended. 2 requests, or 1 with [Options].BlindWrites.
 func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {

@@ -13,15 +13,15 @@ type Common struct {
 	// WriteTimeout bounds a write with all its attempts. Defaults to 30 s; negative means no bound.
 	WriteTimeout time.Duration
 
-	// ReadTimeout bounds one request that reads, with the attempts of the SDK's client; a list has it for each page. By default the SDK
-	// waits for ever. Defaults to 1 min; negative means no bound.
+	// ReadTimeout bounds one read request, or one page of a list, with the repeated attempts of the SDK's client. Defaults to 1 min;
+	// negative means no bound, and the SDK alone waits for ever.
 	ReadTimeout time.Duration
 
 	// Retry bounds attempts.
 	Retry Retry
 
-	// OmitOperationID leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write whose response is
-	// lost fails with ErrUnknownOutcome.
+	// OmitOperationID leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write whose
+	// response is lost fails with ErrUnknownOutcome.
 	OmitOperationID bool
 
 	// Now is the clock. Defaults to time.Now.
@@ -49,12 +49,13 @@ type Retry struct {
 	// by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
 	Wait, MaxWait time.Duration
 
-	// ConflictAttempts bounds how often a method reads and writes again after conflicts: Update, InPartition, GetOrInsert, writes with derived
-	// rows, and bulk deletes. WriteTimeout usually ends first. Defaults to 100.
+	// ConflictAttempts bounds how often a method begins again after a conflict: Update, InPartition, GetOrInsert, writes by key (Upsert,
+	// and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Get and verify.Run. WriteTimeout
+	// usually ends first. Defaults to 100.
 	ConflictAttempts int
 
-	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is shortened at random
-	// by up to a half. Defaults to 20 ms and 1 s; a negative Delay means no pause.
+	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is
+	// shortened at random by up to a half. Defaults to 20 ms and 1 s; a negative ConflictWait means no pause.
 	ConflictWait, MaxConflictWait time.Duration
 }
 

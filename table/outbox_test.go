@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -47,14 +48,18 @@ func (s memoryNotification) Withdraw(context.Context) error {
 	return errors.New("not withdrawn")
 }
 
-// townWithEffects returns a table of residents with letters and unique addresses, in a service of its own.
+// townWithEffects returns a table of residents with letters and unique addresses, in a service of its own. It has no outbox if out is nil.
 func townWithEffects(t testing.TB, out table.Outbox) (*table.Table[resident], *hookedService) {
 	t.Helper()
 	s := &hookedService{Service: storagetest.New(nil)}
 	people, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	noError(t, people.Ensure(context.Background()))
-	people, err = people.With(out, byEmail{}, letters{})
+	if out == nil {
+		people, err = people.With(byEmail{}, letters{})
+	} else {
+		people, err = people.WithOutbox(out, byEmail{}, letters{})
+	}
 	noError(t, err)
 	s.Count()
 	return people, s
@@ -68,7 +73,7 @@ func TestOutboxRequests(t *testing.T) {
 	people, s := townWithEffects(t, d)
 	after := func(what, wantCalls, wantRequests string, err, want error) {
 		t.Helper()
-		calls, requests := strings.Join(d.calls, " "), s.Count()
+		calls, requests := strings.Join(d.calls, " "), s.Count().String()
 		if !errors.Is(err, want) || err != nil && want == nil || calls != wantCalls || requests != wantRequests {
 			t.Errorf("%s: got %v, the calls %q and %s; want %v, %q and %s", what, err, calls, requests, want, wantCalls, wantRequests)
 		}
@@ -105,10 +110,10 @@ func TestOutboxRequests(t *testing.T) {
 		t.Errorf(`got %v; want d.notifyErr and "the queue is full" in the error`, err)
 	}
 	d.notifyErr = nil
-	s.SetFaults(storagetest.OfKind("transaction", storagetest.LostResponse()))
+	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.LostResponse()))
 	_, err = people.Insert(ctx, &resident{"S", 3, "Jones", "c"})
 	after("every response lost", "notify show", "2 get, 1 insert, 4 transaction", err, nil)
-	s.SetFaults(storagetest.First(storagetest.OfKind("transaction", storagetest.LostRequest()), storagetest.OfKind("insert", storagetest.LostRequest())))
+	s.SetFaults(storagetest.First(storagetest.OfKind(requests.Transaction, storagetest.LostRequest()), storagetest.OfKind(requests.Insert, storagetest.LostRequest())))
 	short, cancel := context.WithCancel(ctx)
 	n := 0
 	s.beforeRequest = func(*http.Request) {
@@ -161,32 +166,31 @@ func (d *hangingOutbox) Notify(ctx context.Context, a table.Notification) (table
 func TestOutboxAttachment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	var none *memoryOutbox
-	people, s := townWithEffects(t, none) // a nil pointer is no outbox
-	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count() != "none" {
-		t.Errorf(`got %v; want ErrNoOutbox and s.Count() == "none"`, err)
+	people, s := townWithEffects(t, nil)
+	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrNoOutbox) || s.Count().String() != "none" {
+		t.Errorf(`got %v; want ErrNoOutbox and s.Count().String() == "none"`, err)
 	}
 	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
 	noError(t, err)
-	people, err = people.With(nil, letters{})
+	people, err = people.With(letters{})
 	noError(t, err)
 	a, b := &memoryOutbox{}, &memoryOutbox{}
-	one, err := people.With(a)
+	one, err := people.WithOutbox(a)
 	noError(t, err)
-	if _, err := one.With(a); err != nil {
+	if _, err := one.WithOutbox(a); err != nil {
 		t.Error(err)
 	}
 	var ve *table.ValueError
-	if _, err := one.With(b); !errors.As(err, &ve) {
+	if _, err := one.WithOutbox(b); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	two, err := people.With(b)
+	two, err := people.WithOutbox(b)
 	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
-	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count() != "none" {
-		t.Errorf(`got %v; want ErrOtherOutbox and a *BatchError and be.Index == 1 and s.Count() == "none"`, err)
+	if !errors.Is(err, table.ErrOtherOutbox) || !errors.As(err, &be) || be.Index != 1 || s.Count().String() != "none" {
+		t.Errorf(`got %v; want ErrOtherOutbox and a *BatchError and be.Index == 1 and s.Count().String() == "none"`, err)
 	}
 	// A table without an outbox takes that of the transaction.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
@@ -202,19 +206,24 @@ func TestOutboxAttachment(t *testing.T) {
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
-	if silent, err := people.With(&nilOutbox{}); err != nil {
+	for _, none := range []table.Outbox{nil, (*memoryOutbox)(nil)} {
+		if _, err := people.WithOutbox(none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
+			t.Errorf("got %v; want a *ValueError about the nil outbox", err)
+		}
+	}
+	if silent, err := people.WithOutbox(&nilOutbox{}); err != nil {
 		t.Error(err)
 	} else if _, err := silent.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
 		t.Errorf("got %v; want ErrOutbox", err)
 	}
-	if _, err := people.With(uncomparable{nil}); !errors.As(err, &ve) {
+	if _, err := people.WithOutbox(uncomparable{nil}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 	endless := noWaitOptions()
 	endless.WriteTimeout = -1
 	forever, err := table.New(serviceOf(t, s), "people", peopleSchema, endless)
 	noError(t, err)
-	if _, err := forever.With(a); !errors.As(err, &ve) {
+	if _, err := forever.WithOutbox(a); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 }
@@ -245,7 +254,7 @@ func TestEffectsRequests(t *testing.T) {
 	out, err := newTableOutbox(service, noWaitOptions())
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
-	people, err = people.With(out, byEmail{}, letters{})
+	people, err = people.WithOutbox(out, byEmail{}, letters{})
 	noError(t, err)
 	s.Count()
 	cost := func(what string, err, want error, requests string) {
@@ -253,7 +262,7 @@ func TestEffectsRequests(t *testing.T) {
 		if !errors.Is(err, want) || err != nil && want == nil {
 			t.Errorf("%s: got %v; want %v", what, err, want)
 		}
-		if got := s.Count(); got != requests {
+		if got := s.Count().String(); got != requests {
 			t.Errorf("%s: got %s; want %s", what, got, requests)
 		}
 	}

@@ -59,15 +59,15 @@ func (p *Plan) Remove(row keys.Enc) error {
 	return p.refused(p.plan.Remove(s))
 }
 
-// Load reads a shared row of the partition, and returns it as the transaction leaves it so far; nil if there is none. It may be an
-// entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be written here
+// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if there is
+// none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be written here
 // (ErrUnknownMaintainer). If the row cannot be read, the write fails. A row that is loaded and not written is not protected against
 // concurrent writers. 1 request for each row of a transaction.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*Row, error) {
 	return p.read(ctx, row, p.plan.Load)
 }
 
-// Entity returns the row of an entity of the partition, of any type, as the transaction leaves it as far as it is planned; nil if
+// Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil if
 // there is none. It is for reading only. At most 1 request.
 func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*Row, error) {
 	return p.read(ctx, row, p.plan.Entity)
@@ -82,11 +82,11 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 	return rowOf(r), p.refused(err)
 }
 
-// Scan yields the rows of a range of the partition as they will be after this transaction, as far as it is planned, without the row of
-// the changing entity. It is for shared rows that are made again, such as the least value of a group after the entity with it has left.
-// The order is not specified. The rows are not protected against concurrent writers: also Load and Put a row that every writer of the
-// range writes. Errors end the write; ErrRanged if the client's signature is for a range of rows, because others would be left out. 1
-// request for each 1,000 rows.
+// Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row of
+// the changing entity, in no order. Use Scan to compute a shared row again, such as a minimum after its entity was deleted. Concurrent
+// writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every writer of this
+// range also writes. Errors end the write; ErrRanged if the client's signature is for a range of rows, because the scan would leave out
+// other rows. 1 request for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(rowOf(r), nil) }); err != nil {
@@ -102,6 +102,6 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.plan.Effect(kind, version, payload)
 }
 
-// First reports whether it is called with a text for the first time while this transaction is planned: for work that is to be done
-// once for all entities of a transaction. A replanned transaction begins again.
+// First returns true the first time it is called with this text in a plan, for work that is done once for all entities of a
+// transaction. A replanned transaction begins again.
 func (p *Plan) First(text string) bool { return p.plan.First(text) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -63,7 +64,7 @@ func TestShortReadBack(t *testing.T) {
 		}
 	}, nil)
 	noError(t, err)
-	s.SetFaults(storagetest.OfKind("query", storagetest.ShortPage(10)))
+	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(10)))
 	r, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
 	if want := (table.BulkResult{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
 		t.Errorf("got %+v, %v; want %+v", r, err, want)
@@ -79,7 +80,7 @@ func TestRepeatedDelete(t *testing.T) {
 	ctx := context.Background()
 	for _, together := range []bool{false, true} {
 		staff, e, s := staffInMemory(t, nil)
-		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind != "get" }, storagetest.Twice()))
+		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind != requests.Get }, storagetest.Twice()))
 		err := staff.Delete(ctx, e)
 		if together {
 			e, err = staff.Insert(ctx, &employee{"Sales", 2, "New", 1})
@@ -103,7 +104,7 @@ func TestRepeatedTransactionInPartition(t *testing.T) {
 			staff, e, s := staffInMemory(t, nil)
 			s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 				switch {
-				case q.Kind == "transaction":
+				case q.Kind == requests.Transaction:
 					return storagetest.Twice()
 				case blind && q.Number > 4:
 					return storagetest.Refuse(500, "InternalError")
@@ -132,7 +133,7 @@ func TestRepeatedUpdate(t *testing.T) {
 	o := &table.Options{}
 	o.Retry.ConflictAttempts = 1
 	staff, e, s := staffInMemory(t, o)
-	s.SetFaults(storagetest.OfKind("replace", storagetest.Twice()))
+	s.SetFaults(storagetest.OfKind(requests.Replace, storagetest.Twice()))
 	e, err := staff.Update(context.Background(), e.Key, func(e *employee) error { e.Age++; return nil })
 	if err != nil || e.Value.Age != 45 || s.Rows("staff")[0].Get("Age") != int32(45) {
 		t.Errorf(`got %+v, %v; want no error and e.Value.Age == 45 and s.Rows("staff")[0].Get("Age") == int32(45)`, e, err)

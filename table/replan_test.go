@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -38,7 +39,7 @@ func TestExactReplanned(t *testing.T) {
 	e = insertAll(t, people, s, resident{"S", 1, "Smith", "a"})[0]
 	rows := residentRows(t, s)
 	s.SetFaults(storagetest.First(batchFault(1, storagetest.LateDuplicate(1000)), storagetest.When(func(q storagetest.Request) bool {
-		return q.Kind == "get" && len(s.LateRequests()) > 0
+		return q.Kind == requests.Get && len(s.LateRequests()) > 0
 	}, storagetest.Refuse(403, "AuthorizationFailure"))))
 	s.beforeBatch(func(n int) {
 		if n == 1 {
@@ -268,7 +269,7 @@ func TestReadRowThenShared(t *testing.T) {
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	plain := peopleOf(t, s, nil)
-	people, err := plain.With(nil, insertsThenShares{})
+	people, err := plain.With(insertsThenShares{})
 	noError(t, err)
 	rows := residentRows(t, s)
 	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
@@ -298,7 +299,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 		people, s := newTown(t, nil)
 		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
-		concurrent, err := people.With(nil)
+		concurrent, err := people.With()
 		noError(t, err)
 		s.beforeBatch(func(n int) {
 			if n == 2 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -249,14 +250,14 @@ func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *
 	s = &hookedService{Service: storagetest.New(nil)}
 	people = peopleOf(t, s, o)
 	noError(t, people.Ensure(context.Background()))
-	people, err := people.With(nil, byLast{}, byEmail{})
+	people, err := people.With(byLast{}, byEmail{})
 	noError(t, err)
 	s.Count()
 	return people, s
 }
 
 // openPeople opens the table of residents of an account. It has no maintainers.
-func openPeople(a testAccount, o *table.Options) (*table.Table[resident], error) {
+func openPeople(a account.Transport, o *table.Options) (*table.Table[resident], error) {
 	service, err := openService(a)
 	if err != nil {
 		return nil, err
@@ -268,7 +269,7 @@ func openPeople(a testAccount, o *table.Options) (*table.Table[resident], error)
 }
 
 // peopleOf opens the table of residents of an account. It has no maintainers.
-func peopleOf(t testing.TB, a testAccount, o *table.Options) *table.Table[resident] {
+func peopleOf(t testing.TB, a account.Transport, o *table.Options) *table.Table[resident] {
 	t.Helper()
 	people, err := openPeople(a, o)
 	noError(t, err)

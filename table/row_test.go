@@ -29,7 +29,7 @@ func TestInsertRow(t *testing.T) {
 	if err != nil || again.Value != e.Value {
 		t.Fatalf("got %+v, %v; want no error and again.Value == e.Value", again, err)
 	}
-	if got := s.Count(); got != "1 transaction" {
+	if got := s.Count().String(); got != "1 transaction" {
 		t.Errorf("got %q; want %q", got, "1 transaction")
 	}
 	is, err := people.GetRow(ctx, e.Key)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -234,7 +235,7 @@ func TestTrapT17(t *testing.T) {
 	var errRecords error
 	for _, errRecords = range staff.CommitRecords().List(ctx, dept.Of("Sales"), time.Now()) {
 	}
-	scanned, err := staff.With(nil, scansPartition{})
+	scanned, err := staff.With(scansPartition{})
 	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
 	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {
@@ -302,7 +303,7 @@ func TestTrapT10(t *testing.T) {
 			lose := func(s *hookedService) {
 				lost := false
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
-					now := !lost && q.Kind != "get"
+					now := !lost && q.Kind != requests.Get
 					lost = lost || now
 					return now
 				}, storagetest.LostResponse()))
@@ -334,7 +335,7 @@ func TestTrapT12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		staff, _, s := staffInMemory(t, nil)
-		s.SetFaults(storagetest.OfKind("insert", storagetest.Late(0)))
+		s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Late(0)))
 		client := sdkClientOf(t, s).NewClient("staff")
 		_, err := client.AddEntity(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1}), []byte(`{"PartitionKey":"Sales","RowKey":"empid_000007"}`), nil)
 		_, rerr := client.GetEntity(ctx, "Sales", "empid_000007", nil)

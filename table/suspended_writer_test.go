@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -60,9 +61,9 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	noError(t, err)
 	x.sent, err = table.New(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	x.people, err = people.With(x.out, letters{})
+	x.people, err = people.WithOutbox(x.out, letters{})
 	noError(t, err)
-	x.others, err = peopleOf(t, x.s.Service, others).With(x.out, letters{})
+	x.others, err = peopleOf(t, x.s.Service, others).WithOutbox(x.out, letters{})
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
@@ -163,7 +164,7 @@ func TestSuspendedWriter(t *testing.T) {
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
-					people, err := peopleOf(t, x.s, mine).With(out, letters{})
+					people, err := peopleOf(t, x.s, mine).WithOutbox(out, letters{})
 					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
 					noError(t, err)
@@ -211,7 +212,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			var resolved map[string]table.CommitState
 			first := true
 			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-				if q.Kind != "transaction" || !first {
+				if q.Kind != requests.Transaction || !first {
 					return storagetest.Fault{}
 				}
 				first = false
@@ -246,7 +247,7 @@ func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 		f()
 		return x.clock.Now()
 	}
-	people, err := peopleOf(x, x.s, o).With(x.out, letters{})
+	people, err := peopleOf(x, x.s, o).WithOutbox(x.out, letters{})
 	noError(x, err)
 	return people
 }
@@ -284,7 +285,7 @@ func TestSuspendedExact(t *testing.T) {
 		o.Now = clock.Now
 		jumped := false
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
-			if q.Kind == "transaction" && !jumped {
+			if q.Kind == requests.Transaction && !jumped {
 				jumped = true
 				clock.advance(back)
 				return storagetest.LostRequest()
@@ -313,7 +314,7 @@ func TestSuspendedResolver(t *testing.T) {
 	for _, lost := range []bool{false, true} { // the first abort record is lost, and another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
-		people, err := peopleOf(t, x.s, noWaitOptions()).With(out, letters{})
+		people, err := peopleOf(t, x.s, noWaitOptions()).WithOutbox(out, letters{})
 		noError(t, err)
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)
@@ -368,7 +369,7 @@ func TestClocksAhead(t *testing.T) {
 			clock.advance(c.ahead)
 			mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
 			noError(t, err)
-			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == "transaction" || q.Kind == "insert" }, storagetest.Refuse(503, "ServerBusy")))
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.Transaction || q.Kind == requests.Insert }, storagetest.Refuse(503, "ServerBusy")))
 			var ue *table.UnknownError
 			if err := mine.Exact().Merge(ctx, e, age.Set(50)); !errors.As(err, &ue) {
 				t.Fatalf("%v: got %v; want an *UnknownError", c.ahead, err)

@@ -146,6 +146,14 @@ func tableName(name string) string { return fmt.Sprintf("table name %.80q", name
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.h.engine.Name }
 
+// Key returns the key that the schema makes of a value, without a request:
+//
+//	e, err := staff.Get(ctx, staff.Key(Employee{Department: "Sales", ID: 223}))
+//
+// Only the fields that the schema binds to keys matter. The method that uses the key returns its errors, as with keys.At: a
+// *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
+func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
+
 // Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. A name that was
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -82,7 +83,7 @@ func TestAlwaysThrottled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				staff, e, s := staffInMemory(t, nil)
 				writes := 0
-				s.SetFaults(storagetest.When(func(q storagetest.Request) bool { writes++; return q.Kind != "get" }, storagetest.Refuse(503, "ServerBusy")))
+				s.SetFaults(storagetest.When(func(q storagetest.Request) bool { writes++; return q.Kind != requests.Get }, storagetest.Refuse(503, "ServerBusy")))
 				start := time.Now()
 				err := write(context.Background(), staff, e)
 				if took := time.Since(start); !errors.Is(err, table.ErrUnknownOutcome) || took < 20*time.Second || took > 30*time.Second || writes > 100 {

@@ -35,8 +35,8 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 // ErrDuplicateRow, ErrOtherPartition, ErrOtherTable and all errors of the single methods in it; *LimitError for a transaction that is
 // empty or too large; ErrUnknownOutcome, after which the entities cannot be used until they are read again. The size is that of the
 // request body. Clients made with [ClientOptions] count it to the byte before it is sent; with other clients, the service refuses the
-// few transactions that are too large although their entities are not. 1 request, and 1 more if a row exists or has changed: it shows
-// whether this transaction changed it.
+// few transactions that are too large although their entities are not. 1 request. If a row exists or has changed, 1 more: Transact
+// reads the row, because the network may have delivered the request twice.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	plain := make([]engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}

@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
 type Employee struct {
@@ -26,11 +23,7 @@ var dept = keys.Tuple1(keys.Text())
 // newStaff returns a table of three employees without an index, on a service in memory.
 func newStaff(ctx context.Context) *table.Table[Employee] {
 	s := storagetest.New(nil)
-	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[Employee]{
+	staff, err := table.New(s.Tables(), "staff", table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Employee) *int { return &e.ID }),
 	}, nil)
@@ -55,7 +48,7 @@ func ExampleRun() {
 	byAge := func(o *index.Options[Employee]) *index.Index[Employee, int] {
 		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true }, o)
 	}
-	first, err := index.Attach(plain, nil, byAge(&index.Options[Employee]{WriteOnly: true}))
+	first, err := index.Attach(plain, byAge(&index.Options[Employee]{WriteOnly: true}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,7 +59,7 @@ func ExampleRun() {
 	fmt.Println(report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
 
 	next := byAge(nil)
-	staff, err := index.Attach(plain, nil, next)
+	staff, err := index.Attach(plain, next)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -86,7 +79,7 @@ func ExampleRun() {
 func ExampleOptions() {
 	ctx := context.Background()
 	byAge := index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, e.Age > 50 }, nil)
-	staff, err := index.Attach(newStaff(ctx), nil, byAge)
+	staff, err := index.Attach(newStaff(ctx), byAge)
 	if err != nil {
 		log.Fatal(err)
 	}

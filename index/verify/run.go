@@ -85,5 +85,5 @@ func (v *run[T]) repairTable(r repair) (*table.Table[T], error) {
 			Foreign:      r.foreign,
 		})
 	}
-	return v.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(nil, all...)
+	return v.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(all...)
 }

@@ -1,22 +1,14 @@
 package edm
 
-import (
-	"math"
-	"reflect"
-)
-
 // Column is the name and the value of a property.
 type Column struct {
 	Name  string
 	Value Value
 }
 
-// Same reports whether two columns are equal. NaN equals NaN, since both are stored alike.
+// Same reports whether two columns have the same name and the same value.
 func (c Column) Same(d Column) bool {
-	if c.Value.Kind == Double && d.Value.Kind == Double && math.IsNaN(c.Value.F) && math.IsNaN(d.Value.F) {
-		return c.Name == d.Name
-	}
-	return reflect.DeepEqual(c, d)
+	return c.Name == d.Name && Same(c.Value, d.Value)
 }
 
 // Columns returns the properties of the entity that the reader read last, in the order of the response.

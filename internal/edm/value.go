@@ -141,14 +141,14 @@ func timeValue(t time.Time) Value {
 	return Value{Kind: DateTime, T: t.Add(-time.Duration(t.Nanosecond() % 100))}
 }
 
-// Same reports whether two values are stored alike.
+// Same reports whether two values are equal. NaN equals NaN, and −0 equals 0.
 func Same(a, b Value) bool {
 	if a.Kind != b.Kind {
 		return false
 	}
 	switch a.Kind {
 	case Double:
-		return math.Float64bits(a.F) == math.Float64bits(b.F) || a.F != a.F && b.F != b.F
+		return a.F == b.F || a.F != a.F && b.F != b.F
 	case DateTime:
 		return a.T.Equal(b.T)
 	case Binary:

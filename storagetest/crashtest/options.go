@@ -3,6 +3,7 @@ package crashtest
 import (
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -72,14 +73,14 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 		storagetest.Refuse(503, "ServerBusy"), storagetest.Refuse(500, "OperationTimedOut"), storagetest.Refuse(408, "RequestTimeout"),
 	}
 	switch {
-	case r.Kind == "query":
+	case r.Kind == requests.Query:
 		return append(all, storagetest.Cut(40), storagetest.ShortPage(0), storagetest.ShortPage(1))
 	case isRead(r):
 		return append(all, storagetest.Cut(40))
 	}
 	all = append(all, storagetest.ExecuteThenHang(), storagetest.Twice(),
 		storagetest.ExecuteThenRefuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.ExecuteThenRefuse(408, "RequestTimeout"))
-	if r.Kind == "transaction" {
+	if r.Kind == requests.Transaction {
 		all = append(all, storagetest.RefuseInTransaction(409, "EntityAlreadyExists"), storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"), storagetest.RefuseInTransaction(503, "ServerBusy"),
 			storagetest.Cut(-1), storagetest.Cut(300))
 	}
@@ -89,7 +90,7 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 // isRead reports whether a request changes nothing. A request for messages is not a read, because it hides the messages.
 func isRead(r storagetest.Request) bool {
 	switch r.Kind {
-	case "get", "query", "table-query", "message-peek", "queue-get", "queue-list":
+	case requests.Get, requests.Query, requests.TableQuery, requests.MessagePeek, requests.QueueGet, requests.QueueList:
 		return true
 	}
 	return false

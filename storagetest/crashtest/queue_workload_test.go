@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
@@ -209,7 +210,7 @@ func TestQueueSchedules(t *testing.T) {
 // TestQueueFaults: a get hides messages, so it has the faults of a write; a peek has not.
 func TestQueueFaults(t *testing.T) {
 	t.Parallel()
-	canArriveTwice := func(kind string) bool {
+	canArriveTwice := func(kind requests.Kind) bool {
 		for _, f := range crashtest.Faults(storagetest.Request{Kind: kind, Queue: "hints"}) {
 			if f == storagetest.Twice() {
 				return true
@@ -217,9 +218,9 @@ func TestQueueFaults(t *testing.T) {
 		}
 		return false
 	}
-	for kind, want := range map[string]bool{
-		"message-get": true, "message-put": true, "message-update": true, "message-delete": true, "message-clear": true, "queue-create": true, "queue-set": true, "queue-delete": true,
-		"message-peek": false, "queue-get": false, "queue-list": false,
+	for kind, want := range map[requests.Kind]bool{
+		requests.MessageGet: true, requests.MessagePut: true, requests.MessageUpdate: true, requests.MessageDelete: true, requests.MessageClear: true, requests.QueueCreate: true, requests.QueueSet: true, requests.QueueDelete: true,
+		requests.MessagePeek: false, requests.QueueGet: false, requests.QueueList: false,
 	} {
 		if got := canArriveTwice(kind); got != want {
 			t.Errorf("%s: got Twice %v; want %v", kind, got, want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
@@ -102,7 +103,7 @@ func TestInvariantAfterLateRequest(t *testing.T) {
 		}
 	})
 	only := func(q storagetest.Request) []storagetest.Fault {
-		if q.Kind != "insert" {
+		if q.Kind != requests.Insert {
 			return nil
 		}
 		return []storagetest.Fault{storagetest.Late(1)}

@@ -1,6 +1,10 @@
 package protocol
 
-import "time"
+import (
+	"time"
+
+	"github.com/aztablekit/aztablekit/requests"
+)
 
 // Service is one service of an account, as the Table service is. The account's lock protects its state.
 type Service interface {
@@ -32,7 +36,7 @@ type Injection struct {
 
 // Description is what a request addresses.
 type Description struct {
-	Kind string
+	Kind requests.Kind
 
 	Table                string
 	PartitionKey, RowKey string
@@ -40,6 +44,3 @@ type Description struct {
 
 	Queue, Message string
 }
-
-// KindOther is the kind of a request that no service knows.
-const KindOther = "other"

@@ -3,31 +3,9 @@ package queues
 import (
 	"net/http"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
-
-// The kinds of requests.
-const (
-	kindMessagePut    = "message-put"
-	kindMessageGet    = "message-get"
-	kindMessagePeek   = "message-peek"
-	kindMessageUpdate = "message-update"
-	kindMessageDelete = "message-delete"
-	kindMessageClear  = "message-clear"
-	kindQueueCreate   = "queue-create"
-	kindQueueDelete   = "queue-delete"
-	kindQueueList     = "queue-list"
-	kindQueueGet      = "queue-get"
-	kindQueueSet      = "queue-set"
-)
-
-// Kinds returns the kinds of the service's requests.
-func Kinds() []string {
-	return []string{
-		kindMessagePut, kindMessageGet, kindMessagePeek, kindMessageUpdate, kindMessageDelete, kindMessageClear,
-		kindQueueCreate, kindQueueDelete, kindQueueList, kindQueueGet, kindQueueSet,
-	}
-}
 
 // Describe implements protocol.Call.
 func (c *call) Describe(bool) protocol.Description {
@@ -36,7 +14,7 @@ func (c *call) Describe(bool) protocol.Description {
 }
 
 // kind returns the kind of the request.
-func (c *call) kind(a address, f *failure) string {
+func (c *call) kind(a address, f *failure) requests.Kind {
 	method := c.Method
 	if c.Method == http.MethodHead && c.Query.Get("comp") == "metadata" {
 		method = http.MethodGet
@@ -48,37 +26,37 @@ func (c *call) kind(a address, f *failure) string {
 	case f != nil || c.Query.Has("restype"):
 	case a.queue == "":
 		if method == "GET list" {
-			return kindQueueList
+			return requests.QueueList
 		}
 	case a.message != "":
 		switch method {
 		case "PUT":
-			return kindMessageUpdate
+			return requests.MessageUpdate
 		case "DELETE":
-			return kindMessageDelete
+			return requests.MessageDelete
 		}
 	case a.isMessages:
 		switch {
 		case method == "POST":
-			return kindMessagePut
+			return requests.MessagePut
 		case method == "DELETE":
-			return kindMessageClear
+			return requests.MessageClear
 		case method == "GET" && c.Query.Get("peekonly") == "true":
-			return kindMessagePeek
+			return requests.MessagePeek
 		case method == "GET":
-			return kindMessageGet
+			return requests.MessageGet
 		}
 	default:
 		switch method {
 		case "PUT":
-			return kindQueueCreate
+			return requests.QueueCreate
 		case "DELETE":
-			return kindQueueDelete
+			return requests.QueueDelete
 		case "GET metadata":
-			return kindQueueGet
+			return requests.QueueGet
 		case "PUT metadata":
-			return kindQueueSet
+			return requests.QueueSet
 		}
 	}
-	return protocol.KindOther
+	return requests.Other
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
@@ -27,17 +28,17 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 	switch {
 	case f != nil:
 		return refuse(f)
-	case c.Query.Has("restype") || c.Query.Has("comp") && kind == protocol.KindOther:
+	case c.Query.Has("restype") || c.Query.Has("comp") && kind == requests.Other:
 		return refuse(errNotImplemented)
-	case kind == protocol.KindOther:
+	case kind == requests.Other:
 		return refuse(errMethod)
-	case kind == kindQueueList:
+	case kind == requests.QueueList:
 		return c.listQueues()
 	}
 	if f := checkQueueName(a.queue); f != nil {
 		return refuse(f)
 	}
-	if kind == kindQueueCreate {
+	if kind == requests.QueueCreate {
 		return c.createQueue(a.queue, now)
 	}
 	q := c.store.queue(a.queue, now)
@@ -49,23 +50,23 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 		limit = *in.PageLimit
 	}
 	switch kind {
-	case kindQueueDelete:
+	case requests.QueueDelete:
 		return c.deleteQueue(a.queue, now)
-	case kindQueueGet:
+	case requests.QueueGet:
 		return q.properties()
-	case kindQueueSet:
+	case requests.QueueSet:
 		return c.setMetadata(q)
-	case kindMessagePut:
+	case requests.MessagePut:
 		return c.putMessage(q, now)
-	case kindMessageGet:
+	case requests.MessageGet:
 		return c.getMessages(q, now, limit)
-	case kindMessagePeek:
+	case requests.MessagePeek:
 		return c.peekMessages(q, now, limit)
-	case kindMessageUpdate:
+	case requests.MessageUpdate:
 		return c.updateMessage(q, a.message, now)
-	case kindMessageDelete:
+	case requests.MessageDelete:
 		return c.deleteMessage(q, a.message)
-	default: // kindMessageClear
+	default: // requests.MessageClear
 		q.messages = nil
 		return &response{status: http.StatusNoContent}
 	}

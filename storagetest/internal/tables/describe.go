@@ -3,33 +3,10 @@ package tables
 import (
 	"net/http"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
-
-// The kinds of requests.
-const (
-	kindInsert          = "insert"
-	kindReplace         = "replace"
-	kindMerge           = "merge"
-	kindInsertOrReplace = "insert-or-replace"
-	kindInsertOrMerge   = "insert-or-merge"
-	kindDelete          = "delete"
-	kindGet             = "get"
-	kindQuery           = "query"
-	KindTransaction     = "transaction"
-	kindTableCreate     = "table-create"
-	kindTableDelete     = "table-delete"
-	kindTableQuery      = "table-query"
-)
-
-// Kinds returns the kinds of the service's requests.
-func Kinds() []string {
-	return []string{
-		kindInsert, kindReplace, kindMerge, kindInsertOrReplace, kindInsertOrMerge, kindDelete, kindGet, kindQuery, KindTransaction,
-		kindTableCreate, kindTableDelete, kindTableQuery,
-	}
-}
 
 // Describe implements protocol.Call.
 func (c *call) Describe(withBody bool) protocol.Description {
@@ -39,18 +16,18 @@ func (c *call) Describe(withBody bool) protocol.Description {
 		return d
 	}
 	switch d.Kind {
-	case kindTableCreate, kindTableDelete, kindTableQuery:
+	case requests.TableCreate, requests.TableDelete, requests.TableQuery:
 		d.Table = a.tableName
-		if d.Kind == kindTableCreate {
+		if d.Kind == requests.TableCreate {
 			if members, ok := odata.ParseObject(c.Body); ok && len(members) == 1 {
 				d.Table, _ = members[0].Value.(string)
 			}
 		}
-	case kindInsert:
+	case requests.Insert:
 		if a, f := c.entityAddress(); f == nil {
 			d.PartitionKey, d.RowKey = a.pk, a.rk
 		}
-	case kindQuery:
+	case requests.Query:
 		if filter, f := odata.ParseFilter(c.Query.Get("$filter")); f == nil {
 			if keys := filter.KeyRange("PartitionKey"); keys.Single() {
 				d.PartitionKey = keys.From
@@ -59,7 +36,7 @@ func (c *call) Describe(withBody bool) protocol.Description {
 				d.RowKey = keys.From
 			}
 		}
-	case KindTransaction:
+	case requests.Transaction:
 		d.Table = ""
 		if f := c.parseOperations(); f == nil {
 			for _, op := range c.operations {
@@ -74,42 +51,42 @@ func (c *call) Describe(withBody bool) protocol.Description {
 }
 
 // kind returns the kind of the request.
-func (c *call) kind(a address, f *odata.Failure) string {
+func (c *call) kind(a address, f *odata.Failure) requests.Kind {
 	conditional := c.Header.Get("If-Match") != ""
 	switch {
 	case f != nil || a.resource == "" || c.Query.Has("comp") || c.Query.Has("restype"):
-		return protocol.KindOther
+		return requests.Other
 	case a.resource == batchResource:
-		return KindTransaction
+		return requests.Transaction
 	case a.resource == tablesResource:
 		switch c.Method {
 		case http.MethodPost:
-			return kindTableCreate
+			return requests.TableCreate
 		case http.MethodDelete:
-			return kindTableDelete
+			return requests.TableDelete
 		}
-		return kindTableQuery
+		return requests.TableQuery
 	}
 	switch c.Method {
 	case http.MethodGet:
 		if a.isEntity {
-			return kindGet
+			return requests.Get
 		}
-		return kindQuery
+		return requests.Query
 	case http.MethodPost:
-		return kindInsert
+		return requests.Insert
 	case http.MethodDelete:
-		return kindDelete
+		return requests.Delete
 	case http.MethodPut:
 		if conditional {
-			return kindReplace
+			return requests.Replace
 		}
-		return kindInsertOrReplace
+		return requests.InsertOrReplace
 	case http.MethodPatch, "MERGE":
 		if conditional {
-			return kindMerge
+			return requests.Merge
 		}
-		return kindInsertOrMerge
+		return requests.InsertOrMerge
 	}
-	return protocol.KindOther
+	return requests.Other
 }

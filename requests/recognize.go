@@ -1,35 +1,14 @@
-package wire
+package requests
 
 import (
 	"net/http"
 	"strings"
 )
 
-// The kinds of requests that Kind returns.
-const (
-	Get             = "get"
-	Query           = "query"
-	Insert          = "insert"
-	Replace         = "replace"
-	Merge           = "merge"
-	InsertOrReplace = "insert-or-replace"
-	InsertOrMerge   = "insert-or-merge"
-	Delete          = "delete"
-	Transaction     = "transaction"
-	TableCreate     = "table-create"
-	TableDelete     = "table-delete"
-	TableQuery      = "table-query"
-	MessagePut      = "message-put"
-	MessageGet      = "message-get"
-	MessagePeek     = "message-peek"
-	MessageUpdate   = "message-update"
-	MessageDelete   = "message-delete"
-	Other           = "other"
-)
-
-// Kind returns the kind of a request to the Table service, or of a request for messages of a queue, and Other for any other
-// request.
-func Kind(r *http.Request) string {
+// KindOf returns the kind of a request that one of the SDK's clients sends to the Table service, or for a message of a queue. The
+// kind of all other requests is [Other], also of requests to clear, create, read or delete a queue, because their URLs may also
+// name a blob. Package storagetest recognizes these requests, too.
+func KindOf(r *http.Request) Kind {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	// The last segment names the resource; keys contain no slash.
 	last := path[strings.LastIndexByte(path, '/')+1:]
@@ -71,8 +50,8 @@ func Kind(r *http.Request) string {
 	return Other
 }
 
-// messageKind is Kind for messages of queues. A GET without parameters is Other, since the same URL may name a blob.
-func messageKind(r *http.Request, path string) string {
+// messageKind is KindOf for messages of queues. A GET without parameters is Other, since the same URL may name a blob.
+func messageKind(r *http.Request, path string) Kind {
 	q := r.URL.Query()
 	if q.Has("comp") || q.Has("restype") {
 		return Other
