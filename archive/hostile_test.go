@@ -77,7 +77,7 @@ func executeHostile(t testing.TB, x hostile) (s *storagetest.Service, before map
 	e, err := fx.current.Insert(ctx, &clerk{"S", 8, "Own"})
 	must(t, err)
 	must(t, fx.mover.Archive(ctx, e))
-	if op := newestCommitRecord(s); !put("current", op, map[string]any{"_v": 1, "State": "pending", "Effects": string(effects)}) {
+	if op := pendingRecord(s, "c_000008"); !put("current", op, map[string]any{"_v": 1, "State": "pending", "Effects": string(effects)}) {
 		return s, allRows(s), 0 // the service refuses to store the commit record
 	}
 	before = allRows(s)
@@ -89,14 +89,15 @@ func executeHostile(t testing.TB, x hostile) (s *storagetest.Service, before map
 	return s, before, len(s.Messages("poison"))
 }
 
-// newestCommitRecord returns the RowKey of the newest commit record.
-func newestCommitRecord(s *storagetest.Service) (rk string) {
+// pendingRecord returns the RowKey of the pending commit record with an effect of a row.
+func pendingRecord(s *storagetest.Service, row string) string {
 	for _, r := range s.Rows("current") {
-		if strings.HasPrefix(r.RowKey, "~i|") {
-			rk = max(rk, r.RowKey)
+		effects, _ := r.Get("Effects").(string)
+		if r.Get("State") == "pending" && strings.Contains(effects, fmt.Sprintf(`"row":%q`, row)) {
+			return r.RowKey
 		}
 	}
-	return rk
+	return ""
 }
 
 // allRows returns the rows of both tables.

@@ -11,7 +11,6 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
-	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -323,7 +322,7 @@ func TestForeignAnything(t *testing.T) {
 	ctx := context.Background()
 	n := *streams
 	if testing.Short() {
-		n = testkit.Fewer(min(n, 20))
+		n = min(n, 20)
 	}
 	refused := 0
 	for seed := range n {

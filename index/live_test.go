@@ -75,7 +75,7 @@ func TestLiveTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next release reads it.
-	next, err := index.Attach(plain, nil, byEmail, byLast)
+	next, err := index.Attach(plain, byEmail, byLast)
 	check(t, err)
 	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
 	expect(t, "readable", len(some), 5)

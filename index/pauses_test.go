@@ -23,7 +23,7 @@ func pausing(t *testing.T, s *storagetest.Service, do func(*http.Request), ix in
 	o.Retry.ConflictAttempts = 5
 	plain, err := table.New(serviceOf(t, s.ConnectionString(), &hookedService{Service: s, do: do}), "staff", schema, o)
 	check(t, err)
-	staff, err := index.Attach(plain, nil, ix)
+	staff, err := index.Attach(plain, ix)
 	check(t, err)
 	return staff
 }

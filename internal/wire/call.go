@@ -112,7 +112,9 @@ type NotServiceError struct {
 	Reason string
 }
 
-func (e *NotServiceError) Error() string { return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status) }
+func (e *NotServiceError) Error() string {
+	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
+}
 
 // Check returns err, the result of the call, or a *ForeignError if the response belongs to another request.
 func (c *Call) Check(err error) error {
