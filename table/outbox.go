@@ -64,10 +64,3 @@ func (o outboxOf) Notify(ctx context.Context, n engine.Notification) (engine.Sen
 	}
 	return sent, nil
 }
-
-func effectsOf(effects []engine.Effect) (all []Effect) {
-	for _, e := range effects {
-		all = append(all, Effect(e))
-	}
-	return all
-}
