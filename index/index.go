@@ -41,7 +41,7 @@ type Options[T any] struct {
 
 	// WriteOnly makes writes update the index, and look-ups fail with ErrWriteOnly: the first step of adding an index to a table in
 	// use. Then verify.Run with Repair fills the index, and the next release can read it. If two entities share a value of an index
-	// that is to be unique, verify.Run reports a Conflict, and the second entity cannot be written until it has another value.
+	// that is to be unique, verify.Run reports a DuplicateValue, and the second entity cannot be written until it has another value.
 	WriteOnly bool
 
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:

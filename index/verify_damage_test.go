@@ -207,7 +207,7 @@ func TestTakenDuringRepair(t *testing.T) {
 		owner, err2 := byEmail.Get(ctx, staff, sales, "a")
 		check(t, err2)
 		switch {
-		case err == nil && (owner.Key != at(2) || r.Sound() && r.Faults[verify.Conflict] == 0 && n > 0 && i >= n && r.Repaired > 0):
+		case err == nil && (owner.Key != at(2) || r.Sound() && r.Faults[verify.DuplicateValue] == 0 && n > 0 && i >= n && r.Repaired > 0):
 			t.Error(n, owner, r)
 		case err != nil && owner.Key != at(1):
 			t.Error(n, owner, r)
@@ -254,7 +254,7 @@ func TestConflictOfDetails(t *testing.T) {
 	both, err := index.Attach(staff, byLast)
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
-	if r.Faults[verify.Conflict] != 1 || r.Failed != 0 {
+	if r.Faults[verify.DuplicateValue] != 1 || r.Failed != 0 {
 		t.Error(r, faults)
 	}
 	expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
@@ -272,7 +272,7 @@ func TestConflictOfDetails(t *testing.T) {
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, faults = mustVerify(t, staff, verify.Options{Repair: repair}, unique)
-		if r.Faults[verify.Missing] != 1 || r.Faults[verify.Conflict] != 1 {
+		if r.Faults[verify.Missing] != 1 || r.Faults[verify.DuplicateValue] != 1 {
 			t.Error(repair, r, faults)
 		}
 	}

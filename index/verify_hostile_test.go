@@ -232,7 +232,7 @@ func TestReportPredictsRepair(t *testing.T) {
 		changeRaw(t, s, 2, "Email", "a")
 		changeRaw(t, s, 3, "Email", "a")
 		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail)
-		if r.Faults[verify.Conflict] != 1 || r.Faults[verify.Missing] != 1 || !repair && !f["email conflict email_a w_000003"] {
+		if r.Faults[verify.DuplicateValue] != 1 || r.Faults[verify.Missing] != 1 || !repair && !f["email duplicate value email_a w_000003"] {
 			t.Error("of one that is gone:", repair, r, f)
 		}
 
@@ -241,7 +241,7 @@ func TestReportPredictsRepair(t *testing.T) {
 		staff, err := index.Attach(plain, byEmail, boom)
 		check(t, err)
 		r, f = mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, boom)
-		if r.Faults[verify.Conflict] != 0 || r.Faults[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
+		if r.Faults[verify.DuplicateValue] != 0 || r.Faults[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
 			t.Error("of one that cannot be read:", repair, r, f)
 		}
 	}

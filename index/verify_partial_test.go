@@ -157,7 +157,7 @@ func TestPredictedConflict(t *testing.T) {
 	_, err := openAs(t, s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 1, "Cao", "a", 30, nil})
 	check(t, err)
 	for _, repair := range []bool{false, true} {
-		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Faults[verify.Conflict] != 1 || r.Faults[verify.Missing] != 0 {
+		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Faults[verify.DuplicateValue] != 1 || r.Faults[verify.Missing] != 0 {
 			t.Error(r, faults)
 		}
 	}

@@ -168,7 +168,7 @@ func (d *damagedPartition) wrong(race bool) error {
 	r, faults, err := d.verify(true, concurrent...)
 	n := 0
 	for kind, of := range r.Faults {
-		if kind != verify.Conflict {
+		if kind != verify.DuplicateValue {
 			n += of
 		}
 	}

@@ -164,7 +164,7 @@ func TestConflict(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	expect(t, "faults", faults, map[string]bool{"email conflict email_a w_000001": true})
-	if r.Sound() || r.Faults[verify.Conflict] != 1 || r.Repaired != 0 {
+	if r.Sound() || r.Faults[verify.DuplicateValue] != 1 || r.Repaired != 0 {
 		t.Error(r)
 	}
 	// The conflict ends when one entity gets another value.

@@ -56,7 +56,7 @@ var newIndex = recipe{
 		}
 		verify := func(staff *table.Table[Employee], repair bool) error {
 			report, err := verify.Run(ctx, staff, &verify.Options{Partition: sales, Repair: repair, Fault: func(f verify.Fault) {
-				if f.Kind == verify.Conflict {
+				if f.Kind == verify.DuplicateValue {
 					r.Answer("%s of %s conflicts with %s", f.Row.RowKey(), f.Entity.RowKey(), f.Owner.RowKey())
 				}
 			}})

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var errConflict = errors.New("the entity cannot be written because another entity has its unique value")
+var errDuplicateValue = errors.New("the entity cannot be written because another entity has its unique value")
 
 // confirmation confirms the candidates of one entity by consistent reads, and repairs the faults that it finds.
 type confirmation[T any] struct {
@@ -36,13 +36,13 @@ type check struct {
 type status int
 
 const (
-	unread   status = iota // nothing: a concurrent writer has changed the entity or the row, so they must be read again
-	right                  // there is no fault, or it is repaired
-	kept                   // the fault is reported and not repaired: without Options.Repair, and a conflict
-	blocking               // the fault is a conflict on a unique index, so that the entity cannot be written
-	failed                 // the fault cannot be repaired
-	wrong                  // a write of the entity repairs the fault
-	batched                // the batch repairs the fault
+	readAgain        status = iota // nothing is settled, because of a concurrent writer or of an unknown outcome
+	sound                          // there is no fault, or it is repaired
+	reportOnly                     // the fault is reported and not repaired: without Options.Repair, or for a DuplicateValue
+	blocking                       // the fault is a DuplicateValue of a unique index, so that the entity cannot be written
+	unrepairable                   // the fault cannot be repaired
+	needsEntityWrite               // a write of the entity repairs the fault
+	batched                        // the batch repairs the fault
 )
 
 // confirmAndNote confirms the candidates of an entity, and notes the faults.
@@ -78,13 +78,14 @@ func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []
 		return append(faults, Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: keys.Stored(p.pk, entity), Err: err}), nil
 	case err != nil || ctx.Err() != nil:
 		return faults, cmp.Or(err, ctx.Err())
-	case slices.ContainsFunc(c.checks, func(k check) bool { return k.status == unread && k.fault.Kind == 0 }):
+	case slices.ContainsFunc(c.checks, func(k check) bool { return k.status == readAgain && k.fault.Kind == 0 }):
 		return faults, errChanging
 	}
 	return faults, nil
 }
 
-// attempt reads the entity and the rows, and repairs the faults. It reports whether no other attempt is needed, or would help.
+// attempt reads the entity and the rows, and repairs the faults. done reports that
+// another attempt is not needed or cannot help.
 func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
 	s, err := c.p.readConsistently(ctx, c.entity, c.candidates)
 	switch {
@@ -94,7 +95,7 @@ func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	for i := range c.checks {
-		c.checks[i].status = unread
+		c.checks[i].status = readAgain
 	}
 	for i := range c.checks {
 		if c.checks[i].status, err = c.check(ctx, &c.checks[i], c.candidates[i], s, s.rows[i]); err != nil {
@@ -104,7 +105,7 @@ func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
 	var definitions []string // that a write of the entity repairs
 	shared := true           // all of these have rows that several entities share
 	for i, k := range c.checks {
-		if k.status == wrong {
+		if k.status == needsEntityWrite {
 			d := c.p.snapshots[c.candidates[i].snapshot].maintainer
 			definitions, shared = append(definitions, d.Name()), shared && d.Shared()
 		}
@@ -112,9 +113,9 @@ func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
 	switch {
 	case len(definitions) == 0:
 	case c.any(blocking):
-		c.cause = errConflict
+		c.cause = errDuplicateValue
 		return true, nil
-	case shared && c.batch != nil && !c.any(unread) && !c.any(failed):
+	case shared && c.batch != nil && !c.any(readAgain) && !c.any(unrepairable):
 		c.deferToBatch(s.entity)
 		return true, nil
 	default:
@@ -123,7 +124,7 @@ func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
 			return !mustReread(err), nil
 		}
 	}
-	return c.any(failed) || !c.any(unread), nil
+	return c.any(unrepairable) || !c.any(readAgain), nil
 }
 
 // any reports whether a candidate has a status.
@@ -137,20 +138,20 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 	kind, owner, err := p.classify(d, c.entity, of.row, s, row)
 	switch {
 	case err != nil:
-		return unread, err
+		return readAgain, err
 	case kind == 0:
-		return right, nil
+		return sound, nil
 	case owner != derived.NoEntity:
-		switch free, err := p.reassign(ctx, of, owner); {
+		switch free, err := p.freeRow(ctx, of, owner); {
 		case err == errChanging || mustReread(err):
 			c.cause = err
-			return unread, nil
+			return readAgain, nil
 		case ctx.Err() != nil:
-			return unread, ctx.Err()
+			return readAgain, ctx.Err()
 		case err != nil:
 			c.failed[d.Name()] = err
 		case !free:
-			kind = Conflict
+			kind = DuplicateValue
 		}
 	}
 	k.fault = Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, of.row), Entity: keys.Stored(p.pk, c.entity)}
@@ -158,38 +159,38 @@ func (c *confirmation[T]) check(ctx context.Context, k *check, of candidate, s c
 		k.fault.Row = keys.Key{}
 	}
 	switch {
-	case kind == Conflict:
+	case kind == DuplicateValue:
 		k.fault.Owner = keys.Stored(p.pk, owner)
-		// A write of the entity would insert a unique row, but would leave a target to its owner.
+		// A write of the entity would insert a unique row, but would leave the details to their owner.
 		if _, is := d.(derived.Searched); !is {
 			return blocking, nil
 		}
-		return kept, nil
+		return reportOnly, nil
 	case !p.opt.Repair:
-		k.fault = p.predictConflict(k.fault, of)
-		return kept, nil
+		k.fault = p.predictDuplicate(k.fault, of)
+		return reportOnly, nil
 	case c.failed[d.Name()] != nil:
-		return failed, nil
+		return unrepairable, nil
 	case s.entity != nil && (kind != Dangling || slices.Contains(s.stateOf(d.Name()), of.row)):
-		return wrong, nil
+		return needsEntityWrite, nil
 	case c.batch != nil && d.Shared() && row != nil:
 		k.row = row
 		return batched, nil
 	}
 	switch err := p.removeEntity(ctx, d, row, c.entity); {
 	case err == nil:
-		return right, nil
+		return sound, nil
 	case mustReread(err):
 		c.cause = err
-		return unread, nil
+		return readAgain, nil
 	default:
 		c.failed[d.Name()] = err
-		return failed, nil
+		return unrepairable, nil
 	}
 }
 
-// classify returns the kind of the fault between an entity and a row, 0 for none. owner is the entity that has a unique row or a
-// target now, if that is another one.
+// classify returns the kind of the fault between an entity and a row, 0 for none. owner is the entity that the row names
+// now, if the row can name only one and names another: a unique row, or the entity that holds the details.
 func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s consistentRead[T], row *table.Row) (kind FaultKind, owner string, err error) {
 	var wanted, stored []string
 	if s.entity != nil {
@@ -221,10 +222,10 @@ func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s
 	return 0, "", nil
 }
 
-// reassign frees a row that names another entity, so that the row can be written for the entity that should have it. It reports
-// whether the row is free: it is not if the other entity should have it, or if that entity cannot be read. The error is errChanging
-// if no consistent read was possible.
-func (p *partition[T]) reassign(ctx context.Context, of candidate, owner string) (free bool, err error) {
+// freeRow deletes the row's wrong owner, so that the row can be written for the entity that should have it, and reports whether the
+// row is now free: it is not if the owner should have it, or cannot be read. Without Options.Repair, it only reports whether the row
+// would be free. The error is errChanging if no consistent read was possible.
+func (p *partition[T]) freeRow(ctx context.Context, of candidate, owner string) (free bool, err error) {
 	d := p.snapshots[of.snapshot].maintainer
 	s, err := p.readConsistently(ctx, owner, []candidate{of})
 	var unreadable *unreadableError
@@ -271,13 +272,13 @@ func (c *confirmation[T]) rewrite(ctx context.Context, s consistentRead[T], defi
 		var de *table.DerivedError
 		switch {
 		case err == nil:
-			c.replace(wrong, right, definitions...)
+			c.replace(needsEntityWrite, sound, definitions...)
 			return nil
 		case !errors.As(err, &de) || !slices.Contains(definitions, de.Maintainer) || mustReread(err):
 			return err
 		}
 		c.failed[de.Maintainer] = err
-		c.replace(wrong, failed, de.Maintainer)
+		c.replace(needsEntityWrite, unrepairable, de.Maintainer)
 		definitions = slices.DeleteFunc(definitions, func(s string) bool { return s == de.Maintainer })
 	}
 	return nil
@@ -300,8 +301,8 @@ func (c *confirmation[T]) finishFaults(reason error) (faults []Fault) {
 		switch {
 		case f.Kind == 0:
 			continue
-		case !c.p.opt.Repair || f.Kind == Conflict:
-		case k.status == right:
+		case !c.p.opt.Repair || f.Kind == DuplicateValue:
+		case k.status == sound:
 			f.Repaired = true
 		case k.status == batched:
 			if k.row != nil {
@@ -320,7 +321,7 @@ func (c *confirmation[T]) finishFaults(reason error) (faults []Fault) {
 func (c *confirmation[T]) deferToBatch(e *table.Entity[T]) {
 	a := addition[T]{entity: e}
 	for i := range c.checks {
-		if k := &c.checks[i]; k.status == wrong {
+		if k := &c.checks[i]; k.status == needsEntityWrite {
 			a.faults = append(a.faults, k.fault)
 			k.status, k.row = batched, nil
 		}

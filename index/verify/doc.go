@@ -25,8 +25,8 @@
 //
 // # Not guaranteed
 //
-// A fault that comes into being while Run is in progress may be missed. Run does not repair a [Conflict], two entities with one
-// unique value, because either may be right: give one of them another value.
+// A fault that comes into being while Run is in progress may be missed. Run does not repair a
+// [DuplicateValue], two entities with one unique value, because either may be right: give one of them another value.
 //
 // # Costs
 //

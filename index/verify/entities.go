@@ -116,7 +116,7 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		}
 	default:
 		for i, f := range c.faults {
-			c.faults[i] = p.predictConflict(f, c.candidates[i])
+			c.faults[i] = p.predictDuplicate(f, c.candidates[i])
 		}
 		p.noteFaults(append(c.faults, miscounted...))
 	}
@@ -181,11 +181,11 @@ func stateDamaged(row *table.Row) bool {
 	return isCopy || row.Engine().StateCorrupt()
 }
 
-// predictConflict returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique
+// predictDuplicate returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique
 // row, only the first gets it.
-func (p *partition[T]) predictConflict(f Fault, c candidate) Fault {
+func (p *partition[T]) predictDuplicate(f Fault, c candidate) Fault {
 	if first := p.firstOwner[c]; f.Kind == Missing && first != "" && first != f.Entity.RowKey() {
-		f.Kind, f.Owner = Conflict, keys.Stored(p.pk, first)
+		f.Kind, f.Owner = DuplicateValue, keys.Stored(p.pk, first)
 	}
 	return f
 }

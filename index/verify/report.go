@@ -11,17 +11,17 @@ type FaultKind int
 
 // The kinds of faults.
 const (
-	Missing       FaultKind = iota + 1 // a row that should exist does not
-	Dangling                           // a row exists that should not
-	Stale                              // a row has other content than it should
-	StateMismatch                      // the entity's maintainer state (_ix) is lost, or lists other rows than the entity has
-	Conflict                           // two entities have one unique value; not repaired, since either may be right
-	Unreadable                         // the entity cannot be read, or no key can be made of it; its rows are not compared
+	Missing        FaultKind = iota + 1 // a row that should exist does not
+	Dangling                            // a row exists that should not
+	Stale                               // a row has other content than it should
+	StateMismatch                       // the entity's maintainer state (_ix) is lost, or lists other rows than the entity has
+	DuplicateValue                      // two entities have one unique value, or one place for details; not repaired: either may be right
+	Unreadable                          // the entity cannot be read, or no key can be made of it; its rows are not compared
 )
 
 // String returns the kind in words.
 func (k FaultKind) String() string {
-	if names := [...]string{"no fault", "missing", "dangling", "stale", "state mismatch", "conflict", "unreadable"}; k >= 0 && int(k) < len(names) {
+	if names := [...]string{"no fault", "missing", "dangling", "stale", "state mismatch", "duplicate value", "unreadable"}; k >= 0 && int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("FaultKind(%d)", int(k))
@@ -33,26 +33,29 @@ type Fault struct {
 	Kind       FaultKind
 	Row        keys.Key // the derived row; zero if the entity, or its maintainer state, cannot be read
 	Entity     keys.Key // the entity of the row; zero if the row of a summary has a wrong total
-	Owner      keys.Key // of a conflict, the other entity, which has the row
+	Owner      keys.Key // of a duplicate value, the other entity, which has the row
 	Repaired   bool
 	Err        error // why the fault could not be repaired
 }
 
 // Report counts the work of Run so far.
 type Report struct {
-	Partitions  int // partitions that are finished
-	Entities    int // entities that were read
-	Rows        int // derived rows that were read
-	Faults      map[FaultKind]int
-	Repaired    int
-	Failed      int // faults that could not be repaired, without conflicts
-	Unconfirmed int // suspected faults that were not confirmed, because concurrent writers changed the rows at every attempt
+	Partitions int // partitions that are finished
+	Entities   int // entities that were read
+	Rows       int // derived rows that were read
+	Faults     map[FaultKind]int
+	Repaired   int
+	Failed     int // faults that could not be repaired, without duplicate values
+
+	// Unconfirmed counts the entities, and the groups of summaries, of which a suspected fault could not be confirmed, or a fault of a
+	// contribution not repaired, because concurrent writers changed the rows at every attempt.
+	Unconfirmed int
 
 	// Token is the position behind the last finished partition, for Options.Token.
 	Token string
 }
 
-// Sound reports whether all faults are repaired, and no suspected fault is unconfirmed.
+// Sound reports whether all faults are repaired, and no entity or group is unconfirmed.
 func (r *Report) Sound() bool {
 	n := r.Unconfirmed
 	for _, of := range r.Faults {

@@ -1,21 +1,23 @@
 package derived
 
 // RepairMode tells a maintainer that package verify writes an entity to repair derived rows. The zero value is the mode of all
-// other writes, in which a maintainer trusts the maintainer state of the entity. There are four uses:
+// other writes, in which a maintainer trusts the maintainer state of the entity. There are five uses:
 //
 //	                                       Rewrite  ReleaseOnly  CheckUnique  Absent
-//	many entities together get rows          yes                    (1)
+//	entities get rows they do not record                            (1)
+//	confirmed faults of many entities        yes                    (1)
 //	confirmed faults of one entity           yes                    yes         yes
 //	one entity gives rows up for another               yes          yes
 //	a summary miscounts one entity                                  yes
 //
 // (1) if the writes also write unique rows of definitions that are not verified, because each row costs a request.
+// "Entities get rows they do not record" needs no Rewrite: a maintainer compares the wanted rows with the maintainer state.
 type RepairMode struct {
 	Active bool
 
 	Rewrite      bool // write the rows again, also if nothing has changed
 	ReleaseOnly  bool // delete rows that the entity should not have, and write none that it lacks
-	CheckUnique  bool // read a unique row before it is replaced, since another entity may have it by now
+	CheckUnique  bool // read a unique row before it is replaced, since another entity may have it by now; Rewrite alone does so, too
 	RowsRead     bool // the rows of the definition were read; those of other definitions must be read before they are replaced
 	CountsGroups bool // groups are counted again by the repair itself
 
