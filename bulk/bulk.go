@@ -87,8 +87,8 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 // without derived rows are 100 times cheaper on a handle with BlindWrites ([table.Options]). 1 more for each operation that is
 // refused, or finds nothing to delete, and 1 for each row that a replanned transaction must read; if a row exists, or a value is
 // taken, 1 more to find out whether this operation stored it, or whose it is. But not more than 3 for all operations of a
-// transaction that find nothing to delete, and 5 for all that insert rows which exist: 2 that fail, and 1 query for the existing
-// rows.
+// transaction that find nothing to delete, and 5 for all that insert rows which exist: 2 refused transactions, a read after each,
+// and 1 query for the existing rows.
 //
 // Errors: *Error with the errors of [table.Transact] and of the single methods in it; the stream's own. The result is right in any
 // case.

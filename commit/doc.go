@@ -1,9 +1,9 @@
 // Package commit reads and resolves commit records: the rows that prove which writes of a table are committed, and that contain
 // their effects until workers have executed them.
 //
-// A write by a [table.Table.Exact] handle, and a write with effects, stores a commit record in its own transaction, as a small row
+// A write by a [table.Table.Exact] handle, and a write with effects, stores a commit record in the same transaction as the entity, as a small row
 // beside the entity. The record names the write by its operation ID. If the record exists, the write is committed. If not,
-// [Records.Resolve] stores an abort record in its place, and the write can never commit, wherever its request may still be.
+// [Records.Resolve] stores an abort record in its place, and the write can never commit, even if its request arrives later.
 //
 //	records := commit.Of(staff)
 //	record, err := records.Resolve(ctx, partition, operationID) // from a message
@@ -21,8 +21,8 @@
 // # Outcomes
 //
 // A program that made an exact write resolves its outcome by [table.UnknownError.Resolve]. Another program needs the table, the
-// partition and the operation ID, and calls [Records.Resolve]. [Records.Get] reads the record and changes nothing, so no record
-// does not mean that the write failed.
+// partition and the operation ID, and calls [Records.Resolve]. [Records.Get] reads the record and changes nothing: if it finds
+// none, the write may still commit.
 //
 // # Effects
 //

@@ -45,7 +45,7 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Notify stores a notification that names a write, hidden for n.Hidden, when the write must be over. A redundant notification does
+// Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification does
 // no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those
 // of the queue. 1 request; up to Retry.Attempts if the queue does not respond.
 func (o *Outbox) Notify(ctx context.Context, n table.Notification) (table.SentNotification, error) {

@@ -24,7 +24,7 @@ type maintainer[T any] interface {
 }
 
 // Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
-// rows of all definitions in its own transaction, still 1 request. Writes by key read the row first; see [table.Table.With]. A
+// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [table.Table.With]. A
 // table with effects gets its outbox before or after, by [table.Table.WithOutbox]. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until

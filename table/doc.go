@@ -35,8 +35,8 @@
 // any version.
 //
 // A write is applied, or fails with an error that says why, or fails with [ErrUnknownOutcome]. After a lost response, the library sends
-// the operation again with the same operation ID, so that no write is applied twice. docs/writes.md says when the outcome stays
-// unknown; the outcomes of a [Table.Exact] handle can always be resolved.
+// the operation again with the same operation ID, which shows whether an earlier request was applied. docs/writes.md lists the
+// limitations; the outcomes of a [Table.Exact] handle can always be resolved.
 //
 // # Several rows
 //
@@ -46,9 +46,9 @@
 // # Derived rows and effects
 //
 // A [Maintainer] derives rows from entities, as package index does. [Table.With] attaches it: each write then changes the derived rows in
-// its own transaction. Effects are work outside the partition, which an [Outbox] makes certain; see package eventual. All writers of a
-// table must attach the same maintainers. A handle without them fails with [ErrUnknownMaintainer] when it writes an entity with derived
-// rows. Its writes by key therefore read the row first, unless [Options].BlindWrites is set. See docs/maintainers.md.
+// the transaction of the entity. Effects are work outside the partition, which an [Outbox] makes certain; see package eventual. All writers of a
+// table must attach the same maintainers. A handle without them reads the row before a write by key (Upsert, methods with Any), and fails with
+// [ErrUnknownMaintainer] if the row has derived rows, unless [Options].BlindWrites is set. See docs/maintainers.md.
 //
 // # Limits and requests
 //
@@ -61,7 +61,7 @@
 //
 // # Terms
 //
-//   - Operation ID: the name of one write, which each row that it wrote contains (_op).
+//   - Operation ID: the ID of one write, stored as _op in each row that the write stores.
 //   - Read-back: reading a row to learn the outcome of a write.
 //   - Conflict: a concurrent writer has changed a row first.
 //   - Incarnation: one existence of a key, from insert to delete (_life).

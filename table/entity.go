@@ -138,7 +138,7 @@ func versioned(etag azcore.ETag) bool {
 	return len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s[1:len(s)-1], plain)
 }
 
-// renew makes the entity what the service has stored.
+// renew updates the entity with the stored ETag and content.
 func (e parts) renew(etag azcore.ETag, row edm.Stored) {
 	part := e.part
 	if row.Known() {

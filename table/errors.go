@@ -26,7 +26,7 @@ var (
 	ErrContended = engine.ErrContended
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = engine.ErrTableNotFound
-	// ErrUnknownOutcome: the responses to a write were lost, and the row does not tell whether the write was applied. It may have been
+	// ErrUnknownOutcome: a response to a write was lost, or did not say whether the write was applied (429, 5xx), and the row does not tell whether the write was applied. It may have been
 	// applied, may still be applied, or may never be. The entity cannot be used until it is read again. A read at once proves nothing about
 	// a write that is still on its way. The error of an exact write is an *UnknownError, unless another program has deleted its commit
 	// record.

@@ -10,7 +10,7 @@ import (
 )
 
 // With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
-// maintainers and writes their rows in its own transaction, still 1 request. A write by key, and a write of an entity that was not
+// maintainers and writes their rows in the same transaction, still 1 request. A write by key, and a write of an entity that was not
 // read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again, Retry.ConflictAttempts
 // times at most.
 //
@@ -35,6 +35,9 @@ func (t *Table[T]) With(maintainers ...Maintainer[T]) (*Table[T], error) {
 // one outbox, and the handles that are made of this one keep it.
 //
 //	staff, err := plain.WithOutbox(outbox, eventual.OnChange("mail", isNew))
+//
+// Requests: a write with effects takes 2 more, to store its notification and to show it; a refused write stores an abort record and
+// withdraws the notification.
 //
 // Errors: those of With; *ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
 func (t *Table[T]) WithOutbox(outbox Outbox, maintainers ...Maintainer[T]) (*Table[T], error) {

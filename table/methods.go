@@ -51,7 +51,7 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 //
 // Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome; ErrTableNotFound;
 // *LimitError, *ValueError and *keys.KeyError before any request. 1 request. If the row exists, 1 more: Insert reads the row, because
-// the network may have delivered its request twice. An insert of one row alone does not send the headers of the context
+// the network may have delivered its request twice, or, with a commit record, stores an abort record. An insert of one row alone does not send the headers of the context
 // (policy.WithHTTPHeader).
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 	return storing[T](ctx, t.InsertOp(v))
@@ -62,8 +62,8 @@ func (t *Table[T]) InsertAt(ctx context.Context, k keys.Key, v *T) (*Entity[T], 
 	return storing[T](ctx, t.InsertAtOp(k, v))
 }
 
-// Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag, again
-// after a conflict. After MergeExisting the whole row is not known, so Replace refuses the entity.
+// Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag. After a
+// conflict, it reads and writes again. After MergeExisting the whole row is not known, so Replace refuses the entity.
 //
 // Errors: those of Insert without ErrExists; ErrUnknownMaintainer for a row with derived rows that this handle does not maintain;
 // ErrContended. 2 requests, or 1 without reading ([Options].BlindWrites). Idempotent.
@@ -98,13 +98,14 @@ func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 //
 // Errors: those of Replace, but ErrPartial only if rows have versions and the version of the row is not known; ErrOldVersion;
 // *ValueError for a Set of a key's field, of a list or of an absent value; ErrKeyChanged for a Set of a field that a key is computed
-// from (keys.BindFunc). 1 request.
+// from (keys.BindFunc). 1 request. If the row has changed, 1 more, as in Replace.
 func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) error {
 	return t.MergeOp(e, sets...).send(ctx)
 }
 
 // Touch changes no property of the entity, but calls the maintainers, which may add rows and effects, by the ETag of e. It renews that
-// ETag. Errors: those of Delete; ErrOldVersion. 1 request, and 1 more if e is not the whole row.
+// ETag. Errors: those of Delete; ErrOldVersion. 1 request, and 1 more if e is not the whole row, or if the
+// row has changed, as in Replace.
 func (t *Table[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.TouchOp(e).send(ctx) }
 
 // MergeAny sets properties of the row under k unconditionally. It reads the row first, as Upsert does. Errors: those of Merge without

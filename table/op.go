@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Op is one write, of an entity of any type, for [Transact]. The methods of a Table that end in Op make it of what the
-// entity is at that moment; an error is reported when the operation is used. It is not for concurrent use.
+// Op is one write, of an entity of any type, for [Transact]. It contains the entity's values at the time when a method of
+// a Table that ends in Op made it. Its errors are reported by Transact. It is not for concurrent use.
 type Op struct {
 	op     engine.Op
 	stored entity // the entity that the row is once the operation is applied, nil for none
@@ -21,12 +21,12 @@ type Op struct {
 // Err returns what is wrong with the operation, as far as can be seen before it is sent.
 func (op Op) Err() error { return public(op.op.Check()) }
 
-// send is a write on its own: one request.
+// send is a write on its own.
 func (op Op) send(ctx context.Context) error { return public(op.op.Send(ctx)) }
 
-// maintained ends the making of an operation.
+// maintained prepares an operation for its table's maintainers.
 func (op Op) maintained() Op {
-	op.op = op.op.Maintained()
+	op.op = op.op.Prepared()
 	return op
 }
 
@@ -73,7 +73,7 @@ func (t *target) SetInDoubt(doubtful bool) {
 	}
 }
 
-// Applied makes the entity what is stored.
+// Applied updates the entity with the stored ETag and content.
 func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 	switch t.use {
 	case removes:

@@ -13,7 +13,7 @@ import (
 func (w *write) abort(ctx context.Context, out outcome) state {
 	record, err := w.table.abort(ctx, w.partition(), w.id)
 	switch {
-	case err != nil && out.verdict == wire.Refused:
+	case err != nil && out.kind == wire.Refused:
 		// Do not report a refusal: the write may be applied.
 		w.out.err = w.newUnknownError(fmt.Errorf("%s, and the abort record could not be stored: %w", Brief(out.err), cause(err)))
 		return stateInDoubt
@@ -24,7 +24,7 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 		return w.done(ctx, w.etags(ctx, -1, ""))
 	}
 	w.withdraw(ctx)
-	if out.verdict != wire.Refused {
+	if out.kind != wire.Refused {
 		w.out.err = &Condition{ErrGivenUp, cause(firstError(w.sent.doubt, out.err))}
 	}
 	return stateAborted
@@ -42,11 +42,11 @@ func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome
 	case err != nil || rec == nil:
 		w.sent.recordLost = err == nil
 		w.sent.doubt = firstError(w.sent.doubt, &Condition{ErrUnknownOutcome, firstError(err, errRecordLost)})
-		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	case rec.State == RecordAborted:
 		w.sent.doubt = nil
 		out.neverApplies, out.err = true, &Condition{ErrGivenUp, errors.New("another process has stored an abort record in the place of its commit record")}
 		return out
 	}
-	return outcome{verdict: wire.Done, etags: w.etags(ctx, -1, "")}
+	return outcome{kind: wire.Done, etags: w.etags(ctx, -1, "")}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // complete adds what an operation completes to the write.
-func (w *write) complete(c *Completion) error {
+func (w *write) setCompletion(c *Completion) error {
 	fail := func(reason string) error { return &ValueError{Field: "Completing", Reason: reason} }
 	switch {
 	case c == nil || c == w.completes:
@@ -31,7 +31,7 @@ func (w *write) complete(c *Completion) error {
 
 // completion is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
 // fails there when it arrives once more.
-func (w *write) completion(effects []Effect) (step, error) {
+func (w *write) completionStep(effects []Effect) (step, error) {
 	c := w.completes
 	c.left = append(slices.Delete(slices.Clone(c.Record.Effects), c.Effect, c.Effect+1), effects...)
 	state := RecordPending
@@ -45,7 +45,7 @@ func (w *write) completion(effects []Effect) (step, error) {
 }
 
 // completed makes the commit record what is stored.
-func (w *write) completed(etags []azcore.ETag) {
+func (w *write) updateCompleted(etags []azcore.ETag) {
 	c := w.completes
 	if c == nil {
 		return

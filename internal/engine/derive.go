@@ -89,7 +89,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
 		}
 	}
-	after, err := s.after(Unnamed)
+	after, err := s.after(PlaceholderID)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if err := c.state.put(&s.Op, maintained); err != nil {
 		return err
 	}
-	if after, err = s.after(Unnamed); err != nil {
+	if after, err = s.after(PlaceholderID); err != nil {
 		return err // with its state it is too large
 	}
 	p.planned[s.Key.RowKey()] = after
@@ -138,12 +138,12 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
 
-// Maintained ends the making of an operation: its table's maintainers derive rows from it, and its row is read first unless it is
+// Prepared prepares an operation: its table's maintainers derive rows from it, and its row is read first unless it is
 // known or the table writes blindly.
-func (op Op) Maintained() Op {
+func (op Op) Prepared() Op {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
-	if op.derives = len(m.Maintainers) > 0 || !op.Known && !m.BlindWrites; op.derives || op.Err != nil {
+	if op.needsPlanning = len(m.Maintainers) > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {
 		return op
 	}
 	switch {
@@ -183,7 +183,7 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 		}
 	}
 	if op.StoresID {
-		w.Reserve(Unnamed)
+		w.Reserve(PlaceholderID)
 	}
 	op.Body, err = w.Finish()
 	return err

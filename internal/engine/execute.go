@@ -58,7 +58,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 		if w.exact = w.exact || op.Table.Mode.Exact; op.Table.Mode.Outbox != nil {
 			w.table, w.outbox = op.Table, op.Table.Mode.Outbox // With has seen the options of this handle
 		}
-		if err := w.complete(op.Table.Mode.Completes); err != nil {
+		if err := w.setCompletion(op.Table.Mode.Completes); err != nil {
 			return nil, t.OpError(method, k, err)
 		}
 	}
@@ -105,7 +105,7 @@ func (w *write) fail(failed int, err error) state {
 	if w.asTransaction && failed >= 0 {
 		err = &BatchError{Index: failed, Key: readable(w.ops[failed].Key), Err: err}
 	}
-	w.out = outcome{verdict: wire.Refused, failed: -1, err: err}
+	w.out = outcome{kind: wire.Refused, failed: -1, err: err}
 	return stateGivenUp
 }
 
@@ -127,19 +127,19 @@ func (w *write) planAnew(ctx context.Context) state {
 		w.out = outcome{err: w.sent.doubt}
 		return stateInDoubt
 	}
-	w.next, w.lastConflict = plan, outcome{}
+	w.nextPlan, w.lastConflict = plan, outcome{}
 	return statePlanned
 }
 
 // sendNotification stores the notification of a write with effects, unless it is stored.
 func (w *write) sendNotification(ctx context.Context) state {
-	if w.next.effects && w.notification == nil {
+	if w.nextPlan.effects && w.notification == nil {
 		if err := w.notify(ctx); err != nil {
 			return w.fail(-1, err)
 		}
 	}
-	w.plan, w.next = w.next, transaction{}
-	w.sent.withRecord = w.sent.withRecord || w.plan.record
+	w.currentPlan, w.nextPlan = w.nextPlan, transaction{}
+	w.sent.withRecord = w.sent.withRecord || w.currentPlan.record
 	return stateReady
 }
 
@@ -177,11 +177,11 @@ func (w *write) restartWithNewID(ctx context.Context) (err error) {
 // giveUp ends a write that was not applied, as far as is known. If the write has a commit record, giveUp makes the outcome certain.
 func (w *write) giveUp(ctx context.Context) state {
 	out := w.out
-	if out.verdict != wire.Unknown && w.sent.doubt == nil && (!w.plan.record || out.neverApplies || !w.sent.mayStillApply) {
+	if out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentPlan.record || out.neverApplies || !w.sent.mayStillApply) {
 		w.withdraw(ctx)
 		return stateAborted
 	}
-	if !w.plan.record {
+	if !w.currentPlan.record {
 		if w.sent.doubt != nil {
 			w.out.err = w.sent.doubt
 		}
@@ -211,7 +211,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 	case w.completes != nil:
 		plan.effects = false // the worker of the commit record executes them
 		plan.lead = true
-		lead, err = w.completion(effects)
+		lead, err = w.completionStep(effects)
 	case plan.effects && w.outbox == nil:
 		return transaction{}, -1, &ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
 	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
@@ -281,7 +281,7 @@ func (w *write) contended(out outcome, ended error) outcome {
 	contended := &Condition{ErrContended, cause}
 	var de *DerivedError
 	var be *BatchError
-	switch s := &w.plan.steps[out.failed]; {
+	switch s := &w.currentPlan.steps[out.failed]; {
 	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
 	case errors.As(out.err, &de):
 		de.Err = contended
@@ -299,7 +299,7 @@ func (w *write) final() bool {
 	if w.out.failed < 0 || errors.Is(w.out.err, ErrTableNotFound) {
 		return true
 	}
-	match := w.plan.steps[w.out.failed].Match
+	match := w.currentPlan.steps[w.out.failed].Match
 	return match != "" && match != azcore.ETagAny
 }
 
@@ -310,7 +310,7 @@ func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 	if out.failed < 0 || out.neverApplies {
 		return false, out.neverApplies
 	}
-	s := &w.plan.steps[out.failed]
+	s := &w.currentPlan.steps[out.failed]
 	lost := errors.Is(out.err, ErrChanged) || errors.Is(out.err, ErrNotFound) || errors.Is(out.err, ErrExists)
 	d := s.derived
 	switch {
@@ -360,7 +360,7 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 // deletes reports whether a row is a copy of an entity that this write deletes, with its derived rows.
 func (w *write) deletes(row *Row) bool {
 	k, isCopy := row.Primary()
-	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool { return op.derives && op.deletes() && op.Key == k })
+	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool { return op.needsPlanning && op.deletes() && op.Key == k })
 }
 
 // Transact applies operations, all or none of them; see table.Transact.

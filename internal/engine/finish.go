@@ -10,12 +10,12 @@ import (
 
 // done ends a write that was applied.
 func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
-	w.out = outcome{verdict: wire.Done, etags: etags}
+	w.out = outcome{kind: wire.Done, etags: etags}
 	if n := len(w.corrections); n > 0 {
 		w.table.shared.repaired.Add(int64(n))
 		w.log().Repaired(ctx, n)
 	}
-	w.completed(etags)
+	w.updateCompleted(etags)
 	w.notifyAgain(ctx)
 	w.show(ctx)
 	return stateCommitted
@@ -32,7 +32,7 @@ func (w *write) tellTargets(inDoubt bool) {
 
 // applied gives the targets what is stored now.
 func (w *write) applied(etags []azcore.ETag) {
-	steps := callersPart(w, w.plan.steps)
+	steps := callersPart(w, w.currentPlan.steps)
 	for i := range steps {
 		steps[i].applied(etags[i], w.id)
 	}

@@ -20,14 +20,14 @@ func (w *write) notify(ctx context.Context) (err error) {
 	return nil
 }
 
-// notifyAgain stores another notification of a committed write that is stale by now: a worker may have found nothing, and deleted
-// the first.
+// notifyAgain stores another notification of a committed write that is stale by now. The machine was suspended while the write was
+// sent: meanwhile, a worker may have received the first notification, and its abort record may have been swept.
 func (w *write) notifyAgain(ctx context.Context) {
 	first := w.notification
 	if first == nil || !w.stale() {
 		return
 	}
-	if !w.plan.effects || w.notify(ctx) != nil {
+	if !w.currentPlan.effects || w.notify(ctx) != nil {
 		w.notification = first
 	}
 }

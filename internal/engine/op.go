@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Op is one write as data. It is encoded once, when the operation ID is known.
+// Op is one write as data. Each plan encodes it once, with the operation ID.
 type Op struct {
 	Table    *Table
 	Method   string // that made the operation, for errors
@@ -31,17 +31,17 @@ type Op struct {
 
 	Target Target // is told what becomes of the operation; may be nil
 
-	// Again makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
+	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
 	Remake func(context.Context) (op Op, wanted bool, err error)
 
-	derives bool // the row is read first, or maintainers derive rows from it
+	needsPlanning bool // the row is read first, or maintainers derive rows from it
 }
 
 // Target is what an operation was made of: an entity.
 type Target interface {
 	// Usable returns an error if the operation must not be sent, because of what became of the target since the operation was made.
 	Usable() error
-	// Applied makes the target what is stored: with an ETag, and a content that is zero if it is not known.
+	// Applied updates the target with the stored ETag and content, which is zero if it is not known.
 	Applied(azcore.ETag, edm.Stored)
 	// SetInDoubt notes whether the outcome of a write is unknown.
 	SetInDoubt(bool)
@@ -64,10 +64,10 @@ func (op *Op) Check() error {
 }
 
 // reads reports whether the row is read first.
-func (op *Op) reads() bool { return op.derives && !op.Known }
+func (op *Op) reads() bool { return op.needsPlanning && !op.Known }
 
 // adds reports whether maintainers may add rows.
-func (op *Op) adds() bool { return op.derives && len(op.Table.Mode.Maintainers) > 0 }
+func (op *Op) adds() bool { return op.needsPlanning && len(op.Table.Mode.Maintainers) > 0 }
 
 func (op *Op) deletes() bool { return op.Kind == aztables.TransactionTypeDelete }
 

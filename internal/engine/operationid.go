@@ -43,7 +43,7 @@ func TimeOf(id string) (time.Time, error) {
 		ms = ms<<5 | int64(d)
 	}
 	if bad {
-		return time.Time{}, &ValueError{Field: "Op", Reason: "is no operation ID"}
+		return time.Time{}, &ValueError{Field: "operation ID", Reason: "is no operation ID"}
 	}
 	return time.UnixMilli(ms).UTC(), nil
 }
@@ -63,5 +63,5 @@ func idColumn(id string) edm.Column {
 	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
 }
 
-// Unnamed stands for the operation ID in the columns of a row that has not been written yet.
-var Unnamed = idColumn(strings.Repeat("?", idLength))
+// PlaceholderID stands for the operation ID in the columns of a row that has not been written yet.
+var PlaceholderID = idColumn(strings.Repeat("?", idLength))

@@ -277,7 +277,7 @@ func (p *Plan) rowFor(k keys.Key) (*derivedRow, error) {
 	return d, nil
 }
 
-// touch is at for a row that is written, and counts it.
+// touch is rowFor for a row that is written, and counts it.
 func (p *Plan) touch(r *Row) (*derivedRow, error) {
 	if r == nil {
 		return nil, errNil

@@ -26,7 +26,7 @@ var errNothing = errors.New("all operations were passed over")
 
 // planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
 func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, failed int, err error) {
-	if derived = slices.ContainsFunc(k.steps, func(s step) bool { return s.derives }); !derived {
+	if derived = slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning }); !derived {
 		return nil, false, -1, nil
 	}
 	w := k.write
@@ -41,7 +41,7 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	p.readAhead(ctx, k.steps[:min(len(k.steps), maxOperations-k.operations)], w.mayDropTail)
 	for i := 0; i < len(w.ops); {
 		s := &k.steps[i]
-		if !s.derives && !w.mayDropTail {
+		if !s.needsPlanning && !w.mayDropTail {
 			i++
 			continue
 		}
@@ -54,7 +54,7 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 			before = p.copy()
 		}
 		var err error
-		if s.derives {
+		if s.needsPlanning {
 			err = s.readAndMaintain(ctx, p)
 		}
 		switch {
@@ -96,7 +96,7 @@ func (k *planner) reservedForRecord() int {
 // for an operation that is not sent.
 func (k *planner) fits(i int) bool {
 	need := 1
-	if k.steps[i].derives {
+	if k.steps[i].needsPlanning {
 		need += k.most
 	}
 	return !k.write.mayDropTail || i == 0 || k.operations+need <= maxOperations

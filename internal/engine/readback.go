@@ -17,8 +17,8 @@ const maxReadBacks = 10
 // was applied, and the caller's other rows are read for their ETags. Deleted rows show nothing.
 func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
 	var order []int
-	for i := range w.plan.steps {
-		switch s := &w.plan.steps[i]; {
+	for i := range w.currentPlan.steps {
+		switch s := &w.currentPlan.steps[i]; {
 		case s.StoresID && i == failed:
 			order = slices.Insert(order, 0, i)
 		case s.StoresID:
@@ -27,7 +27,7 @@ func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.
 	}
 	at, etag := -1, azcore.ETag("")
 	for _, i := range order[:min(len(order), most)] {
-		if etag, ours, err = w.readBackRow(ctx, &w.plan.steps[i]); err != nil {
+		if etag, ours, err = w.readBackRow(ctx, &w.currentPlan.steps[i]); err != nil {
 			return nil, false, err
 		}
 		if at = i; ours {
@@ -42,9 +42,9 @@ func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.
 
 // etags reads the ETags of the caller's rows after the write was applied, but for a step whose ETag is known.
 func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore.ETag {
-	etags := make([]azcore.ETag, len(w.plan.steps))
-	for i := range w.plan.steps {
-		switch s := &w.plan.steps[i]; {
+	etags := make([]azcore.ETag, len(w.currentPlan.steps))
+	for i := range w.currentPlan.steps {
+		switch s := &w.currentPlan.steps[i]; {
 		case i == known:
 			etags[i] = etag
 		case s.deletes(), s.opIndex < 0, s.derived != nil:

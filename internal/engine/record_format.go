@@ -24,7 +24,7 @@ const (
 // Record is a commit record, or an abort record in its place.
 type Record struct {
 	Partition   string
-	OperationID string // the operation ID
+	OperationID string
 	State       RecordState
 	Effects     []Effect
 	ETag        azcore.ETag // of its row
@@ -43,7 +43,7 @@ func (s RecordState) String() string {
 	return recordStates[s]
 }
 
-// Retention is how long commit records are kept. An older write has left nothing, and nothing can be said of it.
+// Retention is the least time for which commit records are kept. The missing record of an older write proves nothing.
 const Retention = 24 * time.Hour
 
 // The properties of a commit record, besides its version.
@@ -94,7 +94,7 @@ func recordBody(k keys.Key, state RecordState, effects []Effect, named bool) (ed
 		}
 	}
 	if named {
-		w.Reserve(Unnamed)
+		w.Reserve(PlaceholderID)
 	}
 	return w.Finish()
 }

@@ -120,7 +120,7 @@ func (t *Table) recent(id string) error {
 	case age > Retention:
 		return ErrExpired
 	case age < -Retention:
-		return &ValueError{Field: "Op", Reason: "lies in the future"}
+		return &ValueError{Field: "operation ID", Reason: "lies in the future"}
 	}
 	return nil
 }

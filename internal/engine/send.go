@@ -20,8 +20,8 @@ import (
 // sent once was refused. A write that was sent twice may have been applied and then overwritten: its outcome is unknown.
 func (w *write) send(ctx context.Context) state {
 	w.out = w.sendPlan(ctx)
-	w.sent.withoutRecord = w.sent.withoutRecord || !w.plan.record && w.sent.doubt != nil
-	switch w.out.verdict {
+	w.sent.withoutRecord = w.sent.withoutRecord || !w.currentPlan.record && w.sent.doubt != nil
+	switch w.out.kind {
 	case wire.Done:
 		return w.done(ctx, w.out.etags)
 	case wire.Refused:
@@ -40,14 +40,14 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 		etags, failed, verdict, err := w.sendOnce(ctx)
 		switch verdict {
 		case wire.Done:
-			return outcome{verdict: wire.Done, etags: etags}
+			return outcome{kind: wire.Done, etags: etags}
 		case wire.Refused:
 			return w.afterRefusal(ctx, failed, err)
 		case wire.Unknown:
 			w.sent.doubt = err
 		default:
 			if !dialing(err) && w.sent.doubt == nil {
-				return outcome{verdict: wire.NotSent, failed: -1, err: err}
+				return outcome{kind: wire.NotSent, failed: -1, err: err}
 			}
 		}
 		if last = err; !tries.wait(ctx, err) {
@@ -56,47 +56,47 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 		// A write without a condition could overwrite what concurrent writers have stored since. So read the row first.
 		if w.sent.doubt != nil && w.unconditional() {
 			if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
-				return outcome{verdict: wire.Done, etags: etags}
+				return outcome{kind: wire.Done, etags: etags}
 			}
 		}
 	}
 	if w.sent.doubt == nil {
-		return outcome{verdict: wire.NotSent, failed: -1, err: last}
+		return outcome{kind: wire.NotSent, failed: -1, err: last}
 	}
-	if !w.plan.record {
+	if !w.currentPlan.record {
 		if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
-			return outcome{verdict: wire.Done, etags: etags}
+			return outcome{kind: wire.Done, etags: etags}
 		}
 	}
-	return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+	return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 }
 
 // unconditional reports whether nothing of the write depends on what is stored.
 func (w *write) unconditional() bool {
-	return !slices.ContainsFunc(w.plan.steps, func(s step) bool {
+	return !slices.ContainsFunc(w.currentPlan.steps, func(s step) bool {
 		return s.inserts() || s.Match != "" && s.Match != azcore.ETagAny
 	})
 }
 
 // sendOnce sends the plan once. failed is the step that was refused.
 func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
-	if w.plan.batch {
-		return w.table.transact(ctx, w.plan.steps)
+	if w.currentPlan.batch {
+		return w.table.transact(ctx, w.currentPlan.steps)
 	}
-	s := &w.plan.steps[0]
+	s := &w.currentPlan.steps[0]
 	etag, verdict, err := s.sendAlone(ctx)
 	return []azcore.ETag{etag}, 0, verdict, err
 }
 
 // afterRefusal is the outcome if the service has refused a step.
 func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) outcome {
-	out := outcome{verdict: wire.Refused, failed: failed, err: w.inCallersTerms(refusal)}
+	out := outcome{kind: wire.Refused, failed: failed, err: w.inCallersTerms(refusal)}
 	switch {
-	case w.plan.record:
+	case w.currentPlan.record:
 		return w.afterRefusalWithRecord(ctx, out)
 	case w.sent.doubt == nil && !w.repeated(failed, refusal):
 		return out
-	case failed >= 0 && w.plan.steps[failed].derived != nil && w.repairable(failed, refusal):
+	case failed >= 0 && w.currentPlan.steps[failed].derived != nil && w.repairable(failed, refusal):
 		return out // the entity's own step, which comes first, passed: so no earlier request was applied
 	}
 	most := 1 // if the network has repeated the request, the refused row shows it
@@ -107,17 +107,17 @@ func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) out
 	var re *azcore.ResponseError
 	switch {
 	case err == nil && ours:
-		return outcome{verdict: wire.Done, etags: etags}
+		return outcome{kind: wire.Done, etags: etags}
 	case w.sent.doubt != nil:
-		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
 		return out // a caller that may not read cannot find out; see table.Grant
 	case err != nil:
 		// Do not return the refusal: an earlier request of this write may have caused it.
 		w.sent.doubt = &Condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", Brief(refusal), wire.Redact(err))}
-		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
-	if w.plan.steps[failed].deletes() && errors.Is(out.err, ErrNotFound) {
+	if w.currentPlan.steps[failed].deletes() && errors.Is(out.err, ErrNotFound) {
 		if b, is := out.err.(*BatchError); is {
 			b.Err = &Explained{b.Err, repeatedDelete}
 		} else {
@@ -131,16 +131,16 @@ const repeatedDelete = "the network may have repeated the request of this delete
 
 // repairable reports whether a derived row was refused because it is not as the plan expected.
 func (w *write) repairable(failed int, refusal error) bool {
-	d := w.plan.steps[failed].derived
+	d := w.currentPlan.steps[failed].derived
 	return !(d.ifExists != nil && errors.Is(refusal, ErrExists))
 }
 
 // repeated reports whether a step may have been refused because its request arrived twice, and the first was applied.
 func (w *write) repeated(failed int, refusal error) bool {
-	if failed < 0 || w.plan.steps[failed].derived != nil {
+	if failed < 0 || w.currentPlan.steps[failed].derived != nil {
 		return false // the entity's own step, which comes first, passed
 	}
-	switch s := &w.plan.steps[failed]; {
+	switch s := &w.currentPlan.steps[failed]; {
 	case s.inserts():
 		return errors.Is(refusal, ErrExists)
 	case s.deletes():
@@ -158,7 +158,7 @@ func (w *write) inCallersTerms(err error) error {
 	}
 	b = &BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
 	if b.Index >= 0 {
-		s := &w.plan.steps[b.Index]
+		s := &w.currentPlan.steps[b.Index]
 		b.Index = s.opIndex
 		if d := s.derived; d != nil {
 			cause := b.Err

@@ -24,7 +24,7 @@ func (o *Options) mostAge() time.Duration {
 // If the wall clock of the machine stands still as well, nothing tells the writer how much time has passed. The service then
 // refuses requests that are signed with the account's key, but not those with a shared access signature or a token.
 func (w *write) stale() bool {
-	if !w.plan.record {
+	if !w.currentPlan.record {
 		return false
 	}
 	began, err := TimeOf(w.id)
@@ -38,7 +38,7 @@ var errStale = errors.New("its operation ID is too old, or lies in the future: t
 // applied, the write begins again with another ID.
 func (w *write) unsent() outcome {
 	if w.sent.doubt != nil {
-		return outcome{verdict: wire.Unknown, failed: -1, err: w.sent.doubt}
+		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
-	return outcome{verdict: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: &Condition{ErrGivenUp, errStale}}
+	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: &Condition{ErrGivenUp, errStale}}
 }

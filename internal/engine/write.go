@@ -34,8 +34,8 @@ type write struct {
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 
 	state        state
-	next         transaction // the plan to be sent
-	plan         transaction // the plan that was sent last
+	nextPlan     transaction // the plan to be sent
+	currentPlan  transaction // the plan that was sent last
 	sent         history
 	out          outcome // of what was sent last
 	lastConflict outcome // the last one that a concurrent writer caused
@@ -61,7 +61,7 @@ const (
 	stateGivenUp                // no further attempt; next: make the outcome certain, if there is a commit record
 	stateInDoubt                // it is unknown whether it was applied
 	stateCommitted              // it was applied
-	stateAborted                // it was not applied, and never will be
+	stateAborted                // it was not applied; with a commit record, it never will be
 )
 
 // history is what was sent with the operation ID.
@@ -75,7 +75,7 @@ type history struct {
 
 // outcome is what has become of the steps.
 type outcome struct {
-	verdict      wire.Outcome
+	kind         wire.Outcome
 	etags        []azcore.ETag // of the steps
 	failed       int           // the step that was refused, -1 for none
 	err          error
@@ -93,7 +93,7 @@ type transaction struct {
 
 // callersPart returns the part of the caller's operations in a list with an item for each step.
 func callersPart[X any](w *write, all []X) []X {
-	if w.plan.lead {
+	if w.currentPlan.lead {
 		all = all[1:]
 	}
 	return all[:len(w.ops)]
@@ -101,7 +101,7 @@ func callersPart[X any](w *write, all []X) []X {
 
 func (w *write) partition() string { return w.ops[0].Key.PartitionKey() }
 
-// readRow is Table.find for a write, whose time a throttled read may take.
+// readRow is Table.readRow for a write, whose time a throttled read may take.
 func (w *write) readRow(ctx context.Context, k keys.Key) (f readResult, err error) {
 	err = w.table.Options.Retry.RepeatBusy(ctx, w.log(), func() error {
 		f, err = w.table.readRow(ctx, k)
