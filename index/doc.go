@@ -27,10 +27,13 @@
 //
 // # Guarantees
 //
-// At every instant, an index query returns every match, and a summary is exact: derived rows are written in the transaction of
+// At every instant, the stored index has every match, and a stored summary is exact: derived rows are written in the transaction of
 // their entity. A unique value has one owner at most. See package table for lost responses.
 //
 // # Not guaranteed
+//
+// A query of several requests is not of one instant: it may miss an entity that gets the value meanwhile. So may a query by
+// pointers, which reads the rows first and then the entities.
 //
 // A program that writes entities without this library leaves index rows as they are; package index/verify reports and repairs them.
 // A handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index. Exception: a handle without

@@ -8,8 +8,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// List yields the entities that have the value k in a partition, in the order of their keys. Errors are those of Get. Requests: 1
-// for each 1,000; with Pointer or ReadEntities 1 more for each entity, 10 at a time.
+// List yields the entities that have the value k in a partition, in the order of their keys. Errors are those of [Index.Query].
+// Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more for each entity, 10 at a time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k)})
 }
@@ -32,6 +32,9 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // it if unset. Limits, pages, cursors and budgets are as in List; a budget also counts the requests for entities, and lets at least
 // one be read. Conditions need a full copy without ReadEntities. With Pointer or ReadEntities, entities are read 10 at a time, up
 // to 40 ahead of the loop.
+//
+// Errors: *DefinitionError if t is not a handle with this definition, ErrWriteOnly, *keys.KeyError for Rows of another range, and those of
+// [table.Table.List].
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {

@@ -204,6 +204,6 @@ func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table
 			q.PageSize = max(q.PageSize, pointerBatch)
 		}
 	}
-	q.Limit = min(q.Limit, 0)
+	q.Limit = min(q.Limit, 0) // not the rows' limit, but an invalid limit stays an error
 	return t.Rows(ctx, q), nil
 }

@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -38,5 +39,49 @@ func TestVerifyLogsRepairs(t *testing.T) {
 		_, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 		check(t, err)
 		expect(t, "log", text.String(), want)
+	}
+}
+
+// TestVerifyLogsConflicts: Run logs each attempt that a concurrent writer made void, and gives up after the last one.
+func TestVerifyLogsConflicts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		definition index.Definition[worker]
+		damaged    string // the row that is deleted
+		read       string // in the URL of the request at which the entity changes
+		of         string // what the lines name
+	}{
+		"an entity":         {byLast, "last_Jones!_w_000001", "RowKey='last_", "key=('S','w_000001')"},
+		"an entity's group": {ages, "ages_Jones", "ages_", "partition=S"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			staff, s := newStaff(t, c.definition)
+			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt(c.damaged)))
+			b := &hookedService{Service: s, do: func(r *http.Request) {
+				if r.Method == http.MethodGet && strings.Contains(r.URL.String(), c.read) {
+					_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
+					check(t, err)
+				}
+			}}
+			var text strings.Builder
+			o := quick()
+			o.Retry.ConflictAttempts = 3
+			o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+			check(t, err)
+			slow, err := index.Attach(plain, c.definition)
+			check(t, err)
+			mustVerify(t, slow, verify.Options{Repair: true}, c.definition)
+			const again, last = "level=DEBUG msg=\"conflict with a concurrent writer; another attempt follows\"", "level=WARN msg=\"gave up\""
+			lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+			for i, want := range []string{again, again, last} {
+				if len(lines) != 3 || !strings.Contains(lines[i], want) || !strings.Contains(lines[i], c.of) {
+					t.Fatalf("got\n%s\nwant two conflicts of %s, and that Run gave up", text.String(), c.of)
+				}
+			}
+		})
 	}
 }

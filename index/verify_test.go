@@ -154,8 +154,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestConflict: two entities with one unique value, whose row another program has deleted, are reported and not repaired.
-func TestConflict(t *testing.T) {
+// TestDuplicateValue: two entities with one unique value, whose row another program has deleted, are reported and not repaired.
+func TestDuplicateValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := newStaff(t, byEmail)
@@ -163,11 +163,11 @@ func TestConflict(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
-	expect(t, "faults", faults, map[string]bool{"email conflict email_a w_000001": true})
+	expect(t, "faults", faults, map[string]bool{"email duplicate value email_a w_000001": true})
 	if r.Sound() || r.Faults[verify.DuplicateValue] != 1 || r.Repaired != 0 {
 		t.Error(r)
 	}
-	// The conflict ends when one entity gets another value.
+	// The fault is gone once one entity gets another value.
 	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Email = "b"; return nil })
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, byEmail)

@@ -17,6 +17,7 @@ func (p *partition[T]) writeAdditions(ctx context.Context) error {
 	p.additions = nil
 	skipped, err := p.writeTogether(ctx, all)
 	for i, a := range all {
+		p.logConflict(ctx, a.entity.Key.RowKey(), skipped[i])
 		for _, f := range a.faults {
 			switch reason, is := skipped[i]; {
 			case !is:
@@ -45,8 +46,14 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 	skipped = map[int]error{}
 	// CheckUnique costs a request for each unique row.
 	writer, err := p.repairTable(derived.RepairMode{CheckUnique: p.unverifiedUnique(), Foreign: p.foreign}, definitions...)
+	stop := func(done int, err error) (map[int]error, error) {
+		for i := done; i < len(all); i++ {
+			skipped[i] = nil
+		}
+		return skipped, err
+	}
 	if err != nil {
-		return nil, err
+		return stop(0, err)
 	}
 	for done := 0; done < len(all); {
 		rows, n := 0, 0
@@ -72,10 +79,7 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 			n = result.ResumeAt
 		}
 		if err != nil {
-			for i := done + n; i < len(all); i++ {
-				skipped[i] = nil
-			}
-			return skipped, err
+			return stop(done+n, err)
 		}
 		done += n
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // confirmAll confirms candidates, by the RowKeys of their entities, several at a time, and repairs the faults if Options.Repair is
@@ -54,6 +56,7 @@ func (p *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates 
 	}
 	for i, a := range b.additions {
 		if rk := a.entity.Key.RowKey(); skipped[i] != nil && err == nil {
+			p.logConflict(ctx, rk, skipped[i])
 			err = p.confirmAndNote(ctx, rk, candidates[rk], nil)
 		}
 	}
@@ -85,6 +88,7 @@ func (p *partition[T]) removeBatch(ctx context.Context, removals []removal) erro
 			case ctx.Err() != nil && (other || err != nil):
 				r.fault.Err = cmp.Or(err, ctx.Err())
 			case other || mustReread(err):
+				p.logConflict(ctx, r.fault.Entity.RowKey(), cmp.Or(err, table.ErrChanged))
 				open = append(open, r)
 				continue
 			default:

@@ -63,11 +63,12 @@ func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []
 	c := &confirmation[T]{
 		p: p, entity: entity, candidates: candidates, checks: make([]check, len(candidates)), batch: b, failed: map[string]error{}, cause: errChanging,
 	}
-	for range p.attempts(ctx) {
+	for a := range p.attempts(ctx, entity) {
 		var done bool
 		if done, err = c.attempt(ctx); done || err != nil {
 			break
 		}
+		a.conflict = c.cause
 	}
 	faults = c.finishFaults(cmp.Or(err, c.cause))
 	var unreadable *unreadableError
@@ -84,8 +85,7 @@ func (p *partition[T]) confirm(ctx context.Context, entity string, candidates []
 	return faults, nil
 }
 
-// attempt reads the entity and the rows, and repairs the faults. done reports that
-// another attempt is not needed or cannot help.
+// attempt reads the entity and the rows, and repairs the faults. done reports that another attempt is not needed or cannot help.
 func (c *confirmation[T]) attempt(ctx context.Context) (done bool, err error) {
 	s, err := c.p.readConsistently(ctx, c.entity, c.candidates)
 	switch {
@@ -223,8 +223,8 @@ func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s
 }
 
 // freeRow deletes the row's wrong owner, so that the row can be written for the entity that should have it, and reports whether the
-// row is now free: it is not if the owner should have it, or cannot be read. Without Options.Repair, it only reports whether the row
-// would be free. The error is errChanging if no consistent read was possible.
+// row is now free: it is not if the owner should have it, or cannot be read. Without Options.Repair, it only reports whether the
+// row would be free. The error is errChanging if no consistent read was possible.
 func (p *partition[T]) freeRow(ctx context.Context, of candidate, owner string) (free bool, err error) {
 	d := p.snapshots[of.snapshot].maintainer
 	s, err := p.readConsistently(ctx, owner, []candidate{of})

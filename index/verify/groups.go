@@ -14,6 +14,7 @@ import (
 type groupsRead struct {
 	before, after map[string]*table.Row
 	totals        derived.GroupTotals
+	conflict      error // why a group must be read again, if that is because of a concurrent writer
 }
 
 // unchanged reports whether the row of a group was the same before and after the entities were read. Every write that changes the
@@ -34,6 +35,13 @@ func (g *groupsRead) all() map[string]bool {
 		all[rk] = true
 	}
 	return all
+}
+
+// noteConflict notes the error of a write if the group must be read again because of it.
+func (g *groupsRead) noteConflict(err error) {
+	if mustReread(err) {
+		g.conflict = err
+	}
 }
 
 // readGroups reads the rows of the groups, counts all entities, and reads the rows of the groups again.
@@ -78,8 +86,8 @@ func lacksUncountedOnly[T any](d derived.PerGroup[T], totals derived.GroupTotals
 // addUncounted writes the totals that include the entities without maintainer state. Later repairs of these entities then change
 // only their maintainer state. open reports whether another fault may be left.
 func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) (open bool, err error) {
-	for attempt := range p.attempts(ctx) {
-		g, err := p.readGroups(ctx, d, attempt == 0)
+	for a := range p.attempts(ctx, derived.NoEntity) {
+		g, err := p.readGroups(ctx, d, a.number == 0)
 		if err != nil {
 			return true, err
 		}
@@ -91,13 +99,15 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 			case want == nil || p.foreign[rk] || !lacksUncountedOnly(d, g.totals, is, rk):
 				open = true
 			case !g.unchanged(rk):
-				again = true
+				again, g.conflict = true, errChanging
 			case is == nil:
 				err = p.insertEmptyGroup(ctx, d, keys.Stored(p.pk, rk))
 				again = true
+				g.noteConflict(err)
 			default:
 				err = p.writeRow(ctx, is, want)
 				again = again || mustReread(err)
+				g.noteConflict(err)
 			}
 			if open = open || err != nil && !mustReread(err); ctx.Err() != nil {
 				return true, ctx.Err()
@@ -106,6 +116,7 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 		if !again {
 			return open, nil
 		}
+		a.conflict = g.conflict
 	}
 	return true, ctx.Err()
 }
@@ -114,8 +125,8 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 // empty group, which concurrent writers count again, and replaces that row by its ETag at the next attempt.
 func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], first bool) error {
 	var open map[string]FaultKind // the groups to read again, with the faults that are known, 0 for none; nil for all groups
-	for attempt := range p.attempts(ctx) {
-		g, err := p.readGroups(ctx, d, first && attempt == 0)
+	for a := range p.attempts(ctx, derived.NoEntity) {
+		g, err := p.readGroups(ctx, d, first && a.number == 0)
 		if err != nil {
 			return err
 		}
@@ -140,6 +151,7 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 		if open = again; len(open) == 0 {
 			return nil
 		}
+		a.conflict = g.conflict
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -174,6 +186,7 @@ func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g
 		}
 		return 0, false, nil
 	case !g.unchanged(rk):
+		g.conflict = errChanging
 		return known, true, nil
 	}
 	// Approximate bounds of measures that allow them are no fault. A repair makes all bounds exact, without a fault.
@@ -193,6 +206,7 @@ func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g
 	case is == nil && known == 0:
 		missing, err := p.groupIsMissing(ctx, d, rk, g.totals.Members[rk])
 		if err != nil || !missing {
+			g.conflict = errChanging
 			return 0, true, err
 		}
 	case noFault && !p.opt.Repair:
@@ -204,6 +218,7 @@ func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g
 		} else {
 			f.Err = p.writeRow(ctx, is, want)
 		}
+		g.noteConflict(f.Err)
 		switch {
 		case mustReread(f.Err) && noFault && d.Matches(is, want, false):
 			return 0, false, nil // the row was right before a concurrent writer changed it

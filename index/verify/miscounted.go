@@ -13,7 +13,7 @@ import (
 func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 	d := p.summaries[slices.IndexFunc(p.summaries, func(d derived.PerGroup[T]) bool { return d.Name() == f.Definition })]
 	f.Err = errChanging
-	for range p.attempts(ctx) {
+	for a := range p.attempts(ctx, f.Entity.RowKey()) {
 		e, row, err := p.getEntity(ctx, f.Entity.RowKey())
 		var unreadable *unreadableError
 		switch {
@@ -40,6 +40,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 		if f.Err = p.repairEntity(ctx, e, derived.RepairMode{CheckUnique: true, Foreign: p.foreign}); f.Err == nil || !mustReread(f.Err) {
 			break
 		}
+		a.conflict = f.Err
 	}
 	if mustReread(f.Err) {
 		p.noteUnconfirmed()

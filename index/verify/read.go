@@ -86,7 +86,8 @@ func (p *partition[T]) getRows(ctx context.Context, candidates []candidate) (row
 	return rows, nil
 }
 
-// consistentRead is an entity and rows as they were at one instant, each nil if it did not exist.
+// consistentRead is an entity and rows, each nil if it did not exist. Each row is as it was at one instant together with the entity;
+// two rows may be of two instants.
 type consistentRead[T any] struct {
 	entity *table.Entity[T]
 	stored *table.Row // the entity's row
@@ -117,7 +118,6 @@ func (p *partition[T]) readConsistently(ctx context.Context, entity string, cand
 	case err != nil:
 		return s, err
 	case !unchanged(s.stored, again):
-		p.logConflict(ctx, entity)
 		return s, errChanging
 	case s.stored != nil || entity == derived.NoEntity:
 		return s, nil
@@ -125,18 +125,10 @@ func (p *partition[T]) readConsistently(ctx context.Context, entity string, cand
 	rows, err := p.getRows(ctx, candidates)
 	for i := range rows {
 		if err == nil && !unchanged(s.rows[i], rows[i]) {
-			p.logConflict(ctx, entity)
 			err = errChanging
 		}
 	}
 	return s, err
-}
-
-// logConflict logs that a concurrent writer has changed an entity or its rows while they were read.
-func (p *partition[T]) logConflict(ctx context.Context, entity string) {
-	log := p.log
-	log.Key = keys.Stored(p.pk, entity)
-	log.Conflict(ctx, 0, 0, nil)
 }
 
 // unchanged reports whether two reads found the same version of a row, or no row.

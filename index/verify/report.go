@@ -15,7 +15,7 @@ const (
 	Dangling                            // a row exists that should not
 	Stale                               // a row has other content than it should
 	StateMismatch                       // the entity's maintainer state (_ix) is lost, or lists other rows than the entity has
-	DuplicateValue                      // two entities have one unique value, or one place for details; not repaired: either may be right
+	DuplicateValue                      // two entities have one unique value, or one place for details; not repaired
 	Unreadable                          // the entity cannot be read, or no key can be made of it; its rows are not compared
 )
 

@@ -1,9 +1,7 @@
 package verify
 
 import (
-	"context"
 	"hash/maphash"
-	"iter"
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
@@ -55,19 +53,4 @@ func (r *run[T]) unverifiedUnique() bool {
 	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](r.table.Engine()), func(d derived.PerEntity[T]) bool {
 		return d.RowsPerWrite() > 0 && d.Unique() && !r.verifies(d.Name())
 	})
-}
-
-// attempts yields the numbers of the attempts at a confirmation or repair, with the pauses between them, until
-// Retry.ConflictAttempts are used up or ctx ends. A repair may take longer than WriteTimeout.
-func (r *run[T]) attempts(ctx context.Context) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		o := r.table.Engine().Options
-		o.WriteTimeout = -1
-		conflicts := o.Conflicts() // they are logged where the rows are read
-		for i := 0; yield(i); i++ {
-			if again, _ := conflicts.Wait(ctx, engine.Log{}, nil); !again {
-				return
-			}
-		}
-	}
 }

@@ -79,7 +79,7 @@ func hasState(row *table.Row) bool { return row.Type(reserved.MaintainerState) !
 // removeState removes maintainer state from a derived row, and returns the row without it.
 func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T], row *table.Row) (*table.Row, error) {
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
-	for range p.attempts(ctx) {
+	for a := range p.attempts(ctx, row.Key.RowKey()) {
 		clean := derived.WithoutSystemProperties(row)
 		if entity, is := row.Engine().Primary(); is {
 			clean = derived.Copy(clean.At(entity), row.Key, row.Engine().ProjectionID())
@@ -101,6 +101,7 @@ func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T],
 			p.noteFault(f)
 			return clean, ctx.Err()
 		}
+		a.conflict = err
 		if row, err = p.getRow(ctx, row.Key.RowKey()); err != nil || row == nil || !hasState(row) {
 			return row, err
 		}
