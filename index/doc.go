@@ -2,8 +2,7 @@
 // details of one entity in another, and summaries ('Azure Table storage table design guide': intra-partition secondary index, index
 // entities, denormalization).
 //
-// An index stores more rows for each entity, copies or pointers, under other keys. A definition says which keys, with the
-// methods that look entities up:
+// An index stores more rows for each entity, under other keys. A definition says which, and has the methods that look entities up:
 //
 //	var byEmail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != "" // an employee without an address is not in the index
@@ -13,8 +12,8 @@
 //
 //	e, err := byEmail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com") // 1 request
 //
-// [Attach] returns a handle of the same table. All writes by this handle update the rows of the definitions. Employee 223 is then
-// stored twice, under empid_000223 and under email_jonesj@contoso.com. Lists show her once.
+// All writes by the handle of [Attach] update the rows of the definitions. Employee 223 is stored twice, under empid_000223 and
+// under email_jonesj@contoso.com. Lists show her once.
 //
 // # Definitions
 //
@@ -32,17 +31,15 @@
 //
 // # Not guaranteed
 //
-// A query of several requests is not of one instant: it may miss an entity that gets the value meanwhile. So may a query by
-// pointers, which reads the rows first and then the entities.
+// A query of several requests, or by pointers, is not of one instant: it may miss an entity that gets the value meanwhile.
 //
 // A program that writes entities without this library leaves index rows as they are; package index/verify reports and repairs them.
-// A handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index. Exception: a handle without
-// definitions and with [table.Options].BlindWrites does not check. docs/indexes.md describes rows of other programs, and how to
-// change an index of a table in use.
+// A handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index, unless it has no definition
+// and [table.Options].BlindWrites. docs/indexes.md describes rows of other programs, and how to change an index in use.
 //
 // # Costs
 //
-// A write of a loaded entity is 1 request, with any number of indexes: up to 97 rows for one change. Writes by key read the row
+// A write of a loaded entity is 1 request, with up to 97 derived rows. Writes by key read the row
 // first. Lists, summaries and details are shared by several entities: a write that changes one reads it first, 1 request more, and
 // is replanned after a conflict. A look-up in a full copy is 1 request, by a pointer 2. A list is 1 request for each 1,000 rows; by
 // pointers, 1 more for each entity, 10 at a time. A partition takes about 2,000 rows a second, index rows included.

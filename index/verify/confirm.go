@@ -36,7 +36,7 @@ type check struct {
 type status int
 
 const (
-	readAgain        status = iota // nothing is settled, because of a concurrent writer or of an unknown outcome
+	readAgain        status = iota // it must be read again, because of a concurrent writer or an unknown outcome
 	sound                          // there is no fault, or it is repaired
 	reportOnly                     // the fault is reported and not repaired: without Options.Repair, or for a DuplicateValue
 	blocking                       // the fault is a DuplicateValue of a unique index, so that the entity cannot be written
