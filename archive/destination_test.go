@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -41,7 +42,7 @@ func TestNewest(t *testing.T) {
 	wantArchived(t, fx.mover, "Newer")
 	restored, err := fx.mover.Restore(ctx, at(1))
 	must(t, err)
-	equal(t, "restored", restored.Value.Last, "Newer")
+	testkit.Expect(t, "restored", restored.Value.Last, "Newer")
 }
 
 // addMover returns a second mover, and a worker for both movers.

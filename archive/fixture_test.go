@@ -30,14 +30,6 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// equal fails the test if got and want do not print alike.
-func equal[X any](t testing.TB, what string, got, want X) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: got %v; want %v", what, got, want)
-	}
-}
-
 // clerk is the entity type of these tests.
 type clerk struct {
 	Dept string
@@ -65,13 +57,6 @@ type fixture struct {
 	mover       *archive.Mover[clerk]
 	common      table.Common
 	handlers    []eventual.Handler // besides the mover's
-}
-
-// withoutPauses returns options without pauses between attempts.
-func withoutPauses() table.Common {
-	var c table.Common
-	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
-	return c
 }
 
 // openFixture opens what a program has. attach, if any, attaches maintainers before the mover is made.
@@ -103,7 +88,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 func newFixture(t testing.TB, attach func(*fixture) error) (*fixture, *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	fx := newFixtureOn(t, s, s, withoutPauses(), attach)
+	fx := newFixtureOn(t, s, s, testkit.NoPauses(), attach)
 	must(t, fx.ensure(context.Background()))
 	s.Count()
 	return fx, s
@@ -219,8 +204,8 @@ func wantNoMessages(t testing.TB, s *storagetest.Service) {
 func wantClerks(t testing.TB, s *storagetest.Service, wantCurrent, wantOld []string) {
 	t.Helper()
 	current, old := storedClerks(s)
-	equal(t, "entities of table current", current, wantCurrent)
-	equal(t, "entities of table old", old, wantOld)
+	testkit.Expect(t, "entities of table current", current, wantCurrent)
+	testkit.Expect(t, "entities of table old", old, wantOld)
 }
 
 // wantArchived fails the test unless Find returns clerk 1 from the destination.

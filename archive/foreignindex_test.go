@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -110,9 +111,9 @@ func TestForeignIndex(t *testing.T) {
 	must(t, fx.work(ctx))
 	s.Count()
 	must(t, fx.mover.Archive(ctx, e))
-	equal(t, "requests of Archive", s.Count().String(), "1 message-put, 1 message-update, 1 transaction")
+	testkit.Expect(t, "requests of Archive", s.Count().String(), "1 message-put, 1 message-update, 1 transaction")
 	must(t, fx.work(ctx))
-	equal(t, "requests of the move and of the index", s.Count().String(), "5 get, 1 merge, 1 message-delete, 2 message-get, 1 replace, 2 transaction")
+	testkit.Expect(t, "requests of the move and of the index", s.Count().String(), "5 get, 1 merge, 1 message-delete, 2 message-get, 1 replace, 2 transaction")
 	noError(t, checkIndex(s))
 	_, err = fx.mover.Restore(ctx, at(1))
 	must(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -86,8 +87,8 @@ func TestAnyRowKey(t *testing.T) {
 	must(t, fx.worker.Drain(ctx))
 	s.Advance(30 * time.Hour)
 	sweepLibraryRows(t, fx.mover.Handler(), s)
-	equal(t, "archived rows", fx.archivedRowKeys(t, keys.Raw("S")), nil)
-	equal(t, "stored rows", s.Rows("old"), nil)
+	testkit.Expect(t, "archived rows", fx.archivedRowKeys(t, keys.Raw("S")), nil)
+	testkit.Expect(t, "stored rows", s.Rows("old"), nil)
 }
 
 // TestSimilarKeys: one of two keys begins like the stored rows of the other. Each key finds and restores its own row.
@@ -106,18 +107,18 @@ func TestSimilarKeys(t *testing.T) {
 			}
 			for _, k := range order {
 				is, _ := fx.wantArchivedRow(t, k).Value.Get("Is")
-				equal(t, "property Is", is, any(k.RowKey()))
+				testkit.Expect(t, "property Is", is, any(k.RowKey()))
 				var stored []string
 				for r, err := range fx.destination.Incarnations(ctx, k) {
 					must(t, err)
 					stored = append(stored, r.Key.RowKey())
 				}
-				equal(t, "incarnations", stored, []string{k.RowKey()})
+				testkit.Expect(t, "incarnations", stored, []string{k.RowKey()})
 			}
 			restored, err := fx.mover.Restore(ctx, short)
 			must(t, err)
 			is, _ := restored.Value.Get("Is")
-			equal(t, "restored property Is", is, any("b"))
+			testkit.Expect(t, "restored property Is", is, any("b"))
 			must(t, fx.worker.Drain(ctx))
 			fx.wantArchivedRow(t, long)
 		})
@@ -133,7 +134,7 @@ func TestForeignKeys(t *testing.T) {
 		must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, k, `"Last":"x","Empty":"","Empty@odata.type":"Edm.Binary"`)))
 		must(t, fx.worker.Drain(ctx))
 		fx.wantArchivedRow(t, k)
-		equal(t, "archived rows", fx.archivedRowKeys(t, k.Partition()), []string{k.RowKey()})
+		testkit.Expect(t, "archived rows", fx.archivedRowKeys(t, k.Partition()), []string{k.RowKey()})
 		restored, err := fx.mover.Restore(ctx, k)
 		must(t, err)
 		must(t, fx.worker.Drain(ctx))

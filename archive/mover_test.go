@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -23,7 +24,7 @@ func TestRequests(t *testing.T) {
 	w := fx.newWorker(t, fx.options())
 	requests := func(of, want string) {
 		t.Helper()
-		equal(t, "requests of "+of, s.Count().String(), want)
+		testkit.Expect(t, "requests of "+of, s.Count().String(), want)
 	}
 	e := insertClerk(t, fx, s, 1)
 	must(t, fx.mover.Archive(ctx, e))
@@ -46,13 +47,13 @@ func TestRequests(t *testing.T) {
 		must(t, err)
 		ids = append(ids, e.Value.ID)
 	}
-	equal(t, "archived clerks", ids, []int{1})
+	testkit.Expect(t, "archived clerks", ids, []int{1})
 	s.Count()
 
 	restored, err := fx.mover.Restore(ctx, at(1))
 	must(t, err)
 	requests("Restore", "2 get, 1 message-put, 1 message-update, 1 query, 1 transaction")
-	equal(t, "restored", restored.Value.Last, "Name1")
+	testkit.Expect(t, "restored", restored.Value.Last, "Name1")
 	must(t, w.Drain(ctx))
 	requests("the deletion from the destination", "2 get, 1 merge, 1 message-delete, 2 message-get, 1 transaction")
 	wantClerks(t, s, []string{"c_000001=Name1"}, nil)
@@ -131,7 +132,7 @@ func TestRowBeyondLimits(t *testing.T) {
 		if err := fx.mover.Archive(ctx, e); !errors.As(err, &le) {
 			t.Errorf("%s: got error %v; want a *LimitError", name, err)
 		}
-		equal(t, name+": requests", s.Count().String(), "none")
+		testkit.Expect(t, name+": requests", s.Count().String(), "none")
 	}
 }
 
@@ -179,9 +180,9 @@ func TestVersions(t *testing.T) {
 	must(t, m.Archive(ctx, e))
 	oldWorker := fx.newWorker(t, fx.options()) // of a release that does not know the version
 	must(t, oldWorker.Drain(ctx))
-	equal(t, "deferred messages", oldWorker.Stats().Deferred, 1)
-	equal(t, "poison messages", s.Messages("poison"), nil)
-	equal(t, "stored rows", s.Rows("old"), nil)
+	testkit.Expect(t, "deferred messages", oldWorker.Stats().Deferred, 1)
+	testkit.Expect(t, "poison messages", s.Messages("poison"), nil)
+	testkit.Expect(t, "stored rows", s.Rows("old"), nil)
 	s.Advance(time.Hour)
 	must(t, fx.workerOf(t, eventual.WorkerOptions{}, m.Handler()).Drain(ctx))
 	wantArchived(t, m, "upgraded")

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -70,8 +71,8 @@ func workThroughOutage(t testing.TB, fx *fixture, s, destination *storagetest.Se
 	must(t, w.Drain(ctx))
 	current, _ := storedClerks(s)
 	_, old := storedClerks(destination)
-	equal(t, "entities of table current", current, nil)
-	equal(t, "entities of table old", old, []string{"c_000001=Name1", "c_000002=Name2", "c_000003=Name3"})
+	testkit.Expect(t, "entities of table current", current, nil)
+	testkit.Expect(t, "entities of table old", old, []string{"c_000001=Name1", "c_000002=Name2", "c_000003=Name3"})
 	wantNoMessages(t, s)
 	for _, r := range s.Rows("current") {
 		if r.Get("State") == "pending" {

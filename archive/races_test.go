@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -56,7 +57,7 @@ func TestConflictAttempts(t *testing.T) {
 			t.Parallel()
 			fx, s, e := newPendingMove(t)
 			i := &interceptor{Service: s, t: t}
-			common := withoutPauses()
+			common := testkit.NoPauses()
 			common.Retry.ConflictAttempts = c.attempts
 			slow := newFixtureOn(t, s, i, common, nil)
 			attempts := 0
@@ -75,16 +76,16 @@ func TestConflictAttempts(t *testing.T) {
 			must(t, slow.newWorker(t, opt).Drain(ctx))
 			if c.moved {
 				wantClerks(t, s, nil, []string{"c_000001=Name1"})
-				equal(t, "attempts", attempts, c.conflicts+1)
+				testkit.Expect(t, "attempts", attempts, c.conflicts+1)
 				wantNoMessages(t, s)
 				return
 			}
-			equal(t, "attempts", attempts, c.attempts)
+			testkit.Expect(t, "attempts", attempts, c.attempts)
 			want := fmt.Sprintf("gave up after %d attempts: concurrent writers changed the row", c.attempts)
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("the worker's log: got %s; want %q", &log, want)
 			}
-			equal(t, "count of poison messages", len(s.Messages("poison")), 1)
+			testkit.Expect(t, "count of poison messages", len(s.Messages("poison")), 1)
 		})
 	}
 }
@@ -212,7 +213,7 @@ func TestRestoresTheLast(t *testing.T) {
 	ri.beforeFirst(readsCommitRecord, func() error { return worker.work(ctx) })
 	restored, err := restorer.mover.Restore(ctx, at(1))
 	must(t, err)
-	equal(t, "restored", restored.Value.Last, "Changed")
+	testkit.Expect(t, "restored", restored.Value.Last, "Changed")
 }
 
 // TestRestoredTwice: of two concurrent restores, one of which is slow, one succeeds, also if the entity was archived again
@@ -260,6 +261,6 @@ func TestDuplicates(t *testing.T) {
 	send()
 	must(t, w.Drain(ctx))
 	wantClerks(t, s, []string{"c_000001=Newer"}, []string{"c_000001=Name1"})
-	equal(t, "completed messages", w.Stats().Done, 199)
+	testkit.Expect(t, "completed messages", w.Stats().Done, 199)
 	wantNoMessages(t, s)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -23,12 +24,12 @@ func sweepLibraryRows(t testing.TB, h eventual.Handler, s *storagetest.Service) 
 func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int) *fixture {
 	t.Helper()
 	s.Advance(30 * time.Hour)
-	common := withoutPauses()
+	common := testkit.NoPauses()
 	common.Now = s.Now
 	fx := newFixtureOn(t, s, s, common, nil)
 	n, err := commit.Of(fx.current).Sweep(context.Background(), dept.Of("S"))
 	must(t, err)
-	equal(t, "swept commit records", n, want)
+	testkit.Expect(t, "swept commit records", n, want)
 	return fx
 }
 
@@ -57,7 +58,7 @@ func TestSweep(t *testing.T) {
 			count := func() int { return len(s.Rows("old")) + strings.Count(rowKeys(s, "current"), "~l|") }
 			before := count()
 			sweepLibraryRows(t, fx.mover.Handler(), s)
-			equal(t, "rows after the sweep of young rows", count(), before)
+			testkit.Expect(t, "rows after the sweep of young rows", count(), before)
 			s.Advance(26 * time.Hour)
 			sweepLibraryRows(t, fx.mover.Handler(), s)
 			sweepLibraryRows(t, fx.mover.Handler(), s) // idempotent
@@ -79,7 +80,7 @@ func TestSweptMove(t *testing.T) {
 	later := advanceAndSweepCommitRecords(t, s, 2)
 	restored, err := later.mover.Restore(ctx, at(1))
 	must(t, err)
-	equal(t, "restored", restored.Value.Last, "Name1")
+	testkit.Expect(t, "restored", restored.Value.Last, "Name1")
 	must(t, later.work(ctx))
 	wantClerks(t, s, []string{"c_000001=Name1"}, nil)
 }

@@ -24,7 +24,7 @@ func TestDelete(t *testing.T) {
 		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
 	}), nil)
 	noError(t, err)
-	rows, err := table.New(s.tables(), "staff", table.Schema[table.Row]{}, nil)
+	rows, err := table.New(tablesOf(s), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw("D"), keys.Raw("empid_review"))})
 	noError(t, err)
@@ -43,7 +43,7 @@ func TestDelete(t *testing.T) {
 	e9, err := staff.Get(ctx, employeeKey("D", 10))
 	noError(t, err)
 	once := true
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") && once {
 			once = false
 			noError(t, staff.Merge(ctx, e7, age.Set(5)))
@@ -70,9 +70,9 @@ func TestDeleteBounds(t *testing.T) {
 	noError(t, err)
 	e, err := staff.Get(ctx, employeeKey("D0", 3))
 	noError(t, err)
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		if isBatch(r) {
-			s.beforeRequest = nil
+			s.BeforeRequest = nil
 			noError(t, staff.Merge(ctx, e, last.Set("Smith")))
 		}
 	}
@@ -94,7 +94,7 @@ func TestDeleteBounds(t *testing.T) {
 
 	type user struct{ Team, Mail string }
 	mail := keys.Tuple1(keys.Text())
-	users, err := table.New(s.tables(), "staff", table.Schema[user]{
+	users, err := table.New(tablesOf(s), "staff", table.Schema[user]{
 		Partition: keys.Bind1(dept, func(u *user) *string { return &u.Team }),
 		Row:       keys.BindFunc(mail.All(), func(u *user) keys.Enc { return mail.Of(strings.ToLower(u.Mail)) }),
 	}, nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -122,7 +123,7 @@ func TestRunOrder(t *testing.T) {
 func TestRunBytes(t *testing.T) {
 	t.Parallel()
 	for _, policies := range []bool{true, false} {
-		s := &hookedService{Service: storagetest.New(nil)}
+		s := &testkit.Hooked{Service: storagetest.New(nil)}
 		client := azcore.ClientOptions{Transport: s}
 		if policies {
 			client = table.ClientOptions(client, nil)
@@ -134,7 +135,7 @@ func TestRunBytes(t *testing.T) {
 		noError(t, rows.Ensure(context.Background()))
 		s.Count()
 		var sizes, counts []int
-		s.beforeRequest = func(r *http.Request) {
+		s.BeforeRequest = func(r *http.Request) {
 			body := bodyOf(t, r)
 			sizes, counts = append(sizes, len(body)), append(counts, strings.Count(body, "Content-Transfer-Encoding"))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -38,32 +39,19 @@ var (
 // employeeKey returns the key of an employee.
 func employeeKey(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
 
-// hookedService is a service in memory that calls a function before each request.
-type hookedService struct {
-	*storagetest.Service
-	beforeRequest func(*http.Request)
-}
-
-func (s *hookedService) Do(r *http.Request) (*http.Response, error) {
-	if f := s.beforeRequest; f != nil {
-		f(r)
-	}
-	return s.Service.Do(r)
-}
-
-// tables returns the Table service.
-func (s *hookedService) tables() table.Service {
+// tablesOf returns the Table service of an account.
+func tablesOf(s *testkit.Hooked) table.Service {
 	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
 	check(err)
 	return acc.Tables()
 }
 
 // newStaff returns an empty table of employees in a service of its own, without pauses between attempts.
-func newStaff() (*table.Table[employee], *hookedService) {
-	s := &hookedService{Service: storagetest.New(nil)}
+func newStaff() (*table.Table[employee], *testkit.Hooked) {
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	o := &table.Options{BlindWrites: true}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
-	staff, err := table.New(s.tables(), "staff", staffSchema, o)
+	staff, err := table.New(tablesOf(s), "staff", staffSchema, o)
 	check(err)
 	check(staff.Ensure(context.Background()))
 	s.Count()
@@ -71,7 +59,7 @@ func newStaff() (*table.Table[employee], *hookedService) {
 }
 
 // staffInMemory is newStaff with employee 1 of Sales.
-func staffInMemory(t testing.TB) (*table.Table[employee], *hookedService) {
+func staffInMemory(t testing.TB) (*table.Table[employee], *testkit.Hooked) {
 	t.Helper()
 	staff, s := newStaff()
 	_, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
@@ -118,12 +106,7 @@ func bodyOf(t testing.TB, r *http.Request) string {
 // isBatch reports whether a request is a transaction.
 func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
 
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = testkit.NoError
 
 // check keeps examples short. A program returns its errors.
 func check(err error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, _ := newOffice(t, noPauses())
+	o, _ := newOffice(t, testkit.NoPauses())
 	queue, poison := o.acc.Queue("notifications"), o.acc.Queue("poison")
 	var none *azqueue.QueueClient
 	ok := []eventual.Handler{o.handler()}
@@ -67,15 +68,15 @@ func TestArguments(t *testing.T) {
 	noError(t, missing.Ensure(ctx)) // idempotent
 	n, err := missing.Backlog(ctx)
 	noError(t, err)
-	expect(t, "backlog", n, 0)
+	testkit.Expect(t, "backlog", n, 0)
 	drain(t, missing)
 }
 
 // TestSameQueues: NewWorker refuses one queue for two purposes, and two tables of one name.
 func TestSameQueues(t *testing.T) {
 	t.Parallel()
-	o, _ := newOffice(t, noPauses())
-	other, _ := newOffice(t, noPauses())
+	o, _ := newOffice(t, testkit.NoPauses())
+	other, _ := newOffice(t, testkit.NoPauses())
 	q, p := o.acc.Queue("notifications"), o.acc.Queue("poison")
 	var ve *table.ValueError
 	second := other.handler()

@@ -22,20 +22,20 @@ func TestBusyPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 1000
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", n)
 		s.Count()
-		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Millisecond) // meanwhile the worker receives the next messages
 			return o.send(ctx, j, l)
 		}))
 		atMost(t, "time", runUntil(t, w, time.Minute, isEmpty(s)), time.Second)
-		expect(t, "stats", w.Stats(), eventual.Stats{Received: n, Done: n, Effects: n})
+		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: n, Done: n, Effects: n})
 		// The number of messages in a response depends on the number of free handlers at that time, so on the scheduler.
 		counted := s.Count()
 		atMost(t, "requests for messages", counted[requests.MessageGet], n)
 		delete(counted, requests.MessageGet)
-		expect(t, "other requests", counted.String(), fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete", n))
+		testkit.Expect(t, "other requests", counted.String(), fmt.Sprintf("%d get, %[1]d insert-or-replace, %[1]d merge, %[1]d message-delete", n))
 	})
 }
 
@@ -43,18 +43,18 @@ func TestBusyPartition(t *testing.T) {
 func TestBusyPartitionDrained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", 200)
-		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(10 * time.Second)
 			return o.send(ctx, j, l)
 		}))
 		began := time.Now()
 		drain(t, w)
-		expect(t, "time", time.Since(began), 250*time.Second)
-		expect(t, "messages done", w.Stats().Done, 200)
-		expect(t, "messages deferred", w.Stats().Deferred, 0)
-		expect(t, "messages left", len(s.Messages("notifications")), 0)
+		testkit.Expect(t, "time", time.Since(began), 250*time.Second)
+		testkit.Expect(t, "messages done", w.Stats().Done, 200)
+		testkit.Expect(t, "messages deferred", w.Stats().Deferred, 0)
+		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 	})
 }
 
@@ -77,7 +77,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, noPauses())
+				o, s := newOffice(t, testkit.NoPauses())
 				o.hireInto(t, "big", c.n)
 				o.hireInto(t, "small", 1)
 				var done atomic.Bool
@@ -95,12 +95,12 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 						return ctx.Err()
 					}
 				})
-				w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), HandlerTimeout: -1, StopTimeout: time.Second}, h)
+				w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses(), HandlerTimeout: -1, StopTimeout: time.Second}, h)
 				atMost(t, "time until the message of the small partition starts", runUntil(t, w, time.Hour, done.Load), c.most)
 				atMost(t, "deliveries", float64(w.Stats().Received), c.deliveries*float64(c.n))
-				expect(t, "messages retried", w.Stats().Retried, 0)
+				testkit.Expect(t, "messages retried", w.Stats().Retried, 0)
 				runUntilEmpty(t, o.worker(t, fastPolling()), s, time.Hour)
-				expect(t, "messages left", len(s.Messages("notifications")), 0)
+				testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 			})
 		})
 	}
@@ -111,7 +111,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 func TestWaitingMessageRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", 4)
 		var attempts []int
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
@@ -119,7 +119,7 @@ func TestWaitingMessageRenewed(t *testing.T) {
 			time.Sleep(24 * time.Second)
 			return o.send(ctx, j, l)
 		})
-		opt := eventual.WorkerOptions{Common: noPauses(), Concurrency: 4, PerPartition: 1, Visibility: 30 * time.Second, Attempts: 1}
+		opt := eventual.WorkerOptions{Common: testkit.NoPauses(), Concurrency: 4, PerPartition: 1, Visibility: 30 * time.Second, Attempts: 1}
 		w, other := o.worker(t, opt, h), o.worker(t, opt)
 		var polling sync.WaitGroup
 		defer polling.Wait()
@@ -130,9 +130,9 @@ func TestWaitingMessageRenewed(t *testing.T) {
 		took := runUntil(t, w, time.Hour, isEmpty(s))
 		// The messages are done after 24, 48, 72 and 96 s, and are renewed every 10 s until then.
 		atMost(t, "time", took, 101*time.Second)
-		expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Done: 4, Effects: 4, Renewed: 2 + 4 + 7 + 9})
-		expect(t, "messages that the other worker received", other.Stats().Received, 0)
-		expect(t, "attempts", fmt.Sprint(attempts), "[1 1 1 1]")
+		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Done: 4, Effects: 4, Renewed: 2 + 4 + 7 + 9})
+		testkit.Expect(t, "messages that the other worker received", other.Stats().Received, 0)
+		testkit.Expect(t, "attempts", fmt.Sprint(attempts), "[1 1 1 1]")
 	})
 }
 
@@ -140,7 +140,7 @@ func TestWaitingMessageRenewed(t *testing.T) {
 func TestWaitingMessageLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", 2)
 		var calls atomic.Int64
 		h := o.handle(func(ctx context.Context, _ eventual.Job) error {
@@ -149,13 +149,13 @@ func TestWaitingMessageLost(t *testing.T) {
 			time.Sleep(time.Minute) // the handler does not react at once
 			return nil
 		})
-		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Concurrency: 2, PerPartition: 1, Visibility: 30 * time.Second}, h)
+		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses(), Concurrency: 2, PerPartition: 1, Visibility: 30 * time.Second}, h)
 		busy := storagetest.Refuse(503, "ServerBusy")
 		s.SetFaults(storagetest.First(storagetest.OfKind(requests.MessageUpdate, busy), storagetest.When(func(q storagetest.Request) bool {
 			return q.Kind == requests.MessageGet && calls.Load() > 0
 		}, busy)))
 		runUntil(t, w, time.Hour, func() bool { return w.Stats().Lost == 2 })
-		expect(t, "handler calls", calls.Load(), 1)
+		testkit.Expect(t, "handler calls", calls.Load(), 1)
 	})
 }
 
@@ -165,9 +165,9 @@ func TestBusyPartitionSlow(t *testing.T) {
 	const n = 1000
 	for _, each := range testkit.Some([]time.Duration{100 * time.Millisecond, 260 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second}) {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			o.hireInto(t, "S", n)
-			w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, o.handle(func(context.Context, eventual.Job) error {
+			w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, o.handle(func(context.Context, eventual.Job) error {
 				time.Sleep(each)
 				return nil
 			}))
@@ -184,7 +184,7 @@ func TestBusyPartitionSlow(t *testing.T) {
 func TestWaitThenOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", 300)
 		var mu sync.Mutex
 		var failed time.Time
@@ -207,7 +207,7 @@ func TestWaitThenOutage(t *testing.T) {
 			atMost(t, "time until the next attempt", time.Since(failed), time.Minute)
 			return nil
 		})
-		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, h)
+		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, h)
 		runUntil(t, w, time.Hour, isEmpty(s))
 	})
 }
@@ -216,7 +216,7 @@ func TestWaitThenOutage(t *testing.T) {
 func TestBusyPartitionRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", 200)
 		opt := fastPolling()
 		opt.Idle = 4 * time.Second
@@ -224,10 +224,10 @@ func TestBusyPartitionRequests(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
 		noError(t, w.Run(ctx))
-		expect(t, "messages done", w.Stats().Done, 200)
+		testkit.Expect(t, "messages done", w.Stats().Done, 200)
 		atMost(t, "deliveries", w.Stats().Received, 200*12)
-		expect(t, "messages retried", w.Stats().Retried, 0)
-		expect(t, "poison messages", len(s.Messages("poison")), 0)
+		testkit.Expect(t, "messages retried", w.Stats().Retried, 0)
+		testkit.Expect(t, "poison messages", len(s.Messages("poison")), 0)
 	})
 }
 
@@ -236,7 +236,7 @@ func TestBusyPartitionRequests(t *testing.T) {
 func TestPerPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "big", 60)
 		for i := range 3 {
 			o.insert(t, clerk{fmt.Sprint("small", i), i, "Jones"})
@@ -267,10 +267,10 @@ func TestPerPartition(t *testing.T) {
 		})
 		runUntil(t, w, time.Hour, func() bool { return len(s.Rows("sent")) == 63 })
 		atMost(t, "running handlers", most.Load(), 6)
-		expect(t, "running handlers of the big partition", mostBig.Load(), 2)
-		expect(t, "letters", len(s.Rows("sent")), 63)
+		testkit.Expect(t, "running handlers of the big partition", mostBig.Load(), 2)
+		testkit.Expect(t, "letters", len(s.Rows("sent")), 63)
 		atMost(t, "time until the small partitions are done", time.Duration(last.Load()), time.Minute)
-		expect(t, "messages retried", w.Stats().Retried, 0)
+		testkit.Expect(t, "messages retried", w.Stats().Retried, 0)
 		o.expectPoison(t)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -21,7 +22,7 @@ func TestCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		swept := map[string]time.Time{}
 		h := o.handler()
 		h.Sweep = func(_ context.Context, partition keys.Enc, before time.Time) error {
@@ -43,7 +44,7 @@ func TestCleanUp(t *testing.T) {
 		drain(t, w)
 		write(10)
 		drain(t, other)
-		expect(t, "clean-up messages for two partitions in an hour", len(s.Messages("cleanups")), 2)
+		testkit.Expect(t, "clean-up messages for two partitions in an hour", len(s.Messages("cleanups")), 2)
 		time.Sleep(5 * time.Minute)
 		o.insert(t, clerk{"S0", 2, "Smith"})
 		pending := s.Messages("notifications")
@@ -54,14 +55,14 @@ func TestCleanUp(t *testing.T) {
 		before := recordStates(s)
 		time.Sleep(6*time.Hour + 54*time.Minute)
 		drain(t, w)
-		expect(t, "states before the clean-up", recordStates(s), before)
-		expect(t, "clean-ups", w.Stats().CleanUps, 0)
+		testkit.Expect(t, "states before the clean-up", recordStates(s), before)
+		testkit.Expect(t, "clean-ups", w.Stats().CleanUps, 0)
 		time.Sleep(5 * time.Minute)
 		drain(t, w)
-		expect(t, "clean-ups", w.Stats().CleanUps, 2)
-		expect(t, "partitions that the handler swept", len(swept), 2)
+		testkit.Expect(t, "clean-ups", w.Stats().CleanUps, 2)
+		testkit.Expect(t, "partitions that the handler swept", len(swept), 2)
 		// A pending commit record, and two younger records with the notes of their hour.
-		expect(t, "states after the clean-up", recordStates(s), "done done note note pending")
+		testkit.Expect(t, "states after the clean-up", recordStates(s), "done done note note pending")
 		atLeast(t, "age of the rows to sweep", s.Now().Sub(swept["S0"]), 25*time.Hour)
 		o.put(t, "notifications", pending[0].Text)
 		drain(t, w)
@@ -77,7 +78,7 @@ func TestCleanUpLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		opt := fastPolling()
 		opt.CleanUp = o.acc.Queue("cleanups")
 		write := func() {
@@ -88,11 +89,11 @@ func TestCleanUpLost(t *testing.T) {
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessagePut && q.Queue == "cleanups" }, storagetest.LostRequest()))
 		drain(t, o.worker(t, opt))
 		s.SetFaults(nil)
-		expect(t, "clean-up messages after a lost request", len(s.Messages("cleanups")), 0)
+		testkit.Expect(t, "clean-up messages after a lost request", len(s.Messages("cleanups")), 0)
 		time.Sleep(time.Second)
 		write()
 		drain(t, o.worker(t, opt)) // in the same hour
-		expect(t, "clean-up messages after the next worker", len(s.Messages("cleanups")), 1)
+		testkit.Expect(t, "clean-up messages after the next worker", len(s.Messages("cleanups")), 1)
 		o.clear(t, "cleanups")
 		time.Sleep(time.Hour)
 		write()
@@ -100,8 +101,8 @@ func TestCleanUpLost(t *testing.T) {
 		time.Sleep(28 * time.Hour)
 		w := o.worker(t, opt)
 		drain(t, w)
-		expect(t, "states", recordStates(s), "")
-		expect(t, "clean-ups", w.Stats().CleanUps, 1)
+		testkit.Expect(t, "states", recordStates(s), "")
+		testkit.Expect(t, "clean-ups", w.Stats().CleanUps, 1)
 	})
 }
 
@@ -109,7 +110,7 @@ func TestCleanUpLost(t *testing.T) {
 // not changed.
 func TestCleanUpForged(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	opt := fastPolling()
 	opt.CleanUp = o.acc.Queue("cleanups")
@@ -123,14 +124,14 @@ func TestCleanUpForged(t *testing.T) {
 	}
 	before := len(s.Rows("staff"))
 	drain(t, w)
-	expect(t, "rows", len(s.Rows("staff")), before)
-	expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Done: 2, Effects: 1, CleanUps: 1, Deferred: 1, Poisoned: 1})
+	testkit.Expect(t, "rows", len(s.Rows("staff")), before)
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Done: 2, Effects: 1, CleanUps: 1, Deferred: 1, Poisoned: 1})
 }
 
 // TestSweepPanics: a clean-up fails if the Sweep function of a handler panics.
 func TestSweepPanics(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
 	h := o.handler()
 	h.Sweep = func(context.Context, keys.Enc, time.Time) error { panic("oh") }
@@ -138,6 +139,6 @@ func TestSweepPanics(t *testing.T) {
 	opt.CleanUp = o.acc.Queue("cleanups")
 	w := o.worker(t, opt, h)
 	drain(t, w)
-	expect(t, "messages retried", w.Stats().Retried, 1)
-	expect(t, "clean-up messages", len(s.Messages("cleanups")), 1)
+	testkit.Expect(t, "messages retried", w.Stats().Retried, 1)
+	testkit.Expect(t, "clean-up messages", len(s.Messages("cleanups")), 1)
 }

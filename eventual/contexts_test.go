@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -38,7 +39,7 @@ func TestContextsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		for i := range n {
 			o.put(t, "notifications", []string{
 				// done: there is no such write
@@ -52,7 +53,7 @@ func TestContextsEnd(t *testing.T) {
 		o.insert(t, clerk{"T", 1, "Jones"})
 		var calls atomic.Int64
 		var count contextCounter
-		opt := eventual.WorkerOptions{Common: noPauses(), Attempts: 3, HandlerTimeout: -1}
+		opt := eventual.WorkerOptions{Common: testkit.NoPauses(), Attempts: 3, HandlerTimeout: -1}
 		opt.Logger = slog.New(&count)
 		failing := o.handle(func(ctx context.Context, _ eventual.Job) error {
 			count.open.Add(1)
@@ -65,7 +66,7 @@ func TestContextsEnd(t *testing.T) {
 				return false
 			}
 			synctest.Wait()
-			expect(t, "contexts that have not ended", count.open.Load(), 0)
+			testkit.Expect(t, "contexts that have not ended", count.open.Load(), 0)
 			atLeast(t, "contexts", count.all.Load(), n)
 			return true
 		})
@@ -73,6 +74,6 @@ func TestContextsEnd(t *testing.T) {
 		s.SetFaults(storagetest.OfKind(requests.MessageUpdate, storagetest.Refuse(404, "MessageNotFound")))
 		lost := o.worker(t, opt, slowHandler(o, time.Hour, func(error) {}))
 		runUntil(t, lost, time.Hour, func() bool { return lost.Stats().Lost > 0 })
-		expect(t, "contexts that have not ended after a loss", count.open.Load(), 0)
+		testkit.Expect(t, "contexts that have not ended after a loss", count.open.Load(), 0)
 	})
 }

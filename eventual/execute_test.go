@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -18,19 +19,19 @@ import (
 // TestRequests: the requests of a write with an effect, and of a worker.
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
-	expect(t, "requests of the write", s.Count().String(), "1 message-put, 1 message-update, 1 transaction")
+	testkit.Expect(t, "requests of the write", s.Count().String(), "1 message-put, 1 message-update, 1 transaction")
 	opt := fastPolling()
 	opt.Concurrency = 1 // so that the worker requests no more messages while the handler runs
 	drain(t, o.worker(t, opt))
-	expect(t, "requests of the worker", s.Count().String(), "1 get, 1 insert-or-replace, 1 merge, 1 message-delete, 2 message-get")
+	testkit.Expect(t, "requests of the worker", s.Count().String(), "1 get, 1 insert-or-replace, 1 merge, 1 message-delete, 2 message-get")
 }
 
 // TestDuplicates: the effect of a message that arrives a hundred times is executed once.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	text := s.Messages("notifications")[0].Text
 	for range 99 {
@@ -40,8 +41,8 @@ func TestDuplicates(t *testing.T) {
 	opt.Concurrency = 1
 	w := o.worker(t, opt)
 	drain(t, w)
-	expect(t, "stats", w.Stats(), eventual.Stats{Received: 100, Done: 100, Effects: 1})
-	expect(t, "letters", len(s.Rows("sent")), 1)
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 100, Done: 100, Effects: 1})
+	testkit.Expect(t, "letters", len(s.Rows("sent")), 1)
 	o.expectPoison(t)
 }
 
@@ -61,13 +62,13 @@ func (o *office) changeRecord(ctx context.Context, s *storagetest.Service, prope
 func TestBrokenCommitRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		noError(t, o.changeRecord(context.Background(), s, "State", "odd"))
 		w := o.worker(t, fastPolling())
 		runUntilEmpty(t, w, s, 5*time.Hour)
 		o.expectPoison(t, eventual.ClassAttempts)
-		expect(t, "deliveries", w.Stats().Received, 10)
+		testkit.Expect(t, "deliveries", w.Stats().Received, 10)
 	})
 }
 
@@ -92,7 +93,7 @@ func TestConflicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, noPauses())
+				o, s := newOffice(t, testkit.NoPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				opt := fastPolling()
 				opt.Retry, opt.Attempts = c.retry, 2
@@ -107,11 +108,11 @@ func TestConflicts(t *testing.T) {
 				runUntilEmpty(t, w, s, time.Hour)
 				atLeast(t, "time", time.Since(began), c.least)
 				atMost(t, "time", time.Since(began), c.most)
-				expect(t, "handler calls", calls.Load(), c.calls)
+				testkit.Expect(t, "handler calls", calls.Load(), c.calls)
 				if c.poison == nil {
-					expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Done: 1, Effects: int(c.calls), Renewed: w.Stats().Renewed})
+					testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Done: 1, Effects: int(c.calls), Renewed: w.Stats().Renewed})
 				} else {
-					expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Retried: 1, Poisoned: 1, Effects: int(c.calls), Renewed: w.Stats().Renewed})
+					testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Retried: 1, Poisoned: 1, Effects: int(c.calls), Renewed: w.Stats().Renewed})
 				}
 				o.expectPoison(t, c.poison...)
 			})
@@ -123,7 +124,7 @@ func TestConflicts(t *testing.T) {
 func TestConflictsStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		opt := fastPolling()
 		opt.Retry, opt.Attempts, opt.StopTimeout = table.Retry{ConflictWait: time.Hour, MaxConflictWait: time.Hour}, 1, time.Second
@@ -131,7 +132,7 @@ func TestConflictsStopped(t *testing.T) {
 		stop := start(t, w)
 		time.Sleep(time.Minute)
 		stop()
-		expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Deferred: 1, Effects: 1, Renewed: w.Stats().Renewed})
+		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Deferred: 1, Effects: 1, Renewed: w.Stats().Renewed})
 		runUntilEmpty(t, o.worker(t, fastPolling()), s, time.Minute)
 		noError(t, allExecuted(s))
 	})

@@ -9,14 +9,6 @@ import (
 
 var noError = testkit.NoError
 
-// expect reports a value that differs from the wanted value.
-func expect[V comparable](t testing.TB, what string, got, want V) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
-	}
-}
-
 // atMost reports a value above a limit.
 func atMost[V cmp.Ordered](t testing.TB, what string, got, limit V) {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -20,7 +21,7 @@ import (
 // TestPoisonCopiedFirst: a message is copied to the poison queue before it is deleted. If the copy fails, the message stays.
 func TestPoisonCopiedFirst(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.put(t, "notifications", "junk")
 	var order []string
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
@@ -34,11 +35,11 @@ func TestPoisonCopiedFirst(t *testing.T) {
 	})
 	w := o.worker(t, fastPolling())
 	drain(t, w)
-	expect(t, "messages left", len(s.Messages("notifications")), 1)
-	expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, QueueFailures: 1})
+	testkit.Expect(t, "messages left", len(s.Messages("notifications")), 1)
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, QueueFailures: 1})
 	s.Advance(time.Hour)
 	drain(t, w)
-	expect(t, "requests", strings.Join(order, " "), "message-put message-put message-put message-put message-put message-delete")
+	testkit.Expect(t, "requests", strings.Join(order, " "), "message-put message-put message-put message-put message-put message-delete")
 	o.expectPoison(t, eventual.ClassUndecodable)
 	// A message of the largest size leaves no room for a poison record, so its text is copied unchanged.
 	large := strings.Repeat("x", 64<<10)
@@ -52,7 +53,7 @@ func TestPoisonCopiedFirst(t *testing.T) {
 // TestLostDelete: if the response to a deletion is lost and the next attempt finds no message, the message counts as done.
 func TestLostDelete(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	o.put(t, "notifications", "junk")
 	lost := map[string]bool{}
@@ -63,7 +64,7 @@ func TestLostDelete(t *testing.T) {
 	}, storagetest.LostResponse()))
 	w := o.worker(t, fastPolling())
 	drain(t, w)
-	expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Done: 1, Effects: 1, Poisoned: 1})
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Done: 1, Effects: 1, Poisoned: 1})
 }
 
 // TestUpdateKeepsText: an update without a text erases the text of a message, and so the SDK erases it for a caller that only hides
@@ -71,14 +72,14 @@ func TestLostDelete(t *testing.T) {
 func TestUpdateKeepsText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	q := o.acc.Queue("notifications")
 	sent, err := q.EnqueueMessage(ctx, "text", nil)
 	noError(t, err)
 	hidden := int32(1)
 	_, err = q.UpdateMessage(ctx, *sent.Messages[0].MessageID, *sent.Messages[0].PopReceipt, "", &azqueue.UpdateMessageOptions{VisibilityTimeout: &hidden})
 	noError(t, err)
-	expect(t, "text after an update by the SDK", s.Messages("notifications")[0].Text, "")
+	testkit.Expect(t, "text after an update by the SDK", s.Messages("notifications")[0].Text, "")
 	o.clear(t, "notifications")
 
 	o.insert(t, clerk{"S", 1, "Jones"}) // shows the notification
@@ -92,12 +93,12 @@ func TestUpdateKeepsText(t *testing.T) {
 		t.Errorf("message after a failed attempt: got %v, want %v", after, before)
 	}
 	synctest.Test(t, func(t *testing.T) { // renews the message
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		text := s.Messages("notifications")[0].Text
 		h := o.handle(func(context.Context, eventual.Job) error {
 			time.Sleep(2 * time.Minute)
-			expect(t, "text after a renewal", s.Messages("notifications")[0].Text, text)
+			testkit.Expect(t, "text after a renewal", s.Messages("notifications")[0].Text, text)
 			return nil
 		})
 		drain(t, o.worker(t, fastPolling(), h))

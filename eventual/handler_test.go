@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -39,7 +40,7 @@ func TestHandlerResult(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, noPauses())
+				o, s := newOffice(t, testkit.NoPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				var calls atomic.Int64
 				opt := fastPolling()
@@ -49,9 +50,9 @@ func TestHandlerResult(t *testing.T) {
 				runUntilEmpty(t, w, s, time.Hour)
 				atLeast(t, "time", time.Since(began), c.took)
 				atMost(t, "time", time.Since(began), 2*c.took+10*time.Second)
-				expect(t, "handler calls", calls.Load(), c.calls)
+				testkit.Expect(t, "handler calls", calls.Load(), c.calls)
 				c.stats.Received = int(c.calls)
-				expect(t, "stats", w.Stats(), c.stats)
+				testkit.Expect(t, "stats", w.Stats(), c.stats)
 				if c.poison == "" {
 					o.expectPoison(t)
 					return
@@ -59,8 +60,8 @@ func TestHandlerResult(t *testing.T) {
 				got := o.expectPoison(t, c.poison)[0]
 				want := eventual.PoisonMessage{Class: c.poison, Attempts: c.attempts, Kind: "letter", Table: "staff", Partition: "S",
 					ID: got.ID, Time: got.Time, OperationID: got.OperationID, Text: got.Text}
-				expect(t, "poison message", got, want)
-				expect(t, "length of the operation ID", len(got.OperationID), 26)
+				testkit.Expect(t, "poison message", got, want)
+				testkit.Expect(t, "length of the operation ID", len(got.OperationID), 26)
 			})
 		})
 	}
@@ -70,7 +71,7 @@ func TestHandlerResult(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var causes causeList
 		opt := fastPolling()
@@ -79,7 +80,7 @@ func TestTimeout(t *testing.T) {
 		began := time.Now()
 		runUntilEmpty(t, w, s, time.Hour)
 		atMost(t, "time", time.Since(began), 3*time.Minute)
-		expect(t, "contexts that ended", len(causes.all), 2)
+		testkit.Expect(t, "contexts that ended", len(causes.all), 2)
 		o.expectPoison(t, eventual.ClassAttempts)
 	})
 }
@@ -88,13 +89,13 @@ func TestTimeout(t *testing.T) {
 func TestGoexit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var calls atomic.Int64
 		opt := fastPolling()
 		opt.Attempts = 2
 		runUntilEmpty(t, o.worker(t, opt, countingHandler(o, &calls, func(int64) error { runtime.Goexit(); return nil })), s, time.Hour)
-		expect(t, "handler calls", calls.Load(), 2)
+		testkit.Expect(t, "handler calls", calls.Load(), 2)
 		o.expectPoison(t, eventual.ClassAttempts)
 	})
 }
@@ -103,7 +104,7 @@ func TestGoexit(t *testing.T) {
 func TestWrappedPoison(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var calls atomic.Int64
 		w := o.worker(t, fastPolling(), countingHandler(o, &calls, func(n int64) error {
@@ -112,7 +113,7 @@ func TestWrappedPoison(t *testing.T) {
 		began := time.Now()
 		runUntilEmpty(t, w, s, 3*time.Hour)
 		atLeast(t, "time", time.Since(began), time.Hour)
-		expect(t, "handler calls", calls.Load(), 2)
+		testkit.Expect(t, "handler calls", calls.Load(), 2)
 		o.expectPoison(t, eventual.ClassHandler)
 	})
 }
@@ -121,7 +122,7 @@ func TestWrappedPoison(t *testing.T) {
 func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	steps, err := o.plain.WithOutbox(o.out, eventual.OnChange("step", func(c *table.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
@@ -137,15 +138,15 @@ func TestEffectInStages(t *testing.T) {
 		return commit.Completing(steps, j.CommitRecord, j.Index).Replace(ctx, e)
 	})
 	drain(t, o.worker(t, fastPolling(), h))
-	expect(t, "handler calls", calls, 3)
-	expect(t, "last name", fmt.Sprint(s.Rows("staff")[0].Get("Last")), "xxx")
-	expect(t, "states of commit records", recordStates(s), "done")
+	testkit.Expect(t, "handler calls", calls, 3)
+	testkit.Expect(t, "last name", fmt.Sprint(s.Rows("staff")[0].Get("Last")), "xxx")
+	testkit.Expect(t, "states of commit records", recordStates(s), "done")
 }
 
 // TestCompletedThenFailed: if a handler completes its effect by a write and then fails, the next effect is still executed.
 func TestCompletedThenFailed(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.addParcels(t)
 	o.insert(t, clerk{"S", 1, "Jones"})
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {
@@ -161,6 +162,6 @@ func TestCompletedThenFailed(t *testing.T) {
 	sent := 0
 	w := o.worker(t, fastPolling(), h, eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { sent++; return nil }))
 	drain(t, w)
-	expect(t, "parcels", sent, 1)
-	expect(t, "poison messages", len(s.Messages("poison")), 1)
+	testkit.Expect(t, "parcels", sent, 1)
+	testkit.Expect(t, "poison messages", len(s.Messages("poison")), 1)
 }

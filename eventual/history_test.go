@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
 // TestForgedHistory: the counts and times in a message are not trusted: forged counts do no harm.
 func TestForgedHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		text := s.Messages("notifications")[0].Text
 		o.clear(t, "notifications")
@@ -24,7 +25,7 @@ func TestForgedHistory(t *testing.T) {
 		var calls atomic.Int64
 		w := o.worker(t, fastPolling(), countingHandler(o, &calls, func(int64) error { return errors.New("no") }))
 		runUntilEmpty(t, w, s, 3*time.Hour)
-		expect(t, "handler calls", calls.Load(), 20)
+		testkit.Expect(t, "handler calls", calls.Load(), 20)
 		o.expectPoison(t, eventual.ClassAttempts, eventual.ClassAttempts)
 		// A message of a later version becomes poison after an hour, even without room for a history.
 		o.put(t, "notifications", `{"v":9,"pad":"`+strings.Repeat("x", 64<<10-100)+`"}`)
@@ -33,6 +34,6 @@ func TestForgedHistory(t *testing.T) {
 		runUntilEmpty(t, w, s, 5*time.Hour)
 		atLeast(t, "time", time.Since(began), time.Hour)
 		atMost(t, "time", time.Since(began), 2*time.Hour)
-		expect(t, "poison messages", len(o.poison(t)), 3)
+		testkit.Expect(t, "poison messages", len(o.poison(t)), 3)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,7 +43,7 @@ func TestDeadly(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const healthy = 20
-				o, s := newOffice(t, noPauses())
+				o, s := newOffice(t, testkit.NoPauses())
 				o.hire(t, 0, c.deadly+healthy, 7)
 				var ps processes
 				opt := fastPolling()
@@ -72,10 +73,10 @@ func TestDeadly(t *testing.T) {
 				poison := map[string]bool{}
 				for _, p := range o.poison(t) {
 					poison[p.OperationID] = true
-					expect(t, "class of poison", p.Class, eventual.ClassCrashes)
+					testkit.Expect(t, "class of poison", p.Class, eventual.ClassCrashes)
 				}
-				expect(t, "poison messages", len(poison), c.deadly)
-				expect(t, "letters of healthy messages", len(s.Rows("sent")), healthy)
+				testkit.Expect(t, "poison messages", len(poison), c.deadly)
+				testkit.Expect(t, "letters of healthy messages", len(s.Rows("sent")), healthy)
 				for id := range c.deadly {
 					atMost(t, fmt.Sprint("executions of deadly message ", id), ps.calls[id], 2*c.attempts)
 				}
@@ -95,7 +96,7 @@ func TestDeadlyForged(t *testing.T) {
 		`"uncounted":9223372036854775807,"UNCOUNTED":9223372036854775807,"Tried":9223372036854775807`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			o.insert(t, clerk{"S", 1, "Jones"})
 			text := s.Messages("notifications")[0].Text
 			o.clear(t, "notifications")
@@ -106,7 +107,7 @@ func TestDeadlyForged(t *testing.T) {
 			ps.run(t, s, opt, 20, func(ctx context.Context, p *process, _ *office, _ eventual.Job, _ letter) error {
 				return p.crashIn(ctx)
 			})
-			expect(t, history+": poison messages", len(o.poison(t)), 1)
+			testkit.Expect(t, history+": poison messages", len(o.poison(t)), 1)
 			atMost(t, history+": crashes", ps.crashes, 6)
 		})
 	}
@@ -118,7 +119,7 @@ func TestDeadlyIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hire(t, 0, 5, 5)
 		second, all := int32(1), int32(32)
 		for range 3 { // received by workers that crash
@@ -145,11 +146,11 @@ func TestDeadlyIsolated(t *testing.T) {
 			add(-1, false)
 			return o.send(ctx, j, l)
 		})
-		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Attempts: 3}, h)
+		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses(), Attempts: 3}, h)
 		drain(t, w)
-		expect(t, "executions of a message that may be deadly beside another message", beside, 0)
+		testkit.Expect(t, "executions of a message that may be deadly beside another message", beside, 0)
 		atLeast(t, "messages executed at a time", most, 10)
-		expect(t, "stats", w.Stats(), eventual.Stats{Received: 40, Done: 40, Effects: 40})
+		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 40, Done: 40, Effects: 40})
 		if got := s.Count().String(); !strings.HasPrefix(got, "40 get, 40 insert-or-replace, 40 merge, 40 message-delete, ") || !strings.HasSuffix(got, " message-get, 5 message-update") {
 			t.Errorf("requests: got %s, want 40 of each message and 5 message-update", got)
 		}
@@ -160,12 +161,12 @@ func TestDeadlyIsolated(t *testing.T) {
 func TestDeadlyCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
 		crashes := 0
 		for ; len(s.Messages("cleanups")) > 0 && crashes < 20; time.Sleep(2 * time.Minute) {
 			p, ctx := newProcess(s)
-			o := officeOn(t, s, p, noPauses())
+			o := officeOn(t, s, p, testkit.NoPauses())
 			h := o.handler()
 			h.Sweep = func(ctx context.Context, _ keys.Enc, _ time.Time) error { return p.crashIn(ctx) }
 			opt := fastPolling()
@@ -176,7 +177,7 @@ func TestDeadlyCleanUp(t *testing.T) {
 				crashes++
 			}
 		}
-		expect(t, "crashes", crashes, 4)
+		testkit.Expect(t, "crashes", crashes, 4)
 		o.expectPoison(t, eventual.ClassCrashes)
 	})
 }
@@ -187,9 +188,9 @@ const processEnv = "AZTABLEKIT_EVENTUAL_PROCESS"
 // TestDeadlyProcess: the same with processes of the operating system, which end by os.Exit while they hold other messages.
 func TestDeadlyProcess(t *testing.T) {
 	t.Parallel()
-	opt := eventual.WorkerOptions{Common: noPauses(), Visibility: time.Second, Idle: 160 * time.Millisecond, Attempts: 2}
+	opt := eventual.WorkerOptions{Common: testkit.NoPauses(), Visibility: time.Second, Idle: 160 * time.Millisecond, Attempts: 2}
 	if cs := os.Getenv(processEnv); cs != "" {
-		o, err := openOffice(cs, nil, noPauses())
+		o, err := openOffice(cs, nil, testkit.NoPauses())
 		noError(t, err)
 		ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 		defer stop()
@@ -217,7 +218,7 @@ func TestDeadlyProcess(t *testing.T) {
 	cs, err := s.Listen()
 	noError(t, err)
 	defer s.Close()
-	o := officeOn(t, s, s, noPauses())
+	o := officeOn(t, s, s, testkit.NoPauses())
 	o.hire(t, 0, 12, 5)
 	crashes := 0
 	for ; crashes < 10; crashes++ {
@@ -231,7 +232,7 @@ func TestDeadlyProcess(t *testing.T) {
 			break
 		}
 	}
-	expect(t, "crashes", crashes, 4)
-	expect(t, "partition of poison", o.expectPoison(t, eventual.ClassCrashes)[0].Partition, "S0")
-	expect(t, "letters", len(s.Rows("sent")), 11)
+	testkit.Expect(t, "crashes", crashes, 4)
+	testkit.Expect(t, "partition of poison", o.expectPoison(t, eventual.ClassCrashes)[0].Partition, "S0")
+	testkit.Expect(t, "letters", len(s.Rows("sent")), 11)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -17,7 +18,7 @@ import (
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var causes causeList
 		opt := fastPolling()
@@ -30,9 +31,9 @@ func TestRenewal(t *testing.T) {
 			drainRepeatedly(t, other, 90)
 		}()
 		drain(t, w)
-		expect(t, "messages that the other worker received", other.Stats().Received, 0)
-		expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Done: 1, Effects: 1, Renewed: 9})
-		expect(t, "requests", s.Count().String(), "1 get, 1 merge, 1 message-delete, 93 message-get, 9 message-update")
+		testkit.Expect(t, "messages that the other worker received", other.Stats().Received, 0)
+		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Done: 1, Effects: 1, Renewed: 9})
+		testkit.Expect(t, "requests", s.Count().String(), "1 get, 1 merge, 1 message-delete, 93 message-get, 9 message-update")
 	})
 }
 
@@ -49,7 +50,7 @@ func TestLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, noPauses())
+				o, s := newOffice(t, testkit.NoPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.OfKind(requests.MessageUpdate, fault))
 				var causes causeList
@@ -60,13 +61,13 @@ func TestLost(t *testing.T) {
 				began := time.Now()
 				noError(t, w.Run(ctx))
 				atMost(t, "time", time.Since(began), 30*time.Second)
-				expect(t, "causes", fmt.Sprint(causes.all), fmt.Sprint([]error{eventual.ErrLost}))
-				expect(t, "messages lost", w.Stats().Lost, 1)
-				expect(t, "messages done", w.Stats().Done, 0)
+				testkit.Expect(t, "causes", fmt.Sprint(causes.all), fmt.Sprint([]error{eventual.ErrLost}))
+				testkit.Expect(t, "messages lost", w.Stats().Lost, 1)
+				testkit.Expect(t, "messages done", w.Stats().Done, 0)
 				s.SetFaults(nil)
 				runUntilEmpty(t, o.worker(t, fastPolling()), s, 2*time.Minute)
-				expect(t, "letters", len(s.Rows("sent")), 1)
-				expect(t, "messages left", len(s.Messages("notifications")), 0)
+				testkit.Expect(t, "letters", len(s.Rows("sent")), 1)
+				testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 			})
 		})
 	}
@@ -77,9 +78,9 @@ func TestLost(t *testing.T) {
 func TestSlowReceive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
-		c := noPauses()
+		c := testkit.NoPauses()
 		c.Retry.AttemptTimeout = time.Minute
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessageGet && anyVisible(s) }, storagetest.Slow(25*time.Second)))
 		opt := fastPolling()
@@ -91,11 +92,11 @@ func TestSlowReceive(t *testing.T) {
 		polling.Go(func() {
 			time.Sleep(time.Second)
 			drainRepeatedly(t, other, 50)
-			expect(t, "messages that the other worker received", other.Stats().Received, 0)
+			testkit.Expect(t, "messages that the other worker received", other.Stats().Received, 0)
 		})
 		drain(t, w)
-		expect(t, "messages done", w.Stats().Done, 1)
-		expect(t, "messages lost", w.Stats().Lost, 0)
+		testkit.Expect(t, "messages done", w.Stats().Done, 1)
+		testkit.Expect(t, "messages lost", w.Stats().Lost, 0)
 		atLeast(t, "renewals", w.Stats().Renewed, 2)
 	})
 }

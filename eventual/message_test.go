@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -54,26 +55,26 @@ func TestUntrusted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			o.put(t, "notifications", c.text)
 			before := len(s.Rows("staff"))
 			w := o.worker(t, fastPolling())
 			drain(t, w)
 			left := s.Messages("notifications")
 			if c.defers {
-				expect(t, "messages left", len(left), 1)
-				expect(t, "messages deferred", w.Stats().Deferred, 1)
+				testkit.Expect(t, "messages left", len(left), 1)
+				testkit.Expect(t, "messages deferred", w.Stats().Deferred, 1)
 				atLeast(t, "time until the next delivery", left[0].Visible.Sub(s.Now()), 20*time.Second)
 			} else {
-				expect(t, "messages left", len(left), 0)
+				testkit.Expect(t, "messages left", len(left), 0)
 			}
 			if c.poison == "" {
 				o.expectPoison(t)
 			} else {
 				got := o.expectPoison(t, c.poison)[0]
-				expect(t, "text of poison", strings.TrimSpace(got.Text), strings.TrimSpace(c.text))
+				testkit.Expect(t, "text of poison", strings.TrimSpace(got.Text), strings.TrimSpace(c.text))
 				if c.poison == eventual.ClassUndecodable && name != "future operation" {
-					expect(t, "names in an undecodable message", got.Table+got.Partition+got.OperationID, "")
+					testkit.Expect(t, "names in an undecodable message", got.Table+got.Partition+got.OperationID, "")
 				}
 			}
 			abortRecords := 1
@@ -81,7 +82,7 @@ func TestUntrusted(t *testing.T) {
 				abortRecords = 0
 			}
 			atMost(t, "new rows", len(s.Rows("staff"))-before, abortRecords)
-			expect(t, "letters", len(s.Rows("sent")), 0)
+			testkit.Expect(t, "letters", len(s.Rows("sent")), 0)
 		})
 	}
 }
@@ -91,7 +92,7 @@ func TestEncodings(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, d := range []string{"S", "Größe & <more> 'quoted' \"twice\"", "日本語 😀", "a%b"} {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		raw, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 		noError(t, err)
 		raw, err = raw.WithOutbox(o.out, eventual.OnChange("letter", func(c *table.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
@@ -114,8 +115,8 @@ func TestEncodings(t *testing.T) {
 		opt.Concurrency = 1
 		w := o.worker(t, opt)
 		drain(t, w)
-		expect(t, d+": stats", w.Stats(), eventual.Stats{Received: 3, Done: 3, Effects: 1})
-		expect(t, d+": letters", len(s.Rows("sent")), 1)
+		testkit.Expect(t, d+": stats", w.Stats(), eventual.Stats{Received: 3, Done: 3, Effects: 1})
+		testkit.Expect(t, d+": letters", len(s.Rows("sent")), 1)
 	}
 }
 
@@ -123,7 +124,7 @@ func TestEncodings(t *testing.T) {
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, _ := newOffice(t, noPauses())
+	o, _ := newOffice(t, testkit.NoPauses())
 	rows, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	rows, err = rows.WithOutbox(o.out, eventual.OnChange("letter", func(c *table.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
@@ -134,6 +135,6 @@ func TestLongKeys(t *testing.T) {
 	}
 	w := o.worker(t, fastPolling())
 	drain(t, w)
-	expect(t, "stats", w.Stats(), eventual.Stats{Received: 3, Done: 3, Effects: 3})
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 3, Done: 3, Effects: 3})
 	o.expectPoison(t)
 }

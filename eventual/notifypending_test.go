@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,7 +27,7 @@ func TestNotifyPending(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hire(t, 0, 5, 3)
 		drain(t, o.worker(t, fastPolling())) // these are done
 		o.hire(t, 5, 10, 3)
@@ -35,7 +36,7 @@ func TestNotifyPending(t *testing.T) {
 		poison := o.poisonQueue(t)
 		n, err := poison.Drop(ctx, nil)
 		noError(t, err)
-		expect(t, "messages dropped", n, 5)
+		testkit.Expect(t, "messages dropped", n, 5)
 		o.hire(t, 10, 20, 3)
 		o.clear(t, "notifications")
 		time.Sleep(11 * time.Minute)
@@ -44,16 +45,16 @@ func TestNotifyPending(t *testing.T) {
 		s.Count()
 		r, err := o.out.NotifyPending(ctx, o.plain, nil)
 		noError(t, err)
-		expect(t, "result", r, eventual.NotifyResult{Partitions: 3, Sent: 15})
-		expect(t, "messages", len(s.Messages("notifications")), fresh+15)
+		testkit.Expect(t, "result", r, eventual.NotifyResult{Partitions: 3, Sent: 15})
+		testkit.Expect(t, "messages", len(s.Messages("notifications")), fresh+15)
 		// 1 query for each of 3 partitions and for the end, 1 for each partition's commit records.
-		expect(t, "requests", s.Count().String(), "15 message-put, 7 query")
+		testkit.Expect(t, "requests", s.Count().String(), "15 message-put, 7 query")
 		drain(t, o.worker(t, fastPolling()))
 		noError(t, allExecuted(s))
-		expect(t, "letters", len(s.Rows("sent")), 22)
+		testkit.Expect(t, "letters", len(s.Rows("sent")), 22)
 		r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
 		noError(t, err)
-		expect(t, "notifications if nothing is pending", r.Sent, 0)
+		testkit.Expect(t, "notifications if nothing is pending", r.Sent, 0)
 	})
 }
 
@@ -62,7 +63,7 @@ func TestNotifyPending(t *testing.T) {
 func TestNotifyPendingResumes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	for i := range 23 {
 		o.insert(t, clerk{fmt.Sprint("Größe ", i%4), i, "Jones"})
 	}
@@ -78,13 +79,13 @@ func TestNotifyPendingResumes(t *testing.T) {
 		}
 		sent, opt.Resume = sent+r.Sent, r.Resume
 	}
-	expect(t, "notifications", sent, 23)
-	expect(t, "calls", calls, 5)
+	testkit.Expect(t, "notifications", sent, 23)
+	testkit.Expect(t, "calls", calls, 5)
 	texts := map[string]bool{}
 	for _, m := range s.Messages("notifications") {
 		texts[m.Text] = true
 	}
-	expect(t, "writes notified", len(texts), 23)
+	testkit.Expect(t, "writes notified", len(texts), 23)
 	o.clear(t, "notifications")
 	left := 7
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
@@ -102,22 +103,22 @@ func TestNotifyPendingResumes(t *testing.T) {
 	s.SetFaults(nil)
 	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Resume: r.Resume})
 	noError(t, err)
-	expect(t, "notifications after the error", r.Sent, 16)
-	expect(t, "Resume", r.Resume, "")
-	expect(t, "messages", len(s.Messages("notifications")), 23)
+	testkit.Expect(t, "notifications after the error", r.Sent, 16)
+	testkit.Expect(t, "Resume", r.Resume, "")
+	testkit.Expect(t, "messages", len(s.Messages("notifications")), 23)
 	o.clear(t, "notifications")
 	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Partition: dept.Of("Größe 1")})
 	noError(t, err)
-	expect(t, "result for one partition", r, eventual.NotifyResult{Partitions: 1, Sent: 6})
+	testkit.Expect(t, "result for one partition", r, eventual.NotifyResult{Partitions: 1, Sent: 6})
 	drain(t, o.worker(t, fastPolling()))
-	expect(t, "letters", len(s.Rows("sent")), 6)
+	testkit.Expect(t, "letters", len(s.Rows("sent")), 6)
 }
 
 // TestNotifyPendingArguments: wrong arguments and a missing queue are refused by name.
 func TestNotifyPendingArguments(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, _ := newOffice(t, noPauses())
+	o, _ := newOffice(t, testkit.NoPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	var ve *table.ValueError
 	if _, err := o.out.NotifyPending(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "source" {
@@ -144,7 +145,7 @@ func TestNotifyPendingConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", 4)
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 			switch {
@@ -202,7 +203,7 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			o.hire(t, 0, 6, 3)
 			client := &account.Options{Client: azcore.ClientOptions{Transport: s}}
 			c.grant.Table, c.grant.Expiry, c.grant.AllowHTTP, c.grant.Read = "staff", s.Now().Add(time.Hour), true, true

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -62,7 +63,7 @@ func TestOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, noPauses())
+				o, s := newOffice(t, testkit.NoPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
 					return q.Table == "sent" || q.Kind == requests.MessagePut && q.Queue == "notifications"
@@ -74,10 +75,10 @@ func TestOutage(t *testing.T) {
 				runUntilEmpty(t, w, s, 5*time.Hour)
 				got := w.Stats()
 				if c.counts {
-					expect(t, "stats", got, eventual.Stats{Received: 3, Retried: 2, Poisoned: 1})
+					testkit.Expect(t, "stats", got, eventual.Stats{Received: 3, Retried: 2, Poisoned: 1})
 					return
 				}
-				expect(t, "messages retried or poisoned", got.Retried+got.Poisoned, 0)
+				testkit.Expect(t, "messages retried or poisoned", got.Retried+got.Poisoned, 0)
 				atLeast(t, "messages deferred", got.Deferred, 40)
 			})
 		})
@@ -98,7 +99,7 @@ func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	for _, tableName := range []string{"staff", "sent"} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			o.insert(t, clerk{"S", 1, "Jones"})
 			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == tableName && q.Kind == requests.Get }, storagetest.Truncate(20)))
 			h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
@@ -111,12 +112,12 @@ func TestTruncatedResponses(t *testing.T) {
 			noError(t, err)
 			w := o.worker(t, fastPolling(), h)
 			runUntilEmpty(t, w, s, 3*time.Hour)
-			expect(t, tableName+": messages retried or poisoned", w.Stats().Retried+w.Stats().Poisoned, 0)
+			testkit.Expect(t, tableName+": messages retried or poisoned", w.Stats().Retried+w.Stats().Poisoned, 0)
 			atLeast(t, tableName+": messages deferred", w.Stats().Deferred, 30)
 			s.SetFaults(nil)
 			runUntilEmpty(t, w, s, time.Hour)
-			expect(t, tableName+": rows of table sent", len(s.Rows("sent")), 2)
-			expect(t, tableName+": messages left", len(s.Messages("notifications")), 0)
+			testkit.Expect(t, tableName+": rows of table sent", len(s.Rows("sent")), 2)
+			testkit.Expect(t, tableName+": messages left", len(s.Messages("notifications")), 0)
 		})
 	}
 }
@@ -125,16 +126,16 @@ func TestTruncatedResponses(t *testing.T) {
 func TestTablesDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hireInto(t, "S", 5)
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "staff" }, storagetest.Refuse(503, "ServerBusy")))
 		w := o.worker(t, fastPolling())
 		runUntilEmpty(t, w, s, 2*time.Hour)
-		expect(t, "messages poisoned", w.Stats().Poisoned, 0)
+		testkit.Expect(t, "messages poisoned", w.Stats().Poisoned, 0)
 		atLeast(t, "messages deferred", w.Stats().Deferred, 20)
 		atMost(t, "deliveries", w.Stats().Received, 1000)
 		s.SetFaults(nil)
 		runUntilEmpty(t, w, s, time.Hour)
-		expect(t, "letters", len(s.Rows("sent")), 5)
+		testkit.Expect(t, "letters", len(s.Rows("sent")), 5)
 	})
 }

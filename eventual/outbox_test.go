@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -28,7 +29,7 @@ func TestQueueDown(t *testing.T) {
 		"the response is lost": {storagetest.LostResponse(), 4, 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			s.SetFaults(storagetest.OfKind(requests.MessagePut, c.fault))
 			_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
 			if !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) || len(s.Rows("staff")) > 0 {
@@ -36,13 +37,13 @@ func TestQueueDown(t *testing.T) {
 			}
 			counted := s.Count()
 			puts := counted[requests.MessagePut]
-			expect(t, name+": requests of other kinds", counted.Total()-puts, 0)
+			testkit.Expect(t, name+": requests of other kinds", counted.Total()-puts, 0)
 			atLeast(t, name+": requests", puts, c.least)
 			atMost(t, name+": requests", puts, c.most)
 			s.SetFaults(nil)
 			o.insert(t, clerk{"S", 1, "Jones"})
 			drain(t, o.worker(t, fastPolling()))
-			expect(t, name+": letters", len(s.Rows("sent")), 1)
+			testkit.Expect(t, name+": letters", len(s.Rows("sent")), 1)
 			o.expectPoison(t)
 		})
 	}
@@ -53,7 +54,7 @@ func TestQueueDown(t *testing.T) {
 func TestNotificationHidden(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	var hidden time.Duration
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 		if q.Kind == requests.Transaction {
@@ -66,7 +67,7 @@ func TestNotificationHidden(t *testing.T) {
 	o.insert(t, clerk{"S", 1, "Jones"})
 	atLeast(t, "hidden", hidden, 59*time.Second)
 	atMost(t, "hidden", hidden, time.Minute)
-	expect(t, "visible after the write", anyVisible(s), true)
+	testkit.Expect(t, "visible after the write", anyVisible(s), true)
 	drain(t, o.worker(t, fastPolling()))
 	if _, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"}); !errors.Is(err, table.ErrExists) || len(s.Messages("notifications")) > 0 {
 		t.Errorf("got %v and messages %v, want ErrExists and none", err, s.Messages("notifications"))
@@ -91,7 +92,7 @@ func (l longNotifier) Notify(ctx context.Context, n table.Notification) (table.S
 // request.
 func TestEffectsLimit(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	staff, err := o.plain.WithOutbox(o.out, eventual.OnChange("letter", func(*table.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
 	noError(t, err)
 	var le *table.LimitError

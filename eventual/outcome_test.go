@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
 // TestSeveralEffects: a message with two effects becomes poison only when neither effect is still due, and an unknown kind does not
@@ -30,7 +31,7 @@ func TestSeveralEffects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, noPauses())
+				o, s := newOffice(t, testkit.NoPauses())
 				o.addParcels(t)
 				o.insert(t, clerk{"S", 1, "Jones"})
 				var letters, parcels atomic.Int64
@@ -44,7 +45,7 @@ func TestSeveralEffects(t *testing.T) {
 				atLeast(t, "time", time.Since(began), c.took)
 				o.expectPoison(t, c.class)
 				if c.letters > 0 {
-					expect(t, "calls of the handler of letters", letters.Load(), c.letters)
+					testkit.Expect(t, "calls of the handler of letters", letters.Load(), c.letters)
 				}
 			})
 		})
@@ -58,7 +59,7 @@ func TestUnknownKind(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := context.Background()
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			o.addParcels(t)
 			o.insert(t, clerk{"S", 1, "Jones"})
 			opt := fastPolling()
@@ -66,8 +67,8 @@ func TestUnknownKind(t *testing.T) {
 			older := o.worker(t, opt)
 			runUntilEmpty(t, older, s, 30*time.Minute)
 			atLeast(t, "messages deferred", older.Stats().Deferred, 50)
-			expect(t, "messages done", older.Stats().Done, 0)
-			expect(t, "letters", len(s.Rows("sent")), 1)
+			testkit.Expect(t, "messages done", older.Stats().Done, 0)
+			testkit.Expect(t, "letters", len(s.Rows("sent")), 1)
 			parcels := 0
 			newer := o.worker(t, opt, o.handler(), eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
 			if !known {
@@ -75,14 +76,14 @@ func TestUnknownKind(t *testing.T) {
 				runUntilEmpty(t, older, s, time.Hour)
 				atLeast(t, "time", time.Since(began), 29*time.Minute)
 				atMost(t, "time", time.Since(began), 32*time.Minute)
-				expect(t, "kind of poison", o.expectPoison(t, eventual.ClassUnknown)[0].Kind, "parcel")
+				testkit.Expect(t, "kind of poison", o.expectPoison(t, eventual.ClassUnknown)[0].Kind, "parcel")
 				n, err := o.poisonQueue(t).Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true })
 				noError(t, err)
-				expect(t, "messages replayed", n, 1)
+				testkit.Expect(t, "messages replayed", n, 1)
 			}
 			runUntilEmpty(t, newer, s, time.Minute)
-			expect(t, "messages done", newer.Stats().Done, 1)
-			expect(t, "parcels", parcels, 1)
+			testkit.Expect(t, "messages done", newer.Stats().Done, 1)
+			testkit.Expect(t, "parcels", parcels, 1)
 			o.expectPoison(t)
 		})
 	}
@@ -93,7 +94,7 @@ func TestUnknownKind(t *testing.T) {
 func TestUnknownKindClocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.put(t, "notifications", `{"v":2}`)
 		time.Sleep(2 * time.Hour) // no worker was running
 		ahead, behind := fastPolling(), fastPolling()
@@ -101,7 +102,7 @@ func TestUnknownKindClocks(t *testing.T) {
 		drain(t, o.worker(t, ahead))
 		time.Sleep(31 * time.Second)
 		drain(t, o.worker(t, behind))
-		expect(t, "messages left after half a minute", len(s.Messages("notifications")), 1)
-		expect(t, "poison messages after half a minute", len(s.Messages("poison")), 0)
+		testkit.Expect(t, "messages left after half a minute", len(s.Messages("notifications")), 1)
+		testkit.Expect(t, "poison messages after half a minute", len(s.Messages("poison")), 0)
 	})
 }

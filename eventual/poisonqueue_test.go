@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -18,14 +19,14 @@ import (
 func TestPoisonQueue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.hire(t, 0, 40, 40)
 	o.put(t, "notifications", "junk")
 	never := o.worker(t, fastPolling(), o.handle(func(context.Context, eventual.Job) error { return eventual.Poison(nil) }))
 	drain(t, never)
 	q := o.poisonQueue(t)
 	for range 2 {
-		expect(t, "messages listed", len(o.poison(t)), 41)
+		testkit.Expect(t, "messages listed", len(o.poison(t)), 41)
 	}
 	for p, err := range q.List(ctx) {
 		noError(t, err)
@@ -35,7 +36,7 @@ func TestPoisonQueue(t *testing.T) {
 	}
 	n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool { return p.Class == eventual.ClassUndecodable })
 	noError(t, err)
-	expect(t, "messages dropped", n, 1)
+	testkit.Expect(t, "messages dropped", n, 1)
 	s.SetFaults(storagetest.OfKind(requests.MessagePut, storagetest.Refuse(503, "ServerBusy")))
 	if n, err := q.Replay(ctx, o.acc.Queue("notifications"), func(eventual.PoisonMessage) bool { return true }); n != 0 || err == nil {
 		t.Errorf("replay into a busy queue: got %d, %v; want 0 and an error", n, err)
@@ -43,10 +44,10 @@ func TestPoisonQueue(t *testing.T) {
 	s.SetFaults(nil)
 	n, err = q.Replay(ctx, o.acc.Queue("notifications"), func(p eventual.PoisonMessage) bool { return p.Partition != "S7" })
 	noError(t, err)
-	expect(t, "messages replayed", n, 39)
+	testkit.Expect(t, "messages replayed", n, 39)
 	drain(t, o.worker(t, fastPolling()))
-	expect(t, "partition of the message left", o.expectPoison(t, eventual.ClassHandler)[0].Partition, "S7")
-	expect(t, "letters", len(s.Rows("sent")), 39)
+	testkit.Expect(t, "partition of the message left", o.expectPoison(t, eventual.ClassHandler)[0].Partition, "S7")
+	testkit.Expect(t, "letters", len(s.Rows("sent")), 39)
 }
 
 // TestReplayOnce: of several poison messages with the same text, one is replayed. A replay ends even if a concurrent worker moves
@@ -55,7 +56,7 @@ func TestReplayOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		for range 3 {
 			o.put(t, "notifications", "junk")
 		}
@@ -64,9 +65,9 @@ func TestReplayOnce(t *testing.T) {
 		q := o.poisonQueue(t)
 		n, err := q.Replay(ctx, o.acc.Queue("notifications"), nil)
 		noError(t, err)
-		expect(t, "messages replayed", n, 2)
-		expect(t, "messages", len(s.Messages("notifications")), 2)
-		expect(t, "poison messages left", len(s.Messages("poison")), 2)
+		testkit.Expect(t, "messages replayed", n, 2)
+		testkit.Expect(t, "messages", len(s.Messages("notifications")), 2)
+		testkit.Expect(t, "poison messages left", len(s.Messages("poison")), 2)
 		drain(t, o.worker(t, fastPolling()))
 		stop := start(t, o.worker(t, fastPolling()))
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessagePut && q.Queue == "notifications" }, storagetest.Slow(time.Second)))
@@ -75,12 +76,12 @@ func TestReplayOnce(t *testing.T) {
 		defer end()
 		n, err = q.Replay(short, o.acc.Queue("notifications"), nil)
 		noError(t, err)
-		expect(t, "messages replayed beside a worker", n, 2)
+		testkit.Expect(t, "messages replayed beside a worker", n, 2)
 		atMost(t, "time", time.Since(began), 10*time.Second)
 		time.Sleep(time.Minute)
 		stop()
-		expect(t, "poison messages", len(s.Messages("poison")), 4)
-		expect(t, "messages left", len(s.Messages("notifications")), 0)
+		testkit.Expect(t, "poison messages", len(s.Messages("poison")), 4)
+		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 	})
 }
 
@@ -89,7 +90,7 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		for i := range 70 {
 			o.put(t, "notifications", fmt.Sprint("junk", i))
 		}
@@ -98,10 +99,10 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		q := o.poisonQueue(t)
 		n, err := q.Replay(ctx, o.acc.Queue("notifications"), nil)
 		noError(t, err)
-		expect(t, "messages replayed", n, 70)
+		testkit.Expect(t, "messages replayed", n, 70)
 		time.Sleep(10 * time.Second)
 		stop()
-		expect(t, "poison messages", len(s.Messages("poison")), 70)
+		testkit.Expect(t, "poison messages", len(s.Messages("poison")), 70)
 		seen, incomplete := 0, false
 		for _, err := range q.List(ctx) {
 			if incomplete = incomplete || errors.Is(err, eventual.ErrIncomplete); err == nil {
@@ -109,7 +110,7 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 		}
-		expect(t, "ErrIncomplete", incomplete, true)
+		testkit.Expect(t, "ErrIncomplete", incomplete, true)
 		atMost(t, "messages listed", seen, 70)
 		var ve *table.ValueError
 		if _, err := q.Replay(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "queue" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -17,7 +18,7 @@ import (
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.hire(t, 0, 30, 30)
 		var running, most atomic.Int64
 		opt := fastPolling()
@@ -34,8 +35,8 @@ func TestConcurrency(t *testing.T) {
 		began := time.Now()
 		runUntilEmpty(t, w, s, time.Hour)
 		atMost(t, "time", time.Since(began), 10*time.Second)
-		expect(t, "running handlers", most.Load(), 4)
-		expect(t, "deliveries", w.Stats().Received, 30)
+		testkit.Expect(t, "running handlers", most.Load(), 4)
+		testkit.Expect(t, "deliveries", w.Stats().Received, 30)
 	})
 }
 
@@ -43,14 +44,14 @@ func TestConcurrency(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		opt := fastPolling()
 		opt.Idle = 16 * time.Second
 		stop := start(t, o.worker(t, opt))
 		time.Sleep(15*time.Second + time.Millisecond) // 1 + 2 + 4 + 8 s
-		expect(t, "requests in the first 15 s", s.Count().String(), "5 message-get")
+		testkit.Expect(t, "requests in the first 15 s", s.Count().String(), "5 message-get")
 		time.Sleep(160 * time.Second)
-		expect(t, "requests in the next 160 s", s.Count().String(), "10 message-get")
+		testkit.Expect(t, "requests in the next 160 s", s.Count().String(), "10 message-get")
 		stop()
 	})
 }
@@ -59,20 +60,20 @@ func TestIdle(t *testing.T) {
 func TestPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		w := o.worker(t, fastPolling())
 		w.Pause()
 		stop := start(t, w)
 		o.insert(t, clerk{"S", 1, "Jones"})
 		s.Count()
 		time.Sleep(time.Hour)
-		expect(t, "requests during the pause", s.Count().String(), "none")
+		testkit.Expect(t, "requests during the pause", s.Count().String(), "none")
 		if err := w.Run(context.Background()); !errors.Is(err, eventual.ErrRunning) {
 			t.Errorf("second Run: got %v, want ErrRunning", err)
 		}
 		w.Resume()
 		time.Sleep(time.Second)
-		expect(t, "messages done after Resume", w.Stats().Done, 1)
+		testkit.Expect(t, "messages done after Resume", w.Stats().Done, 1)
 		stop()
 		drain(t, w) // a stopped worker can run again
 	})
@@ -82,7 +83,7 @@ func TestPause(t *testing.T) {
 // returns an error if its context has ended.
 func TestDrainEmptiesQueue(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, noPauses())
+	o, s := newOffice(t, testkit.NoPauses())
 	o.hireInto(t, "S", 40)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -91,15 +92,15 @@ func TestDrainEmptiesQueue(t *testing.T) {
 		t.Errorf("with an ended context: got %v, want context.Canceled", err)
 	}
 	drain(t, w)
-	expect(t, "messages left", len(s.Messages("notifications")), 0)
-	expect(t, "letters", len(s.Rows("sent")), 40)
+	testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
+	testkit.Expect(t, "letters", len(s.Rows("sent")), 40)
 }
 
 // TestDrainReceivesAgain: Drain executes the message that a handler puts into the queue during a request that finds no message.
 func TestDrainReceivesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Second) // until after the queue has found no message
@@ -112,7 +113,7 @@ func TestDrainReceivesAgain(t *testing.T) {
 		})
 		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Slow(3*time.Second)))
 		drain(t, o.worker(t, fastPolling(), h))
-		expect(t, "letters", len(s.Rows("sent")), 2)
-		expect(t, "messages left", len(s.Messages("notifications")), 0)
+		testkit.Expect(t, "letters", len(s.Rows("sent")), 2)
+		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 	})
 }

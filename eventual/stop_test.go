@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -24,7 +25,7 @@ func TestStop(t *testing.T) {
 		{"handlers do not end", time.Hour, 25 * time.Second, 0, 10, 40, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, noPauses())
+			o, s := newOffice(t, testkit.NoPauses())
 			o.hire(t, 0, 40, 40)
 			var causes causeList
 			opt := fastPolling()
@@ -35,17 +36,17 @@ func TestStop(t *testing.T) {
 			began := time.Now()
 			noError(t, w.Run(ctx))
 			left := s.Messages("notifications")
-			expect(t, c.name+": time", time.Since(began), c.took)
-			expect(t, c.name+": messages done", w.Stats().Done, c.done)
-			expect(t, c.name+": messages deferred", w.Stats().Deferred, c.deferred)
-			expect(t, c.name+": messages retried", w.Stats().Retried, 0)
-			expect(t, c.name+": messages left", len(left), c.left)
-			expect(t, c.name+": handlers' contexts that ended", len(causes.all), c.canceled)
+			testkit.Expect(t, c.name+": time", time.Since(began), c.took)
+			testkit.Expect(t, c.name+": messages done", w.Stats().Done, c.done)
+			testkit.Expect(t, c.name+": messages deferred", w.Stats().Deferred, c.deferred)
+			testkit.Expect(t, c.name+": messages retried", w.Stats().Retried, 0)
+			testkit.Expect(t, c.name+": messages left", len(left), c.left)
+			testkit.Expect(t, c.name+": handlers' contexts that ended", len(causes.all), c.canceled)
 			for _, m := range left {
 				atMost(t, c.name+": time until a message is visible", m.Visible.Sub(s.Now()), time.Second)
 			}
 			runUntilEmpty(t, o.worker(t, fastPolling()), s, time.Minute)
-			expect(t, c.name+": letters", len(s.Rows("sent")), c.left)
+			testkit.Expect(t, c.name+": letters", len(s.Rows("sent")), c.left)
 		})
 	}
 }
@@ -54,7 +55,7 @@ func TestStop(t *testing.T) {
 func TestStopKeepsSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, noPauses())
+		o, s := newOffice(t, testkit.NoPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		h := o.handle(func(ctx context.Context, _ eventual.Job) error {
 			<-ctx.Done()
@@ -66,8 +67,8 @@ func TestStopKeepsSuccess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		noError(t, w.Run(ctx))
-		expect(t, "messages done", w.Stats().Done, 1)
-		expect(t, "messages left", len(s.Messages("notifications"))+len(s.Messages("poison")), 0)
+		testkit.Expect(t, "messages done", w.Stats().Done, 1)
+		testkit.Expect(t, "messages left", len(s.Messages("notifications"))+len(s.Messages("poison")), 0)
 	})
 }
 
@@ -75,7 +76,7 @@ func TestStopKeepsSuccess(t *testing.T) {
 func TestStopWithoutAttemptTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := noPauses()
+		c := testkit.NoPauses()
 		c.Retry.AttemptTimeout = -1
 		o, s := newOffice(t, c)
 		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Hang()))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -42,12 +43,12 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 		t.Helper()
 		g, err := sum.Get(ctx, staff, sales, name)
 		check(t, err)
-		expect(t, name, fmt.Sprintf("%+v", g.Measures["Age"]), fmt.Sprintf("%+v", want))
+		testkit.Expect(t, name, fmt.Sprintf("%+v", g.Measures["Age"]), fmt.Sprintf("%+v", want))
 	}
 	total := int64(1003 * 1006 / 2) // of the ages 2 to 1004
 	s.Count()
 	check(t, staff.DeleteAny(ctx, at(1002)))
-	expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
 	total -= 1004
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1004, Approximate: true})
 	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
@@ -82,7 +83,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	}
 	g, err := exact.Get(ctx, staff, sales, "York")
 	check(t, err)
-	expect(t, "exact", g.Measures["Age"], index.Stat{Count: 1002, Sum: 1003*1006/2 - 1004, Min: 2, Max: 1003})
+	testkit.Expect(t, "exact", g.Measures["Age"], index.Stat{Count: 1002, Sum: 1003*1006/2 - 1004, Min: 2, Max: 1003})
 	var de *index.DefinitionError
 	if _, err := index.Attach(staff, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
 		t.Error(err)
@@ -99,7 +100,7 @@ func TestGreatestLeavesConcurrently(t *testing.T) {
 	n := 0
 	for i, storm := range []string{"at each list", "at the first transactions"} {
 		batches := 0
-		b := &hookedService{Service: s, do: func(r *http.Request) {
+		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 			batch := strings.Contains(r.URL.Path, "$batch")
 			if batch {
 				batches++
@@ -138,7 +139,7 @@ func TestLastOfMeasure(t *testing.T) {
 			t.Helper()
 			g, err := sum.Get(ctx, staff, sales, "Jones")
 			check(t, err)
-			expect(t, fmt.Sprint("loose ", loose), fmt.Sprintf("%+v", g.Measures["Age"]), fmt.Sprintf("%+v", want))
+			testkit.Expect(t, fmt.Sprint("loose ", loose), fmt.Sprintf("%+v", g.Measures["Age"]), fmt.Sprintf("%+v", want))
 		}
 		check(t, staff.MergeAny(ctx, at(3), age.Set(0)))
 		check(t, staff.MergeAny(ctx, at(1), age.Set(0)))

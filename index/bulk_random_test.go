@@ -251,7 +251,7 @@ func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 	if n := result.Missing - want.Missing; x.faulty && n > 0 { // deletes that arrived twice
 		want.Missing, want.Done = want.Missing+n, want.Done-n
 	}
-	expect(x.t, "result", result, want)
+	testkit.Expect(x.t, "result", result, want)
 	n := 0
 	for _, place := range x.places {
 		for e, err := range x.staff.List(context.Background(), table.Query[worker]{Partition: dept.Of(place)}) {
@@ -267,5 +267,5 @@ func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 			}
 		}
 	}
-	expect(x.t, "rows", n, len(x.model))
+	testkit.Expect(x.t, "rows", n, len(x.model))
 }

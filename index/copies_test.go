@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -69,7 +70,7 @@ func TestWriteRequests(t *testing.T) {
 			if err := c.do(staff, e); err != nil {
 				t.Fatal(err)
 			}
-			expect(t, "requests", s.Count().String(), c.want)
+			testkit.Expect(t, "requests", s.Count().String(), c.want)
 			right(t, s)
 		})
 	}
@@ -89,41 +90,41 @@ func TestLookups(t *testing.T) {
 	if err != nil || e.Value.ID != 1 || e.Value.Age != 44 || e.Key != at(1) || e.ETag != "" {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	expect(t, "full copy", s.Count().String(), "1 get")
+	testkit.Expect(t, "full copy", s.Count().String(), "1 get")
 	if _, err := byEmail.Get(ctx, staff, sales, "nobody"); !errors.Is(err, table.ErrNotFound) || !strings.Contains(err.Error(), "index email") {
 		t.Error(err)
 	}
 	s.Count()
-	expect(t, "Between", ids(t, byEmail.Between(ctx, staff, sales, "a", "k")), []int{4, 1})
-	expect(t, "Between", s.Count().String(), "1 query")
-	expect(t, "Prefix", ids(t, byEmail.Prefix(ctx, staff, sales, "O")), []int{2})
+	testkit.Expect(t, "Between", ids(t, byEmail.Between(ctx, staff, sales, "a", "k")), []int{4, 1})
+	testkit.Expect(t, "Between", s.Count().String(), "1 query")
+	testkit.Expect(t, "Prefix", ids(t, byEmail.Prefix(ctx, staff, sales, "O")), []int{2})
 	s.Count()
 
-	expect(t, "pointers", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1, 2})
-	expect(t, "pointers", s.Count().String(), "2 get, 1 query")
-	expect(t, "Between", ids(t, byLast.Between(ctx, staff, sales, "Brown", "Jon")), []int{4, 3})
-	expect(t, "Prefix", ids(t, byLast.Prefix(ctx, staff, sales, "Jon")), []int{3, 1, 2})
-	expect(t, "in order", ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: 2})), []int{4, 3})
+	testkit.Expect(t, "pointers", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1, 2})
+	testkit.Expect(t, "pointers", s.Count().String(), "2 get, 1 query")
+	testkit.Expect(t, "Between", ids(t, byLast.Between(ctx, staff, sales, "Brown", "Jon")), []int{4, 3})
+	testkit.Expect(t, "Prefix", ids(t, byLast.Prefix(ctx, staff, sales, "Jon")), []int{3, 1, 2})
+	testkit.Expect(t, "in order", ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: 2})), []int{4, 3})
 	s.Count()
 	var members []string
 	for k, err := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: byLast.Value("Jones")}) {
 		check(t, err)
 		members = append(members, k.RowKey())
 	}
-	expect(t, "members", members, []string{"w_000001", "w_000002"})
-	expect(t, "members", s.Count().String(), "1 query")
+	testkit.Expect(t, "members", members, []string{"w_000001", "w_000002"})
+	testkit.Expect(t, "members", s.Count().String(), "1 query")
 	jon, err := byLast.Get(ctx, staff, sales, "Jon")
 	if err != nil || jon.Value.ID != 3 || jon.ETag == "" {
 		t.Errorf("%+v, %v", jon, err)
 	}
-	expect(t, "pointer", s.Count().String(), "1 get, 1 query")
+	testkit.Expect(t, "pointer", s.Count().String(), "1 get, 1 query")
 	if _, err := byLast.Get(ctx, staff, sales, "Jones"); !errors.Is(err, index.ErrSeveral) {
 		t.Error(err)
 	}
 
 	s.Count()
-	expect(t, "projected", ids(t, byAge.Between(ctx, staff, sales, 30, 50)), []int{2, 3, 1})
-	expect(t, "projected", s.Count().String(), "1 query")
+	testkit.Expect(t, "projected", ids(t, byAge.Between(ctx, staff, sales, 30, 50)), []int{2, 3, 1})
+	testkit.Expect(t, "projected", s.Count().String(), "1 query")
 	old, err := byAge.Get(ctx, staff, sales, 65)
 	if err != nil || old.Value.Last != "Brown" || old.Value.Email != "" || old.Key != at(4) {
 		t.Errorf("%+v, %v", old, err)
@@ -133,16 +134,16 @@ func TestLookups(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	expect(t, "at least", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtLeast(44)})), []int{1, 4})
-	expect(t, "at most", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtMost(44)})), []int{2, 3, 1})
-	expect(t, "at least", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtLeast("o")})), []int{2})
-	expect(t, "at most", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtMost("brown@x")})), []int{4})
+	testkit.Expect(t, "at least", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtLeast(44)})), []int{1, 4})
+	testkit.Expect(t, "at most", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtMost(44)})), []int{2, 3, 1})
+	testkit.Expect(t, "at least", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtLeast("o")})), []int{2})
+	testkit.Expect(t, "at most", ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byEmail.AtMost("brown@x")})), []int{4})
 
-	expect(t, "tags", ids(t, byTag.List(ctx, staff, sales, "b")), []int{1, 2})
-	expect(t, "conditions", ids(t, byTag.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byTag.Value("b"), Where: age.Gt(40)})), []int{1})
+	testkit.Expect(t, "tags", ids(t, byTag.List(ctx, staff, sales, "b")), []int{1, 2})
+	testkit.Expect(t, "conditions", ids(t, byTag.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byTag.Value("b"), Where: age.Gt(40)})), []int{1})
 	s.Count()
 	// Lists of the entities see each once, and none of the index rows.
-	expect(t, "primaries", ids(t, staff.List(ctx, table.Query[worker]{Partition: sales})), []int{1, 2, 3, 4})
+	testkit.Expect(t, "primaries", ids(t, staff.List(ctx, table.Query[worker]{Partition: sales})), []int{1, 2, 3, 4})
 
 	var ve *table.ValueError
 	for _, err := range byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}) {
@@ -181,9 +182,9 @@ func TestCursor(t *testing.T) {
 				break
 			}
 		}
-		expect(t, name, len(seen), 25)
+		testkit.Expect(t, name, len(seen), 25)
 		for i, id := range seen {
-			expect(t, name, id, i)
+			testkit.Expect(t, name, id, i)
 		}
 	}
 }
@@ -234,7 +235,7 @@ func TestCopiesAreEntities(t *testing.T) {
 			if err := write(staff, e); err != nil {
 				t.Fatal(err)
 			}
-			expect(t, "requests", s.Count().String(), "1 get, 1 transaction")
+			testkit.Expect(t, "requests", s.Count().String(), "1 get, 1 transaction")
 			right(t, s)
 			if what == "Delete" {
 				return
@@ -247,7 +248,7 @@ func TestCopiesAreEntities(t *testing.T) {
 			if err := staff.Replace(ctx, e); err != nil {
 				t.Fatal(err)
 			}
-			expect(t, "requests", s.Count().String(), "1 transaction")
+			testkit.Expect(t, "requests", s.Count().String(), "1 transaction")
 			right(t, s)
 		})
 	}

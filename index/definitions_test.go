@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -67,7 +68,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
 				t.Errorf("%v", err)
 			}
-			expect(t, "requests", s.Count().String(), "none")
+			testkit.Expect(t, "requests", s.Count().String(), "none")
 		})
 	}
 	s := storagetest.New(nil)
@@ -84,7 +85,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	check(t, err)
 	check(t, staff.Ensure(context.Background()))
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
-	expect(t, "by a field of the key", ids(t, byID.Between(context.Background(), staff, sales, -5, 0)), []int{2, 1})
+	testkit.Expect(t, "by a field of the key", ids(t, byID.Between(context.Background(), staff, sales, -5, 0)), []int{2, 1})
 }
 
 // TestFaultyKeys: an error of a key function is the error of the write, and the table stays as it is.
@@ -133,7 +134,7 @@ func TestFaultyKeys(t *testing.T) {
 			t.Errorf("%s: %v", c.w.Last, err)
 		}
 	}
-	expect(t, "requests", s.Count().String(), "none")
+	testkit.Expect(t, "requests", s.Count().String(), "none")
 	insertAll(t, staff, s, worker{"S", 1, "nothing", "", 1, []string{"a", "a", "b"}})
 	if _, err := ix.Get(ctx, staff, sales, strings.Repeat("x", 600)); !errors.As(err, &ke) {
 		t.Error(err)
@@ -183,10 +184,10 @@ func TestWriteOnly(t *testing.T) {
 	if !errors.Is(err, index.ErrWriteOnly) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count().String(), "none")
+	testkit.Expect(t, "requests", s.Count().String(), "none")
 	next, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), byLast)
 	check(t, err)
-	expect(t, "and then", ids(t, byLast.List(ctx, next, sales, "Jones")), []int{1})
+	testkit.Expect(t, "and then", ids(t, byLast.List(ctx, next, sales, "Jones")), []int{1})
 }
 
 // hostile are values that are anything but names.
@@ -209,19 +210,19 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	for i, v := range values {
-		expect(t, v, ids(t, byLast.List(ctx, staff, sales, v)), []int{i})
-		expect(t, v, ids(t, byTag.List(ctx, staff, sales, v)), []int{i})
+		testkit.Expect(t, v, ids(t, byLast.List(ctx, staff, sales, v)), []int{i})
+		testkit.Expect(t, v, ids(t, byTag.List(ctx, staff, sales, v)), []int{i})
 		if v != "" && i%2 == 0 {
 			if e, err := byEmail.Get(ctx, staff, sales, v); err != nil || e.Value.ID != i {
 				t.Errorf("%q: %v", v, err)
 			}
 		}
 	}
-	expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
+	testkit.Expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
 	if r, faults := mustVerify(t, staff, verify.Options{}, byLast, byEmail, byTag); !r.Sound() {
 		t.Error(r, faults)
 	}
-	expect(t, "rows", len(s.Rows("staff")), 3*len(values)+len(values)/2)
+	testkit.Expect(t, "rows", len(s.Rows("staff")), 3*len(values)+len(values)/2)
 }
 
 // TestCompound: an index over several fields, in their order: by hire date within a title.
@@ -237,8 +238,8 @@ func TestCompound(t *testing.T) {
 		func(w *worker) (hired, bool) { return hired{w.Last, day(w.Age)}, w.Age > 0 }, nil)
 	staff, s := newStaff(t, byHire)
 	insertAll(t, staff, s, worker{"S", 1, "Clerk", "", 9, nil}, worker{"S", 2, "Clerk", "", 3, nil}, worker{"S", 3, "Clerks", "", 1, nil}, worker{"S", 4, "Chief", "", 7, nil}, worker{"S", 5, "Clerk", "", 0, nil})
-	expect(t, "clerks", ids(t, byHire.Between(ctx, staff, sales, hired{"Clerk", day(1)}, hired{"Clerk", day(31)})), []int{2, 1})
-	expect(t, "all", ids(t, byHire.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{4, 2, 1, 3})
+	testkit.Expect(t, "clerks", ids(t, byHire.Between(ctx, staff, sales, hired{"Clerk", day(1)}, hired{"Clerk", day(31)})), []int{2, 1})
+	testkit.Expect(t, "all", ids(t, byHire.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{4, 2, 1, 3})
 }
 
 // TestMeasuresThatCollide: two measures that would make one property are an error.
@@ -268,7 +269,7 @@ func TestReservedPrefix(t *testing.T) {
 		&index.Options[worker]{Reserved: true})
 	staff, s := newStaff(t, ix)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 40, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil})
-	expect(t, "Jones", ids(t, ix.Query(context.Background(), staff, table.Query[worker]{Partition: sales, Rows: two.Prefix("Jones")})), []int{2, 1})
+	testkit.Expect(t, "Jones", ids(t, ix.Query(context.Background(), staff, table.Query[worker]{Partition: sales, Rows: two.Prefix("Jones")})), []int{2, 1})
 }
 
 // TestDetailsAreChecked: details that could overwrite other details or properties fail when they are attached.

@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -61,7 +62,7 @@ func TestStaleSource(t *testing.T) {
 	check(t, d.ReplaceAny(ctx, old)) // which brings back whose details it had
 	s.Count()
 	check(t, staff.Merge(ctx, es[1], last.Set("Smith")))
-	expect(t, "requests", s.Count().String(), "6 get, 1 transaction") // lists, groups, the department, and whom that names
+	testkit.Expect(t, "requests", s.Count().String(), "6 get, 1 transaction") // lists, groups, the department, and whom that names
 	checkAll(t, s)
 	check(t, staff.Delete(ctx, es[0]))
 	check(t, staff.Delete(ctx, es[1]))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,7 +30,7 @@ func TestForeignDetails(t *testing.T) {
 	if err := staff.MergeAny(ctx, at(1), age.Set(1)); !errors.As(err, &ve) {
 		t.Error(err)
 	}
-	expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
+	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
 
 	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
 	staff, d, s := newCampus(t)
@@ -41,7 +42,7 @@ func TestForeignDetails(t *testing.T) {
 	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) || !strings.Contains(err.Error(), `prefix "Head"`) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count().String(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
+	testkit.Expect(t, "requests", s.Count().String(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
 	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
 	}
@@ -75,7 +76,7 @@ func TestDetailsInOneRange(t *testing.T) {
 		if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 30, nil}); !refusedFor(err, rowAt("department")) {
 			t.Errorf("typed %v: got %v, want ErrForeignRow", typed, err)
 		}
-		expect(t, fmt.Sprint("typed ", typed), fmt.Sprint(s.Rows("staff")), before)
+		testkit.Expect(t, fmt.Sprint("typed ", typed), fmt.Sprint(s.Rows("staff")), before)
 		check(t, temps.DeleteAny(ctx, at(11)))
 		_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 30, nil})
 		check(t, err)
@@ -110,7 +111,7 @@ func TestTypeIsAdded(t *testing.T) {
 			if i == 0 {
 				n = len(members)
 			}
-			expect(t, fmt.Sprint(what, " read by ", i), fmt.Sprint(g.Count, len(members)), fmt.Sprint(n, n))
+			testkit.Expect(t, fmt.Sprint(what, " read by ", i), fmt.Sprint(g.Count, len(members)), fmt.Sprint(n, n))
 			if r, err := verify.Run(ctx, staff, nil); err != nil || len(r.Faults) > 0 {
 				t.Error(what, i, r, err)
 			}

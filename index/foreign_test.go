@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -54,7 +55,7 @@ func TestSummaryOverEntities(t *testing.T) {
 		if !refusedFor(err, rowAt("team_Jones")) && !errors.Is(err, index.ErrTaken) {
 			t.Error(what, err)
 		}
-		expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+		testkit.Expect(t, what, fmt.Sprint(s.Rows("staff")), before)
 		// A worker that another program has stored.
 		_, err = openAs(t, s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 		check(t, err)
@@ -63,7 +64,7 @@ func TestSummaryOverEntities(t *testing.T) {
 			if r, f := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Unconfirmed > 0 {
 				t.Error(what, r, f)
 			}
-			expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+			testkit.Expect(t, what, fmt.Sprint(s.Rows("staff")), before)
 		}
 		check(t, staff.DeleteAny(ctx, at(2))) // which is in no row of the definition
 		if sum, is := d.(*index.Summary[worker, string]); is {
@@ -149,7 +150,7 @@ func TestChangeOfKind(t *testing.T) {
 		if !refusedFor(err, rowAt("grp_Jones")) {
 			t.Error(what, err)
 		}
-		expect(t, what, fmt.Sprint(group()), before)
+		testkit.Expect(t, what, fmt.Sprint(group()), before)
 	}
 }
 
@@ -248,7 +249,7 @@ func TestTwoTypesOneName(t *testing.T) {
 			if err != nil || !r.Sound() || !r2.Sound() || len(r.Faults)+len(r2.Faults) > 0 {
 				t.Error(what, r, f, r2, err)
 			}
-			expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+			testkit.Expect(t, what, fmt.Sprint(s.Rows("staff")), before)
 		}
 		for k, err := range byEmail.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
 			if check(t, err); k != at(1) {

@@ -133,13 +133,6 @@ func ids(t *testing.T, list func(func(*table.Entity[worker], error) bool)) (all 
 	return all
 }
 
-func expect[X any](t *testing.T, what string, got, want X) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, not %v", what, got, want)
-	}
-}
-
 // checkCopies compares the rows of copyDefinitions with the entities by a full scan; no other rows may exist.
 func checkCopies(s *storagetest.Service) error {
 	return checkCopiesOf("email", "last", "age", "~x|tag")(s)

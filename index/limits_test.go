@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -156,13 +157,13 @@ func TestApproximateMeasures(t *testing.T) {
 		t.Helper()
 		g, err := loose.Get(ctx, staff, sales, "Jones")
 		check(t, err)
-		expect(t, "ages", g.Measures["Age"], want)
+		testkit.Expect(t, "ages", g.Measures["Age"], want)
 		s.Count()
 	}
 	check(t, staff.DeleteAny(ctx, at(1)))
 	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another is 30
 	check(t, staff.DeleteAny(ctx, at(2)))
-	expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
 	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
 	if r, faults := mustVerify(t, staff, verify.Options{}, loose); !r.Sound() {
 		t.Error(r, faults)
@@ -184,8 +185,8 @@ func TestContended(t *testing.T) {
 	staff, s := newStaff(t, teams)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	id := 10
-	b := &hookedService{Service: s}
-	b.do = func(r *http.Request) {
+	b := &testkit.Hooked{Service: s, Serial: true}
+	b.BeforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			id++
 			_, err := staff.Insert(ctx, &worker{"S", id, "Jones", "", 30, nil})
@@ -211,7 +212,7 @@ func TestContendedUntilTheEnd(t *testing.T) {
 	staff, s := newStaff(t, teams)
 	ctx, cancel := context.WithCancel(context.Background())
 	id := 10
-	b := &hookedService{Service: s, do: func(r *http.Request) {
+	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			id++
 			_, err := staff.Insert(context.Background(), &worker{"S", id, "Jones", "", 30, nil})
@@ -252,7 +253,7 @@ func TestContendedByKey(t *testing.T) {
 		n := 0
 		_, err := staff.Upsert(ctx, &worker{"S", 1, "Jones", "", 1, nil}, table.ReplaceExisting)
 		check(t, err)
-		b := &hookedService{Service: s, do: func(r *http.Request) {
+		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 			if strings.Contains(r.URL.Path, "$batch") {
 				n++
 				check(t, staff.MergeAny(ctx, at(1), age.Set(n)))
@@ -278,7 +279,7 @@ func TestGetOrInsertTaken(t *testing.T) {
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count().String(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
 }
 
 // TestFieldsThatCannotBeCopied: a projection of a field without a property of its own is an error.
@@ -342,13 +343,13 @@ func TestBulkPacks(t *testing.T) {
 				if err != nil || r.Done != n {
 					t.Fatal(step.what, r, err)
 				}
-				expect(t, step.what, s.Count().String(), step.want)
+				testkit.Expect(t, step.what, s.Count().String(), step.want)
 			}
 			r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales}, nil)
 			if err != nil || r.Done != n || len(s.Rows("staff")) > 0 {
 				t.Error(r, err, len(s.Rows("staff")))
 			}
-			expect(t, "remove", s.Count().String(), c.remove)
+			testkit.Expect(t, "remove", s.Count().String(), c.remove)
 		})
 	}
 }

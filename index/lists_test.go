@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,7 +38,7 @@ func TestFullListShrinks(t *testing.T) {
 	check(t, staff.DeleteAny(ctx, at(1)))
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
-	expect(t, "members", len(k), 19*3000-1)
+	testkit.Expect(t, "members", len(k), 19*3000-1)
 
 	bad := index.NewDetails("bad", "Bad", func(w *worker) (keys.Enc, bool) { return keys.Raw(w.Last), true }, email)
 	staff, s = newStaff(t, bad)
@@ -45,7 +46,7 @@ func TestFullListShrinks(t *testing.T) {
 	if _, err := staff.Insert(ctx, &worker{"S", 1, "a/b", "", 1, nil}); !errors.As(err, &ke) {
 		t.Error(err)
 	}
-	expect(t, "requests", s.Count().String(), "none")
+	testkit.Expect(t, "requests", s.Count().String(), "none")
 }
 
 // TestListGrows: a list grows over the end of its first property, and shrinks again, member by member.
@@ -65,18 +66,18 @@ func TestListGrows(t *testing.T) {
 		_, err := staff.Insert(ctx, &worker{"S", i, "Jones", "", 1, nil})
 		check(t, err)
 		if i == 0 {
-			expect(t, "parts", parts(), 1)
+			testkit.Expect(t, "parts", parts(), 1)
 		}
 	}
-	expect(t, "parts", parts(), 2)
+	testkit.Expect(t, "parts", parts(), 2)
 	all, err := nameLists.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
-	expect(t, "members", len(all), n)
+	testkit.Expect(t, "members", len(all), n)
 	for _, k := range all[:n/2] {
 		check(t, staff.DeleteAny(ctx, k))
 	}
-	expect(t, "parts", parts(), 1)
+	testkit.Expect(t, "parts", parts(), 1)
 	all, err = nameLists.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
-	expect(t, "members", len(all), n/2)
+	testkit.Expect(t, "members", len(all), n/2)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -78,7 +79,7 @@ func TestLiveTable(t *testing.T) {
 	next, err := index.Attach(plain, byEmail, byLast)
 	check(t, err)
 	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
-	expect(t, "readable", len(some), 5)
+	testkit.Expect(t, "readable", len(some), 5)
 
 	// 1,000 faults of four kinds, of entities that are all different.
 	rows := rawTable(t, s)

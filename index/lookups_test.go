@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -74,10 +75,10 @@ func TestForeignEntities(t *testing.T) {
 	_, err := openAs(t, s.ConnectionString(), s, other).Upsert(ctx, &worker{"S", 2, "a", "", 1, nil}, table.ReplaceExisting)
 	check(t, err)
 	for _, ix := range []*index.Index[worker, string]{pointers, verified} {
-		expect(t, ix.Name(), ids(t, ix.List(ctx, staff, sales, "a")), []int{1, 3})
-		expect(t, ix.Name()+" with a cursor", ids(t, ix.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: ix.Value("a"), Cursor: &table.Cursor{}})), []int{1, 3})
+		testkit.Expect(t, ix.Name(), ids(t, ix.List(ctx, staff, sales, "a")), []int{1, 3})
+		testkit.Expect(t, ix.Name()+" with a cursor", ids(t, ix.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: ix.Value("a"), Cursor: &table.Cursor{}})), []int{1, 3})
 	}
-	expect(t, "list", ids(t, lists.List(ctx, staff, sales, "a")), []int{1, 3})
+	testkit.Expect(t, "list", ids(t, lists.List(ctx, staff, sales, "a")), []int{1, 3})
 }
 
 // TestListWhileOthersWrite: a list leaves out an entity that has another value, or was deleted, when the entity is read.
@@ -97,7 +98,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 			_, err := staff.Upsert(ctx, &worker{"S", 1, "Jones", "", 30, nil}, table.ReplaceExisting)
 			check(t, err)
 			once := true
-			b := &hookedService{Service: s, do: func(r *http.Request) {
+			b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 				if once && strings.Contains(r.URL.Path, "RowKey='w_") {
 					once = false
 					check(t, happens(staff))
@@ -105,7 +106,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 			}}
 			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams, byLast)
 			check(t, err)
-			expect(t, what+", "+kind, list(slow), []int{2})
+			testkit.Expect(t, what+", "+kind, list(slow), []int{2})
 		}
 	}
 }
@@ -122,10 +123,10 @@ func TestValueChangesOwner(t *testing.T) {
 	if err != nil || e.Key != at(1) {
 		t.Error(e, err)
 	}
-	expect(t, "requests", s.Count().String(), "2 get")
+	testkit.Expect(t, "requests", s.Count().String(), "2 get")
 	times := 0
-	b := &hookedService{Service: s}
-	b.do = func(r *http.Request) {
+	b := &testkit.Hooked{Service: s, Serial: true}
+	b.BeforeRequest = func(r *http.Request) {
 		if times > 0 && strings.Contains(r.URL.Path, "RowKey='w_") {
 			times--
 			es[0].Value.Email, es[1].Value.Email = es[1].Value.Email, es[0].Value.Email
@@ -169,20 +170,20 @@ func TestForeignRanges(t *testing.T) {
 			}
 		}
 	}
-	expect(t, "requests", s.Count().String(), "none")
+	testkit.Expect(t, "requests", s.Count().String(), "none")
 	// Its own are all within, also where it is among the library's rows.
 	for name, r := range map[string]keys.Range{
 		"Value": tags.Value("x"), "Range": tags.Range("a", "y"), "AtLeast": tags.AtLeast("x"), "AtMost": tags.AtMost("x"), "Starting": tags.Starting("x"), "All": tags.All(),
 	} {
 		want := map[string][]int{"Value": {1, 2}, "Range": {1, 2, 2}, "AtLeast": {1, 2, 2}, "AtMost": {1, 2}, "Starting": {1, 2}, "All": {1, 2, 2}}[name]
-		expect(t, name, ids(t, tags.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: r})), want)
+		testkit.Expect(t, name, ids(t, tags.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: r})), want)
 	}
 	seen := 0
 	for _, err := range tags.Keys(ctx, staff, table.Query[worker]{Partition: sales, Limit: 2}) {
 		check(t, err)
 		seen++
 	}
-	expect(t, "keys with a limit", seen, 2)
+	testkit.Expect(t, "keys with a limit", seen, 2)
 }
 
 // TestOnePartition: look-ups in a table with one partition need no partition.
@@ -200,7 +201,7 @@ func TestOnePartition(t *testing.T) {
 	all, err2 := lists.Keys(ctx, parts, nowhere, "nut")
 	g, err3 := sums.Get(ctx, parts, nowhere, "nut")
 	check(t, errors.Join(err1, err2, err3))
-	expect(t, "found", fmt.Sprint(e.Value.ID, all, g.Count), fmt.Sprint(1, []keys.Key{e.Key}, 1))
+	testkit.Expect(t, "found", fmt.Sprint(e.Value.ID, all, g.Count), fmt.Sprint(1, []keys.Key{e.Key}, 1))
 }
 
 // TestNotAttached: a look-up by a definition that is not attached fails, instead of finding nothing, also if a definition of the
@@ -235,7 +236,7 @@ func TestNotAttached(t *testing.T) {
 			t.Error(what, err)
 		}
 	}
-	expect(t, "requests", s.Count().String(), "none")
+	testkit.Expect(t, "requests", s.Count().String(), "none")
 }
 
 // TestUnder: a range of the layout with an open end is a range of the index; a range with a last value is one if each value has one
@@ -249,7 +250,7 @@ func TestUnder(t *testing.T) {
 	}
 	ages, emails := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Fold(keys.Text()))
 	q := table.Query[worker]{Partition: sales, Rows: byEmail.Under(emails.AtMost("c"))}
-	expect(t, "up to c", ids(t, byEmail.Query(ctx, staff, q)), []int{0, 1, 2})
+	testkit.Expect(t, "up to c", ids(t, byEmail.Query(ctx, staff, q)), []int{0, 1, 2})
 	for _, r := range []keys.Range{ages.Between(10, 30), ages.AtMost(30), ages.AtLeast(30), keys.Point(ages.Of(10))} {
 		q.Rows = byAge.Under(r)
 		for _, err := range byAge.Query(ctx, staff, q) {
@@ -270,9 +271,9 @@ func TestValueMovesDuringLookUp(t *testing.T) {
 	staff, s := newStaff(t, pointer)
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
 	for _, ix := range []*index.Index[worker, string]{pointer, full} { // whose copies are of another kind
-		b := &hookedService{Service: s}
+		b := &testkit.Hooked{Service: s, Serial: true}
 		once := false
-		b.do = func(r *http.Request) {
+		b.BeforeRequest = func(r *http.Request) {
 			if strings.Contains(r.URL.String(), "RowKey='w_") && !once {
 				once = true
 				es[0].Value.Email, es[1].Value.Email = es[1].Value.Email, es[0].Value.Email

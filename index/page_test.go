@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -61,8 +62,8 @@ func TestPagesByIndex(t *testing.T) {
 					break
 				}
 			}
-			expect(t, "entities", got, want)
-			expect(t, "requests", requests, c.requests)
+			testkit.Expect(t, "entities", got, want)
+			testkit.Expect(t, "requests", requests, c.requests)
 		})
 	}
 }
@@ -91,7 +92,7 @@ func TestPageBehindReadAhead(t *testing.T) {
 		}
 		pages, token = append(pages, of), page.Token
 	}
-	expect(t, "pages", pages, [][]int{{0, 3, 4}, {5, 6, 7}, {8, 9, 10}, nil})
+	testkit.Expect(t, "pages", pages, [][]int{{0, 3, 4}, {5, 6, 7}, {8, 9, 10}, nil})
 }
 
 // TestPageErrors: a page that cannot be read whole is an error, and with a budget it is returned as far as it was read.
@@ -129,7 +130,7 @@ func TestPageErrors(t *testing.T) {
 	if _, err := byLast.Page(ctx, staff, q, ""); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError about the limit", err)
 	}
-	expect(t, "requests", s.Count().String(), "none")
+	testkit.Expect(t, "requests", s.Count().String(), "none")
 
 	q.Limit, q.Budget = 5, table.Budget{Requests: 3}
 	page, err = byLast.Page(ctx, staff, q, "")
@@ -139,7 +140,7 @@ func TestPageErrors(t *testing.T) {
 	q.Budget = table.Budget{}
 	rest, err := byLast.Page(ctx, staff, q, page.Token)
 	check(t, err)
-	expect(t, "the rest", len(rest.Entities), 4)
+	testkit.Expect(t, "the rest", len(rest.Entities), 4)
 
 	s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Refuse(400, "InvalidInput")))
 	if page, err := byLast.Page(ctx, staff, q, ""); err == nil || page != nil {

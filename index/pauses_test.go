@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -21,7 +22,7 @@ func pausing(t *testing.T, s *storagetest.Service, do func(*http.Request), ix in
 	t.Helper()
 	o := &table.Options{}
 	o.Retry.ConflictAttempts = 5
-	plain, err := table.New(serviceOf(t, s.ConnectionString(), &hookedService{Service: s, do: do}), "staff", schema, o)
+	plain, err := table.New(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: do}), "staff", schema, o)
 	check(t, err)
 	staff, err := index.Attach(plain, ix)
 	check(t, err)

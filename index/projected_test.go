@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,7 +35,7 @@ func TestProjectedCopyIsRefused(t *testing.T) {
 				t.Errorf("%s: got %v, want ErrPartial, and ErrNoETag, that names the copy and the way out", what, err)
 			}
 		}
-		expect(t, "requests", s.Count().String(), "none")
+		testkit.Expect(t, "requests", s.Count().String(), "none")
 		// An ETag that the program has stored makes it an entity for Merge and Delete, and it stays partial.
 		whole, err := staff.Get(ctx, e.Key)
 		check(t, err)
@@ -61,8 +62,8 @@ func TestProjectedCopyIsPrinted(t *testing.T) {
 	e, err := byAge.Get(ctx, staff, sales, 30)
 	check(t, err)
 	const want = "('S','w_000001') (partial) {Age:30 Last:Jones}"
-	expect(t, "%v", fmt.Sprint(e), want)
-	expect(t, "%+v", fmt.Sprintf("%+v", *e), want)
+	testkit.Expect(t, "%v", fmt.Sprint(e), want)
+	testkit.Expect(t, "%+v", fmt.Sprintf("%+v", *e), want)
 	var text strings.Builder
 	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", e)
 	if got, want := text.String(), `"entity":{"key":"('S','w_000001')","partial":true,"value":{"Age":30,"Last":"Jones"},"etag":""}`; !strings.Contains(got, want) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -85,7 +86,7 @@ func TestCursorOfPointers(t *testing.T) {
 				cancel()
 				token, over = c.Token(), c.Done()
 			}
-			expect(t, what+", "+how, got, want)
+			testkit.Expect(t, what+", "+how, got, want)
 		}
 	}
 }
@@ -125,9 +126,9 @@ func TestPagesOfPointers(t *testing.T) {
 	c := table.NewCursor("")
 	var stats table.Stats
 	page := table.Query[worker]{Partition: sales, Rows: byLast.Value("Cao"), Cursor: c, Limit: 20, Stats: &stats}
-	expect(t, "entities", len(ids(t, byLast.Query(ctx, slow, page))), 20)
-	expect(t, "requests", s.Count().String(), "20 get, 1 query")
-	expect(t, "stats", stats, table.Stats{Requests: 21, Rows: 20})
+	testkit.Expect(t, "entities", len(ids(t, byLast.Query(ctx, slow, page))), 20)
+	testkit.Expect(t, "requests", s.Count().String(), "20 get, 1 query")
+	testkit.Expect(t, "stats", stats, table.Stats{Requests: 21, Rows: 20})
 	page.Cursor, page.Limit, page.Budget = table.NewCursor(c.Token()), 0, table.Budget{Requests: 11}
 	var got []int
 	for e, err := range byLast.Query(ctx, staff, page) {
@@ -139,9 +140,9 @@ func TestPagesOfPointers(t *testing.T) {
 		}
 		got = append(got, e.Value.ID)
 	}
-	expect(t, "requests", s.Count().String(), "10 get, 1 query")
+	testkit.Expect(t, "requests", s.Count().String(), "10 get, 1 query")
 	page.Cursor, page.Budget = table.NewCursor(page.Cursor.Token()), table.Budget{Time: time.Hour}
-	expect(t, "all", len(got)+len(ids(t, byLast.Query(ctx, staff, page))), 30)
+	testkit.Expect(t, "all", len(got)+len(ids(t, byLast.Query(ctx, staff, page))), 30)
 }
 
 // emptyFirst is a service whose first page of each list holds nothing, but the token of the next.

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -65,14 +66,14 @@ func TestPartialUpdates(t *testing.T) {
 	staff, s := newStaff(t, both)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
-	expect(t, "requests", s.Count().String(), "1 get, 1 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "1 get, 1 transaction")
 	_, err := staff.Upsert(ctx, &worker{"S", 1, "Smith", "", 31, nil}, table.MergeExisting)
 	check(t, err)
 	e, err := both.Get(ctx, staff, sales, named{"Smith", 31})
 	if err != nil || e.Key != at(1) || len(s.Rows("staff")) != 2 {
 		t.Error(e, err, s.Rows("staff"))
 	}
-	expect(t, "those of one name", ids(t, both.Query(ctx, staff, table.Query[worker]{
+	testkit.Expect(t, "those of one name", ids(t, both.Query(ctx, staff, table.Query[worker]{
 		Partition: sales, Rows: keys.Tuple2(keys.Ordered(), keys.Digits[int](3)).Named("both").Prefix("Smith"),
 	})), []int{1})
 }
@@ -89,9 +90,9 @@ func TestListRows(t *testing.T) {
 	if done := all[len(all)-1].String(); !strings.Contains(done, "{merge('S','w_000001'), replace('S','team_Jones'), replace('S','team_Smith')}") {
 		t.Error(done)
 	}
-	b := &hookedService{Service: s}
+	b := &testkit.Hooked{Service: s, Serial: true}
 	rounds := 0
-	b.do = func(r *http.Request) {
+	b.BeforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			rounds++
 			_, err := staff.Insert(ctx, &worker{"S", 100 + rounds, "Jones", "", 30, nil})
@@ -122,7 +123,7 @@ func TestReadEntities(t *testing.T) {
 		if err != nil || e.ETag == "" {
 			t.Fatal(e, err)
 		}
-		expect(t, "requests", s.Count().String(), []string{"1 get, 1 query", "2 get"}[unique])
+		testkit.Expect(t, "requests", s.Count().String(), []string{"1 get, 1 query", "2 get"}[unique])
 		check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("b")))
 		if _, err := ix.Get(ctx, staff, sales, "a"); !errors.Is(err, table.ErrNotFound) {
 			t.Error(err)
@@ -157,6 +158,6 @@ func TestPace(t *testing.T) {
 		if took := time.Since(began); took < 29*time.Second || took > 31*time.Second { // of its own clock
 			t.Error(took)
 		}
-		expect(t, "progress", told, []int{1000, 1500})
+		testkit.Expect(t, "progress", told, []int{1000, 1500})
 	})
 }

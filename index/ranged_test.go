@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -45,7 +46,7 @@ func TestVerifyRanged(t *testing.T) {
 			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
 				t.Errorf("%v, %+v", err, r)
 			}
-			expect(t, "Ranged", holder.Engine().Ranged(), c.refused)
+			testkit.Expect(t, "Ranged", holder.Engine().Ranged(), c.refused)
 			right(t, s)
 		})
 	}

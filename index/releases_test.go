@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -45,7 +46,7 @@ func TestUpgradedSchema(t *testing.T) {
 		if err != nil || e.Value.Last != want {
 			t.Fatal(e, err)
 		}
-		expect(t, what, s.Count().String(), cost)
+		testkit.Expect(t, what, s.Count().String(), cost)
 	}
 	look("an older projection", 30, "JONES", "1 get, 1 query")
 	e, err := byEmail.Get(ctx, staff, sales, "a")
@@ -58,7 +59,7 @@ func TestUpgradedSchema(t *testing.T) {
 	check(t, err)
 	check(t, staff.Replace(ctx, e))
 	look("by the entity", 31, "CAO", "1 query")
-	expect(t, "both", ids(t, byAge.Between(ctx, staff, sales, 0, 99)), []int{1, 2})
+	testkit.Expect(t, "both", ids(t, byAge.Between(ctx, staff, sales, 0, 99)), []int{1, 2})
 }
 
 // TestOtherKindOfCopy: where a release keeps other copies under the same name, look-ups do not take the old ones for the new.
@@ -106,7 +107,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 				t.Error(r)
 			}
 			s.Count()
-			expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2})
+			testkit.Expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2})
 			if cost := s.Count().String(); after != "pointer" && cost != "1 query" {
 				t.Error(cost)
 			}
@@ -135,8 +136,8 @@ func TestTamperedEntities(t *testing.T) {
 	check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[string]("Tags").Set(`["u","v","w","x"]`)))
 	check(t, rawTable(t, s).MergeAny(ctx, at(2), table.PropertyOf[string]("Tags").Set(`["y"]`)))
 	s.Count()
-	expect(t, "who has it", ids(t, verified.List(ctx, staff, sales, "x")), []int{1}) // though it has more than it may
-	expect(t, "requests", s.Count().String(), "2 get, 1 query")
+	testkit.Expect(t, "who has it", ids(t, verified.List(ctx, staff, sales, "x")), []int{1}) // though it has more than it may
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 query")
 	for _, err := range verified.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}) {
 		var ve *table.ValueError
 		if !errors.As(err, &ve) {
@@ -151,7 +152,7 @@ func TestTamperedEntities(t *testing.T) {
 	check(t, err)
 	s.Count()
 	check(t, staff.Replace(ctx, changed))
-	expect(t, "requests", s.Count().String(), "1 get, 1 transaction")
+	testkit.Expect(t, "requests", s.Count().String(), "1 get, 1 transaction")
 }
 
 // TestStalePointer: a look-up that finds a row without an entity confirms that with one request more.
@@ -168,11 +169,11 @@ func TestStalePointer(t *testing.T) {
 	if _, err := pointer.Get(ctx, staff, sales, "0"); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
 	}
-	expect(t, "a row of nobody", s.Count().String(), "3 get")
+	testkit.Expect(t, "a row of nobody", s.Count().String(), "3 get")
 	for limit, want := range map[int]string{5: "6 get, 1 query", 11: "12 get, 1 query", 15: "16 get, 1 query"} {
 		s.Count()
-		expect(t, "entities", len(ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: limit}))), limit)
-		expect(t, "requests", s.Count().String(), want)
+		testkit.Expect(t, "entities", len(ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: limit}))), limit)
+		testkit.Expect(t, "requests", s.Count().String(), want)
 	}
 }
 
@@ -273,23 +274,23 @@ func TestRenamedProperties(t *testing.T) {
 		t.Helper()
 		g, err := sum.Get(ctx, second, sales, "Jones")
 		check(t, err)
-		expect(t, "count", g.Count, int64(3))
+		testkit.Expect(t, "count", g.Count, int64(3))
 		return g.Measures
 	}
-	expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 1, Sum: 3, Min: 3, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
+	testkit.Expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 1, Sum: 3, Min: 3, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
 	for id := range 2 {
 		_, err := second.Update(ctx, at(id+1), func(w *worker) error { w.Tags = []string{"x"}; return nil })
 		check(t, err)
 	}
-	expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 3, Sum: 6, Min: 1, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
+	testkit.Expect(t, "measures", stat(), map[string]index.Stat{"ID": {Count: 3, Sum: 6, Min: 1, Max: 3}, "Age": {Count: 3, Sum: 120, Min: 30, Max: 50}})
 	row, err := second.GetRow(ctx, rowAt("list_Jones"))
 	check(t, err)
 	was, _ := row.Get("EmployeeIDs")
 	is, _ := row.Get("Ids")
-	expect(t, "lists", []any{was, is}, []any{"w_000001/w_000002", "w_000001/w_000002/w_000003"})
+	testkit.Expect(t, "lists", []any{was, is}, []any{"w_000001/w_000002", "w_000001/w_000002/w_000003"})
 	sd, err := d.Get(ctx, rowAt("department"))
 	check(t, err)
-	expect(t, "details", sd.Value, department{"S", 7, "Jones", "a"})
+	testkit.Expect(t, "details", sd.Value, department{"S", 7, "Jones", "a"})
 	check(t, second.DeleteAny(ctx, at(3)))
 	if row, err = second.GetRow(ctx, rowAt("list_Jones")); err != nil || row.Type("EmployeeIDs") == "" {
 		t.Error(row, err)
@@ -307,6 +308,6 @@ func TestRenamedProperties(t *testing.T) {
 	check(t, err)
 	_, err = after.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
 	check(t, err)
-	expect(t, "listed", ids(t, teams.List(ctx, after, sales, "Jones")), []int{1})
+	testkit.Expect(t, "listed", ids(t, teams.List(ctx, after, sales, "Jones")), []int{1})
 	check(t, after.DeleteAny(ctx, at(1)))
 }

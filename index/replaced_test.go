@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -148,7 +149,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 				update(staff, func(w *worker) { w.Last, w.Age = "Jones", 45 }) // so that others have the extremes
 				g, err := ages.Get(ctx, staff, sales, "Jones")
 				check(t, err)
-				expect(t, "count", g.Count, int64(3))
+				testkit.Expect(t, "count", g.Count, int64(3))
 				if r, f := mustVerify(t, staff, verify.Options{}, ages); !r.Sound() {
 					t.Error(r, f)
 				}
@@ -160,7 +161,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 				}
 				g, err = ages.Get(ctx, staff, sales, "Jones")
 				check(t, err)
-				expect(t, "count", g.Count, int64(2))
+				testkit.Expect(t, "count", g.Count, int64(2))
 			})
 		}
 	}
@@ -169,7 +170,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 5, "", "", 1, nil})
 	s.Count()
 	check(t, staff.MergeAny(ctx, at(5), last.Set("Jones")))
-	expect(t, "in no group before", s.Count().String(), "2 get, 1 transaction")
+	testkit.Expect(t, "in no group before", s.Count().String(), "2 get, 1 transaction")
 	// An entity in no group that has lost only its _ix is no fault.
 	insertAll(t, staff, s, worker{"S", 6, "", "", 1, nil})
 	replaced(t, s, 6, nil)
@@ -203,24 +204,24 @@ func TestStoredBefore(t *testing.T) {
 		case "update":
 			_, err = staff.Update(ctx, at(1), func(w *worker) error { w.Age = 31; return nil })
 			check(t, err)
-			expect(t, verb, s.Count().String(), "5 get, 1 query, 1 transaction") // it, its groups, and the department; and all entities once
-			expect(t, verb, count("Jones"), int64(3))
+			testkit.Expect(t, verb, s.Count().String(), "5 get, 1 query, 1 transaction") // it, its groups, and the department; and all entities once
+			testkit.Expect(t, verb, count("Jones"), int64(3))
 			_, err = staff.Update(ctx, at(2), func(w *worker) error { w.Age = 41; return nil })
 			check(t, err)
-			expect(t, verb, count("Jones"), int64(3))
+			testkit.Expect(t, verb, count("Jones"), int64(3))
 		case "rename":
 			check(t, staff.MergeAny(ctx, at(1), last.Set("Cao")))
-			expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 2") // nobody has counted the Joneses
+			testkit.Expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 2") // nobody has counted the Joneses
 			check(t, staff.MergeAny(ctx, at(2), last.Set("Cao")))
-			expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 3")
+			testkit.Expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 3")
 			check(t, staff.MergeAny(ctx, at(3), age.Set(51)))
-			expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "1 3")
+			testkit.Expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "1 3")
 		case "delete":
 			check(t, staff.DeleteAny(ctx, at(1)))
 			check(t, staff.MergeAny(ctx, at(2), age.Set(41)))
-			expect(t, verb, count("Jones"), int64(2))
+			testkit.Expect(t, verb, count("Jones"), int64(2))
 			check(t, staff.DeleteAny(ctx, at(3)))
-			expect(t, verb, count("Jones"), int64(1))
+			testkit.Expect(t, verb, count("Jones"), int64(1))
 		case "bulk":
 			s.Count()
 			_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
@@ -234,7 +235,7 @@ func TestStoredBefore(t *testing.T) {
 			if counts := s.Count(); counts[requests.Query] != 1 { // once for the transaction
 				t.Error(counts)
 			}
-			expect(t, verb, count("Jones"), int64(3))
+			testkit.Expect(t, verb, count("Jones"), int64(3))
 		}
 		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, both...); !r.Sound() {
 			t.Error(verb, r, f)
@@ -275,7 +276,7 @@ func TestVerifyCountsReplaced(t *testing.T) {
 			}
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), &hookedService{Service: s, do: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, slow, verify.Options{Repair: repair}, sharedDefinitions()...)

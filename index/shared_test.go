@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -140,7 +141,7 @@ func TestSharedRequests(t *testing.T) {
 	staff, d, s := newCampus(t)
 	did := func(what, want string) {
 		t.Helper()
-		expect(t, what, s.Count().String(), want)
+		testkit.Expect(t, what, s.Count().String(), want)
 		checkAll(t, s)
 		s.Count()
 	}
@@ -167,31 +168,31 @@ func TestSharedRequests(t *testing.T) {
 
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
-	expect(t, "members", k, []keys.Key{at(1)})
-	expect(t, "members", s.Count().String(), "1 get")
-	expect(t, "list", ids(t, teams.List(ctx, staff, sales, "Smith")), []int{2})
-	expect(t, "list", s.Count().String(), "2 get")
+	testkit.Expect(t, "members", k, []keys.Key{at(1)})
+	testkit.Expect(t, "members", s.Count().String(), "1 get")
+	testkit.Expect(t, "list", ids(t, teams.List(ctx, staff, sales, "Smith")), []int{2})
+	testkit.Expect(t, "list", s.Count().String(), "2 get")
 	if k, err := teams.Keys(ctx, staff, sales, "Nobody"); err != nil || len(k) != 0 {
 		t.Error(k, err)
 	}
 	s.Count()
 	g, err := ages.Get(ctx, staff, sales, "Smith")
 	check(t, err)
-	expect(t, "summary", *g, index.Group[string]{Value: "Smith", Count: 1, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 41, Min: 41, Max: 41}}})
-	expect(t, "summary", s.Count().String(), "1 get")
+	testkit.Expect(t, "summary", *g, index.Group[string]{Value: "Smith", Count: 1, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 41, Min: 41, Max: 41}}})
+	testkit.Expect(t, "summary", s.Count().String(), "1 get")
 	var groups []string
 	for g, err := range ages.All(ctx, staff, sales) {
 		check(t, err)
 		groups = append(groups, fmt.Sprint(g.Value, g.Count))
 	}
-	expect(t, "summaries", groups, []string{"Jones1", "Smith1"})
-	expect(t, "summaries", s.Count().String(), "1 query")
+	testkit.Expect(t, "summaries", groups, []string{"Jones1", "Smith1"})
+	testkit.Expect(t, "summaries", s.Count().String(), "1 query")
 	if g, err := ages.Get(ctx, staff, sales, "Nobody"); err != nil || g.Count != 0 {
 		t.Error(g, err)
 	}
 	sd, err := d.Get(ctx, keys.At(sales, keys.Raw("department")))
 	check(t, err)
-	expect(t, "details", sd.Value, department{"S", 7, "Smith", "a"})
+	testkit.Expect(t, "details", sd.Value, department{"S", 7, "Smith", "a"})
 }
 
 // TestDetails: the target of details: concurrent writers, targets that are no entities, and targets that hold the details of
@@ -274,14 +275,14 @@ func TestFullList(t *testing.T) {
 	if !errors.As(err, &full) || full.Members != most+1 || !strings.Contains(err.Error(), "one row for each member") {
 		t.Fatal(err)
 	}
-	expect(t, "requests", s.Count().String(), "1 get")
+	testkit.Expect(t, "requests", s.Count().String(), "1 get")
 	// One that is in it already has room.
 	if _, err := staff.Insert(ctx, &worker{"S", 5, "Jones", "", 1, nil}); err != nil {
 		t.Fatal(err)
 	}
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
-	expect(t, "members", len(k), most)
+	testkit.Expect(t, "members", len(k), most)
 	for _, r := range s.Rows("staff") {
 		for _, p := range r.Properties {
 			if v, ok := p.Value.(string); ok && len(v) > 32<<10 {
@@ -314,7 +315,7 @@ func TestManyMembers(t *testing.T) {
 	check(t, err)
 	check(t, staff.Merge(ctx, e, last.Set("Smith")))
 	check(t, staff.Merge(ctx, e, last.Set("Jones")))
-	expect(t, "requests of a write", s.Count().String(), "3 transaction")
+	testkit.Expect(t, "requests of a write", s.Count().String(), "3 transaction")
 	seen := 0
 	for k, err := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: byLast.Value("Jones")}) {
 		check(t, err)
@@ -323,6 +324,6 @@ func TestManyMembers(t *testing.T) {
 		}
 		seen++
 	}
-	expect(t, "members", seen, n+1)
-	expect(t, "requests of the list", s.Count().String(), "51 query")
+	testkit.Expect(t, "members", seen, n+1)
+	testkit.Expect(t, "requests of the list", s.Count().String(), "51 query")
 }

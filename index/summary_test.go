@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -32,7 +33,7 @@ func TestSums(t *testing.T) {
 	check(t, staff.DeleteAny(ctx, at(5)))
 	g, err := big.Get(ctx, staff, sales, "K")
 	check(t, err)
-	expect(t, "K", *g, index.Group[string]{Value: "K", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 2, Min: 2, Max: 2}}})
+	testkit.Expect(t, "K", *g, index.Group[string]{Value: "K", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 2, Min: 2, Max: 2}}})
 	var de *index.DefinitionError
 	o := &index.SummaryOptions[worker]{}
 	for i := range 70 {
@@ -59,7 +60,7 @@ func TestSummaryScans(t *testing.T) {
 		t.Helper()
 		f(&e.Value)
 		check(t, staff.Replace(ctx, e))
-		expect(t, what, s.Count().String(), want)
+		testkit.Expect(t, what, s.Count().String(), want)
 	}
 	change("another measure than the extreme", es[0], "1 get, 1 transaction", func(w *worker) { w.Tags = nil; w.Age = 29 })
 	change("the least becomes still less", es[0], "1 get, 1 transaction", func(w *worker) { w.Age = 1 })
@@ -72,7 +73,7 @@ func TestSummaryScans(t *testing.T) {
 	if err != nil || r.Done != 50 {
 		t.Fatal(r, err)
 	}
-	expect(t, "all of one age", s.Count().String(), "1 get, 1 query, 1 transaction")
+	testkit.Expect(t, "all of one age", s.Count().String(), "1 get, 1 query, 1 transaction")
 }
 
 // TestHostileGroups: a value with any characters finds its own list and its own summary only.
@@ -86,17 +87,17 @@ func TestHostileGroups(t *testing.T) {
 	for i, v := range hostile {
 		all, err := nameLists.Keys(ctx, staff, sales, v)
 		check(t, err)
-		expect(t, v, all, []keys.Key{at(i)})
+		testkit.Expect(t, v, all, []keys.Key{at(i)})
 		g, err := nameSums.Get(ctx, staff, sales, v)
 		check(t, err)
-		expect(t, v, []any{g.Value, g.Count, g.Measures["Age"].Sum}, []any{v, 1, 1 + i})
+		testkit.Expect(t, v, []any{g.Value, g.Count, g.Measures["Age"].Sum}, []any{v, 1, 1 + i})
 	}
 	seen := map[string]bool{}
 	for g, err := range nameSums.All(ctx, staff, sales) {
 		check(t, err)
 		seen[g.Value] = true
 	}
-	expect(t, "values", len(seen), len(hostile))
+	testkit.Expect(t, "values", len(seen), len(hostile))
 	if r, faults := mustVerify(t, staff, verify.Options{}, nameLists, nameSums); !r.Sound() {
 		t.Error(r, faults)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,8 +24,8 @@ func TestUnconfirmed(t *testing.T) {
 		check(t, err)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 		n := 0
-		b := &hookedService{Service: s}
-		b.do = func(r *http.Request) {
+		b := &testkit.Hooked{Service: s, Serial: true}
+		b.BeforeRequest = func(r *http.Request) {
 			if b := strings.Contains(r.URL.String(), "ages_"); b && r.Method == http.MethodGet {
 				n++
 				_, err := staff.Insert(ctx, &worker{"S", 1000 + n, "Jones", "", 30, nil})
@@ -43,8 +44,8 @@ func TestUnconfirmed(t *testing.T) {
 	staff, s := newStaff(t, byLast)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
-	b := &hookedService{Service: s}
-	b.do = func(r *http.Request) {
+	b := &testkit.Hooked{Service: s, Serial: true}
+	b.BeforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.String(), "RowKey='last_") {
 			_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
 			check(t, err)
@@ -65,9 +66,9 @@ func TestChangingEntity(t *testing.T) {
 		for _, repair := range []bool{false, true} {
 			staff, s := newStaff(t, definition)
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
-			b := &hookedService{Service: s}
+			b := &testkit.Hooked{Service: s, Serial: true}
 			n := 0
-			b.do = func(r *http.Request) {
+			b.BeforeRequest = func(r *http.Request) {
 				n++
 				switch { // the row exists during every third request
 				case n%3 == 0:
@@ -102,8 +103,8 @@ func TestNoInventedGroup(t *testing.T) {
 		staff, s := newStaff(t, ages)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 		there := false
-		b := &hookedService{Service: s}
-		b.do = func(r *http.Request) {
+		b := &testkit.Hooked{Service: s, Serial: true}
+		b.BeforeRequest = func(r *http.Request) {
 			address, err := url.QueryUnescape(r.URL.String())
 			check(t, err)
 			wanted := !strings.Contains(address, "'ages")
@@ -122,7 +123,7 @@ func TestNoInventedGroup(t *testing.T) {
 		if len(faults) > 0 || r.Unconfirmed != 1 || r.Repaired+r.Failed > 0 {
 			t.Error(repair, r, faults)
 		}
-		b.do = nil
+		b.BeforeRequest = nil
 		if r, faults := mustVerify(t, staff, verify.Options{}, ages); !r.Sound() {
 			t.Error(repair, r, faults)
 		}

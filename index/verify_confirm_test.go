@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,7 +27,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		src, err := rawTable(t, s).GetRow(ctx, at(2))
 		check(t, err)
 		check(t, src.Set("Email", "a"))
-		b := &hookedService{Service: s, do: func(r *http.Request) {
+		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 			switch urls = append(urls, r.Method+" "+r.URL.Path); len(urls) - 1 {
 			case 1: // the list of entities
 				_, err := table.RowsOf(rawTable(t, s).Engine(), false).InsertAt(ctx, rowAt("email_a"), table.RowOf(src.Engine().WithoutSystemProperties()).Copy(rowAt("email_a")))
@@ -45,7 +46,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		return urls, k.RowKey()
 	}
 	urls, owner := run(-1)
-	expect(t, "owner", owner, "w_000001")
+	testkit.Expect(t, "owner", owner, "w_000001")
 	tried := 0
 	for i := 1; i+1 < len(urls); i++ {
 		if strings.Contains(urls[i-1], "w_000002") && strings.Contains(urls[i], "email_a") && strings.Contains(urls[i+1], "w_000002") {

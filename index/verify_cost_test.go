@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -237,7 +238,7 @@ func TestTokenBehindFinished(t *testing.T) {
 	if err != nil || r.Partitions != 1 || r.Rows != 1 {
 		t.Error(r, err)
 	}
-	expect(t, "requests", s.Count().String(), "4 query")
+	testkit.Expect(t, "requests", s.Count().String(), "4 query")
 }
 
 type transportFunc func(*http.Request) (*http.Response, error)

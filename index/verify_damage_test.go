@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -179,7 +180,7 @@ func TestLastMemberUnreadable(t *testing.T) {
 	}
 	g, err := ages.Get(ctx, staff, sales, "Jones")
 	check(t, err)
-	expect(t, "what they have added", *g, index.Group[string]{Value: "Jones", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 2, Sum: 70, Min: 30, Max: 40}}})
+	testkit.Expect(t, "what they have added", *g, index.Group[string]{Value: "Jones", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 2, Sum: 70, Min: 30, Max: 40}}})
 }
 
 // TestTakenDuringRepair: a unique row that another entity takes during a repair stays with that entity, at whichever request it is
@@ -192,7 +193,7 @@ func TestTakenDuringRepair(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
 		i := 0
-		b := &hookedService{Service: s, do: func(*http.Request) {
+		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {
 			if i++; i == n {
 				if _, err := staff.Insert(ctx, &worker{"S", 2, "Cao", "a", 30, nil}); err != nil && !errors.Is(err, index.ErrTaken) {
 					t.Error(err)
@@ -221,13 +222,13 @@ func TestConcurrentBackfill(t *testing.T) {
 	ctx := context.Background()
 	_, s := newStaff(t)
 	once := true
-	b := &hookedService{Service: s}
+	b := &testkit.Hooked{Service: s, Serial: true}
 	plain := openAs(t, s.ConnectionString(), b, schema)
 	staff, err := index.Attach(plain, byLast)
 	check(t, err)
 	_, err = plain.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
 	check(t, err)
-	b.do = func(r *http.Request) {
+	b.BeforeRequest = func(r *http.Request) {
 		if once && strings.Contains(r.URL.Path, "$batch") {
 			once = false
 			check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(31)))
@@ -237,7 +238,7 @@ func TestConcurrentBackfill(t *testing.T) {
 	if err != nil || !r.Sound() || r.Repaired != 1 {
 		t.Error(r, err)
 	}
-	expect(t, "filled", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
+	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
 }
 
 // TestConflictOfDetails: an entity whose target holds the details of another entity is repaired otherwise; a run without repair
@@ -257,7 +258,7 @@ func TestConflictOfDetails(t *testing.T) {
 	if r.Faults[verify.DuplicateValue] != 1 || r.Failed != 0 {
 		t.Error(r, faults)
 	}
-	expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
+	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
 	// An entity that does not have the target releases it: the details of the other entity stay.
 	check(t, both.MergeAny(ctx, at(1), email.Set("")))
 	dep, err := d.Get(ctx, rowAt("department"))

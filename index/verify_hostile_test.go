@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -35,7 +36,7 @@ func TestReleasedRow(t *testing.T) {
 			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that it is not made up with others at once
 			vctx, cancel := context.WithCancel(ctx)
 			i := 0
-			b := &hookedService{Service: s, do: func(*http.Request) {
+			b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {
 				if i++; i != n {
 				} else if cut {
 					cancel()
@@ -117,7 +118,7 @@ func TestEntityMarkedAsCopy(t *testing.T) {
 		overwrite(t, s, at(1), func(m map[string]any) { m["_sys"] = sys })
 		for _, repair := range []bool{false, true} {
 			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, byLast)
-			expect(t, sys, fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
+			testkit.Expect(t, sys, fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
 		}
 		if err := checkCopiesOf("email", "last")(s); err != nil {
 			t.Error(sys, err)
@@ -201,7 +202,7 @@ func TestUnconfirmedIsCounted(t *testing.T) {
 	changeRaw(t, s, 2, "Email", "a") // whose row 1 has, whom somebody changes whenever Verify looks
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("department")))
 	n := 0
-	b := &hookedService{Service: s, do: func(r *http.Request) {
+	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "w_000001") || strings.Contains(r.URL.Path, "$batch") {
 			n++
 			changeRaw(t, s, 1, "Note", fmt.Sprint(n))
@@ -269,7 +270,7 @@ func TestSummaryMoved(t *testing.T) {
 	for _, row := range s.Rows("staff") {
 		left = append(left, row.RowKey)
 	}
-	expect(t, "rows", left, []string{"ages_Jones", "w_000001", "w_000002"})
+	testkit.Expect(t, "rows", left, []string{"ages_Jones", "w_000001", "w_000002"})
 }
 
 // TestForeignColumns: properties that another program has added to the row of a summary are no fault, and stay until the next
@@ -281,7 +282,7 @@ func TestForeignColumns(t *testing.T) {
 	overwrite(t, s, rowAt("ages_Jones"), func(m map[string]any) { m["Note"] = "mine" })
 	s.Count()
 	r, f := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, ages)
-	expect(t, "requests", s.Count().String(), "4 query")
+	testkit.Expect(t, "requests", s.Count().String(), "4 query")
 	if !r.Sound() || len(f) > 0 {
 		t.Error(r, f)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -38,7 +39,7 @@ func TestVerifyLogsRepairs(t *testing.T) {
 		text.Reset()
 		_, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 		check(t, err)
-		expect(t, "log", text.String(), want)
+		testkit.Expect(t, "log", text.String(), want)
 	}
 }
 
@@ -60,7 +61,7 @@ func TestVerifyLogsConflicts(t *testing.T) {
 			staff, s := newStaff(t, c.definition)
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 			check(t, rawTable(t, s).DeleteAny(ctx, rowAt(c.damaged)))
-			b := &hookedService{Service: s, do: func(r *http.Request) {
+			b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 				if r.Method == http.MethodGet && strings.Contains(r.URL.String(), c.read) {
 					_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
 					check(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -70,7 +71,7 @@ func TestApproximateDuringRepair(t *testing.T) {
 		t.Helper()
 		g, err := ages.Get(ctx, staff, sales, "Jones")
 		check(t, err)
-		expect(t, "ages", g.Measures["Age"], want)
+		testkit.Expect(t, "ages", g.Measures["Age"], want)
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
@@ -133,7 +134,7 @@ func TestUnrepairedIsReported(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("fr_Jones_w_000001")))
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("age_030_w_000001")))
 	once := true
-	b := &hookedService{Service: s, do: func(r *http.Request) {
+	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 		if (r.Method == http.MethodPost || r.Method == http.MethodPut) && once {
 			once = false
 			check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(99)))
@@ -165,12 +166,12 @@ func TestPredictedConflict(t *testing.T) {
 
 // cancelling ends a context behind the first write.
 type cancelling struct {
-	*hookedService
+	*testkit.Hooked
 	cancel func()
 }
 
 func (c *cancelling) Do(r *http.Request) (*http.Response, error) {
-	resp, err := c.hookedService.Do(r)
+	resp, err := c.Hooked.Do(r)
 	if r.Method == http.MethodPut || r.Method == http.MethodPost {
 		c.cancel()
 	}
@@ -184,7 +185,7 @@ func TestReportOfWhatWasDone(t *testing.T) {
 	staff, s := newStaff(t, teams)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, at(2)))
-	ending, err := index.Attach(openAs(t, s.ConnectionString(), &cancelling{&hookedService{Service: s}, cancel}, schema), teams)
+	ending, err := index.Attach(openAs(t, s.ConnectionString(), &cancelling{&testkit.Hooked{Service: s, Serial: true}, cancel}, schema), teams)
 	check(t, err)
 	r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
 	all, err2 := teams.Keys(context.Background(), staff, sales, "Jones")

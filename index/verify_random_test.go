@@ -141,7 +141,7 @@ func (d *damagedPartition) concurrentWrite() {
 // verify repairs it, while concurrent writers write at some of its requests.
 func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Report, faults []verify.Fault, err error) {
 	i := 0
-	b := &hookedService{Service: d.s, do: func(*http.Request) {
+	b := &testkit.Hooked{Service: d.s, Serial: true, BeforeRequest: func(*http.Request) {
 		for _, n := range concurrent {
 			if n == i {
 				d.concurrentWrite()

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -94,7 +95,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	if !errors.As(errors.Join(faults[0].Err, faults[1].Err), &limit) {
 		t.Error(faults)
 	}
-	expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
+	testkit.Expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
 
 	var ve *table.ValueError
 	if _, err := verify.Run(ctx, plain, nil); !errors.As(err, &ve) {
@@ -134,10 +135,10 @@ func TestVerifyLists(t *testing.T) {
 	if !r.Sound() || r.Repaired != 300 {
 		t.Error(r)
 	}
-	expect(t, "requests", s.Count().String(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
+	testkit.Expect(t, "requests", s.Count().String(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
-	expect(t, "members", len(k), 300)
+	testkit.Expect(t, "members", len(k), 300)
 }
 
 // TestRepairOfOneDefinition: a definition that cannot be repaired keeps no other from being repaired.
@@ -150,11 +151,11 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	both, err := index.Attach(staff, byLast)
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
-	expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
+	testkit.Expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
 	if r.Repaired != 1 || r.Failed != 1 || r.Sound() {
 		t.Error(r)
 	}
-	expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
+	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
 
 	// A row without an owner under the key of a unique row is foreign.
 	for rk, d := range map[string]index.Definition[worker]{"email_a": byEmail, "last_Jones!_w_000001": byLast, "age_030_w_000001": byAge} {
@@ -170,7 +171,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 				t.Error(rk, r)
 			}
 		}
-		expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
+		testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
 	}
 
 	// Another definition of the name is not the one that is attached.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -135,11 +135,11 @@ func TestVerify(t *testing.T) {
 			for _, w := range c.want {
 				want[w] = true
 			}
-			expect(t, "faults", faults, want)
+			testkit.Expect(t, "faults", faults, want)
 			if r.Sound() != (len(want) == 0) {
 				t.Error(r)
 			}
-			expect(t, "a report changes nothing", s.Rows("staff"), before)
+			testkit.Expect(t, "a report changes nothing", s.Rows("staff"), before)
 			r, _ = mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
 			if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
 				t.Error(r)
@@ -163,7 +163,7 @@ func TestDuplicateValue(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
-	expect(t, "faults", faults, map[string]bool{"email duplicate value email_a w_000001": true})
+	testkit.Expect(t, "faults", faults, map[string]bool{"email duplicate value email_a w_000001": true})
 	if r.Sound() || r.Faults[verify.DuplicateValue] != 1 || r.Repaired != 0 {
 		t.Error(r)
 	}
@@ -195,15 +195,15 @@ func TestNewKeyFunction(t *testing.T) {
 	if _, err := staff.GetRow(ctx, rowAt("mail_A_w_000001")); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
 	}
-	expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
-	expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
-	expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))
+	testkit.Expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
+	testkit.Expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
+	testkit.Expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))
 	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
 	if !r.Sound() || r.Repaired == 0 {
 		t.Error(r)
 	}
-	expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2, 3})
-	expect(t, "rows", len(s.Rows("staff")), 6)
+	testkit.Expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2, 3})
+	testkit.Expect(t, "rows", len(s.Rows("staff")), 6)
 
 	// An index goes by a function that gives nothing.
 	gone := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", false }, nil)
@@ -213,7 +213,7 @@ func TestNewKeyFunction(t *testing.T) {
 	if !r.Sound() {
 		t.Error(r)
 	}
-	expect(t, "rows", len(s.Rows("staff")), 3)
+	testkit.Expect(t, "rows", len(s.Rows("staff")), 3)
 	if _, err := plain.Update(ctx, at(2), func(w *worker) error { w.Age++; return nil }); err != nil {
 		t.Error(err) // nobody remembers it any more
 	}
@@ -264,29 +264,13 @@ func TestVerifyRequests(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
 	}
 	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
-	expect(t, "requests", s.Count().String(), "3 query")
+	testkit.Expect(t, "requests", s.Count().String(), "3 query")
 	check(t, rawTable(t, s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
 	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
-	expect(t, "to be sure of a fault", s.Count().String(), "3 get, 3 query")
+	testkit.Expect(t, "to be sure of a fault", s.Count().String(), "3 get, 3 query")
 	mustVerify(t, staff, verify.Options{Partition: sales, Repair: true}, byEmail, byLast)
-	expect(t, "to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
-}
-
-// hookedService is a service that calls do before each request.
-type hookedService struct {
-	*storagetest.Service
-	mu sync.Mutex // one request at a time, with what is done before it: Verify looks at several suspects at once
-	do func(*http.Request)
-}
-
-func (b *hookedService) Do(r *http.Request) (*http.Response, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.do != nil {
-		b.do(r)
-	}
-	return b.Service.Do(r)
+	testkit.Expect(t, "to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
 }
 
 // TestReleaseRace: a row without an entity that is about to be deleted stays if its entity is inserted meanwhile.
@@ -296,9 +280,9 @@ func TestReleaseRace(t *testing.T) {
 	staff, s := newStaff(t, byEmail, byLast)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, at(1)))
-	b := &hookedService{Service: s}
+	b := &testkit.Hooked{Service: s, Serial: true}
 	once := false
-	b.do = func(r *http.Request) {
+	b.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodDelete && !once {
 			once = true
 			_, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 31, nil})
