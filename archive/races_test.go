@@ -45,7 +45,7 @@ func TestChangedMeanwhile(t *testing.T) {
 }
 
 // TestConflictAttempts: a move is attempted Retry.ConflictAttempts times in one delivery of its message, while a concurrent writer
-// changes the entity during each attempt.
+// changes the entity during each attempt. Each conflict is logged.
 func TestConflictAttempts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -59,6 +59,8 @@ func TestConflictAttempts(t *testing.T) {
 			i := &interceptor{Service: s, t: t}
 			common := testkit.NoPauses()
 			common.Retry.ConflictAttempts = c.attempts
+			var conflicts strings.Builder
+			common.Logger = slog.New(slog.NewTextHandler(&conflicts, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			slow := newFixtureOn(t, s, i, common, nil)
 			attempts := 0
 			i.before = func(q storagetest.Request) error {
@@ -74,6 +76,14 @@ func TestConflictAttempts(t *testing.T) {
 			var log strings.Builder
 			opt.Attempts, opt.Logger = 1, slog.New(slog.NewTextHandler(&log, nil))
 			must(t, slow.newWorker(t, opt).Drain(ctx))
+			const line = "conflict with a concurrent writer; another attempt follows\" table=current operation=Archive key=('S','c_000001') attempt="
+			logged := c.conflicts
+			if !c.moved {
+				logged-- // no attempt follows the last conflict
+			}
+			if got := conflicts.String(); strings.Count(got, line) != logged || strings.Contains(got, "gave up") == c.moved {
+				t.Errorf("the log of the table:\n%s\nwant %d lines with %s, and that the move was given up: %v", got, logged, line, !c.moved)
+			}
 			if c.moved {
 				wantClerks(t, s, nil, []string{"c_000001=Name1"})
 				testkit.Expect(t, "attempts", attempts, c.conflicts+1)

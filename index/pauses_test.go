@@ -3,6 +3,8 @@ package index_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,9 +20,10 @@ import (
 )
 
 // pausing returns a table with one definition, over a service that calls do before each request, with pauses after conflicts.
-func pausing(t *testing.T, s *storagetest.Service, do func(*http.Request), ix index.Definition[worker]) *table.Table[worker] {
+func pausing(t *testing.T, s *storagetest.Service, log io.Writer, do func(*http.Request), ix index.Definition[worker]) *table.Table[worker] {
 	t.Helper()
 	o := &table.Options{}
+	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Retry.ConflictAttempts = 5
 	plain, err := table.New(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: do}), "staff", schema, o)
 	check(t, err)
@@ -29,7 +32,7 @@ func pausing(t *testing.T, s *storagetest.Service, do func(*http.Request), ix in
 	return staff
 }
 
-// TestPausesOfGet: a look-up that meets conflicts pauses before its third attempt and all later ones.
+// TestPausesOfGet: a look-up that meets conflicts pauses before its third attempt and all later ones, and logs them.
 func TestPausesOfGet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +46,8 @@ func TestPausesOfGet(t *testing.T) {
 			_, err := staff.Update(ctx, at(id), func(w *worker) error { w.Email = mail; return nil })
 			check(t, err)
 		}
-		slow := pausing(t, s, func(r *http.Request) {
+		var log strings.Builder
+		slow := pausing(t, s, &log, func(r *http.Request) {
 			if strings.Contains(r.URL.Path, "w_") { // the other worker gets the address before its owner is read
 				reads++
 				give(owner, "")
@@ -55,6 +59,9 @@ func TestPausesOfGet(t *testing.T) {
 		_, err := byMail.Get(ctx, slow, sales, "a")
 		if took := time.Since(began); !errors.Is(err, table.ErrChanged) || reads != 5 || took < 70*time.Millisecond || took > 140*time.Millisecond {
 			t.Errorf("got %v after %d attempts and %v; want ErrChanged after 5 attempts and 70 to 140 ms", err, reads, took)
+		}
+		if got := log.String(); strings.Count(got, "another attempt follows\" table=staff operation=Get key=('S','mail_a')") != 3 {
+			t.Errorf("log:\n%s\nwant a line for each of 3 pauses, with the key of the index row", got)
 		}
 	})
 }
@@ -68,7 +75,7 @@ func TestPausesOfVerify(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 		check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
 		reads := 0
-		slow := pausing(t, s, func(r *http.Request) {
+		slow := pausing(t, s, io.Discard, func(r *http.Request) {
 			if strings.Contains(r.URL.Path, "last_") {
 				reads++
 				_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
