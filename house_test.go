@@ -22,8 +22,8 @@ import (
 
 const module = "github.com/aztablekit/aztablekit"
 
-// arrows are the packages of the project that each package may import. Each package must have an entry. Packages on top of table use
-// the engine of a table by methods of package table that only this module can use; see table/internal.go.
+// arrows are the packages of the project that each package may import. Each package must have an entry. Packages on top of table
+// use the engine of a table by methods of package table that only this module can use; see table/internal.go.
 var arrows = map[string][]string{
 	"":                         {},
 	"keys":                     {"internal/reserved", "internal/suffix"},
@@ -59,7 +59,8 @@ var arrows = map[string][]string{
 	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "requests", "table", "storagetest", "internal/azurite"},
 }
 
-// TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as literals.
+// TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
+// literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
@@ -86,7 +87,8 @@ func TestReservedNames(t *testing.T) {
 	}
 }
 
-// TestArrows: a package imports only packages below it, and the project depends on no modules except the Azure SDK and golang.org/x.
+// TestArrows: a package imports only packages below it, and the project depends on no modules except the Azure SDK and
+// golang.org/x.
 func TestArrows(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()

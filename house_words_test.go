@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// tourLimit is the largest number of words in a package's tour, without its code and its terms: what a newcomer reads in three minutes.
+// tourLimit is the largest number of words in a package's tour, without its code and its terms: what a newcomer reads in three
+// minutes.
 const tourLimit = 400
 
 // TestTours: each public package has a short tour, the pages that tours and the README name exist, and each page is named.

@@ -41,7 +41,8 @@ func ToTable(service table.Service, name string, o *table.Options) (*TableDestin
 // Ensure creates the table unless it exists. 1 request; idempotent.
 func (d *TableDestination) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
 
-// Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow; those of [ID.Err].
+// Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow; those of
+// [ID.Err].
 func (d *TableDestination) Get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)

@@ -33,8 +33,8 @@ func (c *contextCounter) Handle(ctx context.Context, _ slog.Record) error {
 	return nil
 }
 
-// TestContextsEnd: the context of a message ends when the message is finished, in each way. Otherwise a worker would keep memory for
-// each message until it stops.
+// TestContextsEnd: the context of a message ends when the message is finished, in each way. Otherwise a worker would keep memory
+// for each message until it stops.
 func TestContextsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Page is [table.Table.Page] by the index: it reads the part of a query that begins at a token, "" for the first part. The token can
-// be stored, and used by another process. It is behind the last entity of the page, although index rows and entities beyond it may
-// have been read.
+// Page is [table.Table.Page] by the index: it reads the part of a query that begins at a token, "" for the first part. The token
+// can be stored, and used by another process. It is behind the last entity of the page, although index rows and entities beyond it
+// may have been read.
 //
 //	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byName.Value("Jones"), Limit: 20}
 //	page, err := byName.Page(ctx, staff, q, token)

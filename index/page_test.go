@@ -14,7 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestPagesByIndex: the pages of each kind of index are together what its list yields, each entity once, with the requests of a list.
+// TestPagesByIndex: the pages of each kind of index are together what its list yields, each entity once, with the requests of a
+// list.
 func TestPagesByIndex(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -33,8 +33,8 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // one be read. Conditions need a full copy without ReadEntities. With Pointer or ReadEntities, entities are read 10 at a time, up
 // to 40 ahead of the loop.
 //
-// Errors: *DefinitionError if t is not a handle with this definition, ErrWriteOnly, *keys.KeyError for Rows of another range, and those of
-// [table.Table.List].
+// Errors: *DefinitionError if t is not a handle with this definition, ErrWriteOnly, *keys.KeyError for Rows of another range, and
+// those of [table.Table.List].
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {

@@ -16,7 +16,8 @@ type Bind[T any] struct {
 	err    error
 }
 
-// Functions that return functions are not inlined, in this package: a program compiles them once for each type, and not at each use.
+// Functions that return functions are not inlined, in this package: a program compiles them once for each type, and not at each
+// use.
 
 // Bind1 binds a layout of one part to the field that at returns:
 //

@@ -20,14 +20,14 @@
 // # Guarantees
 //
 // A fault that Run reports existed: Run confirms each fault that the entity alone does not show by a consistent read, so that a
-// concurrent write is not taken for a fault. Exception: without Options.Repair, a DuplicateValue of two missing rows is a prediction
-// of what a repair would find. A repair never overwrites a concurrent write, because each repair is a write by ETag. Rows of other types,
-// definitions and programs are left as they are.
+// concurrent write is not taken for a fault. Exception: without Options.Repair, a DuplicateValue of two missing rows is a
+// prediction of what a repair would find. A repair never overwrites a concurrent write, because each repair is a write by ETag.
+// Rows of other types, definitions and programs are left as they are.
 //
 // # Not guaranteed
 //
-// A fault that comes into being while Run is in progress may be missed. Run does not repair a [DuplicateValue], two entities with one
-// unique value, because either may be right: give one of them another value.
+// A fault that comes into being while Run is in progress may be missed. Run does not repair a [DuplicateValue], two entities with
+// one unique value, because either may be right: give one of them another value.
 //
 // # Costs
 //

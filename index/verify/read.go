@@ -86,8 +86,8 @@ func (p *partition[T]) getRows(ctx context.Context, candidates []candidate) (row
 	return rows, nil
 }
 
-// consistentRead is an entity and rows, each nil if it did not exist. Each row is as it was at one instant together with the entity;
-// two rows may be of two instants.
+// consistentRead is an entity and rows, each nil if it did not exist. Each row is as it was at one instant together with the
+// entity; two rows may be of two instants.
 type consistentRead[T any] struct {
 	entity *table.Entity[T]
 	stored *table.Row // the entity's row

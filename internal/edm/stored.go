@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content that is not
-// known.
+// Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content
+// that is not known.
 type Stored struct {
 	JSON    []byte
 	Columns []Column // nil if they are not decoded
@@ -50,8 +50,8 @@ func (s Stored) Decoded() ([]Column, error) {
 	return r.Columns()
 }
 
-// Overlay returns the stored entity with the columns in set in place of its own: what a merge makes of a row. Those in except are left
-// out, and room is counted for reserve, if it is a column. Errors: *LimitError if the entity becomes too large.
+// Overlay returns the stored entity with the columns in set in place of its own: what a merge makes of a row. Those in except are
+// left out, and room is counted for reserve, if it is a column. Errors: *LimitError if the entity becomes too large.
 func (s Stored) Overlay(partitionKey, rowKey string, set []Column, reserve Column, except ...string) (Stored, error) {
 	old, err := s.Decoded()
 	if err != nil {

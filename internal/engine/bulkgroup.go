@@ -43,9 +43,9 @@ type group struct {
 	full  bool
 }
 
-// What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. Its exact
-// length is not known here. A client with the library's policies measures the request before it is sent, so the estimate may be low.
-// Other clients cannot, so the estimate must be high enough.
+// What an operation adds to the body of a transaction besides its entity: the headers that the SDK writes, and the address. Its
+// exact length is not known here. A client with the library's policies measures the request before it is sent, so the estimate may
+// be low. Other clients cannot, so the estimate must be high enough.
 const (
 	leastHeaders = 300
 	mostHeaders  = 900

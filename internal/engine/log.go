@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Log logs what an operation does besides its requests: repeated attempts, conflicts and repairs. The zero Log logs nothing. It logs
-// keys, codes and texts of errors, but neither properties nor signatures.
+// Log logs what an operation does besides its requests: repeated attempts, conflicts and repairs. The zero Log logs nothing. It
+// logs keys, codes and texts of errors, but neither properties nor signatures.
 type Log struct {
 	Logger        *slog.Logger
 	Table, Method string

@@ -28,9 +28,9 @@ type Mutant struct {
 
 var planted = flag.Bool("planted", false, "run the tests on each planted bug, which takes half an hour on two cores; without it, the bugs are planted and compiled only")
 
-// Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. All of the bugs
-// are compiled into one program, because compilation takes longer than most tests. Without the flag -planted, Run only compiles the
-// packages that have the bugs, and looks up the tests' names. A bug that cannot be planted any more fails, too.
+// Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. All of the
+// bugs are compiled into one program, because compilation takes longer than most tests. Without the flag -planted, Run only
+// compiles the packages that have the bugs, and looks up the tests' names. A bug that cannot be planted any more fails, too.
 func Run(t *testing.T, pkg string, all []Mutant) {
 	t.Helper()
 	root := root(t)

@@ -1,9 +1,9 @@
-// Package suffix names the layout that package keys makes for package index. Its type parameters stand for types of package keys, which
-// imports this package.
+// Package suffix names the layout that package keys makes for package index. Its type parameters stand for types of package keys,
+// which imports this package.
 package suffix
 
-// Layout is a layout of keys that consist of a value and another key, which belongs to the entity with the value: the rows of entities
-// with equal values are neighbours. E is keys.Enc and R is keys.Range.
+// Layout is a layout of keys that consist of a value and another key, which belongs to the entity with the value: the rows of
+// entities with equal values are neighbours. E is keys.Enc and R is keys.Range.
 type Layout[K, E, R any] interface {
 	// Of returns the key of the value k with the given suffix. The method that uses the key returns its error (*keys.KeyError).
 	Of(k K, suffix E) E
@@ -15,9 +15,9 @@ type Layout[K, E, R any] interface {
 	All() R
 	Prefix(k K) R
 
-	// Between returns the range of the keys with values from lo to hi, both included; AtLeast and AtMost have one bound. They compare
-	// values as keys.Compound.Between does. A part that does not sort by its values before another part is a *keys.KeyError: use
-	// keys.Ordered in place of keys.Text.
+	// Between returns the range of the keys with values from lo to hi, both included; AtLeast and AtMost have one bound. They
+	// compare values as keys.Compound.Between does. A part that does not sort by its values before another part is a
+	// *keys.KeyError: use keys.Ordered in place of keys.Text.
 	Between(lo, hi K) R
 	AtLeast(lo K) R
 	AtMost(hi K) R

@@ -5,8 +5,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// ForRace returns the options of a crash test. Under the race detector, which is ten times slower, it leaves few runs and faults: the
-// detector finds data races, which need no rare schedule, and the same tests run in full without it.
+// ForRace returns the options of a crash test. Under the race detector, which is ten times slower, it leaves few runs and faults:
+// the detector finds data races, which need no rare schedule, and the same tests run in full without it.
 func ForRace(o crashtest.Options) *crashtest.Options {
 	if !Race {
 		return &o
