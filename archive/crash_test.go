@@ -37,7 +37,7 @@ type opener = func(*crashtest.Process) (*fixture, error)
 // fixtureOf returns an opener. attach attaches maintainers, if any.
 func fixtureOf(attach func(*fixture) error) opener {
 	return func(p *crashtest.Process) (*fixture, error) {
-		c := testkit.NoPauses()
+		c := noPauses()
 		c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
 		return openFixture(p.ConnectionString(), p, c, attach)
 	}

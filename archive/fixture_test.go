@@ -59,6 +59,12 @@ type fixture struct {
 	handlers    []eventual.Handler // besides the mover's
 }
 
+// noPauses returns options without pauses between attempts.
+func noPauses() (c table.Common) {
+	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
+	return c
+}
+
 // openFixture opens what a program has. attach, if any, attaches maintainers before the mover is made.
 func openFixture(connection string, transport policy.Transporter, c table.Common, attach func(*fixture) error) (*fixture, error) {
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: transport}})
@@ -88,7 +94,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 func newFixture(t testing.TB, attach func(*fixture) error) (*fixture, *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	fx := newFixtureOn(t, s, s, testkit.NoPauses(), attach)
+	fx := newFixtureOn(t, s, s, noPauses(), attach)
 	must(t, fx.ensure(context.Background()))
 	s.Count()
 	return fx, s

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -54,7 +53,7 @@ func transactionOn(table string) func(storagetest.Request) bool {
 func newInterceptedFixture(t testing.TB, s *storagetest.Service) (*fixture, *interceptor) {
 	t.Helper()
 	i := &interceptor{Service: s, t: t}
-	return newFixtureOn(t, s, i, testkit.NoPauses(), nil), i
+	return newFixtureOn(t, s, i, noPauses(), nil), i
 }
 
 // crashAt runs a worker that takes one message and crashes at its first transaction on a table, which meets a fault.

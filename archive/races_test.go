@@ -57,7 +57,7 @@ func TestConflictAttempts(t *testing.T) {
 			t.Parallel()
 			fx, s, e := newPendingMove(t)
 			i := &interceptor{Service: s, t: t}
-			common := testkit.NoPauses()
+			common := noPauses()
 			common.Retry.ConflictAttempts = c.attempts
 			var conflicts strings.Builder
 			common.Logger = slog.New(slog.NewTextHandler(&conflicts, &slog.HandlerOptions{Level: slog.LevelDebug}))

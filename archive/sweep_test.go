@@ -24,7 +24,7 @@ func sweepLibraryRows(t testing.TB, h eventual.Handler, s *storagetest.Service) 
 func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int) *fixture {
 	t.Helper()
 	s.Advance(30 * time.Hour)
-	common := testkit.NoPauses()
+	common := noPauses()
 	common.Now = s.Now
 	fx := newFixtureOn(t, s, s, common, nil)
 	n, err := commit.Of(fx.current).Sweep(context.Background(), dept.Of("S"))

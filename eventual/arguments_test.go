@@ -18,7 +18,7 @@ import (
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, _ := newOffice(t, testkit.NoPauses())
+	o, _ := newOffice(t, noPauses())
 	queue, poison := o.acc.Queue("notifications"), o.acc.Queue("poison")
 	var none *azqueue.QueueClient
 	ok := []eventual.Handler{o.handler()}
@@ -75,8 +75,8 @@ func TestArguments(t *testing.T) {
 // TestSameQueues: NewWorker refuses one queue for two purposes, and two tables of one name.
 func TestSameQueues(t *testing.T) {
 	t.Parallel()
-	o, _ := newOffice(t, testkit.NoPauses())
-	other, _ := newOffice(t, testkit.NoPauses())
+	o, _ := newOffice(t, noPauses())
+	other, _ := newOffice(t, noPauses())
 	q, p := o.acc.Queue("notifications"), o.acc.Queue("poison")
 	var ve *table.ValueError
 	second := other.handler()

@@ -22,10 +22,10 @@ func TestBusyPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 1000
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", n)
 		s.Count()
-		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Millisecond) // meanwhile the worker receives the next messages
 			return o.send(ctx, j, l)
 		}))
@@ -43,9 +43,9 @@ func TestBusyPartition(t *testing.T) {
 func TestBusyPartitionDrained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 200)
-		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(10 * time.Second)
 			return o.send(ctx, j, l)
 		}))
@@ -77,7 +77,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, testkit.NoPauses())
+				o, s := newOffice(t, noPauses())
 				o.hireInto(t, "big", c.n)
 				o.hireInto(t, "small", 1)
 				var done atomic.Bool
@@ -95,7 +95,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 						return ctx.Err()
 					}
 				})
-				w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses(), HandlerTimeout: -1, StopTimeout: time.Second}, h)
+				w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), HandlerTimeout: -1, StopTimeout: time.Second}, h)
 				atMost(t, "time until the message of the small partition starts", runUntil(t, w, time.Hour, done.Load), c.most)
 				atMost(t, "deliveries", float64(w.Stats().Received), c.deliveries*float64(c.n))
 				testkit.Expect(t, "messages retried", w.Stats().Retried, 0)
@@ -111,7 +111,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 func TestWaitingMessageRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 4)
 		var attempts []int
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
@@ -119,7 +119,7 @@ func TestWaitingMessageRenewed(t *testing.T) {
 			time.Sleep(24 * time.Second)
 			return o.send(ctx, j, l)
 		})
-		opt := eventual.WorkerOptions{Common: testkit.NoPauses(), Concurrency: 4, PerPartition: 1, Visibility: 30 * time.Second, Attempts: 1}
+		opt := eventual.WorkerOptions{Common: noPauses(), Concurrency: 4, PerPartition: 1, Visibility: 30 * time.Second, Attempts: 1}
 		w, other := o.worker(t, opt, h), o.worker(t, opt)
 		var polling sync.WaitGroup
 		defer polling.Wait()
@@ -140,7 +140,7 @@ func TestWaitingMessageRenewed(t *testing.T) {
 func TestWaitingMessageLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 2)
 		var calls atomic.Int64
 		h := o.handle(func(ctx context.Context, _ eventual.Job) error {
@@ -149,7 +149,7 @@ func TestWaitingMessageLost(t *testing.T) {
 			time.Sleep(time.Minute) // the handler does not react at once
 			return nil
 		})
-		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses(), Concurrency: 2, PerPartition: 1, Visibility: 30 * time.Second}, h)
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Concurrency: 2, PerPartition: 1, Visibility: 30 * time.Second}, h)
 		busy := storagetest.Refuse(503, "ServerBusy")
 		s.SetFaults(storagetest.First(storagetest.OfKind(requests.MessageUpdate, busy), storagetest.When(func(q storagetest.Request) bool {
 			return q.Kind == requests.MessageGet && calls.Load() > 0
@@ -165,9 +165,9 @@ func TestBusyPartitionSlow(t *testing.T) {
 	const n = 1000
 	for _, each := range testkit.Some([]time.Duration{100 * time.Millisecond, 260 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second}) {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			o.hireInto(t, "S", n)
-			w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, o.handle(func(context.Context, eventual.Job) error {
+			w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, o.handle(func(context.Context, eventual.Job) error {
 				time.Sleep(each)
 				return nil
 			}))
@@ -184,7 +184,7 @@ func TestBusyPartitionSlow(t *testing.T) {
 func TestWaitThenOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 300)
 		var mu sync.Mutex
 		var failed time.Time
@@ -207,7 +207,7 @@ func TestWaitThenOutage(t *testing.T) {
 			atMost(t, "time until the next attempt", time.Since(failed), time.Minute)
 			return nil
 		})
-		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}, h)
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, h)
 		runUntil(t, w, time.Hour, isEmpty(s))
 	})
 }
@@ -216,7 +216,7 @@ func TestWaitThenOutage(t *testing.T) {
 func TestBusyPartitionRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 200)
 		opt := fastPolling()
 		opt.Idle = 4 * time.Second
@@ -236,7 +236,7 @@ func TestBusyPartitionRequests(t *testing.T) {
 func TestPerPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "big", 60)
 		for i := range 3 {
 			o.insert(t, clerk{fmt.Sprint("small", i), i, "Jones"})

@@ -45,7 +45,7 @@ func TestQueueEmpties(t *testing.T) {
 // chaos returns the number of messages that were left when the failures ended.
 func chaos(t *testing.T, seed uint64) (left int) {
 	ctx := context.Background()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.hireInto(t, "S", 6)
 	rng, down := rand.New(rand.NewPCG(seed, 1)), time.Time{}
 	faults := []storagetest.Fault{
@@ -75,8 +75,8 @@ func chaos(t *testing.T, seed uint64) (left int) {
 		all.Go(func() {
 			for i := 0; time.Now().Before(end); i++ {
 				p, ctx := newProcess(s)
-				other := officeOn(t, s, p, testkit.NoPauses())
-				w := other.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses(), Attempts: 50, StopTimeout: time.Second})
+				other := officeOn(t, s, p, noPauses())
+				w := other.worker(t, eventual.WorkerOptions{Common: noPauses(), Attempts: 50, StopTimeout: time.Second})
 				timer := time.AfterFunc(time.Duration(20+(7*n+13*i)%60)*time.Second, p.crash)
 				if err := w.Run(ctx); err != nil {
 					t.Errorf("got the error %v, want none", err)
@@ -89,7 +89,7 @@ func chaos(t *testing.T, seed uint64) (left int) {
 	s.SetFaults(nil)
 	s.Deliver()
 	left = len(s.Messages("notifications"))
-	took := runUntil(t, o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()}), emptyAfter, isEmpty(s))
+	took := runUntil(t, o.worker(t, eventual.WorkerOptions{Common: noPauses()}), emptyAfter, isEmpty(s))
 	t.Logf("%d messages were left, and done %v later", left, took)
 	noError(t, errors.Join(allExecuted(s), onlyCommitted(s)))
 	return left
@@ -100,12 +100,12 @@ func chaos(t *testing.T, seed uint64) (left int) {
 func TestQueueEmptiesAfterOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		for i := range 6 {
 			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S%d","op":%q}`, i, operationIDAt(time.Now())))
 		}
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "staff" }, storagetest.NotSent()))
-		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses()})
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()})
 		ctx, stop := context.WithTimeout(context.Background(), 2*time.Hour)
 		defer stop()
 		noError(t, w.Run(ctx))

@@ -22,7 +22,7 @@ func TestCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		swept := map[string]time.Time{}
 		h := o.handler()
 		h.Sweep = func(_ context.Context, partition keys.Enc, before time.Time) error {
@@ -78,7 +78,7 @@ func TestCleanUpLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		opt := fastPolling()
 		opt.CleanUp = o.acc.Queue("cleanups")
 		write := func() {
@@ -110,7 +110,7 @@ func TestCleanUpLost(t *testing.T) {
 // not changed.
 func TestCleanUpForged(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	opt := fastPolling()
 	opt.CleanUp = o.acc.Queue("cleanups")
@@ -131,7 +131,7 @@ func TestCleanUpForged(t *testing.T) {
 // TestSweepPanics: a clean-up fails if the Sweep function of a handler panics.
 func TestSweepPanics(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
 	h := o.handler()
 	h.Sweep = func(context.Context, keys.Enc, time.Time) error { panic("oh") }

@@ -39,7 +39,7 @@ func TestContextsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		for i := range n {
 			o.put(t, "notifications", []string{
 				// done: there is no such write
@@ -53,7 +53,7 @@ func TestContextsEnd(t *testing.T) {
 		o.insert(t, clerk{"T", 1, "Jones"})
 		var calls atomic.Int64
 		var count contextCounter
-		opt := eventual.WorkerOptions{Common: testkit.NoPauses(), Attempts: 3, HandlerTimeout: -1}
+		opt := eventual.WorkerOptions{Common: noPauses(), Attempts: 3, HandlerTimeout: -1}
 		opt.Logger = slog.New(&count)
 		failing := o.handle(func(ctx context.Context, _ eventual.Job) error {
 			count.open.Add(1)

@@ -33,7 +33,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 
 // officeOf returns the office of a process, with random IDs that repeat with the schedule.
 func officeOf(p *crashtest.Process) (*office, error) {
-	c := testkit.NoPauses()
+	c := noPauses()
 	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
 	return openOffice(p.ConnectionString(), p, c)
 }
@@ -45,7 +45,7 @@ func workerOf(p *crashtest.Process) (*eventual.Worker, error) {
 		return nil, err
 	}
 	return o.newWorker(eventual.WorkerOptions{
-		Common: testkit.NoPauses(), Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second,
+		Common: noPauses(), Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second,
 	}, o.handler())
 }
 

@@ -19,7 +19,7 @@ import (
 // TestRequests: the requests of a write with an effect, and of a worker.
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	testkit.Expect(t, "requests of the write", s.Count().String(), "1 message-put, 1 message-update, 1 transaction")
 	opt := fastPolling()
@@ -31,7 +31,7 @@ func TestRequests(t *testing.T) {
 // TestDuplicates: the effect of a message that arrives a hundred times is executed once.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	text := s.Messages("notifications")[0].Text
 	for range 99 {
@@ -62,7 +62,7 @@ func (o *office) changeRecord(ctx context.Context, s *storagetest.Service, prope
 func TestBrokenCommitRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		noError(t, o.changeRecord(context.Background(), s, "State", "odd"))
 		w := o.worker(t, fastPolling())
@@ -93,7 +93,7 @@ func TestConflicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, testkit.NoPauses())
+				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				opt := fastPolling()
 				opt.Retry, opt.Attempts = c.retry, 2
@@ -124,7 +124,7 @@ func TestConflicts(t *testing.T) {
 func TestConflictsStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		opt := fastPolling()
 		opt.Retry, opt.Attempts, opt.StopTimeout = table.Retry{ConflictWait: time.Hour, MaxConflictWait: time.Hour}, 1, time.Second

@@ -21,7 +21,7 @@ import (
 // TestPoisonCopiedFirst: a message is copied to the poison queue before it is deleted. If the copy fails, the message stays.
 func TestPoisonCopiedFirst(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.put(t, "notifications", "junk")
 	var order []string
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
@@ -53,7 +53,7 @@ func TestPoisonCopiedFirst(t *testing.T) {
 // TestLostDelete: if the response to a deletion is lost and the next attempt finds no message, the message counts as done.
 func TestLostDelete(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	o.put(t, "notifications", "junk")
 	lost := map[string]bool{}
@@ -72,7 +72,7 @@ func TestLostDelete(t *testing.T) {
 func TestUpdateKeepsText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	q := o.acc.Queue("notifications")
 	sent, err := q.EnqueueMessage(ctx, "text", nil)
 	noError(t, err)
@@ -93,7 +93,7 @@ func TestUpdateKeepsText(t *testing.T) {
 		t.Errorf("message after a failed attempt: got %v, want %v", after, before)
 	}
 	synctest.Test(t, func(t *testing.T) { // renews the message
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		text := s.Messages("notifications")[0].Text
 		h := o.handle(func(context.Context, eventual.Job) error {

@@ -40,7 +40,7 @@ func TestHandlerResult(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, testkit.NoPauses())
+				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				var calls atomic.Int64
 				opt := fastPolling()
@@ -71,7 +71,7 @@ func TestHandlerResult(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var causes causeList
 		opt := fastPolling()
@@ -89,7 +89,7 @@ func TestTimeout(t *testing.T) {
 func TestGoexit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var calls atomic.Int64
 		opt := fastPolling()
@@ -104,7 +104,7 @@ func TestGoexit(t *testing.T) {
 func TestWrappedPoison(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var calls atomic.Int64
 		w := o.worker(t, fastPolling(), countingHandler(o, &calls, func(n int64) error {
@@ -122,7 +122,7 @@ func TestWrappedPoison(t *testing.T) {
 func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	steps, err := o.plain.WithOutbox(o.out, eventual.OnChange("step", func(c *table.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
@@ -146,7 +146,7 @@ func TestEffectInStages(t *testing.T) {
 // TestCompletedThenFailed: if a handler completes its effect by a write and then fails, the next effect is still executed.
 func TestCompletedThenFailed(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.addParcels(t)
 	o.insert(t, clerk{"S", 1, "Jones"})
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {

@@ -16,7 +16,7 @@ import (
 func TestForgedHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		text := s.Messages("notifications")[0].Text
 		o.clear(t, "notifications")

@@ -43,7 +43,7 @@ func TestDeadly(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const healthy = 20
-				o, s := newOffice(t, testkit.NoPauses())
+				o, s := newOffice(t, noPauses())
 				o.hire(t, 0, c.deadly+healthy, 7)
 				var ps processes
 				opt := fastPolling()
@@ -96,7 +96,7 @@ func TestDeadlyForged(t *testing.T) {
 		`"uncounted":9223372036854775807,"UNCOUNTED":9223372036854775807,"Tried":9223372036854775807`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			o.insert(t, clerk{"S", 1, "Jones"})
 			text := s.Messages("notifications")[0].Text
 			o.clear(t, "notifications")
@@ -119,7 +119,7 @@ func TestDeadlyIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hire(t, 0, 5, 5)
 		second, all := int32(1), int32(32)
 		for range 3 { // received by workers that crash
@@ -146,7 +146,7 @@ func TestDeadlyIsolated(t *testing.T) {
 			add(-1, false)
 			return o.send(ctx, j, l)
 		})
-		w := o.worker(t, eventual.WorkerOptions{Common: testkit.NoPauses(), Attempts: 3}, h)
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses(), Attempts: 3}, h)
 		drain(t, w)
 		testkit.Expect(t, "executions of a message that may be deadly beside another message", beside, 0)
 		atLeast(t, "messages executed at a time", most, 10)
@@ -161,12 +161,12 @@ func TestDeadlyIsolated(t *testing.T) {
 func TestDeadlyCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
 		crashes := 0
 		for ; len(s.Messages("cleanups")) > 0 && crashes < 20; time.Sleep(2 * time.Minute) {
 			p, ctx := newProcess(s)
-			o := officeOn(t, s, p, testkit.NoPauses())
+			o := officeOn(t, s, p, noPauses())
 			h := o.handler()
 			h.Sweep = func(ctx context.Context, _ keys.Enc, _ time.Time) error { return p.crashIn(ctx) }
 			opt := fastPolling()
@@ -188,9 +188,9 @@ const processEnv = "AZTABLEKIT_EVENTUAL_PROCESS"
 // TestDeadlyProcess: the same with processes of the operating system, which end by os.Exit while they hold other messages.
 func TestDeadlyProcess(t *testing.T) {
 	t.Parallel()
-	opt := eventual.WorkerOptions{Common: testkit.NoPauses(), Visibility: time.Second, Idle: 160 * time.Millisecond, Attempts: 2}
+	opt := eventual.WorkerOptions{Common: noPauses(), Visibility: time.Second, Idle: 160 * time.Millisecond, Attempts: 2}
 	if cs := os.Getenv(processEnv); cs != "" {
-		o, err := openOffice(cs, nil, testkit.NoPauses())
+		o, err := openOffice(cs, nil, noPauses())
 		noError(t, err)
 		ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 		defer stop()
@@ -218,7 +218,7 @@ func TestDeadlyProcess(t *testing.T) {
 	cs, err := s.Listen()
 	noError(t, err)
 	defer s.Close()
-	o := officeOn(t, s, s, testkit.NoPauses())
+	o := officeOn(t, s, s, noPauses())
 	o.hire(t, 0, 12, 5)
 	crashes := 0
 	for ; crashes < 10; crashes++ {

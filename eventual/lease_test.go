@@ -18,7 +18,7 @@ import (
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		var causes causeList
 		opt := fastPolling()
@@ -50,7 +50,7 @@ func TestLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, testkit.NoPauses())
+				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.OfKind(requests.MessageUpdate, fault))
 				var causes causeList
@@ -78,9 +78,9 @@ func TestLost(t *testing.T) {
 func TestSlowReceive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
-		c := testkit.NoPauses()
+		c := noPauses()
 		c.Retry.AttemptTimeout = time.Minute
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessageGet && anyVisible(s) }, storagetest.Slow(25*time.Second)))
 		opt := fastPolling()

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -15,7 +14,7 @@ import (
 func TestOutboxLogsRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	c := testkit.NoPauses()
+	c := noPauses()
 	c.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o, s := newOffice(t, c)
 	for i, x := range []struct {

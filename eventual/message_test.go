@@ -55,7 +55,7 @@ func TestUntrusted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			o.put(t, "notifications", c.text)
 			before := len(s.Rows("staff"))
 			w := o.worker(t, fastPolling())
@@ -92,7 +92,7 @@ func TestEncodings(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, d := range []string{"S", "Größe & <more> 'quoted' \"twice\"", "日本語 😀", "a%b"} {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		raw, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 		noError(t, err)
 		raw, err = raw.WithOutbox(o.out, eventual.OnChange("letter", func(c *table.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
@@ -124,7 +124,7 @@ func TestEncodings(t *testing.T) {
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, _ := newOffice(t, testkit.NoPauses())
+	o, _ := newOffice(t, noPauses())
 	rows, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	rows, err = rows.WithOutbox(o.out, eventual.OnChange("letter", func(c *table.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))

@@ -27,7 +27,7 @@ func TestNotifyPending(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hire(t, 0, 5, 3)
 		drain(t, o.worker(t, fastPolling())) // these are done
 		o.hire(t, 5, 10, 3)
@@ -63,7 +63,7 @@ func TestNotifyPending(t *testing.T) {
 func TestNotifyPendingResumes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	for i := range 23 {
 		o.insert(t, clerk{fmt.Sprint("Größe ", i%4), i, "Jones"})
 	}
@@ -118,7 +118,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 func TestNotifyPendingArguments(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, _ := newOffice(t, testkit.NoPauses())
+	o, _ := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	var ve *table.ValueError
 	if _, err := o.out.NotifyPending(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "source" {
@@ -145,7 +145,7 @@ func TestNotifyPendingConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 4)
 		s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 			switch {
@@ -203,7 +203,7 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			o.hire(t, 0, 6, 3)
 			client := &account.Options{Client: azcore.ClientOptions{Transport: s}}
 			c.grant.Table, c.grant.Expiry, c.grant.AllowHTTP, c.grant.Read = "staff", s.Now().Add(time.Hour), true, true

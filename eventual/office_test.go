@@ -13,7 +13,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -65,9 +64,15 @@ type office struct {
 	out   *eventual.Outbox
 }
 
+// noPauses returns options without pauses between attempts.
+func noPauses() (c table.Common) {
+	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
+	return c
+}
+
 // fastPolling are options for workers that ask an empty queue often.
 func fastPolling() eventual.WorkerOptions {
-	return eventual.WorkerOptions{Common: testkit.NoPauses(), Idle: 16 * time.Millisecond}
+	return eventual.WorkerOptions{Common: noPauses(), Idle: 16 * time.Millisecond}
 }
 
 // openOffice returns the handles of a process with its own transport.

@@ -63,7 +63,7 @@ func TestOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, testkit.NoPauses())
+				o, s := newOffice(t, noPauses())
 				o.insert(t, clerk{"S", 1, "Jones"})
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
 					return q.Table == "sent" || q.Kind == requests.MessagePut && q.Queue == "notifications"
@@ -99,7 +99,7 @@ func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	for _, tableName := range []string{"staff", "sent"} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			o.insert(t, clerk{"S", 1, "Jones"})
 			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == tableName && q.Kind == requests.Get }, storagetest.Truncate(20)))
 			h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
@@ -126,7 +126,7 @@ func TestTruncatedResponses(t *testing.T) {
 func TestTablesDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 5)
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "staff" }, storagetest.Refuse(503, "ServerBusy")))
 		w := o.worker(t, fastPolling())

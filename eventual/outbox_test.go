@@ -29,7 +29,7 @@ func TestQueueDown(t *testing.T) {
 		"the response is lost": {storagetest.LostResponse(), 4, 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			s.SetFaults(storagetest.OfKind(requests.MessagePut, c.fault))
 			_, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"})
 			if !errors.Is(err, table.ErrOutbox) || errors.Is(err, table.ErrUnknownOutcome) || len(s.Rows("staff")) > 0 {
@@ -54,7 +54,7 @@ func TestQueueDown(t *testing.T) {
 func TestNotificationHidden(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	var hidden time.Duration
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 		if q.Kind == requests.Transaction {
@@ -92,7 +92,7 @@ func (l longNotifier) Notify(ctx context.Context, n table.Notification) (table.S
 // request.
 func TestEffectsLimit(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	staff, err := o.plain.WithOutbox(o.out, eventual.OnChange("letter", func(*table.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
 	noError(t, err)
 	var le *table.LimitError

@@ -31,7 +31,7 @@ func TestSeveralEffects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o, s := newOffice(t, testkit.NoPauses())
+				o, s := newOffice(t, noPauses())
 				o.addParcels(t)
 				o.insert(t, clerk{"S", 1, "Jones"})
 				var letters, parcels atomic.Int64
@@ -59,7 +59,7 @@ func TestUnknownKind(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := context.Background()
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			o.addParcels(t)
 			o.insert(t, clerk{"S", 1, "Jones"})
 			opt := fastPolling()
@@ -94,7 +94,7 @@ func TestUnknownKind(t *testing.T) {
 func TestUnknownKindClocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.put(t, "notifications", `{"v":2}`)
 		time.Sleep(2 * time.Hour) // no worker was running
 		ahead, behind := fastPolling(), fastPolling()

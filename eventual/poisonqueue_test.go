@@ -19,7 +19,7 @@ import (
 func TestPoisonQueue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.hire(t, 0, 40, 40)
 	o.put(t, "notifications", "junk")
 	never := o.worker(t, fastPolling(), o.handle(func(context.Context, eventual.Job) error { return eventual.Poison(nil) }))
@@ -56,7 +56,7 @@ func TestReplayOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		for range 3 {
 			o.put(t, "notifications", "junk")
 		}
@@ -90,7 +90,7 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		for i := range 70 {
 			o.put(t, "notifications", fmt.Sprint("junk", i))
 		}

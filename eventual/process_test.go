@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -68,7 +67,7 @@ func (ps *processes) run(t testing.TB, s *storagetest.Service, opt eventual.Work
 			return
 		}
 		p, ctx := newProcess(s)
-		o := officeOn(t, s, p, testkit.NoPauses())
+		o := officeOn(t, s, p, noPauses())
 		opt.StopTimeout = time.Millisecond
 		w := o.worker(t, opt, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			ps.mu.Lock()

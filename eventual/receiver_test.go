@@ -18,7 +18,7 @@ import (
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.hire(t, 0, 30, 30)
 		var running, most atomic.Int64
 		opt := fastPolling()
@@ -44,7 +44,7 @@ func TestConcurrency(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		opt := fastPolling()
 		opt.Idle = 16 * time.Second
 		stop := start(t, o.worker(t, opt))
@@ -60,7 +60,7 @@ func TestIdle(t *testing.T) {
 func TestPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		w := o.worker(t, fastPolling())
 		w.Pause()
 		stop := start(t, w)
@@ -83,7 +83,7 @@ func TestPause(t *testing.T) {
 // returns an error if its context has ended.
 func TestDrainEmptiesQueue(t *testing.T) {
 	t.Parallel()
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.hireInto(t, "S", 40)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -100,7 +100,7 @@ func TestDrainEmptiesQueue(t *testing.T) {
 func TestDrainReceivesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Second) // until after the queue has found no message

@@ -25,7 +25,7 @@ func TestStop(t *testing.T) {
 		{"handlers do not end", time.Hour, 25 * time.Second, 0, 10, 40, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o, s := newOffice(t, testkit.NoPauses())
+			o, s := newOffice(t, noPauses())
 			o.hire(t, 0, 40, 40)
 			var causes causeList
 			opt := fastPolling()
@@ -55,7 +55,7 @@ func TestStop(t *testing.T) {
 func TestStopKeepsSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t, testkit.NoPauses())
+		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
 		h := o.handle(func(ctx context.Context, _ eventual.Job) error {
 			<-ctx.Done()
@@ -76,7 +76,7 @@ func TestStopKeepsSuccess(t *testing.T) {
 func TestStopWithoutAttemptTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := testkit.NoPauses()
+		c := noPauses()
 		c.Retry.AttemptTimeout = -1
 		o, s := newOffice(t, c)
 		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Hang()))

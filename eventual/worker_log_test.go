@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
 // TestNoSecrets: the log contains the text of a handler's error, and the poison queue does not.
@@ -17,7 +15,7 @@ func TestNoSecrets(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	var log bytes.Buffer
-	o, s := newOffice(t, testkit.NoPauses())
+	o, s := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	opt := fastPolling()
 	opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -38,7 +36,7 @@ func TestNoSignatures(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	var log bytes.Buffer
-	o, _ := newOffice(t, testkit.NoPauses())
+	o, _ := newOffice(t, noPauses())
 	o.insert(t, clerk{"S", 1, "Jones"})
 	opt := fastPolling()
 	opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
