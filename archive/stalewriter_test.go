@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -44,7 +45,7 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 	},
 	"ReplaceAny, of Entity": replaceDecoded,
 	"ReplaceAny, maintained": func(ctx context.Context, w *staleWriter) error {
-		maintained, err := w.clerks.With(manyRows{1})
+		maintained, err := maintain.With(w.clerks, manyRows{1})
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package table_test
+package maintain_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -13,11 +14,11 @@ import (
 type exampleOutbox struct{ notes []*exampleNotification }
 
 type exampleNotification struct {
-	table.Notification
+	commit.Notification
 	visible bool
 }
 
-func (b *exampleOutbox) Notify(_ context.Context, a table.Notification) (table.SentNotification, error) {
+func (b *exampleOutbox) Notify(_ context.Context, a commit.Notification) (commit.SentNotification, error) {
 	n := &exampleNotification{Notification: a}
 	b.notes = append(b.notes, n)
 	return n, nil
@@ -33,7 +34,7 @@ type welcomes struct{}
 func (welcomes) Name() string { return "welcomes" }
 func (welcomes) MaxRows() int { return 0 }
 
-func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+func (welcomes) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
 	if c.Old == nil && c.New != nil {
 		p.Effect("welcome", 1, fmt.Appendf(nil, "letter %d: dear %s", len(c.Incarnation()), c.New.Last))
 	}
@@ -42,16 +43,17 @@ func (welcomes) Maintain(_ context.Context, p *table.Plan, c *table.Change[emplo
 
 // Effects are work outside the partition. The notification is sent before the write. A worker reads the effects from the commit
 // record, executes them once the write is committed, and marks the record done.
-func ExampleOutbox() {
+func ExampleWithOutbox() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	staff, err := newTable(staffSchema).WithOutbox(b, welcomes{})
+	plain, memory := openStaff()
+	staff, err := maintain.WithOutbox(plain, b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 
 	// A worker in another process knows only the table's name.
-	rows, err := table.New(service, staff.Name(), table.Schema[table.Row]{}, nil)
+	rows, err := table.New(memory.Tables(), staff.Name(), table.Schema[table.Row]{}, nil)
 	check(err)
 	records := commit.Of(rows)
 	for _, n := range b.notes {
@@ -73,58 +75,4 @@ func ExampleOutbox() {
 	// true pending false
 	// welcome 1 of empid_000001: letter 16: dear Jones
 	// done
-}
-
-// farewells adds an effect to any write. It belongs to a handle of its own, for work that follows from no change.
-type farewells struct{}
-
-func (farewells) Name() string { return "farewells" }
-func (farewells) MaxRows() int { return 0 }
-
-func (farewells) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
-	p.Effect("farewell", 1, []byte(c.New.Last))
-	return nil
-}
-
-// Touch adds effects to an entity that has not changed since it was read. It changes nothing else.
-func ExampleTable_Touch() {
-	ctx := context.Background()
-	b := &exampleOutbox{}
-	staff := newTable(staffSchema)
-	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
-	check(err)
-	leaving, err := staff.WithOutbox(b, farewells{})
-	check(err)
-	check(leaving.Touch(ctx, e))
-
-	op := leaving.TouchOp(e) // or in a transaction
-	check(op.Err())          // the operation is valid
-	again, err := table.Transact(ctx, op)
-	check(err)
-	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
-
-	moved, err := table.Transact(ctx, staff.DeleteOp(e), staff.InsertRowOp(keys.At(dept.Of("Sales"), empid.Of(2)), rowOf(e)))
-	check(err)
-	fmt.Println(table.Stored[employee](moved, 1).Value)
-	// Output:
-	// 2 true Jones
-	// {Sales 2 Jones 44}
-}
-
-func rowOf(e *table.Entity[employee]) *table.Row {
-	row, err := e.Row()
-	check(err)
-	return row
-}
-
-// InsertRow inserts what was read of another row, with the properties that the type does not know.
-func ExampleTable_InsertRow() {
-	ctx := context.Background()
-	staff := sales(nil)
-	e, err := staff.Get(ctx, employeeKey("Sales", 1))
-	check(err)
-	copied, err := staff.InsertRow(ctx, employeeKey("Sales", 5), rowOf(e))
-	check(err)
-	fmt.Println(copied.Value)
-	// Output: {Sales 5 Jones 30}
 }
