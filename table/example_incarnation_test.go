@@ -25,10 +25,13 @@ func ExampleRow_Incarnation() {
 	check(err)
 	first, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	was := rowOf(first).Incarnation()
+	was, err := first.Row()
+	check(err)
 	check(staff.Delete(ctx, first))
 	second, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	fmt.Println(len(was), rowOf(second).Incarnation() == was)
+	is, err := second.Row()
+	check(err)
+	fmt.Println(len(was.Incarnation()), is.Incarnation() == was.Incarnation())
 	// Output: 16 false
 }

@@ -4,10 +4,24 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
+
+// exampleOutbox is an outbox in memory. An outbox that survives its process is a queue.
+type exampleOutbox struct{ notes []commit.Notification }
+
+func (b *exampleOutbox) Notify(_ context.Context, n commit.Notification) (commit.SentNotification, error) {
+	b.notes = append(b.notes, n)
+	return exampleNotification{}, nil
+}
+
+type exampleNotification struct{}
+
+func (exampleNotification) Show(context.Context) error     { return nil }
+func (exampleNotification) Withdraw(context.Context) error { return nil }
 
 // farewells adds an effect to any write. It belongs to a handle of its own, for work that follows from no change.
 type farewells struct{}
@@ -23,11 +37,11 @@ func (farewells) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Chang
 // Touch adds effects to an entity that has not changed since it was read. It changes nothing else.
 func ExampleTable_Touch() {
 	ctx := context.Background()
-	out := &memoryOutbox{}
+	b := &exampleOutbox{}
 	staff := newTable(staffSchema)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	leaving, err := maintain.WithOutbox(staff, out, farewells{})
+	leaving, err := maintain.WithOutbox(staff, b, farewells{})
 	check(err)
 	check(leaving.Touch(ctx, e))
 
@@ -35,13 +49,13 @@ func ExampleTable_Touch() {
 	check(op.Err())          // the operation is valid
 	again, err := table.Transact(ctx, op)
 	check(err)
-	fmt.Println(out.calls, again.ETags[0] == e.ETag, e.Value.Last)
+	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
 
 	moved, err := table.Transact(ctx, staff.DeleteOp(e), staff.InsertRowOp(keys.At(dept.Of("Sales"), empid.Of(2)), rowOf(e)))
 	check(err)
 	fmt.Println(table.Stored[employee](moved, 1).Value)
 	// Output:
-	// [notify show notify show] true Jones
+	// 2 true Jones
 	// {Sales 2 Jones 44}
 }
 
