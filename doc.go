@@ -6,6 +6,7 @@
 //   - index: secondary indexes, lists, details and summaries in the partition of their entities
 //   - bulk: streams of operations in as few transactions as possible
 //   - commit: the records that prove writes, and contain their effects until they are executed
+//   - maintain: for authors of maintainers: rows and effects that follow from entities, in the transaction of each write
 //   - eventual: effects of writes outside their partition, executed by workers on a queue
 //   - archive: moves of entities to another table, and back
 //   - storagetest: the Table and Queue services in memory, for tests

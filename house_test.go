@@ -41,12 +41,13 @@ var arrows = map[string][]string{
 	"table":                    {"keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
 	"bulk":                     {"internal/engine", "keys", "table"},
 	"commit":                   {"internal/engine", "keys", "table"},
+	"maintain":                 {"commit", "internal/engine", "internal/wire", "keys", "table"},
 	"account":                  {"requests", "table"},
-	"index":                    {"keys", "table", "index/internal/derived", "internal/engine", "internal/reserved", "internal/suffix"},
-	"index/internal/derived":   {"keys", "table", "internal/engine", "internal/reserved"},
-	"index/verify":             {"bulk", "keys", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
-	"eventual":                 {"commit", "keys", "table", "internal/engine", "internal/wire"},
-	"archive":                  {"bulk", "commit", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/wire"},
+	"index":                    {"keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reserved", "internal/suffix"},
+	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reserved"},
+	"index/verify":             {"bulk", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
+	"eventual":                 {"commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
+	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/wire"},
 	"storagetest":              {"requests", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
@@ -56,7 +57,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "requests", "table", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "maintain", "requests", "table", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
@@ -64,7 +65,7 @@ var arrows = map[string][]string{
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,7 +20,7 @@ type payload struct {
 }
 
 // addEffect adds an effect to the write that p plans.
-func addEffect(p *table.Plan, kind string, of payload) error {
+func addEffect(p *maintain.Plan, kind string, of payload) error {
 	b, err := json.Marshal(of)
 	if err != nil {
 		return err

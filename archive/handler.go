@@ -187,7 +187,7 @@ func (m *Mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 
 // pending reports whether a commit record still contains the effect that moves an incarnation.
 func (m *Mover[T]) pending(record *commit.Record, id ID) bool {
-	return record.State == commit.Pending && slices.ContainsFunc(record.Effects, func(e table.Effect) bool {
+	return record.State == commit.Pending && slices.ContainsFunc(record.Effects, func(e commit.Effect) bool {
 		var p payload
 		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Incarnation: id.Incarnation}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,7 +24,7 @@ type archiveMaintainer[T any] struct {
 func (a *archiveMaintainer[T]) Name() string { return a.kind }
 func (a *archiveMaintainer[T]) MaxRows() int { return 0 }
 
-func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
+func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
 	if c.New == nil {
 		return nil
 	}
@@ -53,7 +54,7 @@ type restoreMaintainer[T any] struct{ kind, incarnation string }
 func (r *restoreMaintainer[T]) Name() string { return r.kind }
 func (r *restoreMaintainer[T]) MaxRows() int { return 1 }
 
-func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
+func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
 	c.Incarnation() // gives the entity a new incarnation
 	record, err := restoreRecord(ID{c.Key, r.incarnation}, r.kind)
 	if err != nil {

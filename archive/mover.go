@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,8 +20,8 @@ type Mover[T any] struct {
 
 // New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is the
 // table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of
-// moves, and may be nil if from has an outbox. New sends nothing. Errors are those of [table.Table.WithOutbox], and *table.ValueError.
-func New[T any](kind string, from *table.Table[T], to Destination, outbox table.Outbox) (*Mover[T], error) {
+// moves, and may be nil if from has an outbox. New sends nothing. Errors are those of [maintain.WithOutbox], and *table.ValueError.
+func New[T any](kind string, from *table.Table[T], to Destination, outbox commit.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
 	case kind == "":
@@ -31,18 +33,18 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox table.
 	}
 	if !wire.IsNil(outbox) {
 		var err error
-		if from, err = from.WithOutbox(outbox); err != nil {
+		if from, err = maintain.WithOutbox(from, outbox); err != nil {
 			return fail(err)
 		}
 	}
 	if d, is := to.(*TableDestination); is && d.rows.Engine().Same(from.Engine()) {
 		return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
 	}
-	archiving, err := from.With(&archiveMaintainer[T]{kind, to})
+	archiving, err := maintain.With(from, &archiveMaintainer[T]{kind, to})
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := from.With(&restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
+	if _, err := maintain.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
 		return fail(err)
 	}
 	return &Mover[T]{kind, from, archiving, to}, nil

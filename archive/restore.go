@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -24,7 +25,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := m.from.With(&restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := maintain.With(m.from, &restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}

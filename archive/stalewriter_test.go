@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -45,7 +46,7 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 	},
 	"ReplaceAny, of Entity": replaceDecoded,
 	"ReplaceAny, maintained": func(ctx context.Context, w *staleWriter) error {
-		maintained, err := w.clerks.With(manyRows{1})
+		maintained, err := maintain.With(w.clerks, manyRows{1})
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -112,7 +113,7 @@ func TestDeleteRefused(t *testing.T) {
 	ctx := context.Background()
 	plain, _ := staffInMemory(t)
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	staff, err := plain.With(maintains(func(*table.Plan, *table.Change[employee]) error { return fails }))
+	staff, err := maintain.With(plain, maintains(func(*maintain.Plan, *maintain.Change[employee]) error { return fails }))
 	noError(t, err)
 	r, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
 	if !errors.Is(err, fails) || r != (bulk.Result{}) {

@@ -11,16 +11,17 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // maintains is a maintainer that calls a function.
-type maintains func(p *table.Plan, c *table.Change[employee]) error
+type maintains func(p *maintain.Plan, c *maintain.Change[employee]) error
 
 func (maintains) Name() string { return "one" }
 func (maintains) MaxRows() int { return 1 }
 
-func (m maintains) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+func (m maintains) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
 	return m(p, c)
 }
 
@@ -28,13 +29,13 @@ func (m maintains) Maintain(_ context.Context, p *table.Plan, c *table.Change[em
 func maintained(t testing.TB, m maintains) *table.Table[employee] {
 	t.Helper()
 	plain, _ := newStaff()
-	staff, err := plain.With(m)
+	staff, err := maintain.With(plain, m)
 	noError(t, err)
 	return staff
 }
 
 // refusesFirst refuses employee 1 and inserts a row for employee 2.
-func refusesFirst(p *table.Plan, c *table.Change[employee]) error {
+func refusesFirst(p *maintain.Plan, c *maintain.Change[employee]) error {
 	switch {
 	case c.New == nil:
 	case c.New.ID == 1:
@@ -80,7 +81,7 @@ func TestRunMissingBeforeInsert(t *testing.T) {
 // TestRunPanics: a panic in a maintainer reaches the caller of Run.
 func TestRunPanics(t *testing.T) {
 	t.Parallel()
-	staff := maintained(t, func(*table.Plan, *table.Change[employee]) error {
+	staff := maintained(t, func(*maintain.Plan, *maintain.Change[employee]) error {
 		var none *error
 		return *none
 	})
@@ -96,7 +97,7 @@ func TestRunPanics(t *testing.T) {
 // TestRunGoroutineExits: operations whose goroutine has exited are not counted as done.
 func TestRunGoroutineExits(t *testing.T) {
 	t.Parallel()
-	staff := maintained(t, func(*table.Plan, *table.Change[employee]) error {
+	staff := maintained(t, func(*maintain.Plan, *maintain.Change[employee]) error {
 		runtime.Goexit()
 		return nil
 	})

@@ -26,6 +26,9 @@
 //
 // # Effects
 //
+// A maintainer of package maintain adds an [Effect] to a write. An [Outbox] notifies workers of the write; package eventual has one
+// that is a queue.
+//
 // [Records.Pending] finds the writes whose effects are not executed, also if their notifications were lost. [Completing] makes a
 // handle for one write that executes an effect and completes it in the same transaction, so that the effect is executed just once.
 //

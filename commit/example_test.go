@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -17,7 +18,7 @@ func staffWithLetters() (*table.Table[employee], *memoryOutbox) {
 	plain, err := openStaff(storagetest.New(nil), nil)
 	check(err)
 	out := &memoryOutbox{}
-	staff, err := plain.WithOutbox(out, letters{})
+	staff, err := maintain.WithOutbox(plain, out, letters{})
 	check(err)
 	return staff, out
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // State is the state of a commit record.
@@ -40,7 +39,7 @@ type Record struct {
 	Partition   keys.Enc
 	OperationID string
 	State       State
-	Effects     []table.Effect
+	Effects     []Effect
 
 	etag azcore.ETag // of its row
 }
@@ -72,7 +71,7 @@ func (r *Record) LogValue() slog.Value {
 func (r *Record) set(from *engine.Record) {
 	*r = Record{Partition: keys.Stored(from.Partition, "").Partition(), OperationID: from.OperationID, State: State(from.State), etag: from.ETag}
 	for _, e := range from.Effects {
-		r.Effects = append(r.Effects, table.Effect(e))
+		r.Effects = append(r.Effects, Effect(e))
 	}
 }
 

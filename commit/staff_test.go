@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -53,7 +54,7 @@ type letters struct{}
 func (letters) Name() string { return "letters" }
 func (letters) MaxRows() int { return 0 }
 
-func (letters) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+func (letters) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
 	if c.New != nil && (c.Old == nil || c.Old.Last != c.New.Last) {
 		p.Effect("letter", 1, []byte("Dear "+c.New.Last))
 	}
@@ -61,9 +62,9 @@ func (letters) Maintain(_ context.Context, p *table.Plan, c *table.Change[employ
 }
 
 // memoryOutbox is an outbox in memory, which keeps the notifications.
-type memoryOutbox struct{ notes []table.Notification }
+type memoryOutbox struct{ notes []commit.Notification }
 
-func (o *memoryOutbox) Notify(_ context.Context, n table.Notification) (table.SentNotification, error) {
+func (o *memoryOutbox) Notify(_ context.Context, n commit.Notification) (commit.SentNotification, error) {
 	o.notes = append(o.notes, n)
 	return sent{}, nil
 }
@@ -80,7 +81,7 @@ func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.S
 	s, out = storagetest.New(nil), &memoryOutbox{}
 	plain, err := openStaff(s, nil)
 	noError(t, err)
-	staff, err = plain.WithOutbox(out, letters{})
+	staff, err = maintain.WithOutbox(plain, out, letters{})
 	noError(t, err)
 	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
 	noError(t, err)

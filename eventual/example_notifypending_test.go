@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -20,7 +21,7 @@ func ExampleOutbox_NotifyPending() {
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := plain.WithOutbox(out, badges)
+	staff, err := maintain.WithOutbox(plain, out, badges)
 	check(err)
 	for id := range 3 {
 		_, err = staff.Insert(ctx, &Employee{"Sales", id, "Jones"})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/maintain"
 )
 
 // Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
@@ -47,7 +47,7 @@ type Job struct {
 	Table       string
 	Partition   keys.Enc
 	OperationID string // of the write; [commit.Record.Time] returns the write's time
-	Effect      table.Effect
+	Effect      commit.Effect
 
 	// Attempt is the number of times that a worker has begun to execute the message, including this time.
 	Attempt int
@@ -71,22 +71,22 @@ func NewHandler[P any](kind string, source commit.Table, handle func(ctx context
 	}}
 }
 
-// OnChange returns a maintainer for [table.Table.With] that adds an effect to a write for each entity that changes: f returns the
+// OnChange returns a maintainer for [maintain.With] that adds an effect to a write for each entity that changes: f returns the
 // payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
 // handler. OnChange adds no requests but those of any effect.
-func OnChange[T, P any](kind string, f func(c *table.Change[T]) (payload P, due bool)) table.Maintainer[T] {
+func OnChange[T, P any](kind string, f func(c *maintain.Change[T]) (payload P, due bool)) maintain.Maintainer[T] {
 	return &onChange[T, P]{kind, f}
 }
 
 type onChange[T, P any] struct {
 	kind string
-	f    func(c *table.Change[T]) (P, bool)
+	f    func(c *maintain.Change[T]) (P, bool)
 }
 
 func (o *onChange[T, P]) Name() string { return o.kind }
 func (o *onChange[T, P]) MaxRows() int { return 0 }
 
-func (o *onChange[T, P]) Maintain(_ context.Context, p *table.Plan, c *table.Change[T]) error {
+func (o *onChange[T, P]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
 	payload, due := o.f(c)
 	if !due {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -123,7 +124,7 @@ func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	steps, err := o.plain.WithOutbox(o.out, eventual.OnChange("step", func(c *table.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
+	steps, err := maintain.WithOutbox(o.plain, o.out, eventual.OnChange("step", func(c *maintain.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
 	noError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -95,7 +96,7 @@ func TestEncodings(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		raw, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 		noError(t, err)
-		raw, err = raw.WithOutbox(o.out, eventual.OnChange("letter", func(c *table.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
+		raw, err = maintain.WithOutbox(raw, o.out, eventual.OnChange("letter", func(c *maintain.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
 		noError(t, err)
 		// A row of another client, with a key that this library does not make.
 		_, err = o.acc.Tables().NewClient("staff").AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"r"}`, d)), nil)
@@ -127,7 +128,7 @@ func TestLongKeys(t *testing.T) {
 	o, _ := newOffice(t, noPauses())
 	rows, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	rows, err = rows.WithOutbox(o.out, eventual.OnChange("letter", func(c *table.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
+	rows, err = maintain.WithOutbox(rows, o.out, eventual.OnChange("letter", func(c *maintain.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
 	noError(t, err)
 	for _, k := range []string{"A" + strings.Repeat("中", 511), strings.Repeat("x", 512), "A" + strings.Repeat("😀", 255)} {
 		_, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw(k), keys.Raw("r"))})

@@ -153,7 +153,7 @@ func (n *notifier) notify(ctx context.Context, partition keys.Enc) error {
 		if n.opt.Max >= 0 && n.result.Sent >= n.opt.Max {
 			return errMaxSent
 		}
-		if _, err := n.outbox.Notify(ctx, table.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
+		if _, err := n.outbox.Notify(ctx, commit.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
 			return withQueueNotFound(err)
 		}
 		n.result.Sent++

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -46,8 +47,8 @@ type letter struct {
 }
 
 // lettersOnNewName adds an effect of kind letter to each write of a new last name.
-func lettersOnNewName() table.Maintainer[clerk] {
-	return eventual.OnChange("letter", func(c *table.Change[clerk]) (letter, bool) {
+func lettersOnNewName() maintain.Maintainer[clerk] {
+	return eventual.OnChange("letter", func(c *maintain.Change[clerk]) (letter, bool) {
 		if c.New == nil || c.Old != nil && c.Old.Last == c.New.Last {
 			return letter{}, false
 		}
@@ -89,7 +90,7 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) (*offi
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	o.staff, err = o.plain.WithOutbox(o.out, lettersOnNewName())
+	o.staff, err = maintain.WithOutbox(o.plain, o.out, lettersOnNewName())
 	return o, err
 }
 
@@ -177,7 +178,7 @@ func (o *office) hire(t testing.TB, from, to, partitions int) {
 func (o *office) addParcels(t testing.TB) {
 	t.Helper()
 	var err error
-	o.staff, err = o.staff.With(eventual.OnChange("parcel", func(*table.Change[clerk]) (letter, bool) { return letter{}, true }))
+	o.staff, err = maintain.With(o.staff, eventual.OnChange("parcel", func(*maintain.Change[clerk]) (letter, bool) { return letter{}, true }))
 	noError(t, err)
 }
 

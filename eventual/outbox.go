@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Outbox is a [table.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
+// Outbox is a [commit.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
 // concurrent use.
 type Outbox struct {
 	queue queueClient
@@ -35,7 +36,7 @@ func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout}, opt}, nil
 }
 
-var _ table.Outbox = (*Outbox)(nil)
+var _ commit.Outbox = (*Outbox)(nil)
 
 // Ensure creates the queue unless it exists. 1 request; idempotent.
 func (o *Outbox) Ensure(ctx context.Context) error {
@@ -48,7 +49,7 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 // Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification does
 // no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those
 // of the queue. 1 request; up to Retry.Attempts if the queue does not respond.
-func (o *Outbox) Notify(ctx context.Context, n table.Notification) (table.SentNotification, error) {
+func (o *Outbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
 	}

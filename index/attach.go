@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -24,8 +25,8 @@ type maintainer[T any] interface {
 }
 
 // Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
-// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [table.Table.With]. A
-// table with effects gets its outbox before or after, by [table.Table.WithOutbox]. Attach sends nothing.
+// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [maintain.With]. A
+// table with effects gets its outbox before or after, by [maintain.WithOutbox]. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
 // then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
@@ -33,7 +34,7 @@ type maintainer[T any] interface {
 //
 // Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
 // more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
-// as far as sample entities show it; and those of [table.Table.With]. If a key function panics, the write of that entity fails.
+// as far as sample entities show it; and those of [maintain.With]. If a key function panics, the write of that entity fails.
 func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
 	if t == nil {
 		return nil, errors.New("index: Attach: the table is nil; give the handle that table.New has returned")
@@ -72,7 +73,7 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 			}
 		}
 		before = append(before, m)
-		if attached, err = attached.With(m); err != nil {
+		if attached, err = maintain.With(attached, m); err != nil {
 			var limit *table.LimitError
 			if errors.As(err, &limit) {
 				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -62,7 +63,7 @@ func (m *detailsMaintainer[T]) Definition() any { return m.Details }
 
 func (m *detailsMaintainer[T]) RowsPerWrite() int { return 0 }
 
-func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) table.Maintainer[T] {
+func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
 	c := *m
 	c.mode = mode
 	return &c
@@ -101,7 +102,7 @@ func (m *detailsMaintainer[T]) targetsOf(v *T, _ keys.Key) ([]string, error) {
 	return []string{rk}, err
 }
 
-func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *table.Plan, c *table.Change[T]) error {
+func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
 	want, err := m.targetOf(c.New)
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func (m *detailsMaintainer[T]) contentState(row *table.Row) string {
 }
 
 // setDetails writes an entity's details into a target, or deletes them there if from is nil.
-func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *table.Plan, entity keys.Key, target string, from *table.Row) error {
+func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *maintain.Plan, entity keys.Key, target string, from *table.Row) error {
 	k := keys.Stored(entity.PartitionKey(), target)
 	row, err := p.Load(ctx, k.Row())
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -74,7 +75,7 @@ type living struct{}
 
 func (living) Name() string { return "living" }
 func (living) MaxRows() int { return 0 }
-func (living) Maintain(_ context.Context, _ *table.Plan, c *table.Change[department]) error {
+func (living) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[department]) error {
 	c.Incarnation()
 	return nil
 }
@@ -90,7 +91,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		plain, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
 		check(t, err)
 		check(t, plain.Ensure(ctx))
-		d, err := plain.With(living{})
+		d, err := maintain.With(plain, living{})
 		check(t, err)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // unrecordedRows returns the rows that an entity may have although its maintainer state records none: those that follow from the
 // stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and has no
 // rows.
-func unrecordedRows[T any](c *table.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
+func unrecordedRows[T any](c *maintain.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
 	if len(had) > 0 || c.Old == nil {
 		return nil
 	}

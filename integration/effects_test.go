@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -25,7 +26,7 @@ func effects(e *env) {
 	notifications, poison := e.acc.Queue(plain.Name()+"h"), e.acc.Queue(plain.Name()+"p")
 	out, err := eventual.NewOutbox(notifications, nil)
 	e.must(err)
-	staff, err := plain.WithOutbox(out, eventual.OnChange("badge", func(c *table.Change[employee]) (badge, bool) {
+	staff, err := maintain.WithOutbox(plain, out, eventual.OnChange("badge", func(c *maintain.Change[employee]) (badge, bool) {
 		if c.New == nil {
 			return badge{}, false
 		}
@@ -59,7 +60,7 @@ func effects(e *env) {
 			e.must(err)
 			raw, err := table.New(e.acc.Tables(), plain.Name(), table.Schema[table.Row]{}, nil)
 			e.must(err)
-			raw, err = raw.WithOutbox(out, eventual.OnChange("badge", func(*table.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
+			raw, err = maintain.WithOutbox(raw, out, eventual.OnChange("badge", func(*maintain.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
 			e.must(err)
 			x, err := raw.Get(ctx, k)
 			e.must(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,7 +18,7 @@ var errTaken = errors.New("the address is taken")
 
 func (mailMaintainer) Name() string { return "mail" }
 func (mailMaintainer) MaxRows() int { return 2 }
-func (mailMaintainer) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+func (mailMaintainer) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
 	is := ""
 	if c.New != nil && c.New.Email != "" {
 		is = "mail_" + c.New.Email
@@ -49,7 +50,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *table.Plan, c *table.Change
 func maintainedRows(e *env) {
 	ctx := context.Background()
 	plain := newTable(e, staffSchema, nil)
-	staff, err := plain.With(mailMaintainer{})
+	staff, err := maintain.With(plain, mailMaintainer{})
 	e.must(err)
 	rows := sameTable(e, plain, table.Schema[table.Row]{})
 	stored := func(want ...string) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,7 +26,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	indexed, err := plain.WithOutbox(outbox, eventual.OnChange("search", TitleChanged))
+	indexed, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -22,7 +23,7 @@ var orders = table.Schema[Order]{
 }
 
 // IsNew reports whether a write inserts an order.
-func IsNew(c *table.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old == nil }
+func IsNew(c *maintain.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old == nil }
 
 // NotifyAll sends a notification for each pending commit record of a table, and returns their number. It is a job that can be
 // stopped at any time: after each part it calls save with the position at which to resume, for NotifyOptions.Resume. From here to
@@ -58,7 +59,7 @@ var lostNotifications = recipe{
 		if err != nil {
 			return err
 		}
-		mailed, err := plain.WithOutbox(outbox, eventual.OnChange("mail", IsNew))
+		mailed, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("mail", IsNew))
 		if err != nil {
 			return err
 		}

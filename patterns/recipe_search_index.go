@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -51,7 +52,7 @@ func (x *SearchIndex) Titles() (map[string]string, error) {
 
 // TitleChanged reports whether a write needs an update of the index. The effect contains no data of the article, because the
 // article may have changed again before the worker executes the effect.
-func TitleChanged(c *table.Change[Article]) (struct{}, bool) {
+func TitleChanged(c *maintain.Change[Article]) (struct{}, bool) {
 	return struct{}{}, c.Old == nil || c.New == nil || c.Old.Title != c.New.Title
 }
 
@@ -103,7 +104,7 @@ var searchIndex = recipe{
 		if err != nil {
 			return err
 		}
-		indexed, err := plain.WithOutbox(outbox, eventual.OnChange("search", TitleChanged))
+		indexed, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ var searchIndex = recipe{
 			if err != nil {
 				return err
 			}
-			unnotified, err := plain.WithOutbox(down, eventual.OnChange("search", TitleChanged))
+			unnotified, err := maintain.WithOutbox(plain, down, eventual.OnChange("search", TitleChanged))
 			if err != nil {
 				return err
 			}

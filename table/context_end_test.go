@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -98,7 +99,7 @@ func TestCallsEndWithContext(t *testing.T) {
 							out, err := newTableOutbox(serviceOf(t, s), blindOptions())
 							noError(t, err)
 							noError(t, out.rows.Ensure(context.Background()))
-							people, err = people.WithOutbox(out, letters{})
+							people, err = maintain.WithOutbox(people, out, letters{})
 							noError(t, err)
 							insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Cao", "b"})
 							if exact {

@@ -45,10 +45,10 @@
 //
 // # Derived rows and effects
 //
-// A [Maintainer] derives rows from entities, as package index does. [Table.With] attaches it: each write then changes the derived rows in
-// the transaction of the entity. Effects are work outside the partition, which an [Outbox] makes certain; see package eventual. All writers of a
-// table must attach the same maintainers. A handle without them reads the row before a write by key (Upsert, methods with Any), and fails with
-// [ErrUnknownMaintainer] if the row has derived rows, unless [Options].BlindWrites is set. See docs/maintainers.md.
+// Package index derives rows from entities, such as secondary indexes, and changes them in the transaction of the entity. Package eventual
+// executes effects. Package maintain is for authors of other maintainers. All writers of a table must attach the same maintainers: a
+// handle without them fails with [ErrUnknownMaintainer] if the row has derived rows, and reads the row before a write by key (Upsert,
+// methods with Any) to find out, unless [Options].BlindWrites is set.
 //
 // # Limits and requests
 //

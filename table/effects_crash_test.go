@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -30,7 +31,7 @@ func processTown(p *crashtest.Process) (people *table.Table[resident], out *tabl
 	if people, err = openPeople(p, o); err != nil {
 		return nil, nil, nil, err
 	}
-	people, err = people.WithOutbox(out, byLast{}, byEmail{}, letters{})
+	people, err = maintain.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
 	return people, out, sent, err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -16,7 +17,7 @@ type namedEffect string
 
 func (namedEffect) Name() string { return "named" }
 func (namedEffect) MaxRows() int { return 0 }
-func (n namedEffect) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (n namedEffect) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	p.Effect(string(n), 1, []byte(n))
 	return nil
 }
@@ -30,7 +31,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			d := &memoryOutbox{}
 			people, s := townWithEffects(t, d)
 			kind := strings.Repeat("x", lead) + strings.Repeat(c, 70_000/len(c))
-			long, err := people.With(namedEffect(kind))
+			long, err := maintain.With(people, namedEffect(kind))
 			noError(t, err)
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
@@ -58,7 +59,7 @@ func (largeEffects) Name() string { return "heavy" }
 
 func (largeEffects) MaxRows() int { return 0 }
 
-func (h largeEffects) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (h largeEffects) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	for i := range h.n {
 		p.Effect("heavy", i, []byte(strings.Repeat("é", h.size/2)))
 	}
@@ -71,7 +72,7 @@ func TestLargeEffects(t *testing.T) {
 	ctx := context.Background()
 	d := &memoryOutbox{}
 	people, _ := townWithEffects(t, d)
-	many, err := people.With(largeEffects{3, 50_000})
+	many, err := maintain.With(people, largeEffects{3, 50_000})
 	noError(t, err)
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestLargeEffects(t *testing.T) {
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
 		t.Errorf(`got %v; want no error and len(i.Effects) == 4 and string(i.Effects[3].Payload) == strings.Repeat("é", 25_000) and i.Effects[3].Version == 2`, err)
 	}
-	more, err := people.With(largeEffects{1, 200_000})
+	more, err := maintain.With(people, largeEffects{1, 200_000})
 	noError(t, err)
 	var le *table.LimitError
 	d.calls = nil

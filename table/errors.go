@@ -50,7 +50,7 @@ var (
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
-	// maintainer's rows behind. Write by a handle that has the maintainer; see Table.With and index.Attach.
+	// maintainer's rows behind. Write by a handle that has the maintainer; see maintain.With and index.Attach.
 	ErrUnknownMaintainer = engine.ErrUnknownMaintainer
 	// ErrForeignRow: a derived row would take the place of a row of another type, definition or program. That row is neither
 	// replaced nor deleted. The *DerivedError around it contains the row's key.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -337,7 +338,7 @@ func TestExactWithoutTable(t *testing.T) {
 	ctx := context.Background()
 	s := &hookedService{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
-	lettered, err := plain.WithOutbox(&memoryOutbox{}, letters{})
+	lettered, err := maintain.WithOutbox(plain, &memoryOutbox{}, letters{})
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/maintain"
 )
 
 // byAgeCopy copies each employee to a row under the age.
@@ -14,7 +14,7 @@ type byAgeCopy struct{}
 func (byAgeCopy) Name() string { return "age" }
 func (byAgeCopy) MaxRows() int { return 2 }
 
-func (byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[employee]) error {
+func (byAgeCopy) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
 	under := func(e *employee) keys.Enc { return keys.Raw(fmt.Sprint("age_", e.Age)) }
 	old, err := c.OldRow()
 	if err != nil {
@@ -35,7 +35,7 @@ func (byAgeCopy) Maintain(_ context.Context, p *table.Plan, c *table.Change[empl
 // A copy can be written like the copied entity.
 func ExampleRow_Copy() {
 	ctx := context.Background()
-	staff, err := newTableWith(staffSchema, nil).With(byAgeCopy{}) // whose rows contain operation IDs
+	staff, err := maintain.With(newTableWith(staffSchema, nil), byAgeCopy{}) // whose rows contain operation IDs
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -54,47 +54,16 @@ func ExampleRow_Copy() {
 	// <nil>
 }
 
-// oldest stores the greatest age of a department in a row.
-type oldest struct{}
-
-func (oldest) Name() string { return "oldest" }
-func (oldest) MaxRows() int { return 1 }
-
-func (oldest) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
-	k := keys.At(c.Key.Partition(), keys.Raw("oldest"))
-	if _, err := p.Load(ctx, k.Row()); err != nil { // so that a concurrent write of it is a conflict
-		return err
-	}
-	most := 0
-	for row, err := range p.Scan(ctx, empid.All()) { // all rows but the changed one
-		if err != nil {
-			return err
-		}
-		age, _ := row.Get("Age")
-		most = max(most, int(age.(int32)))
-	}
-	if c.New != nil {
-		most = max(most, int(c.New.Age))
-	}
-	r := &table.Row{Key: k}
-	if err := r.Set("Age", most); err != nil {
-		return err
-	}
-	return p.Put(r)
-}
-
-// A derived row that depends on the whole partition.
-func ExamplePlan_Scan() {
+// Another program deletes a derived row. The next write of the entity repairs the row.
+func ExampleTable_Repaired() {
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(oldest{})
+	staff, err := maintain.With(newTable(staffSchema), byAgeCopy{})
 	check(err)
-	for i, age := range []int32{44, 61, 30} {
-		_, err := staff.Insert(ctx, &employee{"Sales", i, "Jones", age})
-		check(err)
-	}
-	check(staff.DeleteAny(ctx, keys.At(dept.Of("Sales"), empid.Of(1))))
-	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("oldest")))
+	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	fmt.Println(row.Get("Age"))
-	// Output: 44 true
+	_, err = service.NewClient(staff.Name()).DeleteEntity(ctx, "Sales", "age_44", nil)
+	check(err)
+	check(staff.Merge(ctx, jones, age.Set(45)))
+	fmt.Println(staff.Repaired())
+	// Output: 1
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,7 +18,7 @@ type readsIncarnation struct{}
 
 func (readsIncarnation) Name() string { return "living" }
 func (readsIncarnation) MaxRows() int { return 0 }
-func (readsIncarnation) Maintain(_ context.Context, _ *table.Plan, c *table.Change[resident]) error {
+func (readsIncarnation) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[resident]) error {
 	c.Incarnation()
 	return nil
 }
@@ -66,7 +67,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			return err
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
-			with, err := people.With(readsIncarnation{})
+			with, err := maintain.With(people, readsIncarnation{})
 			noError(t, err)
 			return with.ReplaceAny(ctx, e)
 		}, "1 get, 1 replace", newerIncarnation},
@@ -117,7 +118,7 @@ func TestForgedIncarnation(t *testing.T) {
 	ctx := context.Background()
 	for _, forged := range []string{"../../../etc/cron.d", "x~" + olderIncarnation, olderIncarnation + "~", olderIncarnation[1:], olderIncarnation + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
 		_, s := newTown(t, nil)
-		people, err := peopleOf(t, s, nil).With(readsIncarnation{})
+		people, err := maintain.With(peopleOf(t, s, nil), readsIncarnation{})
 		noError(t, err)
 		text, err := json.Marshal(forged)
 		noError(t, err)
@@ -147,7 +148,7 @@ func TestNewIDLater(t *testing.T) {
 		}
 		return olderIncarnation
 	}
-	people, err := peopleOf(t, s, o).With(readsIncarnation{})
+	people, err := maintain.With(peopleOf(t, s, o), readsIncarnation{})
 	noError(t, err)
 	var ve *table.ValueError
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Common.NewID" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestRowsOf(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(byAgeCopy{})
+	staff, err := maintain.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
@@ -47,11 +48,11 @@ func TestRowsOf(t *testing.T) {
 
 // logged notes the key of each entity whose derived rows are written.
 type logged struct {
-	table.Maintainer[employee]
+	maintain.Maintainer[employee]
 	log *[]string
 }
 
-func (m logged) Maintain(ctx context.Context, p *table.Plan, c *table.Change[employee]) error {
+func (m logged) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
 	*m.log = append(*m.log, fmt.Sprint(m.Name(), c.Key))
 	return m.Maintainer.Maintain(ctx, p, c)
 }
@@ -60,20 +61,20 @@ func (m logged) Maintain(ctx context.Context, p *table.Plan, c *table.Change[emp
 func TestInMode(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := newTable(staffSchema).With(bySeat{})
+	staff, err := maintain.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	noError(t, err)
 	var log []string
-	var others []table.Maintainer[employee]
+	var others []maintain.Maintainer[employee]
 	for _, m := range staff.Engine().Mode.Maintainers {
-		others = append(others, logged{m.Typed().(table.Maintainer[employee]), &log})
+		others = append(others, logged{m.Typed().(maintain.Maintainer[employee]), &log})
 	}
-	loud, err := staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(others...)
+	loud, err := maintain.With(staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }), others...)
 	noError(t, err)
 	noError(t, loud.Replace(ctx, jones))
-	if got, want := fmt.Sprint(log), "[seat('Sales','empid_000001')]"; got != want || loud.Engine().Mode.Maintainer("seat") == nil {
-		t.Errorf("got %s, %v; want %s", got, loud.Engine().Mode.Maintainer("seat"), want)
+	if got, want := fmt.Sprint(log), "[age('Sales','empid_000001')]"; got != want || loud.Engine().Mode.Maintainer("age") == nil {
+		t.Errorf("got %s, %v; want %s", got, loud.Engine().Mode.Maintainer("age"), want)
 	}
 }
 

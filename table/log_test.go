@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -199,7 +200,7 @@ func TestRepairIsLogged(t *testing.T) {
 	s := &hookedService{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, o)
 	noError(t, plain.Ensure(ctx))
-	people, err := plain.With(byEmail{})
+	people, err := maintain.With(plain, byEmail{})
 	noError(t, err)
 	jones, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)

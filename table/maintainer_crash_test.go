@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -21,7 +22,7 @@ func processPeople(p *crashtest.Process) (*table.Table[resident], error) {
 	if err != nil {
 		return nil, err
 	}
-	return people.With(byLast{}, byEmail{})
+	return maintain.With(people, byLast{}, byEmail{})
 }
 
 // TestMaintainedEveryFault: each method keeps derived rows right at every moment and returns the outcome that happened, under

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -127,7 +128,7 @@ func (keepsState) Name() string { return "reminds" }
 
 func (keepsState) MaxRows() int { return 0 }
 
-func (r keepsState) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (r keepsState) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	if c.Old != nil && !r.unchecked && !slices.Equal(c.State(), r.texts) {
 		return fmt.Errorf("got %d texts of state; want %d", len(c.State()), len(r.texts))
 	}
@@ -145,7 +146,7 @@ func TestMaintainerState(t *testing.T) {
 	noError(t, err)
 	long := strings.Repeat("é\n", 12_000) // 4 bytes each, as JSON
 	for _, texts := range [][]string{{"a"}, {"", "é", "a\x01\"\\\u2028"}, {long}, {"x" + strings.Repeat("é", 30_711) + "y"}, slices.Repeat([]string{"key"}, 5000)} {
-		keeps, err := plain.With(keepsState{texts: texts})
+		keeps, err := maintain.With(plain, keepsState{texts: texts})
 		noError(t, err)
 		e, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""})
 		noError(t, err)
@@ -154,20 +155,20 @@ func TestMaintainerState(t *testing.T) {
 				t.Errorf("%v: got %v; want no error", what, err)
 			}
 		}
-		shorter, err := plain.With(keepsState{[]string{"b"}, true})
+		shorter, err := maintain.With(plain, keepsState{[]string{"b"}, true})
 		noError(t, err)
 		noError(t, shorter.MergeAny(ctx, e.Key, lastName.Set("other")))
-		strict, err := plain.With(keepsState{texts: []string{"b"}})
+		strict, err := maintain.With(plain, keepsState{texts: []string{"b"}})
 		noError(t, err)
 		noError(t, strict.MergeAny(ctx, e.Key, lastName.Set("another")))
-		clears, err := plain.With(keepsState{nil, true})
+		clears, err := maintain.With(plain, keepsState{nil, true})
 		noError(t, err)
 		noError(t, clears.MergeAny(ctx, e.Key, lastName.Set("third")))
 		if err := plain.DeleteAny(ctx, e.Key); err != nil { // no maintainer state is left
 			t.Error(err)
 		}
 	}
-	keeps, err := plain.With(keepsState{texts: []string{long, long}})
+	keeps, err := maintain.With(plain, keepsState{texts: []string{long, long}})
 	noError(t, err)
 	s.Count()
 	var le *table.LimitError
@@ -205,7 +206,7 @@ func TestStateStaysWithEntity(t *testing.T) {
 	}
 
 	// Full copies of rows of any type.
-	all, err := rows.With(rowCopies{})
+	all, err := maintain.With(rows, rowCopies{})
 	noError(t, err)
 	one, err := all.Insert(ctx, residentRow(t, "any", map[string]any{"X": 1}))
 	noError(t, err)
@@ -233,7 +234,7 @@ func (rowCopies) Name() string { return "copies" }
 
 func (rowCopies) MaxRows() int { return 1 }
 
-func (rowCopies) Maintain(_ context.Context, p *table.Plan, c *table.Change[table.Row]) error {
+func (rowCopies) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[table.Row]) error {
 	k := keys.At(keys.Raw("S"), keys.Raw("copy_"+c.Key.RowKey()))
 	if c.New == nil {
 		return p.Remove(k.Row())

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -22,10 +23,10 @@ type memoryOutbox struct {
 	calls     []string
 	notifyErr error
 	hangs     bool
-	last      table.Notification
+	last      commit.Notification
 }
 
-func (d *memoryOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+func (d *memoryOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	d.calls, d.last = append(d.calls, "notify"), a
 	if d.hangs {
 		<-ctx.Done()
@@ -50,16 +51,16 @@ func (s memoryNotification) Withdraw(context.Context) error {
 }
 
 // townWithEffects returns a table of residents with letters and unique addresses, in a service of its own. It has no outbox if out is nil.
-func townWithEffects(t testing.TB, out table.Outbox) (*table.Table[resident], *hookedService) {
+func townWithEffects(t testing.TB, out commit.Outbox) (*table.Table[resident], *hookedService) {
 	t.Helper()
 	s := &hookedService{Service: storagetest.New(nil)}
 	people, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	noError(t, people.Ensure(context.Background()))
 	if out == nil {
-		people, err = people.With(byEmail{}, letters{})
+		people, err = maintain.With(people, byEmail{}, letters{})
 	} else {
-		people, err = people.WithOutbox(out, byEmail{}, letters{})
+		people, err = maintain.WithOutbox(people, out, byEmail{}, letters{})
 	}
 	noError(t, err)
 	s.Count()
@@ -157,7 +158,7 @@ func TestHangingOutbox(t *testing.T) {
 // hangingOutbox accepts notifications and then does not respond.
 type hangingOutbox struct{ memoryOutbox }
 
-func (d *hangingOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+func (d *hangingOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	h, err := d.memoryOutbox.Notify(ctx, a)
 	d.hangs = true
 	return h, err
@@ -175,18 +176,18 @@ func TestOutboxAttachment(t *testing.T) {
 	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
 	noError(t, err)
-	people, err = people.With(letters{})
+	people, err = maintain.With(people, letters{})
 	noError(t, err)
 	a, b := &memoryOutbox{}, &memoryOutbox{}
-	one, err := people.WithOutbox(a)
+	one, err := maintain.WithOutbox(people, a)
 	noError(t, err)
-	if _, err := one.WithOutbox(a); err != nil {
+	if _, err := maintain.WithOutbox(one, a); err != nil {
 		t.Error(err)
 	}
-	if _, err := one.WithOutbox(b); !errors.As(err, &ve) {
+	if _, err := maintain.WithOutbox(one, b); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	two, err := people.WithOutbox(b)
+	two, err := maintain.WithOutbox(people, b)
 	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
@@ -207,24 +208,24 @@ func TestOutboxAttachment(t *testing.T) {
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
-	for _, none := range []table.Outbox{nil, (*memoryOutbox)(nil)} {
-		if _, err := people.WithOutbox(none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
+	for _, none := range []commit.Outbox{nil, (*memoryOutbox)(nil)} {
+		if _, err := maintain.WithOutbox(people, none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
 			t.Errorf("got %v; want a *ValueError about the nil outbox", err)
 		}
 	}
-	if silent, err := people.WithOutbox(&nilOutbox{}); err != nil {
+	if silent, err := maintain.WithOutbox(people, &nilOutbox{}); err != nil {
 		t.Error(err)
 	} else if _, err := silent.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
 		t.Errorf("got %v; want ErrOutbox", err)
 	}
-	if _, err := people.WithOutbox(uncomparable{nil}); !errors.As(err, &ve) {
+	if _, err := maintain.WithOutbox(people, uncomparable{nil}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 	endless := noWaitOptions()
 	endless.WriteTimeout = -1
 	forever, err := table.New(serviceOf(t, s), "people", peopleSchema, endless)
 	noError(t, err)
-	if _, err := forever.WithOutbox(a); !errors.As(err, &ve) {
+	if _, err := maintain.WithOutbox(forever, a); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 }
@@ -232,14 +233,14 @@ func TestOutboxAttachment(t *testing.T) {
 // nilOutbox is an outbox that returns nothing. The values of uncomparable cannot be compared.
 type (
 	nilOutbox    struct{}
-	uncomparable []table.SentNotification
+	uncomparable []commit.SentNotification
 )
 
-func (*nilOutbox) Notify(context.Context, table.Notification) (table.SentNotification, error) {
+func (*nilOutbox) Notify(context.Context, commit.Notification) (commit.SentNotification, error) {
 	return nil, nil
 }
 
-func (uncomparable) Notify(context.Context, table.Notification) (table.SentNotification, error) {
+func (uncomparable) Notify(context.Context, commit.Notification) (commit.SentNotification, error) {
 	return nil, nil
 }
 
@@ -255,7 +256,7 @@ func TestEffectsRequests(t *testing.T) {
 	out, err := newTableOutbox(service, noWaitOptions())
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
-	people, err = people.WithOutbox(out, byEmail{}, letters{})
+	people, err = maintain.WithOutbox(people, out, byEmail{}, letters{})
 	noError(t, err)
 	s.Count()
 	cost := func(what string, err, want error, requests string) {

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -254,7 +255,7 @@ type insertsThenShares struct{}
 
 func (insertsThenShares) Name() string { return "mixed" }
 func (insertsThenShares) MaxRows() int { return 1 }
-func (insertsThenShares) Maintain(ctx context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (insertsThenShares) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("mixed"))}
 	if c.Old == nil {
 		return p.Insert(r, nil)
@@ -271,7 +272,7 @@ func TestReadRowThenShared(t *testing.T) {
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	plain := peopleOf(t, s, nil)
-	people, err := plain.With(insertsThenShares{})
+	people, err := maintain.With(plain, insertsThenShares{})
 	noError(t, err)
 	rows := residentRows(t, s)
 	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
@@ -301,7 +302,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 		people, s := newTown(t, nil)
 		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
-		concurrent, err := people.With()
+		concurrent, err := maintain.With(people)
 		noError(t, err)
 		s.beforeBatch(func(n int) {
 			if n == 2 {

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -45,7 +46,7 @@ type byEmail struct{}
 
 func (byEmail) Name() string { return "email" }
 func (byEmail) MaxRows() int { return 2 }
-func (byEmail) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (byEmail) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	var was, is string
 	if r := c.State(); len(r) > 0 {
 		was = r[0]
@@ -78,7 +79,7 @@ type byLast struct{}
 
 func (byLast) Name() string { return "last" }
 func (byLast) MaxRows() int { return 2 }
-func (byLast) Maintain(ctx context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (byLast) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	edit := func(last string, id int, add bool) error {
 		k := keys.At(keys.Raw(c.Key.PartitionKey()), keys.Raw("last_"+last))
 		r, err := p.Load(ctx, k.Row())
@@ -126,7 +127,7 @@ type letter struct {
 
 func (letters) Name() string { return "letters" }
 func (letters) MaxRows() int { return 0 }
-func (letters) Maintain(_ context.Context, p *table.Plan, c *table.Change[resident]) error {
+func (letters) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	if c.New == nil || c.Old != nil && c.Old.Last == c.New.Last {
 		return nil
 	}
@@ -149,7 +150,7 @@ func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
 	return &tableOutbox{rows}, err
 }
 
-func (h *tableOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+func (h *tableOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	r := &table.Row{Key: keys.At(keys.Raw(a.Partition), keys.Raw(a.OperationID))}
 	if err := r.Set("Visible", false); err != nil {
 		return nil, err
@@ -251,7 +252,7 @@ func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *
 	s = &hookedService{Service: storagetest.New(nil)}
 	people = peopleOf(t, s, o)
 	noError(t, people.Ensure(context.Background()))
-	people, err := people.With(byLast{}, byEmail{})
+	people, err := maintain.With(people, byLast{}, byEmail{})
 	noError(t, err)
 	s.Count()
 	return people, s

@@ -113,7 +113,7 @@ func (r *Row) Delete(name string) {
 	r.edited = true
 }
 
-// Incarnation returns the incarnation of the row's entity, "" for none; see [Change.Incarnation]. A text of another form than 16 of the characters
+// Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of maintain.Change. A text of another form than 16 of the characters
 // 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
 func (r *Row) Incarnation() string {
 	v, _ := r.Get(reserved.Incarnation)
@@ -169,10 +169,10 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 	}
 }
 
-// At returns the row under another key, for Insert and Put of a [Plan].
+// At returns the row under another key, for Insert and Put of a maintain.Plan.
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
-// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a [Plan]. The copy contains the key of its
+// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a maintain.Plan. The copy contains the key of its
 // entity, so that [Table.Entity] returns the copied entity.
 func (r *Row) Copy(k keys.Key) *Row { return rowOf(r.row().Copy(k, "")) }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -193,7 +194,7 @@ type scansPartition struct{}
 
 func (scansPartition) Name() string { return "scanning" }
 func (scansPartition) MaxRows() int { return 0 }
-func (scansPartition) Maintain(ctx context.Context, p *table.Plan, _ *table.Change[employee]) error {
+func (scansPartition) Maintain(ctx context.Context, p *maintain.Plan, _ *maintain.Change[employee]) error {
 	for _, err := range p.Scan(ctx, keys.RawBetween("", "")) {
 		if err != nil {
 			return err
@@ -236,7 +237,7 @@ func TestTrapT17(t *testing.T) {
 	var errRecords error
 	for _, errRecords = range commit.Of(staff).List(ctx, dept.Of("Sales"), time.Now()) {
 	}
-	scanned, err := staff.With(scansPartition{})
+	scanned, err := maintain.With(staff, scansPartition{})
 	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
 	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -94,7 +95,7 @@ func TestSpanAttributes(t *testing.T) {
 	o.Tracing = tracer.provider()
 	s := &hookedService{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, o)
-	people, err := plain.With(byEmail{})
+	people, err := maintain.With(plain, byEmail{})
 	noError(t, err)
 	q := table.Query[resident]{Partition: keys.Raw("S")}
 	base := func(method string) string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -62,9 +63,9 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	noError(t, err)
 	x.sent, err = table.New(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	x.people, err = people.WithOutbox(x.out, letters{})
+	x.people, err = maintain.WithOutbox(people, x.out, letters{})
 	noError(t, err)
-	x.others, err = peopleOf(t, x.s.Service, others).WithOutbox(x.out, letters{})
+	x.others, err = maintain.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
@@ -140,7 +141,7 @@ type suspendingOutbox struct {
 	suspend func()
 }
 
-func (o *suspendingOutbox) Notify(ctx context.Context, a table.Notification) (table.SentNotification, error) {
+func (o *suspendingOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
 	h, err := o.tableOutbox.Notify(ctx, a)
 	if f := o.suspend; f != nil {
 		o.suspend = nil
@@ -165,7 +166,7 @@ func TestSuspendedWriter(t *testing.T) {
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
-					people, err := peopleOf(t, x.s, mine).WithOutbox(out, letters{})
+					people, err := maintain.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
 					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
 					noError(t, err)
@@ -248,7 +249,7 @@ func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 		f()
 		return x.clock.Now()
 	}
-	people, err := peopleOf(x, x.s, o).WithOutbox(x.out, letters{})
+	people, err := maintain.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
 	noError(x, err)
 	return people
 }
@@ -315,7 +316,7 @@ func TestSuspendedResolver(t *testing.T) {
 	for _, lost := range []bool{false, true} { // the first abort record is lost, and another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
-		people, err := peopleOf(t, x.s, noWaitOptions()).WithOutbox(out, letters{})
+		people, err := maintain.WithOutbox(peopleOf(t, x.s, noWaitOptions()), out, letters{})
 		noError(t, err)
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)

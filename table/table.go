@@ -158,6 +158,10 @@ func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }
 
+// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
+// and by handles that maintain.With and Exact made of it or that it was made of.
+func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
+
 // opError wraps what went wrong before or after a request.
 func (h handle) opError(method string, k keys.Key, err error) error {
 	return public(h.engine.OpError(method, k, err))

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -73,7 +74,7 @@ func (p *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mod
 // repairTable returns a handle whose writes of entities repair derived rows: the mode holds for all definitions, but Rewrite and
 // ReleaseOnly only for those that are named.
 func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[table.Maintainer[T]](r.table.Engine())
+	all := derived.MaintainersOf[maintain.Maintainer[T]](r.table.Engine())
 	for i, m := range all {
 		d, is := m.(derived.Maintainer[T])
 		if !is {
@@ -85,5 +86,5 @@ func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*t
 		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
 		all[i] = d.InRepairMode(mode)
 	}
-	return r.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }).With(all...)
+	return maintain.With(r.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }), all...)
 }

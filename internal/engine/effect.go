@@ -1,6 +1,6 @@
 package engine
 
-// Effect is table.Effect.
+// Effect is commit.Effect.
 type Effect struct {
 	Kind    string
 	Version int

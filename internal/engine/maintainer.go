@@ -7,12 +7,12 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Maintainer derives rows and effects from the entities of a table; see table.Maintainer.
+// Maintainer derives rows and effects from the entities of a table; see maintain.Maintainer.
 type Maintainer interface {
 	Name() string
 	MaxRows() int
 	Maintain(ctx context.Context, p *Plan, c *Change) error
-	Typed() any // the table.Maintainer[T]
+	Typed() any // the maintain.Maintainer[T]
 }
 
 // Schema is a table.Schema[T]. A value is a *T.

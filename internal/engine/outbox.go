@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Outbox is table.Outbox.
+// Outbox is commit.Outbox.
 type Outbox interface {
 	Notify(ctx context.Context, n Notification) (SentNotification, error)
 }
 
-// Notification is table.Notification.
+// Notification is commit.Notification.
 type Notification struct {
 	Table       string
 	Partition   string
@@ -19,7 +19,7 @@ type Notification struct {
 	Hidden      time.Duration
 }
 
-// SentNotification is table.SentNotification.
+// SentNotification is commit.SentNotification.
 type SentNotification interface {
 	Show(context.Context) error
 	Withdraw(context.Context) error

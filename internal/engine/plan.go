@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Plan is a transaction while it is planned; see table.Plan. All maintainers of all its entities, of any types, add their rows to
+// Plan is a transaction while it is planned; see maintain.Plan. All maintainers of all its entities, of any types, add their rows to
 // it. It has one operation for each RowKey, so that two entities that change one row make one operation of it.
 type Plan struct {
 	table          rowReader

@@ -7,12 +7,13 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // Maintainer writes the rows of one definition.
 type Maintainer[T any] interface {
-	table.Maintainer[T]
+	maintain.Maintainer[T]
 
 	// Definition returns the definition as the program made it, such as an *index.Index.
 	Definition() any
@@ -28,7 +29,7 @@ type Maintainer[T any] interface {
 	RowsPerWrite() int
 
 	// InRepairMode returns the same maintainer in a mode for repairs.
-	InRepairMode(RepairMode) table.Maintainer[T]
+	InRepairMode(RepairMode) maintain.Maintainer[T]
 }
 
 // PerEntity is a maintainer whose rows name the entities that they follow from. Its methods take and return RowKeys.

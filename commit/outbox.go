@@ -1,0 +1,32 @@
+package commit
+
+import (
+	"context"
+	"time"
+)
+
+// Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent
+// use.
+type Outbox interface {
+	// Notify stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
+	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
+	Notify(ctx context.Context, a Notification) (SentNotification, error)
+}
+
+// Notification names a write that has effects. It contains no effects: a worker reads them from the commit record, by
+// [Records.Resolve]. If there is no commit record, Resolve makes sure that the write never commits.
+type Notification struct {
+	Table       string
+	Partition   string
+	OperationID string
+	Hidden      time.Duration // workers must not see it for that long, unless Show is called
+}
+
+// SentNotification is a notification that an outbox has stored.
+type SentNotification interface {
+	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Notification.Hidden
+	// has passed.
+	Show(context.Context) error
+	// Withdraw deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.
+	Withdraw(context.Context) error
+}

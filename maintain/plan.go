@@ -1,0 +1,110 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Plan is a transaction while it is planned. All maintainers of all its entities, of any types, add their rows to it. It has one
+// operation for each RowKey, so that two entities that change one row make one operation of it.
+//
+// There are two sorts of derived rows. A row of one entity, such as an index row: the maintainer knows from its maintainer state
+// whether the row exists, and uses Insert, Put and Remove, which cost no request. A shared row, such as a list or a sum, follows
+// from several entities: Load it first, for 1 request, and then Put or Remove it. A shared row is written by its ETag, and after a
+// conflict the whole transaction is replanned.
+type Plan struct {
+	plan    *engine.Plan
+	refusal error // the last error of a derived row that the plan returned
+}
+
+// refused returns an error of the plan as the maintainer sees it.
+func (p *Plan) refused(err error) error {
+	_, ofRow := err.(*engine.DerivedError)
+	if err = table.ErrorOf(err); ofRow {
+		p.refusal = err
+	}
+	return err
+}
+
+// result returns what a maintainer has returned, as the engine takes it: an error of the plan that names a row stays as it is.
+func (p *Plan) result(maintainer string, err error) error {
+	de, is := err.(*table.DerivedError)
+	switch {
+	case is && (de.Maintainer == maintainer || err == p.refusal):
+		return &engine.DerivedError{Maintainer: de.Maintainer, Key: de.Key, Owner: de.Owner, Err: de.Err}
+	case err != nil && p.refusal != nil && errors.Is(err, p.refusal):
+		return &engine.DerivedError{Maintainer: maintainer, Err: err, Verbatim: true}
+	}
+	return err
+}
+
+// Insert adds a row that does not exist, unless this transaction removes it. The row's ETag is ignored. If the
+// row exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy
+// ([table.Row.Copy]) overwrites only a copy of the same entity, and fails with table.ErrForeignRow otherwise.
+func (p *Plan) Insert(r *table.Row, taken error) error {
+	return p.refused(p.plan.Insert(r.Engine(), taken))
+}
+
+// Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
+func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put(r.Engine())) }
+
+// Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
+func (p *Plan) Remove(row keys.Enc) error {
+	s, err := row.Result()
+	if err != nil {
+		return err
+	}
+	return p.refused(p.plan.Remove(s))
+}
+
+// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if there
+// is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be
+// written here (table.ErrUnknownMaintainer). If the row cannot be read, the write fails. A row that is loaded and not written is
+// not protected against concurrent writers. 1 request for each row of a transaction.
+func (p *Plan) Load(ctx context.Context, row keys.Enc) (*table.Row, error) {
+	return p.read(ctx, row, p.plan.Load)
+}
+
+// Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil
+// if there is none. It is for reading only. At most 1 request.
+func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*table.Row, error) {
+	return p.read(ctx, row, p.plan.Entity)
+}
+
+func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, string) (*engine.Row, error)) (*table.Row, error) {
+	s, err := row.Result()
+	if err != nil {
+		return nil, err
+	}
+	r, err := f(ctx, s)
+	return table.RowOf(r), p.refused(err)
+}
+
+// Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row
+// of the changing entity, in no order. Use Scan to recompute a shared row, such as a minimum after its entity was deleted.
+// Concurrent writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every
+// writer of this range also writes. Errors end the write; table.ErrRanged if the client's signature is for a range of rows, because
+// the scan would leave out other rows. 1 request for each 1,000 rows.
+func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*table.Row, error] {
+	return func(yield func(*table.Row, error) bool) {
+		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(table.RowOf(r), nil) }); err != nil {
+			yield(nil, p.refused(err))
+		}
+	}
+}
+
+// Effect adds work that is due outside the partition once the transaction is committed. The outbox's workers execute it at least
+// once, by the handler of this kind. version is the version of the payload's form. All effects of a transaction together have 256
+// KiB as they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with a *table.ValueError.
+func (p *Plan) Effect(kind string, version int, payload []byte) {
+	p.plan.Effect(kind, version, payload)
+}
+
+// First returns true the first time it is called with this text in a plan, for work that is done once for all entities of a
+// transaction. A replanned transaction begins again.
+func (p *Plan) First(text string) bool { return p.plan.First(text) }
