@@ -20,7 +20,8 @@ type Mover[T any] struct {
 
 // New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is the
 // table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of
-// moves, and may be nil if from has an outbox. New sends nothing. Errors are those of [maintain.WithOutbox], and *table.ValueError.
+// moves; it is the outbox of from, if from has one. New sends nothing. Errors are those of [maintain.WithOutbox], and
+// *table.ValueError.
 func New[T any](kind string, from *table.Table[T], to Destination, outbox commit.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
@@ -31,14 +32,12 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
 	}
-	if !wire.IsNil(outbox) {
-		var err error
-		if from, err = maintain.WithOutbox(from, outbox); err != nil {
-			return fail(err)
-		}
-	}
 	if d, is := to.(*TableDestination); is && d.rows.Engine().Same(from.Engine()) {
 		return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
+	}
+	from, err := maintain.WithOutbox(from, outbox)
+	if err != nil {
+		return fail(err)
 	}
 	archiving, err := maintain.With(from, &archiveMaintainer[T]{kind, to})
 	if err != nil {
@@ -56,9 +55,9 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 // the end either.
 //
 // Errors: those of [table.Table.Touch], such as table.ErrChanged, table.ErrNotFound and, for a row of an older version,
-// table.ErrOldVersion; *table.ValueError if there is no outbox; table.ErrOutbox if the queue does not store the notification, and
-// then nothing was written; *table.LimitError for a row that the destination can never store, if it is a [Checker]. Requests: 3,
-// and 1 more if e is not the whole row; the worker's are 7. A second request for the same move does no harm.
+// table.ErrOldVersion; table.ErrOutbox if the queue does not store the notification, and then nothing was written;
+// *table.LimitError for a row that the destination can never store, if it is a [Checker]. Requests: 3, and 1 more if e is not the
+// whole row; the worker's are 7. A second request for the same move does no harm.
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	if err := m.archiving.Touch(ctx, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)

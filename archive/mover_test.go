@@ -83,6 +83,7 @@ func TestWrongArguments(t *testing.T) {
 		{"no table", "from", second(archive.New[clerk]("k", nil, fx.destination, fx.outbox))},
 		{"no destination", "to", second(archive.New("k", fx.current, nil, fx.outbox))},
 		{"a nil destination", "to", second(archive.New("k", fx.current, none, fx.outbox))},
+		{"no outbox", "outbox", second(archive.New("k", fx.current, fx.destination, nil))},
 		{"the table itself", "to", second(archive.New("k", fx.current, self, fx.outbox))},
 	} {
 		var ve *table.ValueError
@@ -93,18 +94,6 @@ func TestWrongArguments(t *testing.T) {
 }
 
 func second[X any](_ X, err error) error { return err }
-
-// TestNoOutbox: a mover without an outbox cannot archive.
-func TestNoOutbox(t *testing.T) {
-	t.Parallel()
-	fx, s := newFixture(t, nil)
-	m, err := archive.New("k", fx.current, fx.destination, nil)
-	must(t, err)
-	var noOutbox *table.ValueError
-	if err := m.Archive(context.Background(), insertClerk(t, fx, s, 1)); !errors.As(err, &noOutbox) || noOutbox.Field != "outbox" {
-		t.Errorf("Archive: got error %v; want a *table.ValueError of the outbox", err)
-	}
-}
 
 // TestRowBeyondLimits: Archive refuses a row that the destination can never store, and sends nothing.
 func TestRowBeyondLimits(t *testing.T) {
