@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -72,12 +73,12 @@ func TestBulkSkip(t *testing.T) {
 func TestBulkRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *hookedService){
-		"without maintainers": func(t *testing.T) (*table.Table[resident], *hookedService) {
+	for what, people := range map[string]func(t *testing.T) (*table.Table[resident], *testkit.Hooked){
+		"without maintainers": func(t *testing.T) (*table.Table[resident], *testkit.Hooked) {
 			_, s := newTown(t, nil)
 			return peopleOf(t, s, nil), s
 		},
-		"with maintainers": func(t *testing.T) (*table.Table[resident], *hookedService) { return newTown(t, nil) },
+		"with maintainers": func(t *testing.T) (*table.Table[resident], *testkit.Hooked) { return newTown(t, nil) },
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
@@ -170,7 +171,7 @@ func TestAbortedByResolver(t *testing.T) {
 		staff = staff.Exact()
 		in := commit.Of(staff)
 		n := 0
-		s.beforeRequest = func(r *http.Request) {
+		s.BeforeRequest = func(r *http.Request) {
 			if body := bodyOf(t, r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
@@ -191,7 +192,7 @@ func TestAbortedByResolver(t *testing.T) {
 }
 
 // unknownMerge merges e with a context that ends during the request, and returns the unknown outcome.
-func unknownMerge(t testing.TB, staff *table.Table[employee], e *table.Entity[employee], s *hookedService, f storagetest.Fault) *table.UnknownError {
+func unknownMerge(t testing.TB, staff *table.Table[employee], e *table.Entity[employee], s *testkit.Hooked, f storagetest.Fault) *table.UnknownError {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s.SetFaults(storagetest.When(func(q storagetest.Request) bool { cancel(); return q.Kind == requests.Transaction }, f))
@@ -264,7 +265,7 @@ func TestCommitRecordVanishes(t *testing.T) {
 	noError(t, err)
 	s.SetFaults(batchFault(1, storagetest.LostResponse()))
 	once := true
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodGet && once {
 			once = false
 			for _, x := range s.Rows("staff") {
@@ -320,9 +321,9 @@ func TestResolvedWhileSwept(t *testing.T) {
 	staff = staff.Exact()
 	lost := unknownMerge(t, staff, e, s, storagetest.LostResponse())
 	now = now.Add(26 * time.Hour)
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
-			s.beforeRequest = nil
+			s.BeforeRequest = nil
 			_, err := commit.SweepAll(ctx, staff)
 			noError(t, err)
 		}
@@ -336,7 +337,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 func TestExactWithoutTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := &hookedService{Service: storagetest.New(nil)}
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
 	lettered, err := maintain.WithOutbox(plain, &memoryOutbox{}, letters{})
 	noError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -119,7 +120,7 @@ func TestHeldVersion(t *testing.T) {
 							h = staff.Exact()
 						}
 						held, err := write(ctx, h, &e)
-						s.beforeRequest = nil
+						s.BeforeRequest = nil
 						if unknown := (*table.UnknownError)(nil); errors.As(err, &unknown) {
 							if done, rerr := unknown.Resolve(ctx); !done || rerr != nil {
 								t.Fatalf("resolved: got %v, %v; want done and rerr == nil", done, rerr)
@@ -137,7 +138,7 @@ func TestHeldVersion(t *testing.T) {
 
 // requireOwnVersion fails if the entity has the ETag of a concurrent writer's version. If alone is true, the entity must have
 // the ETag of the row.
-func requireOwnVersion(t testing.TB, s *hookedService, held *table.Entity[employee], alone bool) {
+func requireOwnVersion(t testing.TB, s *testkit.Hooked, held *table.Entity[employee], alone bool) {
 	t.Helper()
 	for _, row := range s.Rows("staff") {
 		if row.RowKey != held.Key.RowKey() {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -180,7 +181,7 @@ func TestListInSamePartition(t *testing.T) {
 	named := peopleSchema
 	named.Partition = keys.Bind1(ordered, func(p *resident) *string { return &p.Dept })
 	s := storagetest.New(nil)
-	people, err := table.New(serviceOf(t, &hookedService{Service: s}), "people", named, nil)
+	people, err := table.New(serviceOf(t, &testkit.Hooked{Service: s}), "people", named, nil)
 	noError(t, err)
 	noError(t, people.Ensure(ctx))
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""})

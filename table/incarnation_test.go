@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -24,7 +25,7 @@ func (readsIncarnation) Maintain(_ context.Context, _ *maintain.Plan, c *maintai
 }
 
 // firstResident returns some columns of the first resident's row.
-func firstResident(s *hookedService) map[string]any {
+func firstResident(s *testkit.Hooked) map[string]any {
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000001" {
 			return map[string]any{"_life": r.Get("_life"), "_ix": r.Get("_ix"), "_sys": r.Get("_sys"), "Last": r.Get("Last"), "Note": r.Get("Note")}
@@ -34,7 +35,7 @@ func firstResident(s *hookedService) map[string]any {
 }
 
 // overwriteFirstResident stores the first resident's row as another program would.
-func overwriteFirstResident(t testing.TB, ctx context.Context, s *hookedService, columns string) {
+func overwriteFirstResident(t testing.TB, ctx context.Context, s *testkit.Hooked, columns string) {
 	t.Helper()
 	_, err := serviceOf(t, s).NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"p_000001","Email":"",`+columns+`}`),
 		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
@@ -197,7 +198,7 @@ func TestRepairIsLogged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, lines := loggedOptions()
-	s := &hookedService{Service: storagetest.New(nil)}
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, o)
 	noError(t, plain.Ensure(ctx))
 	people, err := maintain.With(plain, byEmail{})

@@ -113,7 +113,7 @@ func TestSharedRow(t *testing.T) {
 	}
 	// A concurrent writer adds to the list between the read and the write.
 	first := true
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		if strings.Contains(r.URL.Path, "$batch") && first {
 			first = false
 			if _, err := people.Insert(ctx, &resident{"S", 5, "Jones", "e"}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -141,7 +142,7 @@ func TestSameFieldInBothKeys(t *testing.T) {
 // TestHandlesOfOneTable: With and Exact return handles of the same table, even if its service cannot be compared.
 func TestHandlesOfOneTable(t *testing.T) {
 	t.Parallel()
-	s := &hookedService{Service: storagetest.New(nil)}
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	staff, err := table.New(serviceSlice{serviceOf(t, s)}, "staff", staffSchema, noWaitOptions())
 	noError(t, err)
 	noError(t, staff.Ensure(context.Background()))

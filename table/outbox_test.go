@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
@@ -51,9 +52,9 @@ func (s memoryNotification) Withdraw(context.Context) error {
 }
 
 // townWithEffects returns a table of residents with letters and unique addresses, in a service of its own. It has no outbox if out is nil.
-func townWithEffects(t testing.TB, out commit.Outbox) (*table.Table[resident], *hookedService) {
+func townWithEffects(t testing.TB, out commit.Outbox) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
-	s := &hookedService{Service: storagetest.New(nil)}
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	people, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	noError(t, people.Ensure(context.Background()))
@@ -118,7 +119,7 @@ func TestOutboxRequests(t *testing.T) {
 	s.SetFaults(storagetest.First(storagetest.OfKind(requests.Transaction, storagetest.LostRequest()), storagetest.OfKind(requests.Insert, storagetest.LostRequest())))
 	short, cancel := context.WithCancel(ctx)
 	n := 0
-	s.beforeRequest = func(*http.Request) {
+	s.BeforeRequest = func(*http.Request) {
 		if n++; n == 6 {
 			cancel()
 		}
@@ -249,7 +250,7 @@ func (uncomparable) Notify(context.Context, commit.Notification) (commit.SentNot
 func TestEffectsRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := &hookedService{Service: storagetest.New(nil)}
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	service := serviceOf(t, s)
 	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
 	noError(t, err)

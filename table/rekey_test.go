@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -16,7 +17,7 @@ import (
 func TestRekeyRow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	rows := residentRows(t, &hookedService{Service: storagetest.New(nil)})
+	rows := residentRows(t, &testkit.Hooked{Service: storagetest.New(nil)})
 	noError(t, rows.Ensure(ctx))
 	e, err := rows.Insert(ctx, residentRow(t, "a", map[string]any{"X": 1}))
 	noError(t, err)

@@ -25,7 +25,7 @@ func TestEarlierRefusals(t *testing.T) {
 	rows := residentRows(t, s)
 	list := residentRow(t, "last_Jones", map[string]any{"IDs": "7"})
 	s.SetFaults(batchFault(1, storagetest.LateDuplicate(0)))
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		switch n {
 		case 1: // the plan finds no list, and the write finds one
 			_, err := rows.InsertAt(ctx, list.Key, list)
@@ -39,7 +39,7 @@ func TestEarlierRefusals(t *testing.T) {
 	if !errors.Is(err, table.ErrContended) {
 		t.Fatalf("got %v; want ErrContended", err)
 	}
-	s.beforeRequest = nil
+	s.BeforeRequest = nil
 	s.SetFaults(nil)
 	noError(t, rows.DeleteAny(ctx, list.Key))
 	s.Deliver()

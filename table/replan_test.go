@@ -26,7 +26,7 @@ func TestExactReplanned(t *testing.T) {
 	people = people.Exact()
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		if n == 2 {
 			noError(t, residentRows(t, s).DeleteAny(ctx, residentAt(1)))
 		}
@@ -44,7 +44,7 @@ func TestExactReplanned(t *testing.T) {
 	s.SetFaults(storagetest.First(batchFault(1, storagetest.LateDuplicate(1000)), storagetest.When(func(q storagetest.Request) bool {
 		return q.Kind == requests.Get && len(s.LateRequests()) > 0
 	}, storagetest.Refuse(403, "AuthorizationFailure"))))
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		if n == 1 {
 			_, err := rows.Insert(ctx, residentRow(t, "last_New", map[string]any{"IDs": "7"}))
 			noError(t, err)
@@ -68,7 +68,7 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	d := &memoryOutbox{}
 	people, s := townWithEffects(t, d)
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		switch n {
 		case 2:
 			_, err := residentRows(t, s).Insert(ctx, residentRow(t, "p_000001", map[string]any{"Last": "Smith", "Email": ""}))
@@ -87,7 +87,7 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 	// If a later request was applied, the first is refused whenever it arrives.
 	people, s = townWithEffects(t, &memoryOutbox{})
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		if n == 2 {
 			_, err := residentRows(t, s).Insert(ctx, residentRow(t, "p_000001", map[string]any{"Last": "Smith", "Email": ""}))
 			noError(t, err)
@@ -113,7 +113,7 @@ func TestCommitRecordTooLate(t *testing.T) {
 	insertAll(t, people, s, resident{"S", 1, "Smith", "a"})
 	d.calls = nil
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		switch {
 		case isBatch(r):
 			_ = residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
@@ -193,7 +193,7 @@ func TestAttemptsDoNotMultiply(t *testing.T) {
 	}
 	rows := residentRows(t, s)
 	transactions := 0
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		transactions = n
 		_, err := rows.Upsert(ctx, residentRow(t, "last_Smith", map[string]any{"IDs": "2"}), table.ReplaceExisting)
 		noError(t, err)
@@ -222,7 +222,7 @@ func TestConflictsByKey(t *testing.T) {
 		} {
 			people, s := newTown(t, nil)
 			insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
-			s.beforeBatch(func(n int) {
+			beforeBatch(s, func(n int) {
 				if n == 1 {
 					noError(t, write(people))
 				}
@@ -237,7 +237,7 @@ func TestConflictsByKey(t *testing.T) {
 		}
 	}
 	people, s := newTown(t, nil)
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		if n == 1 {
 			insertAll(t, people, s, resident{"S", 1, "Jones", "a"}) // inserts it
 		}
@@ -277,7 +277,7 @@ func TestReadRowThenShared(t *testing.T) {
 	rows := residentRows(t, s)
 	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
 	noError(t, err)
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		if n == 2 {
 			_, err := rows.Upsert(ctx, residentRow(t, "mixed", nil), table.ReplaceExisting)
 			noError(t, err)
@@ -304,7 +304,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
 		concurrent, err := maintain.With(people)
 		noError(t, err)
-		s.beforeBatch(func(n int) {
+		beforeBatch(s, func(n int) {
 			if n == 2 {
 				noError(t, concurrent.MergeAny(ctx, residentAt(1), lastName.Set("Concurrent")))
 			}
@@ -327,7 +327,7 @@ func TestCommitRecordInTime(t *testing.T) {
 	insertAll(t, people, s, resident{"S", 1, "Smith", "a"})
 	d.calls = nil
 	s.SetFaults(batchFault(2, storagetest.LostRequest()))
-	s.beforeBatch(func(n int) {
+	beforeBatch(s, func(n int) {
 		switch n {
 		case 1:
 			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -247,9 +248,9 @@ func checkDerivedRows(s *storagetest.Service) error {
 }
 
 // newTown returns a table of residents with both maintainers of derived rows, in a service of its own.
-func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *hookedService) {
+func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *testkit.Hooked) {
 	t.Helper()
-	s = &hookedService{Service: storagetest.New(nil)}
+	s = &testkit.Hooked{Service: storagetest.New(nil)}
 	people = peopleOf(t, s, o)
 	noError(t, people.Ensure(context.Background()))
 	people, err := maintain.With(people, byLast{}, byEmail{})
@@ -279,7 +280,7 @@ func peopleOf(t testing.TB, a account.Transport, o *table.Options) *table.Table[
 }
 
 // insertAll inserts residents and resets the request count.
-func insertAll(t testing.TB, people *table.Table[resident], s *hookedService, all ...resident) (es []*table.Entity[resident]) {
+func insertAll(t testing.TB, people *table.Table[resident], s *testkit.Hooked, all ...resident) (es []*table.Entity[resident]) {
 	t.Helper()
 	for _, p := range all {
 		e, err := people.Insert(context.Background(), &p)
@@ -291,10 +292,10 @@ func insertAll(t testing.TB, people *table.Table[resident], s *hookedService, al
 }
 
 // storedPeople returns the stored rows as text.
-func storedPeople(s *hookedService) string { return fmt.Sprintf("%+v", s.Rows("people")) }
+func storedPeople(s *testkit.Hooked) string { return fmt.Sprintf("%+v", s.Rows("people")) }
 
 // residentRows opens the table of residents as rows, without maintainers.
-func residentRows(t testing.TB, s *hookedService) *table.Table[table.Row] {
+func residentRows(t testing.TB, s *testkit.Hooked) *table.Table[table.Row] {
 	t.Helper()
 	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)

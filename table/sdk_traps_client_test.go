@@ -17,6 +17,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
@@ -302,7 +303,7 @@ func TestTrapT10(t *testing.T) {
 		}, "ResourceNotFound", nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			lose := func(s *hookedService) {
+			lose := func(s *testkit.Hooked) {
 				lost := false
 				s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
 					now := !lost && q.Kind != requests.Get

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
@@ -93,7 +94,7 @@ func TestSpanAttributes(t *testing.T) {
 	tracer := &recordingTracer{}
 	o := noWaitOptions()
 	o.Tracing = tracer.provider()
-	s := &hookedService{Service: storagetest.New(nil)}
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, o)
 	people, err := maintain.With(plain, byEmail{})
 	noError(t, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -40,7 +41,7 @@ func (w *settableClock) advance(d time.Duration) {
 // whose clocks are right.
 type suspendableWriter struct {
 	testing.TB
-	s           *hookedService
+	s           *testkit.Hooked
 	clock       *settableClock
 	people      *table.Table[resident] // the writer's
 	others      *table.Table[resident]
@@ -53,7 +54,7 @@ type suspendableWriter struct {
 func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	t.Helper()
 	ctx := context.Background()
-	x := &suspendableWriter{TB: t, s: &hookedService{Service: storagetest.New(nil)}, clock: &settableClock{}, othersClock: &settableClock{}}
+	x := &suspendableWriter{TB: t, s: &testkit.Hooked{Service: storagetest.New(nil)}, clock: &settableClock{}, othersClock: &settableClock{}}
 	mine, others := noWaitOptions(), noWaitOptions()
 	mine.Now, others.Now = x.clock.Now, x.othersClock.Now
 	people := peopleOf(t, x.s, mine)
@@ -105,7 +106,7 @@ func (x *suspendableWriter) last() (name string, op string) {
 
 // atTransaction calls f once, before the n-th transaction of the writer.
 func (x *suspendableWriter) atTransaction(n int, f func()) {
-	x.s.beforeRequest = func(r *http.Request) {
+	x.s.BeforeRequest = func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/$batch") {
 			if n--; n == 0 {
 				f()
@@ -328,12 +329,12 @@ func TestSuspendedResolver(t *testing.T) {
 		clock := &settableClock{}
 		o := noWaitOptions()
 		o.Now = clock.Now
-		s := &hookedService{Service: x.s.Service}
-		s.beforeRequest = func(r *http.Request) {
+		s := &testkit.Hooked{Service: x.s.Service}
+		s.BeforeRequest = func(r *http.Request) {
 			if r.Method != http.MethodPost {
 				return
 			}
-			s.beforeRequest = nil
+			s.BeforeRequest = nil
 			close(goesOn)
 			noError(t, <-ended)
 			x.suspend(30 * time.Hour)

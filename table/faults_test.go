@@ -10,18 +10,19 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // staffInMemory returns a table of employees in a service of its own, which contains employee 1.
-func staffInMemory(t testing.TB, o *table.Options) (*table.Table[employee], *table.Entity[employee], *hookedService) {
+func staffInMemory(t testing.TB, o *table.Options) (*table.Table[employee], *table.Entity[employee], *testkit.Hooked) {
 	t.Helper()
 	if o == nil {
 		o = blindOptions()
 	}
-	s := &hookedService{Service: storagetest.New(nil)}
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	staff, err := table.New(serviceOf(t, s), "staff", staffSchema, o)
 	noError(t, err)
 	noError(t, staff.Ensure(context.Background()))
@@ -31,23 +32,10 @@ func staffInMemory(t testing.TB, o *table.Options) (*table.Table[employee], *tab
 	return staff, e, s
 }
 
-// hookedService is a service in memory that calls a function before each request.
-type hookedService struct {
-	*storagetest.Service
-	beforeRequest func(*http.Request)
-}
-
-func (i *hookedService) Do(r *http.Request) (*http.Response, error) {
-	if f := i.beforeRequest; f != nil {
-		f(r)
-	}
-	return i.Service.Do(r)
-}
-
 // beforeBatch calls f before each transaction, with the number of the transaction.
-func (i *hookedService) beforeBatch(f func(n int)) {
+func beforeBatch(s *testkit.Hooked, f func(n int)) {
 	n := 0
-	i.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		if isBatch(r) {
 			n++
 			f(n)
@@ -56,7 +44,7 @@ func (i *hookedService) beforeBatch(f func(n int)) {
 }
 
 // sdkClientOf returns a client of the SDK, with the SDK's own retries, for a service in memory.
-func sdkClientOf(t testing.TB, s *hookedService) *aztables.ServiceClient {
+func sdkClientOf(t testing.TB, s *testkit.Hooked) *aztables.ServiceClient {
 	t.Helper()
 	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s}})
 	noError(t, err)
@@ -64,9 +52,9 @@ func sdkClientOf(t testing.TB, s *hookedService) *aztables.ServiceClient {
 }
 
 // faultOnFirstWrite applies a fault to the first request that writes. It calls meanwhile before the second one.
-func faultOnFirstWrite(s *hookedService, fault storagetest.Fault, meanwhile func()) {
+func faultOnFirstWrite(s *testkit.Hooked, fault storagetest.Fault, meanwhile func()) {
 	n := 0
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodGet {
 			return
 		}
@@ -75,7 +63,7 @@ func faultOnFirstWrite(s *hookedService, fault storagetest.Fault, meanwhile func
 			s.SetFaults(func(storagetest.Request) storagetest.Fault { s.SetFaults(nil); return fault })
 			return
 		}
-		s.beforeRequest = nil
+		s.BeforeRequest = nil
 		if meanwhile != nil {
 			meanwhile()
 		}
@@ -84,15 +72,15 @@ func faultOnFirstWrite(s *hookedService, fault storagetest.Fault, meanwhile func
 
 // loseFirstResponse loses the response to the first write. It calls meanwhile before the next write, or, if read is true,
 // before the next request.
-func loseFirstResponse(s *hookedService, read bool, meanwhile func()) {
+func loseFirstResponse(s *testkit.Hooked, read bool, meanwhile func()) {
 	lost := false
-	s.beforeRequest = func(r *http.Request) {
+	s.BeforeRequest = func(r *http.Request) {
 		switch {
 		case !lost && r.Method != http.MethodGet:
 			lost = true
 			s.SetFaults(func(storagetest.Request) storagetest.Fault { s.SetFaults(nil); return storagetest.LostResponse() })
 		case lost && (read || r.Method != http.MethodGet):
-			s.beforeRequest = nil
+			s.BeforeRequest = nil
 			meanwhile()
 		}
 	}
