@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"table":                    {"keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
 	"bulk":                     {"internal/engine", "keys", "table"},
 	"commit":                   {"internal/engine", "keys", "table"},
-	"account":                  {"requests", "table"},
+	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
 	"index":                    {"keys", "table", "index/internal/derived", "internal/engine", "internal/reserved", "internal/suffix"},
 	"index/internal/derived":   {"keys", "table", "internal/engine", "internal/reserved"},
 	"index/verify":             {"bulk", "keys", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
