@@ -46,6 +46,8 @@ var arrows = map[string][]string{
 	"index/internal/derived":   {"keys", "table", "internal/engine", "internal/reserved"},
 	"index/verify":             {"bulk", "keys", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
 	"eventual":                 {"commit", "keys", "table", "internal/engine", "internal/wire"},
+	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
+	"view":                     {"internal/edm", "internal/engine", "keys", "table"},
 	"archive":                  {"bulk", "commit", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/wire"},
 	"storagetest":              {"requests", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
@@ -56,14 +58,14 @@ var arrows = map[string][]string{
 	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "requests", "table", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
 )
 
 // T14: Update and Delete write into the caller's options, Upsert ignores its ETag, nil options mean merge, and zero options are
@@ -106,7 +107,7 @@ func TestTrapT15(t *testing.T) {
 	type name struct {
 		Last string `table:"LastName"`
 	}
-	names, err := table.As[name](staff)
+	names, err := view.Of[name](staff)
 	noError(t, err)
 	w.sent = nil
 	got, err := names.Get(ctx, employeeKey("Sales", 1))
