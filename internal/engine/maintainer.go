@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"context"
-)
+import "context"
 
 // Maintainer derives rows and effects from the entities of a table; see table.Maintainer.
 type Maintainer interface {
