@@ -3,6 +3,8 @@
 //
 //   - keys: layouts for PartitionKeys and RowKeys that sort like their values and can be parsed
 //   - table: typed entities, queries and writes in one table
+//   - view: reads of some properties, as a narrower type
+//   - mixed: reads of partitions that contain entities of several types
 //   - index: secondary indexes, lists, details and summaries in the partition of their entities
 //   - bulk: streams of operations in as few transactions as possible
 //   - commit: the records that prove writes, and contain their effects until they are executed

@@ -42,7 +42,9 @@ var arrows = map[string][]string{
 	"bulk":                     {"internal/engine", "keys", "table"},
 	"commit":                   {"internal/engine", "keys", "table"},
 	"maintain":                 {"commit", "internal/engine", "internal/wire", "keys", "table"},
-	"account":                  {"requests", "table"},
+	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
+	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
+	"view":                     {"internal/edm", "internal/engine", "keys", "table"},
 	"index":                    {"keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reserved", "internal/suffix"},
 	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reserved"},
 	"index/verify":             {"bulk", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
@@ -57,7 +59,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "maintain", "requests", "table", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
@@ -65,7 +67,7 @@ var arrows = map[string][]string{
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -123,8 +123,8 @@ func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 }
 
 // TableSAS returns a URL of the Table service with a shared access signature for a grant, for FromSAS and for other SDKs. Errors:
-// ErrNoKey, ErrNoEndpoint, and the errors of [table.Grant.Sign]. Requests: none.
-func (a *Account) TableSAS(g table.Grant) (string, error) {
+// ErrNoKey, ErrNoEndpoint, and the errors of [Grant.Sign]. Requests: none.
+func (a *Account) TableSAS(g Grant) (string, error) {
 	switch {
 	case a.endpoint == "":
 		return "", ErrNoEndpoint

@@ -171,7 +171,7 @@ func queuesOnly(t testing.TB, s *recorder) *account.Account {
 // TestTableSAS: the URL opens an account with no other credential.
 func TestTableSAS(t *testing.T) {
 	t.Parallel()
-	grant := table.Grant{Table: "staff", Read: true, Partitions: keys.Point(keys.Raw("p")), Expiry: time.Now().Add(time.Hour)}
+	grant := account.Grant{Table: "staff", Read: true, Partitions: keys.Point(keys.Raw("p")), Expiry: time.Now().Add(time.Hour)}
 	for _, endpoint := range []string{"", ";TableEndpoint=https://t.invalid", ";TableEndpoint=https://t.invalid/acct/"} {
 		a, err := account.FromConnectionString("AccountName=acct;AccountKey="+key+endpoint, nil)
 		if err != nil {
@@ -193,7 +193,7 @@ func TestTableSAS(t *testing.T) {
 		if _, err := holder.TableSAS(grant); !errors.Is(err, account.ErrNoKey) {
 			t.Errorf("a holder of a signature: got %v, want ErrNoKey", err)
 		}
-		if _, err := a.TableSAS(table.Grant{}); err == nil || strings.Contains(err.Error(), key) {
+		if _, err := a.TableSAS(account.Grant{}); err == nil || strings.Contains(err.Error(), key) {
 			t.Errorf("an empty grant: got %v, want an error without the key", err)
 		}
 	}

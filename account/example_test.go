@@ -3,7 +3,10 @@ package account_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
@@ -84,7 +87,7 @@ func ExampleAccount_TableSAS() {
 		fmt.Println(err)
 		return
 	}
-	url, err := acc.TableSAS(table.Grant{
+	address, err := acc.TableSAS(account.Grant{
 		Table:      "settings",
 		Read:       true,
 		Partitions: keys.Point(keys.Raw("jonesj")),
@@ -95,7 +98,30 @@ func ExampleAccount_TableSAS() {
 		fmt.Println(err)
 		return
 	}
-	holder, err := account.FromSAS(account.Endpoints{Table: url}, nil)
+	holder, err := account.FromSAS(account.Endpoints{Table: address}, nil)
 	fmt.Println(holder.Tables() != nil, err)
 	// Output: true <nil>
+}
+
+// A user may read her own partition until noon. TableSAS returns the whole URL.
+func ExampleGrant() {
+	cred, err := aztables.NewSharedKeyCredential("name", "c2VjcmV0LWtleQ==")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	user := keys.Tuple1(keys.Text())
+	query, err := account.Grant{
+		Table:      "settings",
+		Read:       true,
+		Partitions: keys.Point(user.Of("jonesj@contoso.com")),
+		Expiry:     time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+	}.Sign(cred)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	q, err := url.ParseQuery(query)
+	fmt.Println(q.Get("tn"), q.Get("sp"), q.Get("se"), q.Get("spk"), q.Get("epk"), err)
+	// Output: settings r 2026-11-21T12:00:00Z jonesj@contoso.com jonesj@contoso.com <nil>
 }

@@ -190,16 +190,16 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		grant     table.Grant
+		grant     account.Grant
 		partition string
 		refused   bool
 	}{
-		"the table":               {table.Grant{}, "", false},
-		"partitions":              {table.Grant{Partitions: keys.RawBetween("S0", "S1")}, "", true},
-		"partitions without rows": {table.Grant{Partitions: keys.RawBetween("A", "B")}, "", true},
-		"partitions, for one":     {table.Grant{Partitions: keys.RawBetween("S0", "S1")}, "S0", false},
-		"rows":                    {table.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "", true},
-		"rows, for one partition": {table.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "S0", true},
+		"the table":               {account.Grant{}, "", false},
+		"partitions":              {account.Grant{Partitions: keys.RawBetween("S0", "S1")}, "", true},
+		"partitions without rows": {account.Grant{Partitions: keys.RawBetween("A", "B")}, "", true},
+		"partitions, for one":     {account.Grant{Partitions: keys.RawBetween("S0", "S1")}, "S0", false},
+		"rows":                    {account.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "", true},
+		"rows, for one partition": {account.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "S0", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

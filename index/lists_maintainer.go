@@ -163,7 +163,8 @@ func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string)
 // isEmpty reports whether a row contains no property, except perhaps an operation ID.
 func isEmpty(row *table.Row) bool {
 	row = derived.WithoutSystemProperties(row)
-	return row.Len() == 0 || row.Len() == 1 && row.Type(reserved.OperationID) != ""
+	n := len(row.Engine().Columns)
+	return n == 0 || n == 1 && row.Type(reserved.OperationID) != ""
 }
 
 // lengthOf returns the length of the members in a list, in UTF-16 units.

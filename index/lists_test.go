@@ -59,7 +59,7 @@ func TestListGrows(t *testing.T) {
 	parts := func() (n int) {
 		row, err := staff.GetRow(ctx, keys.Stored("S", "~x|nl_Jones"))
 		check(t, err)
-		return row.Len() - 1 // whose it is
+		return len(row.Engine().Columns) - 1 // whose it is
 	}
 	const n = 100
 	for i := range n {

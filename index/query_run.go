@@ -187,7 +187,7 @@ func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table
 	if err := ix.checkReadable(t, ix); err != nil {
 		return nil, err
 	}
-	if (!ix.full() || ix.readsEntity()) && !q.Where.IsZero() {
+	if (!ix.full() || ix.readsEntity()) && t.Engine().Mode.Schema.Query(&q).Where.Op != "" {
 		return nil, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
 	}
 	switch {

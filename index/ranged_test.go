@@ -26,16 +26,16 @@ func TestVerifyRanged(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a@x", 30, nil}, worker{"S", 2, "Cao", "b@x", 40, []string{"t"}}, worker{"T", 3, "Li", "c@x", 50, nil})
 	for _, c := range []struct {
 		name    string
-		grant   table.Grant
+		grant   account.Grant
 		verify  verify.Options
 		refused bool
 	}{
-		{"rows, all partitions", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{}, true},
-		{"rows, one partition", table.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{Partition: sales}, true},
-		{"partitions", table.Grant{Partitions: keys.Point(sales)}, verify.Options{}, true},
-		{"partitions, of which there is none", table.Grant{Partitions: keys.Point(dept.Of("R"))}, verify.Options{}, true},
-		{"a partition that does not exist", table.Grant{Partitions: keys.Point(sales)}, verify.Options{Partition: dept.Of("R")}, true},
-		{"the whole table", table.Grant{}, verify.Options{}, false},
+		{"rows, all partitions", account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{}, true},
+		{"rows, one partition", account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{Partition: sales}, true},
+		{"partitions", account.Grant{Partitions: keys.Point(sales)}, verify.Options{}, true},
+		{"partitions, of which there is none", account.Grant{Partitions: keys.Point(dept.Of("R"))}, verify.Options{}, true},
+		{"a partition that does not exist", account.Grant{Partitions: keys.Point(sales)}, verify.Options{Partition: dept.Of("R")}, true},
+		{"the whole table", account.Grant{}, verify.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			holder, err := index.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
@@ -53,7 +53,7 @@ func TestVerifyRanged(t *testing.T) {
 }
 
 // grantedOf returns the table as a program with a signature sees it.
-func grantedOf(t *testing.T, s *storagetest.Service, g table.Grant) *table.Table[worker] {
+func grantedOf(t *testing.T, s *storagetest.Service, g account.Grant) *table.Table[worker] {
 	t.Helper()
 	o := &account.Options{Client: azcore.ClientOptions{Transport: s}}
 	acc, err := account.FromConnectionString(s.ConnectionString(), o)
@@ -75,12 +75,12 @@ func TestSummaryThroughGrant(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, c := range map[string]struct {
-		grant   table.Grant
+		grant   account.Grant
 		refused bool
 	}{
-		"some rows":     {table.Grant{Partitions: keys.Point(sales), Rows: keys.StoredBetween("a", "w_000003")}, true},
-		"the partition": {table.Grant{Partitions: keys.Point(sales)}, false},
-		"the table":     {table.Grant{}, false},
+		"some rows":     {account.Grant{Partitions: keys.Point(sales), Rows: keys.StoredBetween("a", "w_000003")}, true},
+		"the partition": {account.Grant{Partitions: keys.Point(sales)}, false},
+		"the table":     {account.Grant{}, false},
 	} {
 		staff, s := newStaff(t, ages, teams)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil}, worker{"S", 3, "Jones", "", 40, nil})
@@ -98,7 +98,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	staff, s := newStaff(t, ages, teams, byLast)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil})
 	replaced(t, s, 1, nil)
-	holder, err := index.Attach(grantedOf(t, s, table.Grant{Partitions: keys.Point(sales), Rows: wid.All()}), byLast)
+	holder, err := index.Attach(grantedOf(t, s, account.Grant{Partitions: keys.Point(sales), Rows: wid.All()}), byLast)
 	check(t, err)
 	before := len(s.Rows("staff"))
 	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrRanged) || len(s.Rows("staff")) != before {

@@ -19,12 +19,12 @@ func grants(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
 	insertStaff(e, staff, "Sales", 3)
-	in := table.Grant{
+	in := account.Grant{
 		Table: staff.Name(), Read: true, Add: true, AllowHTTP: true,
 		Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(1, 100),
 		Start: time.Now().Add(-time.Hour).In(time.FixedZone("", -7*3600)), Expiry: time.Now().Add(time.Hour).In(time.FixedZone("", 5*3600)),
 	}
-	held := func(g table.Grant) *table.Table[employee] {
+	held := func(g account.Grant) *table.Table[employee] {
 		e.Helper()
 		u, err := e.acc.TableSAS(g)
 		e.must(err)
@@ -66,7 +66,7 @@ func grants(e *env) {
 		e.Errorf("Get by a signature without ranges: got error %v; want none", err)
 	}
 	if e.backend.Name() != "azurite" {
-		ranged(e, staff, held(table.Grant{
+		ranged(e, staff, held(account.Grant{
 			Table: staff.Name(), Read: true, Add: true, Update: true, Delete: true, AllowHTTP: true, Expiry: time.Now().Add(time.Hour),
 			Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(2, 100),
 		}))

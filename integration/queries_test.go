@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
 )
 
 func ranges(e *env) {
@@ -178,7 +179,7 @@ func projection(e *env) {
 		Last  string `table:"LastName"`
 		Email string
 	}
-	names, err := table.As[name](staff)
+	names, err := view.Of[name](staff)
 	e.must(err)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.Between(2, 3)}
 	var got []string
@@ -210,10 +211,10 @@ func projection(e *env) {
 		}
 	}
 	var te *table.TypeError
-	if _, err := table.As[struct{ Salary int }](staff); !errors.As(err, &te) || te.Field != "Salary" {
+	if _, err := view.Of[struct{ Salary int }](staff); !errors.As(err, &te) || te.Field != "Salary" {
 		e.Errorf("As with an unknown field: got error %v; want a *TypeError of Salary", err)
 	}
-	if _, err := table.As[struct{ Age string }](staff); !errors.As(err, &te) {
+	if _, err := view.Of[struct{ Age string }](staff); !errors.As(err, &te) {
 		e.Errorf("As with a field of another type: got error %v; want a *TypeError", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -39,7 +40,7 @@ func dispatch(e *env) {
 		_, err := raw.AddEntity(ctx, []byte(body), nil)
 		e.must(err)
 	}
-	types, err := table.NewTypes(staff, reviews, managers)
+	types, err := mixed.New(staff, reviews, managers)
 	e.must(err)
 	e.counter.Take()
 	name := func(x any) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -46,7 +47,7 @@ var compoundEntity = recipe{
 		if err != nil {
 			return err
 		}
-		types, err := table.NewTypes(staff, reviews)
+		reader, err := mixed.New(staff, reviews)
 		if err != nil {
 			return err
 		}
@@ -66,13 +67,13 @@ var compoundEntity = recipe{
 			return err
 		}
 		q := table.Query[table.Row]{Partition: dept.Of("Sales"), Rows: keys.Family(empid.Of(123))}
-		ex, err := types.Rows().Explain(q)
+		ex, err := reader.Rows().Explain(q)
 		if err != nil {
 			return err
 		}
 		var jones *table.Entity[Employee]
 		if err := r.Ask("list employee 123 and her reviews, each row as its own type", ex, func() error {
-			for x, err := range types.List(ctx, q) {
+			for x, err := range reader.List(ctx, q) {
 				if err != nil {
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -70,7 +71,7 @@ var entityTypes = recipe{
 		if err != nil {
 			return err
 		}
-		types, err := table.NewTypes(staff, contractors)
+		reader, err := mixed.New(staff, contractors)
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ var entityTypes = recipe{
 		if err := robot.Set("Model", "R2"); err != nil {
 			return err
 		}
-		if _, err := types.Rows().Insert(ctx, &robot); err != nil {
+		if _, err := reader.Rows().Insert(ctx, &robot); err != nil {
 			return err
 		}
 		if _, err := contractors.Insert(ctx, &Contractor{3, "Cao", "Contoso"}); err != nil {
@@ -94,12 +95,12 @@ var entityTypes = recipe{
 			return err
 		}
 		q := table.Query[table.Row]{Partition: keys.Raw("Sales")}
-		ex, err := types.Rows().Explain(q)
+		ex, err := reader.Rows().Explain(q)
 		if err != nil {
 			return err
 		}
 		if err := r.Ask("list each row as its own type", ex, func() error {
-			for x, err := range types.List(ctx, q) {
+			for x, err := range reader.List(ctx, q) {
 				if err != nil {
 					return err
 				}
@@ -118,14 +119,14 @@ var entityTypes = recipe{
 			return err
 		}
 		if err := r.Do("add a badge to each row, whatever its type", func() error {
-			for row, err := range types.Rows().List(ctx, q) {
+			for row, err := range reader.Rows().List(ctx, q) {
 				if err != nil {
 					return err
 				}
 				if err := row.Value.Set("Badge", 1000); err != nil {
 					return err
 				}
-				if err := types.Rows().Replace(ctx, row); err != nil {
+				if err := reader.Rows().Replace(ctx, row); err != nil {
 					return err
 				}
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
 )
 
 var projection = recipe{
@@ -45,7 +46,7 @@ var projection = recipe{
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		names, err := table.As[Name](staff)
+		names, err := view.Of[Name](staff)
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ var sharedAccess = recipe{
 		}
 		var granted *table.Table[Setting] // the handle of a client that has only the URL
 		if err := r.Do("create a URL with which jonesj can read and add her own settings for an hour", func() error {
-			address, err := r.Account().TableSAS(table.Grant{
+			address, err := r.Account().TableSAS(account.Grant{
 				Table:      settings.Name(),
 				Read:       true,
 				Add:        true,

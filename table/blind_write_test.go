@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -175,20 +174,27 @@ func TestConcurrentReads(t *testing.T) {
 func TestReadForbidden(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	query, err := table.Grant{Table: "staff", Update: true, Delete: true, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
+	s := storagetest.New(nil)
+	o := &account.Options{Client: azcore.ClientOptions{Transport: s}}
+	owner, err := account.FromConnectionString(s.ConnectionString(), o)
 	noError(t, err)
-	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account/?"+query, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &signatureService{now: year2030}}})
+	staff := newStaff(t, owner.Tables())
+	noError(t, staff.Ensure(ctx))
+	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
 	noError(t, err)
-	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, nil)
+	url, err := owner.TableSAS(account.Grant{Table: "staff", Update: true, Delete: true, Expiry: s.Now().Add(time.Hour), AllowHTTP: true})
 	noError(t, err)
-	key := keys.Stored("bob", "empid_100")
+	holder, err := account.FromSAS(account.Endpoints{Table: url}, o)
+	noError(t, err)
+	tab, err := table.New(holder.Tables(), "staff", staffSchema, nil)
+	noError(t, err)
 	var re *azcore.ResponseError
-	if err := tab.DeleteAny(ctx, key); !errors.As(err, &re) || re.StatusCode != 403 || !strings.Contains(err.Error(), "BlindWrites") {
+	if err := tab.DeleteAny(ctx, e.Key); !errors.As(err, &re) || re.StatusCode != 403 || !strings.Contains(err.Error(), "BlindWrites") {
 		t.Errorf("got %v; want a 403 that names BlindWrites", err)
 	}
-	tab, err = table.New(s, "staff", table.Schema[struct{}]{}, blindOptions())
+	tab, err = table.New(holder.Tables(), "staff", staffSchema, blindOptions())
 	noError(t, err)
-	if err := tab.DeleteAny(ctx, key); err != nil {
+	if err := tab.DeleteAny(ctx, e.Key); err != nil {
 		t.Errorf("got %v; want none", err)
 	}
 }

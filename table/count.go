@@ -28,18 +28,18 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 // row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every row in the
 // range of keys counts as T's. Errors are those of List. 1 request for each 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
-	return t.h.countAll(ctx, untyped(&q))
+	return t.h.countAll(ctx, q.engine())
 }
 
 func (h handle) countAll(ctx context.Context, q engine.Query) (int, error) {
-	q.Select = h.shape.choose()
+	q.Select = h.shape.Select()
 	return h.count(ctx, "Count", q, true, h.shape.ownsAny)
 }
 
 // count returns the number of rows that are mine.
 func (h handle) count(ctx context.Context, method string, q engine.Query, own bool, mine func(*edm.Reader, edm.Entity) (bool, error)) (int, error) {
 	c := &counted{mine: mine}
-	err := h.engine.List(ctx, method, *h.query(q, own), c)
+	err := h.engine.List(ctx, method, *h.shape.query(q, own), c)
 	return c.n, public(err)
 }
 

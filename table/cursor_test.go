@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
 )
 
 // shortPages is a service with employees of Sales, whose pages have as many rows as draw returns, possibly none. Its tokens are
@@ -280,7 +281,7 @@ func TestForeignTokens(t *testing.T) {
 	type name struct {
 		Last string `table:"LastName"`
 	}
-	names, err := table.As[name](staff)
+	names, err := view.Of[name](staff)
 	noError(t, err)
 	q = inSales
 	q.Cursor = table.NewCursor(p.Token)

@@ -20,7 +20,7 @@ import (
 // If the handle has no maintainers, and the keys alone tell whose the rows are, only keys are read. Requests and errors: those of
 // List, and 1 query more for each row that has changed.
 func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
-	return t.h.deletes(ctx, untyped(&q))
+	return t.h.deletes(ctx, q.engine())
 }
 
 const deleteOps = "DeleteOps"
@@ -37,7 +37,7 @@ type deletion struct {
 func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error] {
 	d := &deletion{h, q, h.shape.read}
 	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {
-		d.q.Select = h.shape.choose(reserved.MaintainerState) // by which the operation sees that it should have maintainers
+		d.q.Select = h.shape.Select(reserved.MaintainerState) // by which the operation sees that it should have maintainers
 		d.read = h.shape.unread
 	}
 	return func(yield func(Op, error) bool) {
@@ -45,7 +45,7 @@ func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error
 			yield(Op{}, h.opError(deleteOps, keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"}))
 			return
 		}
-		err := h.list(ctx, deleteOps, *h.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
+		err := h.list(ctx, deleteOps, *h.shape.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
 		if err != nil {
 			yield(Op{}, err)
 		}
@@ -68,7 +68,7 @@ func (d *deletion) op(e entity) Op {
 	op.op.Remake = func(ctx context.Context) (engine.Op, bool, error) {
 		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select}
 		var found entity
-		err := d.h.list(ctx, deleteOps, *d.h.query(q, true), d.read, func(e entity) bool { found = e; return false })
+		err := d.h.list(ctx, deleteOps, *d.h.shape.query(q, true), d.read, func(e entity) bool { found = e; return false })
 		if err != nil || found == nil {
 			return engine.Op{}, false, err
 		}

@@ -26,7 +26,7 @@
 //
 // [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on properties. A
 // query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position of a list for
-// another process. [As] reads only the properties of a narrower type.
+// another process. Package view reads some properties, package mixed entities of several types.
 //
 // # Writing
 //

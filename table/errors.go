@@ -56,7 +56,7 @@ var (
 	// replaced nor deleted. The *DerivedError around it contains the row's key.
 	ErrForeignRow = engine.ErrForeignRow
 	// ErrRanged: the client's signature is for a range of keys, so that lists leave out rows without an error, and nothing can be
-	// concluded from a row that is not in the list. See Grant.
+	// concluded from a row that is not in the list. See account.Grant.
 	ErrRanged = engine.ErrRanged
 	// ErrBudget: the list has used up its budget, and there are more entities. The yielded entities are right.
 	ErrBudget = engine.ErrBudget

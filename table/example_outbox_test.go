@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -50,29 +49,6 @@ func ExampleTable_Touch() {
 	again, err := table.Transact(ctx, op)
 	check(err)
 	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
-
-	moved, err := table.Transact(ctx, staff.DeleteOp(e), staff.InsertRowOp(keys.At(dept.Of("Sales"), empid.Of(2)), rowOf(e)))
-	check(err)
-	fmt.Println(table.Stored[employee](moved, 1).Value)
 	// Output:
 	// 2 true Jones
-	// {Sales 2 Jones 44}
-}
-
-func rowOf(e *table.Entity[employee]) *table.Row {
-	row, err := e.Row()
-	check(err)
-	return row
-}
-
-// InsertRow inserts what was read of another row, with the properties that the type does not know.
-func ExampleTable_InsertRow() {
-	ctx := context.Background()
-	staff := sales(nil)
-	e, err := staff.Get(ctx, employeeKey("Sales", 1))
-	check(err)
-	copied, err := staff.InsertRow(ctx, employeeKey("Sales", 5), rowOf(e))
-	check(err)
-	fmt.Println(copied.Value)
-	// Output: {Sales 5 Jones 30}
 }

@@ -23,19 +23,6 @@ func ExampleFieldOf() {
 	// Output: partition scan 6
 }
 
-// A point query with a projection, in one request.
-func ExampleView_Get() {
-	type name struct {
-		Last string `table:"LastName"`
-	}
-	names, err := table.As[name](sales(nil))
-	check(err)
-	n, err := names.Get(context.Background(), employeeKey("Sales", 2))
-	check(err)
-	fmt.Println(n.Value.Last)
-	// Output: Smith
-}
-
 // Stats count the pages and rows that a list has read, and the foreign rows among them.
 func ExampleStats() {
 	staff := sales(nil)
@@ -78,8 +65,8 @@ func ExampleRow() {
 	row, err := e.Row()
 	check(err)
 	name, ok := row.Get("LastName")
-	fmt.Println(row.Len(), name, ok, row.Type("Age"))
-	// Output: 2 Jones true Edm.Int32
+	fmt.Println(name, ok, row.Type("Age"))
+	// Output: Jones true Edm.Int32
 }
 
 // An entity is printed and logged with its key, its value and its ETag.
@@ -131,23 +118,6 @@ func ExampleTable_Explain() {
 	// PartitionKey eq 'Sales' and RowKey ge 'empid_000002' and RowKey lt 'empid`' and (LastName eq 'O''Brien')
 }
 
-// A narrower type is a projection: only its properties and the keys are read.
-func ExampleAs() {
-	ctx := context.Background()
-	type name struct {
-		Last string `table:"LastName"`
-	}
-	names, err := table.As[name](sales(nil))
-	check(err)
-	for n, err := range names.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 2}) {
-		check(err)
-		fmt.Println(n.Key.RowKey(), n.Value.Last)
-	}
-	// Output:
-	// empid_000001 Jones
-	// empid_000002 Smith
-}
-
 // Rows yields rows as they are stored, for code that does not know the type.
 func ExampleTable_Rows() {
 	ctx := context.Background()
@@ -163,9 +133,18 @@ func ExampleTable_Rows() {
 	// empid_000001 LastName Edm.String Jones
 }
 
-// The zero condition is true for every row.
-func ExampleCond_IsZero() {
-	var q table.Query[employee]
-	fmt.Println(q.Where.IsZero(), age.Ge(40).IsZero())
-	// Output: true false
+// A table of rows has no fields. PropertyOf names a property, with the Go type of its values.
+func ExamplePropertyOf() {
+	ctx := context.Background()
+	rows := sameTable(sales(nil), table.Schema[table.Row]{})
+	check(rows.MergeAny(ctx, employeeKey("Sales", 1), table.PropertyOf[int64]("Badge").Set(4711)))
+	older := table.PropertyOf[int32]("Age").Ge(40)
+	for row, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales"), Where: older}) {
+		check(err)
+		name, _ := row.Value.Get("LastName")
+		fmt.Println(name)
+	}
+	// Output:
+	// O'Brien
+	// Müller
 }

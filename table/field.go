@@ -76,7 +76,7 @@ func (f Field[T, V]) Set(v V) Set[T] {
 	return Set[T]{set{f.f, reflect.ValueOf(&v).Elem()}}
 }
 
-// Cond is a condition on the properties of T. Conditions on keys are the query's Partition and Rows.
+// Cond is a condition on the properties of T. Every row meets the zero condition. Conditions on keys are the query's Partition and Rows.
 type Cond[T any] struct{ c engine.Cond }
 
 func (f Field[T, V]) compare(op string, v V) Cond[T] {
@@ -121,9 +121,6 @@ func joined[T any](op string, all []Cond[T]) Cond[T] {
 	}
 	return Cond[T]{c}
 }
-
-// IsZero reports whether c is the zero condition, which every row meets.
-func (c Cond[T]) IsZero() bool { return c.c.Op == "" }
 
 // AnyField is a [Field] of T, whatever its type.
 type AnyField[T any] interface {

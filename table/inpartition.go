@@ -60,7 +60,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 		}
 	}
 	q.Partition = tx.partition
-	completed := t.h.query(untyped(&q), true)
+	completed := t.h.shape.query(q.engine(), true)
 	if _, err := completed.Complete(); err == nil {
 		tx.read = append(tx.read, completed.Rows)
 	}

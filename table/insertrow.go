@@ -6,19 +6,19 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// InsertRow stores a row that was read elsewhere, or is a copy ([Row.Copy]), as a new entity under a key, with the columns that T
-// does not know; what the library stores with an entity, such as its incarnation, is not copied. The row must be one of T, as Get would read
-// it, and is upgraded as by Get. Requests and errors are those of Insert, and those of Get about the row.
-func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *Row) (*Entity[T], error) {
-	return storing[T](ctx, t.InsertRowOp(k, r))
+// InsertRow stores a row as a new entity; see engine.Schema.
+func (s *shape) InsertRow(ctx context.Context, t *engine.Table, k keys.Key, r *engine.Row) (any, error) {
+	op := handle{t, s}.insertRow(k, rowOf(r))
+	if err := op.send(ctx); err != nil {
+		return nil, err
+	}
+	return op.stored, nil
 }
-
-// InsertRowOp is [Table.InsertRow] as part of a transaction. [Stored] gives the entity.
-func (t *Table[T]) InsertRowOp(k keys.Key, r *Row) Op { return t.h.insertRow(k, r) }
 
 func (h handle) insertRow(k keys.Key, r *Row) Op {
 	op := h.begin("InsertRow", aztables.TransactionTypeAdd, k)

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"pgregory.net/rapid"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -241,7 +242,7 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 	}
 	cred, err := aztables.NewSharedKeyCredential(s.Account(), s.Key())
 	noError(m, err)
-	_, err = table.Grant{Table: "notes", Read: true, Partitions: r, Expiry: s.Now().Add(1e12)}.Sign(cred)
+	_, err = account.Grant{Table: "notes", Read: true, Partitions: r, Expiry: s.Now().Add(1e12)}.Sign(cred)
 	noError(m, err)
 }
 

@@ -24,7 +24,7 @@ type Page[T any] struct {
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
 	p := &Page[T]{}
 	var err error
-	p.Token, err = t.h.page(ctx, untyped(&q), token, func(e entity) bool { p.Entities = append(p.Entities, e.(*Entity[T])); return true })
+	p.Token, err = t.h.page(ctx, q.engine(), token, func(e entity) bool { p.Entities = append(p.Entities, e.(*Entity[T])); return true })
 	if err != nil && !errors.Is(err, ErrBudget) {
 		return nil, err
 	}

@@ -103,18 +103,18 @@ type Explanation struct {
 
 // Explain returns what List would send, and the errors that it would return before it sent anything. No requests.
 func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
-	return t.h.explain(untyped(&q))
+	return t.h.explain(q.engine())
 }
 
 func (h handle) explain(q engine.Query) (Explanation, error) {
-	ex, err := h.query(q, true).Explain()
+	ex, err := h.shape.query(q, true).Explain()
 	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.opError("Explain", keys.Key{}, err)
 }
 
-// untyped returns a query as the engine takes it, without the schema.
+// engine returns the query as the engine takes it, without the schema.
 //
 //go:noinline
-func untyped[T any](q *Query[T]) engine.Query {
+func (q *Query[T]) engine() engine.Query {
 	return engine.Query{
 		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, TableScan: q.TableScan,
 		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: publicSkip(q.Skip),
@@ -130,8 +130,7 @@ func publicSkip[X any](skip func(X, error) bool) func(X, error) bool {
 }
 
 // query adds the schema to a query. own reports that it asks for rows of T alone.
-func (h handle) query(q engine.Query, own bool) *engine.Query {
-	s := h.shape
+func (s *shape) query(q engine.Query, own bool) *engine.Query {
 	q.Own, q.Type, q.Plan, q.Partitions, q.RowKeys = own, s.name, s.plan, s.partition.all, s.row.all
 	return &q
 }

@@ -157,9 +157,6 @@ func (r *Row) stored() edm.Stored {
 	return edm.Stored{Columns: r.columns}
 }
 
-// Len is the number of properties.
-func (r *Row) Len() int { return len(r.columns) }
-
 // write writes a row's properties, but for those in except.
 func (r *Row) write(w *edm.Writer, except ...string) {
 	for _, c := range r.columns {

@@ -207,8 +207,8 @@ func (s *shape) current(r *edm.Reader) (mine bool, err error) {
 	return mine, err
 }
 
-// owns reports by its keys and its type whether a row of which only some properties were read is one of T.
-func (s *shape) owns(r *edm.Reader, in edm.Entity) (bool, error) {
+// Owns reports by its keys and its type whether a row of which only some properties were read is one of T.
+func (s *shape) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
 	v := s.newValue()
 	if s.row.decode(v, in.RowKey) != nil || s.partition.decode(v, in.PartitionKey) != nil {
 		return false, nil
@@ -216,9 +216,9 @@ func (s *shape) owns(r *edm.Reader, in edm.Entity) (bool, error) {
 	return s.current(r)
 }
 
-// ownsAny is owns also for rows of older versions.
+// ownsAny is Owns also for rows of older versions.
 func (s *shape) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
-	mine, err := s.owns(r, in)
+	mine, err := s.Owns(r, in)
 	var old *VersionError
 	if errors.As(err, &old) && old.Got < old.Want {
 		err = nil
@@ -226,8 +226,8 @@ func (s *shape) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
 	return mine, err
 }
 
-// choose returns the projection of some properties, with those that tell a row's type and version.
-func (s *shape) choose(properties ...string) string {
+// Select returns the projection of some properties, with those that tell a row's type and version.
+func (s *shape) Select(properties ...string) string {
 	choice := edm.PartitionKey + "," + edm.RowKey
 	if s.typed() {
 		properties = slices.Concat([]string{reserved.Type, reserved.Version}, properties)
@@ -292,10 +292,4 @@ func rowShape() *shape {
 	s := shapeOf(&Schema[Row]{})
 	s.plan, _ = edm.NewPlan(emptyType, nil) // it has no mistake
 	return s
-}
-
-// keyed reports whether the schema might have made the keys of a row.
-func (s *shape) keyed(in edm.Entity) bool {
-	v := s.newValue()
-	return s.row.decode(v, in.RowKey) == nil && s.partition.decode(v, in.PartitionKey) == nil
 }

@@ -61,6 +61,20 @@ func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
 	return e.parts().value, nil
 }
 
+// Type returns T and its name in rows.
+func (s *shape) Type() (reflect.Type, string) { return s.typ, s.name }
+
+// Query returns a query as the engine takes it for the entities of T.
+func (s *shape) Query(q any) *engine.Query {
+	return s.query(q.(interface{ engine() engine.Query }).engine(), true)
+}
+
+// Read returns the entity of the row that the reader has just read.
+func (s *shape) Read(r *edm.Reader, in edm.Entity) (any, bool, error) {
+	e, mine, err := s.read(r, in)
+	return e, mine, err
+}
+
 // Properties returns the properties in which fields are stored.
 func (s *shape) Properties(fields ...any) (names []string, err error) {
 	for _, f := range fields {

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -103,8 +102,8 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 }
 
 func newHandle(service Service, name string, s *shape, o *Options) (handle, error) {
-	if err := checkTableName(name); err != nil {
-		return handle{}, fmt.Errorf("table: New: %w", err)
+	if err := engine.CheckTableName(name); err != nil {
+		return handle{}, fmt.Errorf("table: New: %w", public(err))
 	}
 	fail := func(err error) (handle, error) { return handle{}, fmt.Errorf("table: New %s: %w", name, public(err)) }
 	if err := s.sound(); err != nil {
@@ -125,23 +124,6 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	}
 	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Schema: s}), s}, nil
 }
-
-func checkTableName(name string) error {
-	if n := len(name); n < 3 || n > 63 {
-		return &LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
-	}
-	if strings.EqualFold(name, "tables") {
-		return &ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
-	}
-	for i, c := range name {
-		if (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
-			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("contains %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
-		}
-	}
-	return nil
-}
-
-func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }
 
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.h.engine.Name }

@@ -10,7 +10,9 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
 )
 
 // TestUnreadableResponses: a response of status 200 that is not the requested entity or a page is a *DecodeError of every
@@ -20,11 +22,11 @@ func TestUnreadableResponses(t *testing.T) {
 	ctx := context.Background()
 	w := &fakeTransport{}
 	staff := newStaff(t, sdkClient(t, w))
-	view, err := table.As[struct {
+	names, err := view.Of[struct {
 		Last string `table:"LastName"`
 	}](staff)
 	noError(t, err)
-	types, err := table.NewTypes(staff)
+	types, err := mixed.New(staff)
 	noError(t, err)
 	k := employeeKey("Sales", 223)
 	one := table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.Point(empid.Of(223))}
@@ -36,7 +38,7 @@ func TestUnreadableResponses(t *testing.T) {
 		"Exists":      func() error { _, err := staff.Exists(ctx, k); return err },
 		"Count":       func() error { _, err := staff.Count(ctx, one); return err },
 		"Page":        func() error { _, err := staff.Page(ctx, one, ""); return err },
-		"View.Get":    func() error { _, err := view.Get(ctx, k); return err },
+		"View.Get":    func() error { _, err := names.Get(ctx, k); return err },
 		"Types.Get":   func() error { _, err := types.Get(ctx, k); return err },
 		"DeleteQuery": func() error { _, err := bulk.Delete(ctx, staff, one, nil); return err },
 		"GetMany": func() (err error) {

@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"context"
-
-	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/keys"
-)
+import "context"
 
 // Maintainer derives rows and effects from the entities of a table; see maintain.Maintainer.
 type Maintainer interface {
@@ -13,27 +8,4 @@ type Maintainer interface {
 	MaxRows() int
 	Maintain(ctx context.Context, p *Plan, c *Change) error
 	Typed() any // the maintain.Maintainer[T]
-}
-
-// Schema is a table.Schema[T]. A value is a *T.
-type Schema interface {
-	// Rows and Partitions return the ranges of the keys of T's entities, every key but the library's and none if the schema binds
-	// none.
-	Rows() keys.Range
-	Partitions() keys.Range
-	// Scope names T among the types of the table: by the text with which the RowKeys of its entities begin and, if there is one, a
-	// ? and Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see Row.Own and
-	// Row.Tag.
-	Scope() string
-	// Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the RowKey and, where both have one, by
-	// the type.
-	Mine(*Row) bool
-	// Value returns what a reader would find in a row.
-	Value(k keys.Key, row edm.Stored) (any, error)
-	// Properties returns the properties in which fields, each a table.AnyField[T], are stored: none for a field that is part of a
-	// key. Errors: *table.TypeError for a mistake in a field's accessor, and for a field that is not stored, or is the one for
-	// unknown columns.
-	Properties(fields ...any) ([]string, error)
-	// Projected returns a value as it is read back with these properties and the keys alone.
-	Projected(value any, properties ...string) (any, error)
 }

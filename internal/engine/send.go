@@ -111,7 +111,7 @@ func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) out
 	case w.sent.doubt != nil:
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
-		return out // a caller that may not read cannot find out; see table.Grant
+		return out // a caller that may not read cannot find out; see account.Grant
 	case err != nil:
 		// Do not return the refusal: an earlier request of this write may have caused it.
 		w.sent.doubt = &Condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", Brief(refusal), wire.Redact(err))}

@@ -1,4 +1,4 @@
-package table_test
+package account_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,18 +18,20 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-const accountKey = "c2VjcmV0LWtleQ=="
-
 // credential returns a key of the account.
 func credential(t testing.TB) *aztables.SharedKeyCredential {
 	t.Helper()
-	cred, err := aztables.NewSharedKeyCredential("account", accountKey)
-	noError(t, err)
+	cred, err := aztables.NewSharedKeyCredential("account", key)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return cred
 }
 
@@ -99,18 +102,35 @@ func (g *signatureService) answer(r *http.Request) *http.Response {
 	case !inside(pk, rk):
 		return errorResponse(403, "AuthorizationFailure")
 	}
-	return noContent()
+	return jsonResponse(204, "")
 }
 
 // tableBySignature opens a table for a caller that has nothing but a signature.
 func tableBySignature(t testing.TB, g *signatureService, query string) *table.Table[struct{}] {
 	t.Helper()
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account/?"+query, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: g}})
-	noError(t, err)
-	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, singleAttempt())
-	noError(t, err)
+	testkit.NoError(t, err)
+	o := &table.Options{BlindWrites: true}
+	o.OmitOperationID, o.Retry.Attempts = true, -1
+	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, o)
+	testkit.NoError(t, err)
 	return tab
 }
+
+// errorResponse is a response with an error of the service.
+func errorResponse(status int, code string) *http.Response {
+	return jsonResponse(status, fmt.Sprintf(`{"odata.error":{"code":%q,"message":{"lang":"en-US","value":"text"}}}`, code))
+}
+
+// jsonResponse is a response as the service sends it.
+func jsonResponse(status int, body string) *http.Response {
+	h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata"}, "X-Ms-Version": {"2019-02-02"}, "Etag": {etag}}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+const etag = `W/"datetime'2026-11-21T01%3A02%3A03.1234567Z'"`
+
+var empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
 
 var year2030 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -137,7 +157,7 @@ func TestGrants(t *testing.T) {
 		"an empty partition":      {keys.Point(keys.Raw("empty")), keys.Range{}, ""},
 		"rows of another's range": {keys.Point(keys.Raw("ann")), empid.All(), ""},
 	} {
-		query, err := table.Grant{Table: "staff", Read: true, Add: true, Partitions: c.partitions, Rows: c.rows, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
+		query, err := account.Grant{Table: "staff", Read: true, Add: true, Partitions: c.partitions, Rows: c.rows, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
 		if err != nil {
 			t.Errorf("%s: got %v; want no error", what, err)
 			continue
@@ -179,11 +199,11 @@ func TestGrants(t *testing.T) {
 func TestGrantsToWrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	query, err := table.Grant{
+	query, err := account.Grant{
 		Table: "staff", Update: true, Delete: true, Expiry: year2030.Add(time.Hour),
 		Partitions: keys.Point(keys.Raw("bob")), Rows: keys.Tuple1(keys.Digits[int](3)).Named("empid").Between(100, 199),
 	}.Sign(credential(t))
-	noError(t, err)
+	testkit.NoError(t, err)
 	tab := tableBySignature(t, &signatureService{now: year2030}, query)
 	for key, in := range map[keys.Key]bool{
 		keys.Stored("bob", "empid_100"): true, keys.Stored("bob", "empid_199"): true,
@@ -205,20 +225,20 @@ func TestGrantsInTime(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 5*3600)
 	for what, c := range map[string]struct {
-		grant table.Grant
+		grant account.Grant
 		ok    bool
 	}{
-		"an hour from now":     {table.Grant{Expiry: year2030.Add(time.Hour)}, true},
-		"another time zone":    {table.Grant{Expiry: year2030.Add(time.Hour).In(zone)}, true},
-		"over":                 {table.Grant{Expiry: year2030.Add(-time.Hour)}, false},
-		"over in another zone": {table.Grant{Expiry: year2030.Add(-time.Hour).In(zone)}, false},
-		"not yet":              {table.Grant{Start: year2030.Add(time.Minute), Expiry: year2030.Add(time.Hour)}, false},
-		"just begun":           {table.Grant{Start: year2030.In(zone), Expiry: year2030.Add(time.Hour)}, true},
-		"fractions of seconds": {table.Grant{Start: year2030.Add(1), Expiry: year2030.Add(time.Second + 1)}, true},
+		"an hour from now":     {account.Grant{Expiry: year2030.Add(time.Hour)}, true},
+		"another time zone":    {account.Grant{Expiry: year2030.Add(time.Hour).In(zone)}, true},
+		"over":                 {account.Grant{Expiry: year2030.Add(-time.Hour)}, false},
+		"over in another zone": {account.Grant{Expiry: year2030.Add(-time.Hour).In(zone)}, false},
+		"not yet":              {account.Grant{Start: year2030.Add(time.Minute), Expiry: year2030.Add(time.Hour)}, false},
+		"just begun":           {account.Grant{Start: year2030.In(zone), Expiry: year2030.Add(time.Hour)}, true},
+		"fractions of seconds": {account.Grant{Start: year2030.Add(1), Expiry: year2030.Add(time.Second + 1)}, true},
 	} {
 		c.grant.Table, c.grant.Read = "staff", true
 		query, err := c.grant.Sign(credential(t))
-		noError(t, err)
+		testkit.NoError(t, err)
 		_, err = tableBySignature(t, &signatureService{now: year2030, keys: []string{"p/r"}}, query).Get(context.Background(), keys.Stored("p", "r"))
 		if (err == nil) != c.ok {
 			t.Errorf("%s: got %v; want the read allowed: %v", what, err, c.ok)
@@ -230,7 +250,7 @@ func TestGrantsInTime(t *testing.T) {
 func TestGrantsRefused(t *testing.T) {
 	t.Parallel()
 	later := year2030
-	for what, g := range map[string]table.Grant{
+	for what, g := range map[string]account.Grant{
 		"no table":               {Read: true, Expiry: later},
 		"a bad table":            {Table: "a-b", Read: true, Expiry: later},
 		"nothing":                {Table: "staff", Expiry: later},
@@ -262,13 +282,42 @@ func TestGrantsRefused(t *testing.T) {
 			t.Errorf(`%s: got %q, %v; want query == "" and (a *ValueError or a *LimitError or a *keys.KeyError)`, what, query, err)
 		}
 	}
-	if _, err := (table.Grant{Table: "staff", Read: true, Expiry: later}).Sign(nil); err == nil {
+	if _, err := (account.Grant{Table: "staff", Read: true, Expiry: later}).Sign(nil); err == nil {
 		t.Error("got no error without a credential; want one")
 	}
 	// With a stored policy, the policy may contain the rest.
-	query, err := table.Grant{Table: "Staff", Policy: "readers"}.Sign(credential(t))
+	query, err := account.Grant{Table: "Staff", Policy: "readers"}.Sign(credential(t))
 	q, _ := url.ParseQuery(query)
 	if err != nil || q.Get("si") != "readers" || q.Get("sp") != "" || q.Get("se") != "" || q.Get("tn") != "staff" || q.Get("spr") != "https" {
 		t.Errorf(`got %v, %v; want no error and q.Get("si") == "readers" and q.Get("sp") == "" and q.Get("se") == "" and q.Get("tn") == "staff" and q.Get("spr") == "https"`, q, err)
+	}
+}
+
+// TestTrapT13: the SDK signs a range but leaves it out of the URL, so that the signature is not valid.
+func TestTrapT13(t *testing.T) {
+	t.Parallel()
+	g := &signatureService{now: year2030, keys: []string{"p/r"}}
+	query, err := aztables.SASSignatureValues{TableName: "staff", Permissions: "r", ExpiryTime: year2030.Add(time.Hour), StartPartitionKey: "p", EndPartitionKey: "p"}.Sign(credential(t))
+	if err != nil || strings.Contains(query, "spk") {
+		t.Errorf(`the SDK's URL: got %s, %v; want no error and "spk" not in query`, query, err)
+	}
+	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err == nil {
+		t.Error("got no error with the SDK's signature; want one, unless the SDK was repaired")
+	}
+	query, err = account.Grant{Table: "staff", Read: true, Expiry: year2030.Add(time.Hour), Partitions: keys.Point(keys.Raw("p"))}.Sign(credential(t))
+	testkit.NoError(t, err)
+	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err != nil {
+		t.Error(err)
+	}
+	// The SDK also omits the slash behind an address without one, and writes local times as if they were UTC (T8).
+	service, err := aztables.NewServiceClientWithSharedKey("https://account.table.invalid", credential(t), nil)
+	testkit.NoError(t, err)
+	u, err := service.NewClient("staff").GetTableSASURL(aztables.SASPermissions{Read: true}, time.Time{}, year2030.In(time.FixedZone("", 5*3600)))
+	if err != nil || !strings.HasPrefix(u, "https://account.table.invalidstaff?") || !strings.Contains(u, "se=2030-01-01T05%3A00%3A00Z") {
+		t.Errorf(`the SDK's URL: got %s, %v; want no error and strings.HasPrefix(u, "https://account.table.invalidstaff?") and "se=2030-01-01T05%%3A00%%3A00Z" in u`, u, err)
+	}
+	query, err = account.Grant{Table: "staff", Read: true, Expiry: year2030.In(time.FixedZone("", 5*3600))}.Sign(credential(t))
+	if q, _ := url.ParseQuery(query); err != nil || q.Get("se") != "2030-01-01T00:00:00Z" {
+		t.Errorf(`got %s, %v; want no error and q.Get("se") == "2030-01-01T00:00:00Z"`, query, err)
 	}
 }

@@ -1,0 +1,133 @@
+package mixed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Table is a *table.Table of any type.
+type Table interface {
+	Engine() *engine.Table
+}
+
+// Reader reads entities of several Go types from one table. Each entity has its own type: *table.Entity[T] for the type T of its row, or
+// *table.Entity[table.Row] for a row of no registered type. It is safe for concurrent use.
+type Reader struct {
+	rows    *table.Table[table.Row]
+	schemas []engine.Schema
+}
+
+// New returns a reader for the types of a table. A row belongs to the type that it names in _type (Schema.Type). A row without _type
+// belongs to the type whose layouts decode its keys. If the layouts of two types decode them, the row is a table.Row.
+//
+// Errors: *table.ValueError for two types that cannot be told apart, because they have the same range of RowKeys and the same
+// Schema.Type or none; for tables of different names or services; and for no table. Requests: none.
+func New(tables ...Table) (*Reader, error) {
+	fail := func(reason string) (*Reader, error) {
+		return nil, fmt.Errorf("mixed: New: %w", &table.ValueError{Field: "tables", Reason: reason})
+	}
+	if len(tables) == 0 {
+		return fail("there is none")
+	}
+	first := tables[0].Engine()
+	m := &Reader{}
+	for _, t := range tables {
+		t := t.Engine()
+		if !t.Same(first) {
+			return fail(fmt.Sprintf("%s is not the table %s, or not of the same service; the types of one table belong together", t.Name, first.Name))
+		}
+		s := t.Mode.Schema
+		for _, other := range m.schemas {
+			a, name := other.Type()
+			if b, same := s.Type(); same == name && s.Rows() == other.Rows() {
+				return fail(fmt.Sprintf("the rows of %s and %s cannot be told apart: give them a Schema.Type, or layouts with names", a, b))
+			}
+		}
+		m.schemas = append(m.schemas, s)
+	}
+	m.rows = table.RowsOf(first, true).InMode(func(mode *engine.Mode) { mode.BlindWrites, mode.LibraryRows = false, false })
+	return m, nil
+}
+
+// Rows returns a handle of the same table for rows of any type. It can write entities of types that are not registered.
+func (m *Reader) Rows() *table.Table[table.Row] { return m.rows }
+
+// Get returns one entity, of its own type: *table.Entity[Employee], *table.Entity[Review], … or *table.Entity[table.Row]. Errors: those
+// of [table.Table.Get]. Requests: 1.
+func (m *Reader) Get(ctx context.Context, k keys.Key) (any, error) {
+	t := m.rows.Engine()
+	fail := func(err error) (any, error) { return nil, table.ErrorOf(t.OpError("Get", k, err)) }
+	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+		return fail(err)
+	}
+	ctx, end := t.Span(ctx, "Get")
+	r, in, err := t.OpenRow(ctx, k)
+	end(err)
+	if err != nil {
+		return fail(err)
+	}
+	e, err := m.entity(r, in)
+	if err != nil {
+		return fail(err)
+	}
+	return e, nil
+}
+
+// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the rows below
+// it ([keys.Family]). Conditions name properties ([table.PropertyOf]). Errors and requests: those of [table.Table.List].
+func (m *Reader) List(ctx context.Context, q table.Query[table.Row]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		t := m.rows.Engine()
+		if err := t.List(ctx, "List", *t.Mode.Schema.Query(&q), &lister{reader: m, yield: yield}); err != nil {
+			yield(nil, table.ErrorOf(err))
+		}
+	}
+}
+
+// lister is the engine's Lister of a reader.
+type lister struct {
+	reader *Reader
+	yield  func(any, error) bool
+	last   any
+}
+
+func (l *lister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
+	l.last, err = l.reader.entity(r, in)
+	return true, err
+}
+
+func (l *lister) Yield() bool { return l.yield(l.last, nil) }
+
+// entity returns the entity of the row that r has just read.
+func (m *Reader) entity(r *edm.Reader, in edm.Entity) (any, error) {
+	named, err := r.Property(reserved.Type)
+	if err != nil {
+		return nil, err
+	}
+	var found any
+	n := 0
+	for _, s := range m.schemas {
+		if _, name := s.Type(); named.S != "" && named.S != name {
+			continue
+		}
+		// If a schema computes keys from fields, only the fields show whether it has made the keys of the row.
+		e, mine, derr := s.Read(r, in)
+		if mine {
+			found, err = e, derr
+			n++
+		}
+	}
+	if n == 1 {
+		return found, err
+	}
+	e, _, err := m.rows.Engine().Mode.Schema.Read(r, in)
+	return e, err
+}

@@ -1,0 +1,134 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Projection is an entity of which only the properties of P were read.
+type Projection[P any] struct {
+	Value P
+	Key   keys.Key
+	ETag  azcore.ETag
+}
+
+// View reads the rows of a table of T as the narrower type P. It is safe for concurrent use.
+type View[P, T any] struct {
+	of *table.Table[T]
+	v  view
+}
+
+// view is a View without its types. Code that needs no types is compiled once.
+type view struct {
+	table  *engine.Table
+	plan   *edm.Plan
+	choice string
+}
+
+// Of returns a view that reads only the properties of P: they become the $select of its queries. Each projection also contains the key of
+// its row. If a schema computes keys from fields (keys.BindFunc), the view does not check the keys, and takes every row in the range of
+// keys to be one of T.
+//
+// Errors: *table.TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that needs
+// an upgrade fails with *table.VersionError when it is read. Requests: none.
+func Of[P, T any](t *table.Table[T]) (*View[P, T], error) {
+	v, err := newView(t.Engine(), reflect.TypeFor[P](), t.Engine().Mode.Schema.Query(&table.Query[T]{}).Plan)
+	if err != nil {
+		return nil, err
+	}
+	return &View[P, T]{t, v}, nil
+}
+
+// newView returns a view of type typ. of is the plan of the table's type.
+func newView(t *engine.Table, typ reflect.Type, of *edm.Plan) (view, error) {
+	fail := func(err error) (view, error) { return view{}, fmt.Errorf("view: Of %s: %w", t.Name, err) }
+	plan, err := edm.NewPlan(typ, nil)
+	if err != nil {
+		return fail(table.ErrorOf(err))
+	}
+	if plan.HasExtra() {
+		return fail(&table.TypeError{Type: typ, Reason: "a projection cannot ask for unknown columns"})
+	}
+	for _, name := range plan.Names() {
+		switch {
+		case !of.Has(name) && !of.HasExtra():
+			return fail(&table.TypeError{Type: typ, Field: name, Reason: "is no property of " + of.Type.String()})
+		case !sameKind(of.KindOf(name), plan.KindOf(name)):
+			return fail(&table.TypeError{Type: typ, Field: name, Reason: "is " + plan.KindOf(name).String() + ", but " + of.KindOf(name).String() + " in " + of.Type.String()})
+		}
+	}
+	return view{t, plan, t.Mode.Schema.Select(plan.Names()...)}, nil
+}
+
+// sameKind compares the types of a property in two plans. Absent is a type that only the value tells.
+func sameKind(a, b edm.Kind) bool { return a == b || a == edm.Absent || b == edm.Absent }
+
+// Explain is [table.Table.Explain] for the properties of P.
+func (v *View[P, T]) Explain(q table.Query[T]) (table.Explanation, error) {
+	ex, err := v.of.Explain(q)
+	ex.Select = v.v.choice
+	return ex, err
+}
+
+// List is [table.Table.List] for the properties of P. It accepts the same queries, and refuses the same scans.
+func (v *View[P, T]) List(ctx context.Context, q table.Query[T]) iter.Seq2[*Projection[P], error] {
+	return func(yield func(*Projection[P], error) bool) {
+		var p *Projection[P]
+		err := v.v.list(ctx, &q, func(k keys.Key, etag azcore.ETag) any {
+			p = &Projection[P]{Key: k, ETag: etag}
+			return &p.Value
+		}, func() bool { return yield(p, nil) })
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Get returns the properties of P of one row. Errors: table.ErrNotFound, table.ErrTableNotFound, *keys.KeyError, *table.DecodeError.
+// Requests: 1, a point query, because the SDK's own Get has no $select.
+func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error) {
+	if err := k.Err(); err != nil {
+		return nil, v.v.getError(k, err)
+	}
+	for p, err := range v.List(ctx, table.Query[T]{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1}) {
+		return p, err
+	}
+	return nil, v.v.getError(k, table.ErrNotFound)
+}
+
+func (v view) getError(k keys.Key, err error) error {
+	return table.ErrorOf(v.table.OpError("Get", k, err))
+}
+
+// list lists a query, a *table.Query[T]. begin returns the pointer that takes the properties of a row.
+func (v view) list(ctx context.Context, q any, begin func(keys.Key, azcore.ETag) any, yield func() bool) error {
+	plain := *v.table.Mode.Schema.Query(q)
+	plain.Select = v.choice
+	return table.ErrorOf(v.table.List(ctx, "List", plain, &lister{v, begin, yield}))
+}
+
+// lister is the engine's Lister of projections.
+type lister struct {
+	view
+	begin func(keys.Key, azcore.ETag) any
+	yield func() bool
+}
+
+func (l *lister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
+	if mine, err := l.table.Mode.Schema.Owns(r, in); !mine || err != nil {
+		return mine, err
+	}
+	to := l.begin(keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag))
+	return true, l.plan.Decode(r, reflect.ValueOf(to).Elem())
+}
+
+func (l *lister) Yield() bool { return l.yield() }
