@@ -1,5 +1,5 @@
-// Package aztablekit is the root of a library of typed helpers for the Azure Table storage design patterns, on the official Azure SDK.
-// It contains no code. Import the packages that you need:
+// Package aztablekit is the root of a library of typed helpers for the Azure Table storage design patterns, on the official Azure
+// SDK. It contains no code. Import the packages that you need:
 //
 //   - keys: layouts for PartitionKeys and RowKeys that sort like their values and can be parsed
 //   - table: typed entities, queries and writes in one table
@@ -14,6 +14,6 @@
 //   - storagetest: the Table and Queue services in memory, for tests
 //   - account: the SDK's clients for a storage account
 //
-// The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run and to copy.
-// The folder docs contains longer pages.
+// The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run and to
+// copy. The folder docs contains longer pages.
 package aztablekit

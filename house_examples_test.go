@@ -10,7 +10,8 @@ import (
 )
 
 // TestExamples: an example of its package uses each exported function and method of the public packages, except methods that only
-// implement an interface of Go or of the SDK, and those whose signatures name an internal package: they are for packages of this module.
+// implement an interface of Go or of the SDK, and those whose signatures name an internal package: they are for packages of this
+// module.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	exempt := map[string]bool{"Error": true, "Unwrap": true, "String": true, "Do": true, "ServeHTTP": true, "MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true}

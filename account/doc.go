@@ -17,8 +17,8 @@
 //   - No error text contains a signature. By default the error of a failed request contains its URL.
 //   - Requests can be counted.
 //
-// [Account.TableSAS] returns a URL with a shared access signature for a [Grant]: some operations on the rows of one table, or of a range
-// of keys, for some time.
+// [Account.TableSAS] returns a URL with a shared access signature for a [Grant]: some operations on the rows of one table, or of a
+// range of keys, for some time.
 //
 // table.ClientOptions returns the same options for clients that a program makes itself. The library works with other clients, too.
 //

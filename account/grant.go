@@ -13,26 +13,26 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Grant defines a shared access signature for one table: the allowed operations, the range of keys and the period. With a grant, each
-// user can access her own entities and no others (service documentation: 'Create a service SAS'). [Account.TableSAS] returns the URL of
-// a grant.
+// Grant defines a shared access signature for one table: the allowed operations, the range of keys and the period. With a grant,
+// each user can access her own entities and no others (service documentation: 'Create a service SAS'). [Account.TableSAS] returns
+// the URL of a grant.
 //
 // A range has these effects:
 //
-//   - A query returns only the rows in the range, without an error, and a Get outside the range fails with table.ErrNotFound. So the
-//     holder counts, verifies and repairs only the rows in the range.
+//   - A query returns only the rows in the range, without an error, and a Get outside the range fails with table.ErrNotFound. So
+//     the holder counts, verifies and repairs only the rows in the range.
 //   - The service refuses writes outside the range.
-//   - The service refuses a transaction if any of its rows is outside the range. Some tables keep further rows in an entity's partition:
-//     secondary indexes, copies or commit records. To write such a table, the holder needs a grant for the whole partition, not for a
-//     range of its rows.
+//   - The service refuses a transaction if any of its rows is outside the range. Some tables keep further rows in an entity's
+//     partition: secondary indexes, copies or commit records. To write such a table, the holder needs a grant for the whole
+//     partition, not for a range of its rows.
 //   - A range of rows requires a single partition. The service compares both keys together, so across two partitions it would
 //     allow every row between the first key and the last.
 //
-// Limitation: a holder without Read cannot read a row back. If the network delivers a request twice, the write is reported as refused
-// although it was applied.
+// Limitation: a holder without Read cannot read a row back. If the network delivers a request twice, the write is reported as
+// refused although it was applied.
 //
-// Every holder of the signature has the grant until the signature expires, the account key is renewed, or the stored access policy is
-// withdrawn.
+// Every holder of the signature has the grant until the signature expires, the account key is renewed, or the stored access policy
+// is withdrawn.
 type Grant struct {
 	Table string
 
@@ -42,14 +42,15 @@ type Grant struct {
 	// Partitions and Rows are the range of keys. An unset range contains every key. Rows requires a single partition.
 	Partitions, Rows keys.Range
 
-	// Start and Expiry are the period, in whole seconds. With the zero Start, the period begins at once. Clocks differ by minutes, so
-	// leave Start out if possible. Expiry is required, here or in the policy.
+	// Start and Expiry are the period, in whole seconds. With the zero Start, the period begins at once. Clocks differ by minutes,
+	// so leave Start out if possible. Expiry is required, here or in the policy.
 	Start, Expiry time.Time
 
 	// AllowHTTP also allows unencrypted requests. Set it for emulators.
 	AllowHTTP bool
 
-	// Policy names a stored access policy of the table. The policy contains the settings that are left out here, and can be withdrawn.
+	// Policy names a stored access policy of the table. The policy contains the settings that are left out here, and can be
+	// withdrawn.
 	Policy string
 }
 

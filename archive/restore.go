@@ -18,8 +18,8 @@ var ErrUnderway = errors.New("archive: the entity's move is not complete; restor
 //
 // Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists
 // if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; those of
-// [table.Table.Insert], and about the row those of [table.Table.Get]. Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's
-// 6.
+// [table.Table.Insert], and about the row those of [table.Table.Get]. Requests: 6, and 1 more for each move that has stored the row
+// and not moved the entity; and the worker's 6.
 func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
 	archived, err := m.newestMoved(ctx, k)
 	if err != nil {
@@ -29,12 +29,11 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	to := t.Engine()
-	e, err := to.Mode.Schema.InsertRow(ctx, to, k, archived.Row.Engine())
+	e, err := t.InsertRow(ctx, k, archived.Row.Engine())
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	return e.(*table.Entity[T]), nil
+	return e, nil
 }
 
 // newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the archived row may be old, or may

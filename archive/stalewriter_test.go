@@ -79,8 +79,7 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 		if err := w.clerks.DeleteAny(ctx, at(1)); err != nil {
 			return err
 		}
-		clerks := w.clerks.Engine()
-		_, err := clerks.Mode.Schema.InsertRow(ctx, clerks, at(1), w.row.Value.Engine())
+		_, err := w.clerks.InsertRow(ctx, at(1), w.row.Value.Engine())
 		return err
 	},
 	"the SDK, a new row": func(ctx context.Context, w *staleWriter) error {

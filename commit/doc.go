@@ -1,9 +1,9 @@
 // Package commit reads and resolves commit records: the rows that prove which writes of a table are committed, and that contain
 // their effects until workers have executed them.
 //
-// A write by a [table.Table.Exact] handle, and a write with effects, stores a commit record in the same transaction as the entity, as a small row
-// beside the entity. The record names the write by its operation ID. If the record exists, the write is committed. If not,
-// [Records.Resolve] stores an abort record in its place, and the write can never commit, even if its request arrives later.
+// A write by a [table.Table.Exact] handle, and a write with effects, stores a commit record in the same transaction as the entity,
+// as a small row beside the entity. The record names the write by its operation ID. If the record exists, the write is committed.
+// If not, [Records.Resolve] stores an abort record in its place, and the write can never commit, even if its request arrives later.
 //
 //	records := commit.Of(staff)
 //	record, err := records.Resolve(ctx, partition, operationID) // from a message

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -89,32 +87,6 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	return nil, fmt.Errorf("%w: gave up after %d attempts: concurrent writers gave the value to another entity each time", table.ErrChanged, attempts)
 }
 
-// readsEntity reports whether a look-up reads the entity that an index row names.
-func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
-
-// checkReadable fails if a definition cannot be read through a handle: ix itself, or the Lists or Summary that ix is a part of.
-func (ix *Index[T, K]) checkReadable(t *table.Table[T], definition any) error {
-	switch {
-	case t == nil:
-		return &table.ValueError{Field: "table", Reason: "is nil"}
-	case ix.invalid != nil:
-		return ix.invalid
-	case ix.opt.WriteOnly:
-		return ErrWriteOnly
-	}
-	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
-	if m := t.Engine().Mode.Maintainer(ix.name); m != nil {
-		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == definition {
-			return nil
-		}
-	}
-	return errNotAttached(ix.name)
-}
-
-func errNotAttached(definition string) error {
-	return &DefinitionError{Definition: definition, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
-}
-
 // uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
 func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
 	if only := t.Engine().Mode.Schema.Partitions(); !partition.IsSet() && only.IsPoint() {
@@ -123,55 +95,4 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (ke
 	pk, err1 := partition.Result()
 	rk, err2 := ix.rowKey(k, keys.Key{})
 	return keys.Stored(pk, rk), errors.Join(err1, err2)
-}
-
-// entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
-func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
-	k, is := row.Engine().Primary()
-	if !is || k.Err() != nil {
-		return nil, nil // a foreign row
-	}
-	mustRead := ix.readsEntity()
-	if !mustRead {
-		if e, mustRead, err = ix.decodeCopy(t, row); err != nil {
-			return nil, err
-		}
-	}
-	if mustRead {
-		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return ix.ifCurrent(e, row.Key.RowKey()), nil
-}
-
-// decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
-// kind than the index makes now, or of an older version that only a whole row can be upgraded from.
-func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.Entity[T], mustRead bool, err error) {
-	if _, isFull := row.Get(reserved.OperationID); ix.full() != isFull {
-		return nil, true, nil
-	}
-	if !ix.full() {
-		only, err := t.Engine().Mode.Schema.Properties(untyped(ix.opt.Only)...)
-		if err != nil || row.Engine().ProjectionID() != projectionID(only) {
-			return nil, true, err
-		}
-	}
-	e, err = t.Entity(row)
-	var old *table.VersionError
-	switch {
-	case derived.IsForeign(err), errors.As(err, &old) && old.Got < old.Want:
-		return nil, true, nil // Get returns the error
-	}
-	return e, false, err
-}
-
-// ifCurrent returns the entity if the row follows from it, else nil.
-func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row string) *table.Entity[T] {
-	if !ix.hasRow(&e.Value, e.Key, row) {
-		return nil
-	}
-	return e
 }

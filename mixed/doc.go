@@ -20,7 +20,7 @@
 //		}
 //	}
 //
-// A row belongs to the type that it names (table.Schema.Type), or to the only type whose layouts decode its keys. Every other row is a
-// table.Row, so a list leaves out no entity. The handles of the types write the entities; table.Transact and table.InPartition write
-// entities of several types together.
+// A row belongs to the type that it names (table.Schema.Type), or to the only type whose layouts decode its keys. Every other row
+// is a table.Row, so a list leaves out no entity. The handles of the types write the entities; table.Transact and table.InPartition
+// write entities of several types together.
 package mixed

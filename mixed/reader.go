@@ -18,15 +18,15 @@ type Table interface {
 	Engine() *engine.Table
 }
 
-// Reader reads entities of several Go types from one table. Each entity has its own type: *table.Entity[T] for the type T of its row, or
-// *table.Entity[table.Row] for a row of no registered type. It is safe for concurrent use.
+// Reader reads entities of several Go types from one table. Each entity has its own type: *table.Entity[T] for the type T of its
+// row, or *table.Entity[table.Row] for a row of no registered type. It is safe for concurrent use.
 type Reader struct {
 	rows    *table.Table[table.Row]
 	schemas []engine.Schema
 }
 
-// New returns a reader for the types of a table. A row belongs to the type that it names in _type (Schema.Type). A row without _type
-// belongs to the type whose layouts decode its keys. If the layouts of two types decode them, the row is a table.Row.
+// New returns a reader for the types of a table. A row belongs to the type that it names in _type (Schema.Type). A row without
+// _type belongs to the type whose layouts decode its keys. If the layouts of two types decode them, the row is a table.Row.
 //
 // Errors: *table.ValueError for two types that cannot be told apart, because they have the same range of RowKeys and the same
 // Schema.Type or none; for tables of different names or services; and for no table. Requests: none.
@@ -60,8 +60,8 @@ func New(tables ...Table) (*Reader, error) {
 // Rows returns a handle of the same table for rows of any type. It can write entities of types that are not registered.
 func (m *Reader) Rows() *table.Table[table.Row] { return m.rows }
 
-// Get returns one entity, of its own type: *table.Entity[Employee], *table.Entity[Review], … or *table.Entity[table.Row]. Errors: those
-// of [table.Table.Get]. Requests: 1.
+// Get returns one entity, of its own type: *table.Entity[Employee], *table.Entity[Review], … or *table.Entity[table.Row]. Errors:
+// those of [table.Table.Get]. Requests: 1.
 func (m *Reader) Get(ctx context.Context, k keys.Key) (any, error) {
 	t := m.rows.Engine()
 	fail := func(err error) (any, error) { return nil, table.ErrorOf(t.OpError("Get", k, err)) }
@@ -81,8 +81,8 @@ func (m *Reader) Get(ctx context.Context, k keys.Key) (any, error) {
 	return e, nil
 }
 
-// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the rows below
-// it ([keys.Family]). Conditions name properties ([table.PropertyOf]). Errors and requests: those of [table.Table.List].
+// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the rows
+// below it ([keys.Family]). Conditions name properties ([table.PropertyOf]). Errors and requests: those of [table.Table.List].
 func (m *Reader) List(ctx context.Context, q table.Query[table.Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		t := m.rows.Engine()

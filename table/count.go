@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Exists reports whether there is a row under k, of any type. Errors: ErrTableNotFound; *keys.KeyError. 1 request, a point query whose
-// response contains only the keys.
+// Exists reports whether there is a row under k, of any type. Errors: ErrTableNotFound; *keys.KeyError. 1 request, a point query
+// whose response contains only the keys.
 func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 	return t.h.exists(ctx, k)
 }
@@ -25,8 +25,8 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 }
 
 // Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills every
-// row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every row in the
-// range of keys counts as T's. Errors are those of List. 1 request for each 1,000 rows.
+// row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every row in
+// the range of keys counts as T's. Errors are those of List. 1 request for each 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 	return t.h.countAll(ctx, q.engine())
 }
@@ -53,8 +53,8 @@ func (c *counted) Read(r *edm.Reader, in edm.Entity) (bool, error) { return c.mi
 func (c *counted) Yield() bool                                     { c.n++; return true }
 
 // GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none; inserted reports which.
-// Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again. 1 request if the row exists, 2 if it does not,
-// and 3 more for each concurrent writer that inserts and deletes it in between, Retry.ConflictAttempts times at most.
+// Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again. 1 request if the row exists, 2 if it does
+// not, and 3 more for each concurrent writer that inserts and deletes it in between, Retry.ConflictAttempts times at most.
 func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserted bool, err error) {
 	insert := t.InsertOp(v)
 	got, inserted, err := t.h.getOrInsert(ctx, insert)

@@ -13,8 +13,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that belongs to
-// another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so itself.
+// decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that
+// belongs to another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so
+// itself.
 func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made entity, mine bool, err error) {
 	made = s.newEntity()
 	e := made.parts()

@@ -24,36 +24,36 @@
 //
 // # Reading
 //
-// [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on properties. A
-// query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position of a list for
-// another process. Package view reads some properties, package mixed entities of several types.
+// [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on
+// properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position
+// of a list for another process. Package view reads some properties, package mixed entities of several types.
 //
 // # Writing
 //
-// An [Entity] contains the ETag of its row. Replace, Merge and Delete fail with [ErrChanged] if a concurrent writer has changed the row.
-// [Table.Update] reads, changes and replaces, and repeats this after a conflict. Upsert, and methods with Any in their names, overwrite
-// any version.
+// An [Entity] contains the ETag of its row. Replace, Merge and Delete fail with [ErrChanged] if a concurrent writer has changed the
+// row. [Table.Update] reads, changes and replaces, and repeats this after a conflict. Upsert, and methods with Any in their names,
+// overwrite any version.
 //
-// A write is applied, or fails with an error that says why, or fails with [ErrUnknownOutcome]. After a lost response, the library sends
-// the operation again with the same operation ID, which shows whether an earlier request was applied. docs/writes.md lists the
-// limitations; the outcomes of a [Table.Exact] handle can always be resolved.
+// A write is applied, or fails with an error that says why, or fails with [ErrUnknownOutcome]. After a lost response, the library
+// sends the operation again with the same operation ID, which shows whether an earlier request was applied. docs/writes.md lists
+// the limitations; the outcomes of a [Table.Exact] handle can always be resolved.
 //
 // # Several rows
 //
-// [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes what
-// follows from them. Package bulk applies a stream, and deletes what a query finds.
+// [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes
+// what follows from them. Package bulk applies a stream, and deletes what a query finds.
 //
 // # Derived rows and effects
 //
-// Package index derives rows from entities, such as secondary indexes, and changes them in the transaction of the entity. Package eventual
-// executes effects. Package maintain is for authors of other maintainers. All writers of a table must attach the same maintainers: a
-// handle without them fails with [ErrUnknownMaintainer] if the row has derived rows, and reads the row before a write by key (Upsert,
-// methods with Any) to find out, unless [Options].BlindWrites is set.
+// Package index derives rows from entities, such as secondary indexes, and changes them in the transaction of the entity. Package
+// eventual executes effects. Package maintain is for authors of other maintainers. All writers of a table must attach the same
+// maintainers: a handle without them fails with [ErrUnknownMaintainer] if the row has derived rows, and reads the row before a
+// write by key (Upsert, methods with Any) to find out, unless [Options].BlindWrites is set.
 //
 // # Limits and requests
 //
-// The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name the
-// field and the limit. Each method's comment says how many requests it makes; a requests.Counter counts them.
+// The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name
+// the field and the limit. Each method's comment says how many requests it makes; a requests.Counter counts them.
 //
 // # Names in rows
 //

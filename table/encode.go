@@ -11,8 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// create is encode for a row that may not exist yet. Lists must show its key. The key of a row that was read ([keys.Stored]) may be one
-// that lists do not show.
+// create is encode for a row that may not exist yet. Lists must show its key. The key of a row that was read ([keys.Stored]) may be
+// one that lists do not show.
 func (h handle) create(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
 	if k.Err() == nil && !h.engine.Mode.LibraryRows {
 		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {

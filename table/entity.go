@@ -15,12 +15,13 @@ import (
 // Entity is a value, and what is known of its row. Methods take it and renew it: after a write it contains the new ETag. It stays
 // unchanged on any error, but after ErrUnknownOutcome it cannot be used until it is read again. It is not for concurrent use.
 //
-// An entity that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy contains the operation ID of its write, so the entity
-// serves Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and fail with ErrChanged if the row is not
-// as the copy, or from another write. An entity that was read from a copy of some properties is [Entity.Partial], and cannot be written.
+// An entity that was read from a copy of its row ([Row.Copy]) has no ETag. A full copy contains the operation ID of its write, so
+// the entity serves Replace, Merge and Delete of a handle that keeps the copies: they read the row first, and fail with ErrChanged
+// if the row is not as the copy, or from another write. An entity that was read from a copy of some properties is [Entity.Partial],
+// and cannot be written.
 //
-// Entities come from methods. A program can make one itself, of a key and an ETag that it has stored, for Merge and Delete; Replace refuses
-// it with ErrPartial, because the columns that T does not know would be lost.
+// Entities come from methods. A program can make one itself, of a key and an ETag that it has stored, for Merge and Delete; Replace
+// refuses it with ErrPartial, because the columns that T does not know would be lost.
 type Entity[T any] struct {
 	Value     T
 	Key       keys.Key
@@ -32,8 +33,8 @@ type Entity[T any] struct {
 
 // known is what is known of an entity's row besides.
 type known struct {
-	// row is the row as it was read or written last. Replace keeps the columns of it that T does not know, and a change is the difference
-	// to it, whatever the caller has done to Value.
+	// row is the row as it was read or written last. Replace keeps the columns of it that T does not know, and a change is the
+	// difference to it, whatever the caller has done to Value.
 	row edm.Stored
 
 	doubtful bool        // the outcome of a write is unknown
@@ -80,8 +81,9 @@ func (e parts) at(k keys.Key) parts {
 	return e
 }
 
-// Partial reports whether the entity was read from a copy of some of the row's properties, such as those of an index with Options.Only.
-// All other fields of Value are zero, whatever is stored. Writing such an entity fails with ErrPartial: Get it by its Key first.
+// Partial reports whether the entity was read from a copy of some of the row's properties, such as those of an index with
+// Options.Only. All other fields of Value are zero, whatever is stored. Writing such an entity fails with ErrPartial: Get it by its
+// Key first.
 func (e *Entity[T]) Partial() bool { return e != nil && e.known.part != nil }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It

@@ -79,8 +79,8 @@ func TestOwnTextOfEntities(t *testing.T) {
 	}
 }
 
-// TestWhatIsLogged: what methods return is printed, logged and encoded in a readable form, without responses of the service, payloads or
-// internal fields; also if it is nil.
+// TestWhatIsLogged: what methods return is printed, logged and encoded in a readable form, without responses of the service,
+// payloads or internal fields; also if it is nil.
 func TestWhatIsLogged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

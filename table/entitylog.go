@@ -2,7 +2,6 @@ package table
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -12,13 +11,13 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 )
 
-// String returns the key and the value, for programs that print an entity. It uses the String method of T or of *T if there is one. Of
-// an entity that is partial, it returns only the properties that were read.
+// String returns the key and the value, for programs that print an entity. It uses the String method of T or of *T if there is one.
+// Of an entity that is partial, it returns only the properties that were read.
 func (e Entity[T]) String() string { return e.parts().text() }
 
-// LogValue returns the key, the value and the ETag, for slog. It uses the LogValue method of T or of *T if there is one, which can leave
-// out secrets. Of an entity that is partial, it returns only the properties that were read. It is on the pointer, which methods return and
-// which may be nil after an error.
+// LogValue returns the key, the value and the ETag, for slog. It uses the LogValue method of T or of *T if there is one, which can
+// leave out secrets. Of an entity that is partial, it returns only the properties that were read. It is on the pointer, which
+// methods return and which may be nil after an error.
 func (e *Entity[T]) LogValue() slog.Value { return e.parts().logValue() }
 
 func (e parts) text() string {
@@ -95,5 +94,13 @@ func shown(x edm.Value) any {
 	}
 }
 
-// textJSON returns an error's text as JSON, which unlike the JSON of the error's fields contains no response of the service.
-func textJSON(err error) ([]byte, error) { return json.Marshal(err.Error()) }
+// String returns the key and the properties, for programs that print a row.
+func (r Row) String() string { return r.Key.String() + " " + printed(r.columns) }
+
+// LogValue is the key and the properties, for slog, also for a nil *Row.
+func (r *Row) LogValue() slog.Value {
+	if r == nil {
+		return slog.Value{}
+	}
+	return slog.GroupValue(append([]slog.Attr{slog.Any("key", r.Key)}, logged(r.columns)...)...)
+}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// The conditions that callers tell apart, with errors.Is. errors.As with *azcore.ResponseError finds the service's own error, if there is
-// one.
+// The conditions that callers tell apart, with errors.Is. errors.As with *azcore.ResponseError finds the service's own error, if
+// there is one.
 var (
 	// ErrNotFound: there is no such row.
 	ErrNotFound = engine.ErrNotFound
@@ -20,32 +21,34 @@ var (
 	ErrExists = engine.ErrExists
 	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
 	ErrChanged = engine.ErrChanged
-	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or the
-	// time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert, and
-	// methods with Any in their names). Nothing was written.
+	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or
+	// the time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert,
+	// and methods with Any in their names). Nothing was written.
 	ErrContended = engine.ErrContended
 	// ErrTableNotFound: the table does not exist. See Table.Ensure.
 	ErrTableNotFound = engine.ErrTableNotFound
-	// ErrUnknownOutcome: a response to a write was lost, or did not say whether the write was applied (429, 5xx), and the row does not tell whether the write was applied. It may have been
-	// applied, may still be applied, or may never be. The entity cannot be used until it is read again. A read at once proves nothing about
-	// a write that is still on its way. The error of an exact write is an *UnknownError, unless another program has deleted its commit
-	// record.
+	// ErrUnknownOutcome: a response to a write was lost, or did not say whether the write was applied (429, 5xx), and the row does
+	// not tell whether the write was applied. It may have been applied, may still be applied, or may never be. The entity cannot be
+	// used until it is read again. A read at once proves nothing about a write that is still on its way. The error of an exact
+	// write is an *UnknownError, unless another program has deleted its commit record.
 	ErrUnknownOutcome = engine.ErrUnknownOutcome
 	// ErrUnreachable: the service was not reached, did not answer, was not able to answer (429, 5xx), or did not let the caller in
-	// (401, 403). The error says nothing about the row. A write was not applied, and the same request may succeed later. If the request
-	// of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the context's.
+	// (401, 403). The error says nothing about the row. A write was not applied, and the same request may succeed later. If the
+	// request of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the
+	// context's.
 	ErrUnreachable = engine.ErrUnreachable
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
 	ErrKeyChanged = engine.ErrKeyChanged
 	// ErrPartial: only a part of the entity was read, so that Replace would delete the other properties. Get it first, or merge. An
-	// entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are refused as well: Get it
-	// by its Key, or let the index read entities (index.Options.ReadEntities).
+	// entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are refused as well:
+	// Get it by its Key, or let the index read entities (index.Options.ReadEntities).
 	ErrPartial = engine.ErrPartial
 	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
 	ErrNoETag = engine.ErrNoETag
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = engine.ErrGivenUp
-	// ErrExpired: the write is older than a day (commit.Retention) and has no commit record any more, so its outcome cannot be resolved.
+	// ErrExpired: the write is older than a day (commit.Retention) and has no commit record any more, so its outcome cannot be
+	// resolved.
 	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
@@ -191,8 +194,8 @@ func (f foreign) As(target any) bool {
 // unknown reports whether an error leaves the outcome of a write open.
 func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
 
-// derived reports whether the error of a write comes from a maintainer or an outbox. The write has been repeated already if that could
-// help.
+// derived reports whether the error of a write comes from a maintainer or an outbox. The write has been repeated already if that
+// could help.
 func derived(err error) bool {
 	var de *DerivedError
 	return errors.As(err, &de) || errors.Is(err, ErrOutbox)
@@ -283,8 +286,8 @@ func (e *BatchError) Error() string {
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the maintainer's
-// own error, such as the one for a value that is taken, or one of the package's conditions.
+// DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the
+// maintainer's own error, such as the one for a value that is taken, or one of the package's conditions.
 type DerivedError struct {
 	Maintainer string
 	Key        keys.Key // of the derived row, or zero
@@ -309,8 +312,8 @@ func (e *DerivedError) Unwrap() error { return e.Err }
 // MarshalJSON returns the text of the error.
 func (e *DerivedError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
-// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before the
-// outcome was known. Another process can resolve it by Table, Partition and OperationID; see commit.Records.Resolve.
+// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before
+// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see commit.Records.Resolve.
 type UnknownError struct {
 	Table, Partition string
 	OperationID      string
@@ -334,8 +337,8 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
 // Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used again:
-// with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has no
-// commit record; those of any read. 1 request if the write was not applied; otherwise 2, and 1 for each entity; none if it was
+// with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has
+// no commit record; those of any read. 1 request if the write was not applied; otherwise 2, and 1 for each entity; none if it was
 // resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.unknown == nil {
@@ -351,3 +354,6 @@ type TokenError struct {
 }
 
 func (e *TokenError) Error() string { return "continuation token: " + e.Reason }
+
+// textJSON returns an error's text as JSON, which unlike the JSON of the error's fields contains no response of the service.
+func textJSON(err error) ([]byte, error) { return json.Marshal(err.Error()) }

@@ -9,12 +9,12 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// GetMany reads entities by their keys, 10 at a time and up to 40 ahead of the loop, and yields them in the order of the keys. For a
-// row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrOtherType) or a *keys.KeyError, and goes on;
-// any other error ends the list. Leaving the loop cancels the requests under way. 1 request for each key.
+// GetMany reads entities by their keys, 10 at a time and up to 40 ahead of the loop, and yields them in the order of the keys. For
+// a row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrOtherType) or a *keys.KeyError, and
+// goes on; any other error ends the list. Leaving the loop cancels the requests under way. 1 request for each key.
 //
-// Errors: ErrNotFound; ErrOtherType; ErrTableNotFound; *DecodeError; *keys.KeyError for any key before the first request, and for rows
-// whose keys do not agree with their fields.
+// Errors: ErrNotFound; ErrOtherType; ErrTableNotFound; *DecodeError; *keys.KeyError for any key before the first request, and for
+// rows whose keys do not agree with their fields.
 func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
 		t.h.getMany(ctx, ks, func(e entity, err error) bool { return yield(typed[T](e, err)) })

@@ -67,17 +67,17 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 	return t.List(tx.ctx, q)
 }
 
-// InPartition reads several rows of a partition, of any types, and writes what follows from them, all or nothing. f reads with [GetIn]
-// and [ListIn], changes entities, and adds operations to tx. They are sent as one transaction when f returns. If a concurrent writer
-// has changed, inserted or deleted a row that f read, f is called again with a new tx, at most Retry.ConflictAttempts times (of the
-// options of the first table that f used), so f must be repeatable. An error of f ends InPartition and is returned as it is; nothing
-// is written.
+// InPartition reads several rows of a partition, of any types, and writes what follows from them, all or nothing. f reads with
+// [GetIn] and [ListIn], changes entities, and adds operations to tx. They are sent as one transaction when f returns. If a
+// concurrent writer has changed, inserted or deleted a row that f read, f is called again with a new tx, at most
+// Retry.ConflictAttempts times (of the options of the first table that f used), so f must be repeatable. An error of f ends
+// InPartition and is returned as it is; nothing is written.
 //
-// Rows that f reads and does not write are not protected: a concurrent writer may change them before the transaction is applied. Add a
-// PinOp for a row on which the outcome depends. To protect the absence of a row, insert it.
+// Rows that f reads and does not write are not protected: a concurrent writer may change them before the transaction is applied.
+// Add a PinOp for a row on which the outcome depends. To protect the absence of a row, insert it.
 //
-// Errors: those of [Transact]; an ErrUnknownOutcome is not repeated. Requests: those of f and 1 for each attempt, 2 after a conflict,
-// none if f adds no operation.
+// Errors: those of [Transact]; an ErrUnknownOutcome is not repeated. Requests: those of f and 1 for each attempt, 2 after a
+// conflict, none if f adds no operation.
 func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*Receipt, error) {
 	var conflicts *engine.Conflicts
 	for {

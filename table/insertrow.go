@@ -11,13 +11,12 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// InsertRow stores a row as a new entity; see engine.Schema.
-func (s *shape) InsertRow(ctx context.Context, t *engine.Table, k keys.Key, r *engine.Row) (any, error) {
-	op := handle{t, s}.insertRow(k, rowOf(r))
-	if err := op.send(ctx); err != nil {
-		return nil, err
-	}
-	return op.stored, nil
+// InsertRow stores a row that was read elsewhere, or is a copy, as a new entity under a key. The columns that T does not know are
+// stored, too, but not the row's operation ID, incarnation, maintainer state and owner. The row must be one of T, as Get would read
+// it, and is upgraded as by Get. Requests and errors are those of Insert, and about the row those of Get. It is for packages of this
+// module.
+func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *engine.Row) (*Entity[T], error) {
+	return storing[T](ctx, t.h.insertRow(k, rowOf(r)))
 }
 
 func (h handle) insertRow(k keys.Key, r *Row) Op {

@@ -2,7 +2,7 @@ package table
 
 import "github.com/aztablekit/aztablekit/internal/engine"
 
-// Engine, InMode, RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types of an internal package.
+// Engine, InMode, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types of an internal package.
 // Programs do not need them, and they may change with any release.
 
 // Engine returns the handle without its type parameter. It is for packages of this module.
@@ -11,9 +11,9 @@ func (t *Table[T]) Engine() *engine.Table { return t.h.engine }
 // InMode returns the same handle in another mode. It is for packages of this module.
 func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
 
-// RowsOf returns a handle for rows of any type, also derived rows and the library's own. It has no maintainers, and its Entity returns
-// every row whole, also a copy. If hasID is set, it stores an operation ID in each row that it writes: set it for entities, not for
-// lists and summaries. It is for packages of this module.
+// RowsOf returns a handle for rows of any type, also derived rows and the library's own. It has no maintainers, and its Entity
+// returns every row whole, also a copy. If hasID is set, it stores an operation ID in each row that it writes: set it for entities,
+// not for lists and summaries. It is for packages of this module.
 func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
 	plain := *t.Plain()
 	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !hasID

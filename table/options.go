@@ -14,15 +14,15 @@ type Common struct {
 	// WriteTimeout bounds a write with all its attempts. Defaults to 30 s; negative means no bound.
 	WriteTimeout time.Duration
 
-	// ReadTimeout bounds one read request, or one page of a list, with the repeated attempts of the SDK's client. Defaults to 1 min;
-	// negative means no bound, and the SDK alone waits for ever.
+	// ReadTimeout bounds one read request, or one page of a list, with the repeated attempts of the SDK's client. Defaults to 1
+	// min; negative means no bound, and the SDK alone waits for ever.
 	ReadTimeout time.Duration
 
 	// Retry bounds attempts.
 	Retry Retry
 
-	// OmitOperationID leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write whose
-	// response is lost fails with ErrUnknownOutcome.
+	// OmitOperationID leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write
+	// whose response is lost fails with ErrUnknownOutcome.
 	OmitOperationID bool
 
 	// Now is the clock. Defaults to time.Now.
@@ -38,11 +38,11 @@ type Common struct {
 	// db.response.status_code, the service's error code, if the method fails with one. It contains no properties.
 	Tracing tracing.Provider
 
-	// Logger receives one line for each event that an operator may want to know. At Debug: a conflict with a concurrent writer, and a
-	// request that failed, if another attempt follows. At Warn: a request that the service throttled, derived rows that were repaired,
-	// and work that was given up. The attributes are table, operation, key or partition, attempt, wait, code (the service's) and error.
-	// Properties and signatures are not logged. The SDK's client repeats reads on its own and does not log them here. Defaults to no
-	// logging.
+	// Logger receives one line for each event that an operator may want to know. At Debug: a conflict with a concurrent writer, and
+	// a request that failed, if another attempt follows. At Warn: a request that the service throttled, derived rows that were
+	// repaired, and work that was given up. The attributes are table, operation, key or partition, attempt, wait, code (the
+	// service's) and error. Properties and signatures are not logged. The SDK's client repeats reads on its own and does not log
+	// them here. Defaults to no logging.
 	Logger *slog.Logger
 }
 
@@ -51,18 +51,18 @@ type Retry struct {
 	// AttemptTimeout bounds one attempt of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
 	AttemptTimeout time.Duration
 
-	// Attempts is how often a write is sent if its response is lost or it could not be sent. Defaults to 4; 1, or less than 0, means once.
-	// A busy service (503, 429) uses up no attempt: the write is sent again until WriteTimeout or the context ends, and no sooner than
-	// Retry-After asks.
+	// Attempts is how often a write is sent if its response is lost or it could not be sent. Defaults to 4; 1, or less than 0,
+	// means once. A busy service (503, 429) uses up no attempt: the write is sent again until WriteTimeout or the context ends, and
+	// no sooner than Retry-After asks.
 	Attempts int
 
-	// Wait is the pause before the second attempt. It doubles with each attempt up to MaxWait, and each pause is shortened at random
-	// by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
+	// Wait is the pause before the second attempt. It doubles with each attempt up to MaxWait, and each pause is shortened at
+	// random by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
 	Wait, MaxWait time.Duration
 
-	// ConflictAttempts bounds how often a method begins again after a conflict: Update, InPartition, GetOrInsert, writes by key (Upsert,
-	// and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Get and verify.Run. WriteTimeout
-	// usually ends first. Defaults to 100.
+	// ConflictAttempts bounds how often a method begins again after a conflict: Update, InPartition, GetOrInsert, writes by key
+	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Get and verify.Run.
+	// WriteTimeout usually ends first. Defaults to 100.
 	ConflictAttempts int
 
 	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is

@@ -51,7 +51,8 @@ func (s memoryNotification) Withdraw(context.Context) error {
 	return errors.New("not withdrawn")
 }
 
-// townWithEffects returns a table of residents with letters and unique addresses, in a service of its own. It has no outbox if out is nil.
+// townWithEffects returns a table of residents with letters and unique addresses, in a service of its own. It has no outbox if out
+// is nil.
 func townWithEffects(t testing.TB, out commit.Outbox) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}

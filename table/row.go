@@ -2,7 +2,6 @@ package table
 
 import (
 	"iter"
-	"log/slog"
 	"reflect"
 	"slices"
 	"time"
@@ -15,9 +14,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Row is an entity as a bag of properties, for code that does not know its Go type. Row also shows the system properties; they cannot
-// be set, and Replace leaves them as they are. A Table[Row] reads and writes rows with all methods. If its schema binds no keys,
-// Row.Key is the key of a row.
+// Row is an entity as a bag of properties, for code that does not know its Go type. Row also shows the system properties; they
+// cannot be set, and Replace leaves them as they are. A Table[Row] reads and writes rows with all methods. If its schema binds no
+// keys, Row.Key is the key of a row.
 type Row struct {
 	Key       keys.Key
 	ETag      azcore.ETag // of a row that was read; Replace goes by the Entity's
@@ -31,17 +30,6 @@ var (
 	rowType   = reflect.TypeFor[Row]()
 	emptyType = reflect.TypeFor[struct{}]() // whose plan is Row's, for its properties are in no fields
 )
-
-// String returns the key and the properties, for programs that print a row.
-func (r Row) String() string { return r.Key.String() + " " + printed(r.columns) }
-
-// LogValue is the key and the properties, for slog, also for a nil *Row.
-func (r *Row) LogValue() slog.Value {
-	if r == nil {
-		return slog.Value{}
-	}
-	return slog.GroupValue(append([]slog.Attr{slog.Any("key", r.Key)}, logged(r.columns)...)...)
-}
 
 // Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
 func (r *Row) Get(name string) (value any, ok bool) {
@@ -113,8 +101,8 @@ func (r *Row) Delete(name string) {
 	r.edited = true
 }
 
-// Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of maintain.Change. A text of another form than 16 of the characters
-// 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
+// Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of maintain.Change. A text of another form
+// than 16 of the characters 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
 func (r *Row) Incarnation() string {
 	v, _ := r.Get(reserved.Incarnation)
 	if s, _ := v.(string); engine.IsID(s) {
@@ -169,8 +157,8 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 // At returns the row under another key, for Insert and Put of a maintain.Plan.
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
-// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a maintain.Plan. The copy contains the key of its
-// entity, so that [Table.Entity] returns the copied entity.
+// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a maintain.Plan. The copy contains
+// the key of its entity, so that [Table.Entity] returns the copied entity.
 func (r *Row) Copy(k keys.Key) *Row { return rowOf(r.row().Copy(k, "")) }
 
 // over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.

@@ -13,16 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// insertRow stores a row as a new entity, as package archive does.
-func insertRow[T any](ctx context.Context, t *table.Table[T], k keys.Key, row *table.Row) (*table.Entity[T], error) {
-	to := t.Engine()
-	e, err := to.Mode.Schema.InsertRow(ctx, to, k, row.Engine())
-	if err != nil {
-		return nil, err
-	}
-	return e.(*table.Entity[T]), nil
-}
-
 // TestInsertRow: a row becomes a new entity, with columns that its type does not know, an incarnation of its own and derived
 // rows.
 func TestInsertRow(t *testing.T) {
@@ -36,7 +26,7 @@ func TestInsertRow(t *testing.T) {
 	was, _ := row.Get("_life")
 	noError(t, people.Delete(ctx, e))
 	s.Count()
-	again, err := insertRow(ctx, people, e.Key, row)
+	again, err := people.InsertRow(ctx, e.Key, row.Engine())
 	if err != nil || again.Value != e.Value {
 		t.Fatalf("got %+v, %v; want no error and again.Value == e.Value", again, err)
 	}
@@ -54,14 +44,14 @@ func TestInsertRow(t *testing.T) {
 	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
 		t.Errorf("got %v; want %q", hobby, "chess")
 	}
-	if _, err := insertRow(ctx, people, e.Key, row); !errors.Is(err, table.ErrExists) {
+	if _, err := people.InsertRow(ctx, e.Key, row.Engine()); !errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v; want ErrExists", err)
 	}
 	var ke *keys.KeyError
-	if _, err := insertRow(ctx, people, keys.At(keys.Raw("S"), keys.Raw("q_1")), row); !errors.As(err, &ke) {
+	if _, err := people.InsertRow(ctx, keys.At(keys.Raw("S"), keys.Raw("q_1")), row.Engine()); !errors.As(err, &ke) {
 		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
-	if _, err := insertRow(ctx, people, e.Key, nil); err == nil {
+	if _, err := people.InsertRow(ctx, e.Key, nil); err == nil {
 		t.Error("got no error for a nil row; want one")
 	}
 }
@@ -98,7 +88,7 @@ func TestRowJSON(t *testing.T) {
 		}
 	}
 	noError(t, people.Delete(ctx, e))
-	if _, err := insertRow(ctx, people, again.Key, &again); err != nil {
+	if _, err := people.InsertRow(ctx, again.Key, again.Engine()); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "null", "17", `{"PartitionKey":1}`, `{"PartitionKey":"a","RowKey":"b","X":{}}`, string(b[:len(b)/2])} {

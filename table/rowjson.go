@@ -6,8 +6,8 @@ import (
 )
 
 // MarshalJSON writes the row as the service takes it, with its keys and all properties, those of the library included, so that no
-// value or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError, *ValueError
-// for a value that no row can have.
+// value or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError,
+// *ValueError for a value that no row can have.
 func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns))
 	r.write(w)

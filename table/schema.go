@@ -13,13 +13,13 @@ import (
 
 // Schema says how entities of type T are addressed. T itself says how their fields are stored; see [Table].
 type Schema[T any] struct {
-	// Partition and Row bind the keys to fields of T, both ways. Bound fields are found by their address and are never
-	// stored as properties, whatever their tags. If a binding is left out, methods need an explicit key: InsertAt, UpsertAt, and the
-	// methods that take one anyway.
+	// Partition and Row bind the keys to fields of T, both ways. Bound fields are found by their address and are never stored as
+	// properties, whatever their tags. If a binding is left out, methods need an explicit key: InsertAt, UpsertAt, and the methods
+	// that take one anyway.
 	Partition, Row keys.Bind[T]
 
-	// Type tells the rows of T from others whose RowKeys look alike. It is stored in the property _type. Rows of another
-	// type are not T's; rows without one are T's, of version 0. It can be left out if RowKeys tell types apart, by a layout's name for
+	// Type tells the rows of T from others whose RowKeys look alike. It is stored in the property _type. Rows of another type are
+	// not T's; rows without one are T's, of version 0. It can be left out if RowKeys tell types apart, by a layout's name for
 	// instance.
 	Type string
 
@@ -276,8 +276,8 @@ func (s *shape) agrees(value any, k keys.Key) error {
 	return nil
 }
 
-// unchanged reports whether a key that cannot be made again says the same as the value: the key of a row that another program has written
-// need not be one that this library would write.
+// unchanged reports whether a key that cannot be made again says the same as the value: the key of a row that another program has
+// written need not be one that this library would write.
 func (s *shape) unchanged(b *binding, value any, given string) bool {
 	read := s.newValue()
 	if b.oneWay || b.decode(read, given) != nil {

@@ -73,8 +73,8 @@ type Options struct {
 // Columns that T does not know survive reading, changing and replacing an entity even without such a map.
 type Table[T any] struct{ h handle }
 
-// handle is a table without the type parameter. The methods of a table do nothing but call it, because a program compiles them for each
-// of its types. //go:noinline keeps long bodies out of these copies.
+// handle is a table without the type parameter. The methods of a table do nothing but call it, because a program compiles them for
+// each of its types. //go:noinline keeps long bodies out of these copies.
 type handle struct {
 	engine *engine.Table
 	shape  *shape
@@ -140,8 +140,8 @@ func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }
 
-// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this handle
-// and by handles that maintain.With and Exact made of it or that it was made of.
+// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this
+// handle and by handles that maintain.With and Exact made of it or that it was made of.
 func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
 
 // opError wraps what went wrong before or after a request.

@@ -30,17 +30,17 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 }
 
 // Transact applies all operations or none: an entity group transaction. The operations may be of several types, in one partition of
-// one table, each row once, at most 100 operations and 4 MiB. Their entities are renewed if the transaction succeeds, and unchanged if
-// it fails.
+// one table, each row once, at most 100 operations and 4 MiB. Their entities are renewed if the transaction succeeds, and unchanged
+// if it fails.
 //
 //	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&r))
 //
 // Errors: *BatchError for a refused operation, whether a check or the service refused it, with ErrExists, ErrChanged, ErrNotFound,
-// ErrDuplicateRow, ErrOtherPartition, *ValueError for another table or outbox, and all errors of the single methods in it; *LimitError for
-// a transaction that is empty or too large; ErrUnknownOutcome, after which the entities cannot be used until they are read again. The size is that of the
-// request body. Clients made with [ClientOptions] count it to the byte before it is sent; with other clients, the service refuses the
-// few transactions that are too large although their entities are not. 1 request. If a row exists or has changed, 1 more: Transact
-// reads the row, because the network may have delivered the request twice.
+// ErrDuplicateRow, ErrOtherPartition, *ValueError for another table or outbox, and all errors of the single methods in it;
+// *LimitError for a transaction that is empty or too large; ErrUnknownOutcome, after which the entities cannot be used until they
+// are read again. The size is that of the request body. Clients made with [ClientOptions] count it to the byte before it is sent;
+// with other clients, the service refuses the few transactions that are too large although their entities are not. 1 request. If a
+// row exists or has changed, 1 more: Transact reads the row, because the network may have delivered the request twice.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	plain := make([]engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}

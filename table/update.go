@@ -7,10 +7,10 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Update reads the entity under k, lets change change it, and replaces it by its ETag. If a concurrent writer has changed the row meanwhile,
-// Update starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.ConflictAttempts times. change may be called
-// several times, each time with what is stored then; its error ends Update and is returned as it is. 2 requests for each attempt, 3 after a
-// conflict.
+// Update reads the entity under k, lets change change it, and replaces it by its ETag. If a concurrent writer has changed the row
+// meanwhile, Update starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
+// change may be called several times, each time with what is stored then; its error ends Update and is returned as it is. 2
+// requests for each attempt, 3 after a conflict.
 //
 // Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change touched a field of the
 // key; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of Get

@@ -34,12 +34,12 @@ type view struct {
 	choice string
 }
 
-// Of returns a view that reads only the properties of P: they become the $select of its queries. Each projection also contains the key of
-// its row. If a schema computes keys from fields (keys.BindFunc), the view does not check the keys, and takes every row in the range of
-// keys to be one of T.
+// Of returns a view that reads only the properties of P: they become the $select of its queries. Each projection also contains the
+// key of its row. If a schema computes keys from fields (keys.BindFunc), the view does not check the keys, and takes every row in
+// the range of keys to be one of T.
 //
-// Errors: *table.TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that needs
-// an upgrade fails with *table.VersionError when it is read. Requests: none.
+// Errors: *table.TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that
+// needs an upgrade fails with *table.VersionError when it is read. Requests: none.
 func Of[P, T any](t *table.Table[T]) (*View[P, T], error) {
 	v, err := newView(t.Engine(), reflect.TypeFor[P](), t.Engine().Mode.Schema.Query(&table.Query[T]{}).Plan)
 	if err != nil {
@@ -93,8 +93,8 @@ func (v *View[P, T]) List(ctx context.Context, q table.Query[T]) iter.Seq2[*Proj
 	}
 }
 
-// Get returns the properties of P of one row. Errors: table.ErrNotFound, table.ErrTableNotFound, *keys.KeyError, *table.DecodeError.
-// Requests: 1, a point query, because the SDK's own Get has no $select.
+// Get returns the properties of P of one row. Errors: table.ErrNotFound, table.ErrTableNotFound, *keys.KeyError,
+// *table.DecodeError. Requests: 1, a point query, because the SDK's own Get has no $select.
 func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error) {
 	if err := k.Err(); err != nil {
 		return nil, v.v.getError(k, err)

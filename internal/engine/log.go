@@ -22,24 +22,6 @@ type Log struct {
 	Conflicts     bool     // each attempt that is over was a conflict
 }
 
-// Log returns the log of an operation.
-func (t *Table) Log(method string, k keys.Key) Log {
-	return Log{Logger: t.Options.Logger, Table: t.Name, Method: method, Key: k}
-}
-
-// log returns the log of the write.
-func (w *write) log() Log {
-	l := w.table.Log(w.method, keys.Key{})
-	switch len(w.ops) {
-	case 0: // all were passed over
-	case 1:
-		l.Key = w.ops[0].Key
-	default:
-		l.Partition = w.partition()
-	}
-	return l
-}
-
 // Conflict logs that an attempt met a concurrent writer, and that another attempt follows. attempt and wait are 0 if they are not
 // known.
 func (l Log) Conflict(ctx context.Context, attempt int, wait time.Duration, err error) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"reflect"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
@@ -29,11 +28,6 @@ type Schema interface {
 	Properties(fields ...any) ([]string, error)
 	// Projected returns a value as it is read back with these properties and the keys alone.
 	Projected(value any, properties ...string) (any, error)
-	// InsertRow stores a row that was read elsewhere, or is a copy, as a new entity under a key, and returns the *table.Entity[T]. The
-	// columns that T does not know are stored, too, but not the row's operation ID, incarnation, maintainer state and owner. The row must
-	// be one of T, as Get would read it, and is upgraded as by Get. Requests and errors are those of table.Table.Insert, and about the
-	// row those of table.Table.Get.
-	InsertRow(ctx context.Context, t *Table, k keys.Key, row *Row) (any, error)
 	// Type returns T and Schema.Type.
 	Type() (reflect.Type, string)
 	// Query returns a query, a *table.Query[T], as List takes it for the entities of T.

@@ -14,7 +14,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -140,39 +139,6 @@ func (t *Table) Repaired() int { return int(t.shared.repaired.Load()) }
 // attemptTimeout is the bound of one attempt, 0 for none.
 func (t *Table) attemptTimeout() time.Duration { return max(t.Options.Retry.AttemptTimeout, 0) }
 
-// Ensure creates the table unless it exists.
-func (t *Table) Ensure(ctx context.Context) error {
-	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
-	defer cancel()
-	tries := attempts{retry: t.Options.Retry, log: t.Log("Ensure", keys.Key{})}
-	for {
-		err := t.create(ctx)
-		switch {
-		case errors.Is(err, ErrExists):
-			return nil
-		case !isUnknown(err) && !dialing(err), !tries.wait(ctx, err):
-			return err
-		}
-	}
-}
-
-func (t *Table) create(ctx context.Context) (err error) {
-	ctx, end := t.Span(ctx, "Ensure")
-	defer func() { end(err) }()
-	if err := ctx.Err(); err != nil {
-		return t.OpError("Ensure", keys.Key{}, err) // nothing was sent, so nothing is unknown
-	}
-	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
-	defer cancel()
-	var call wire.Call
-	_, err = t.client.CreateTable(call.Write(ctx, t.attemptTimeout()), nil)
-	t.responded(ctx, &call)
-	if err = call.CheckHeaders(err); err != nil {
-		return t.OpError("Ensure", keys.Key{}, withCondition(&call, wire.Redact(err)))
-	}
-	return nil
-}
-
 // OpError adds the method, the table and the key to an error, nil to none.
 func (t *Table) OpError(method string, k keys.Key, err error) error {
 	if err == nil {
@@ -193,4 +159,9 @@ func (t *Table) ReadError(ctx context.Context, method string, k keys.Key, err er
 		return nil
 	}
 	return t.OpError(method, k, conditioned(ctx, err))
+}
+
+// Log returns the log of an operation.
+func (t *Table) Log(method string, k keys.Key) Log {
+	return Log{Logger: t.Options.Logger, Table: t.Name, Method: method, Key: k}
 }

@@ -118,3 +118,16 @@ func (w *write) stored(s *step) edm.Stored {
 
 // superseded stands for the ETag of a version that was overwritten before it became known. It fits no row.
 const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
+
+// log returns the log of the write.
+func (w *write) log() Log {
+	l := w.table.Log(w.method, keys.Key{})
+	switch len(w.ops) {
+	case 0: // all were passed over
+	case 1:
+		l.Key = w.ops[0].Key
+	default:
+		l.Partition = w.partition()
+	}
+	return l
+}

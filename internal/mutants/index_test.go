@@ -24,7 +24,7 @@ func TestIndex(t *testing.T) {
 			Old: "		taken = ErrTaken\n", New: "		taken = nil\n", Test: "TestWriteRequests"},
 		{Name: "maintainer state is not used", File: "index/index_maintainer.go",
 			Old: "	had, contentWas := derived.SplitState(c.State())\n", New: "	had, contentWas := derived.SplitState(nil)\n	if c.Old != nil {\n		had, _ = m.rowKeys(c.Old, c.Key)\n	}\n", Test: "TestNewKeyFunction"},
-		{Name: "look-ups do not check the found entity", File: "index/get.go",
+		{Name: "look-ups do not check the found entity", File: "index/rowentity.go",
 			Old: "	if !ix.hasRow(&e.Value, e.Key, row) {\n", New: "	if false {\n", Test: "TestNewKeyFunction|TestSchedules/copies", Args: some},
 		{Name: "a copy overwrites the changed content of its entity", File: "internal/engine/derive.go",
 			Old: "!edm.Same(is, was) || !SameColumns(Without(f.row.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner), s.Copied.Columns)", New: "false && !edm.Same(is, was)", Test: "TestCopiesAreEntities"},

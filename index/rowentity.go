@@ -1,0 +1,61 @@
+package index
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
+func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
+	k, is := row.Engine().Primary()
+	if !is || k.Err() != nil {
+		return nil, nil // a foreign row
+	}
+	mustRead := ix.readsEntity()
+	if !mustRead {
+		if e, mustRead, err = ix.decodeCopy(t, row); err != nil {
+			return nil, err
+		}
+	}
+	if mustRead {
+		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return ix.ifCurrent(e, row.Key.RowKey()), nil
+}
+
+// decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
+// kind than the index makes now, or of an older version that only a whole row can be upgraded from.
+func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.Entity[T], mustRead bool, err error) {
+	if _, isFull := row.Get(reserved.OperationID); ix.full() != isFull {
+		return nil, true, nil
+	}
+	if !ix.full() {
+		only, err := t.Engine().Mode.Schema.Properties(untyped(ix.opt.Only)...)
+		if err != nil || row.Engine().ProjectionID() != projectionID(only) {
+			return nil, true, err
+		}
+	}
+	e, err = t.Entity(row)
+	var old *table.VersionError
+	switch {
+	case derived.IsForeign(err), errors.As(err, &old) && old.Got < old.Want:
+		return nil, true, nil // Get returns the error
+	}
+	return e, false, err
+}
+
+// ifCurrent returns the entity if the row follows from it, else nil.
+func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row string) *table.Entity[T] {
+	if !ix.hasRow(&e.Value, e.Key, row) {
+		return nil
+	}
+	return e
+}
