@@ -16,16 +16,6 @@ import (
 	"testing"
 )
 
-// Mutant is a bug to be planted.
-type Mutant struct {
-	Name string
-	File string   // in the module
-	Old  string   // what the file holds, once, within the body of a function
-	New  string   // what is there instead
-	Test string   // what must fail: a pattern of tests of the package that is tested
-	Args []string // of the test's program
-}
-
 var planted = flag.Bool("planted", false, "run the tests on each planted bug, which takes half an hour on two cores; without it, the bugs are planted and compiled only")
 
 // Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. All of the
