@@ -15,15 +15,20 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 )
 
-// ClientOptions returns a copy of base with what this library adds to a client of the SDK: no signature in the text of a transport
-// error; attempts that end after 10 s unless base says otherwise, since the SDK waits for ever; marks by which a write that never
-// left the machine, for want of a token for instance, is told from one whose outcome is unknown; and counter, if it is not nil. If
-// base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET, and
-// that keeps up to 100 connections to a host. Clients made without it work as well: the library then bounds its own writes and
-// treats every doubt as unknown.
+// ClientOptions returns a copy of base with what this library adds to a client of the SDK:
 //
-// It serves clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout back to 0
-// afterwards: a limit on one try would cut long downloads.
+//   - The text of a transport error contains no signature.
+//   - An attempt ends after 10 s, unless base sets Retry.TryTimeout. The SDK waits without a bound.
+//   - A write that was never sent, for example because the client got no token, is recognized: its outcome is known.
+//   - counter counts the requests, if it is not nil.
+//   - If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
+//     and that keeps up to 100 connections to a host.
+//
+// Clients that are made without ClientOptions work as well: the library then bounds its own writes, and reports the
+// outcome of each write that may have been sent as unknown.
+//
+// The options are for clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout to 0
+// afterwards, because a bound on one attempt would cut long downloads.
 func ClientOptions(base azcore.ClientOptions, counter *requests.Counter) azcore.ClientOptions {
 	o := base
 	if o.Transport == nil {

@@ -6,10 +6,10 @@ import "iter"
 //
 //	jones, err := table.Collect(byName.List(ctx, staff, dept.Of("Sales"), "Jones"))
 //
-// It ends at the first error, and returns what it has read before with that error; of a list with a Cursor, the rest can be read
+// It ends at the first error, and returns the values before it with that error; of a list with a [Cursor], the rest can be read
 // later. [Table.GetMany] yields ErrNotFound for each missing row, so Collect ends at the first missing row. The slice is nil if the
-// list yields nothing. All values are in memory at the same time: for a list of unknown length, set Query.Limit or Query.Budget, or
-// range over it. Requests are those of the list.
+// list yields nothing. All values are in memory at the same time: if the list may be long, set Query.Limit or Query.Budget, or use
+// a loop. Requests are those of the list.
 func Collect[V any](list iter.Seq2[V, error]) ([]V, error) {
 	var all []V
 	for v, err := range list {

@@ -58,10 +58,10 @@ var (
 	// ErrForeignRow: a derived row would take the place of a row of another type, definition or program. That row is neither
 	// replaced nor deleted. The *DerivedError around it contains the row's key.
 	ErrForeignRow = engine.ErrForeignRow
-	// ErrRanged: the client's signature is for a range of keys, so that lists leave out rows without an error, and nothing can be
-	// concluded from a row that is not in the list. See account.Grant.
+	// ErrRanged: the client's signature is for a range of keys, so that lists leave out rows without an error. The method would
+	// have to conclude from a list that a row does not exist. See account.Grant.
 	ErrRanged = engine.ErrRanged
-	// ErrBudget: the list has used up its budget, and there are more entities. The yielded entities are right.
+	// ErrBudget: the list has used up its Query.Budget, and more entities follow. The entities before the error are complete.
 	ErrBudget = engine.ErrBudget
 	// ErrDuplicateRow: a transaction contains two operations on one row.
 	ErrDuplicateRow = engine.ErrDuplicateRow
@@ -76,8 +76,8 @@ var (
 	ErrOldVersion = errors.New("the stored row is of an older version; Replace it, or use Update")
 )
 
-// OpError is the error of an operation on a row. Err is one of the conditions above, a typed error of this package or of package
-// keys, or the cause. Its text contains neither the row's data nor a secret.
+// OpError is the error of an operation on a row. Err is one of the errors of this package ([ErrNotFound] and so on), a typed error
+// of this package or of package keys, or the cause. Its text contains neither data of the row nor secrets.
 type OpError struct {
 	Op    string // the method, such as Replace
 	Table string
@@ -118,17 +118,17 @@ func brief(err error) string {
 	return engine.Brief(err)
 }
 
-// LimitError is a limit of the service that a property, an entity or a query exceeds, or falls short of. No request was sent.
+// LimitError is an entity, property or query beyond a limit. No request was sent.
 type LimitError struct {
 	Field string // the property, option or argument, or "" for the entity or query as a whole
-	Limit string // what is counted: a plural
+	Limit string // what is counted, in the plural
 	Got   int
 	Max   int
 }
 
 func (e *LimitError) Error() string { return (*edm.LimitError)(e).Error() }
 
-// ValueError is a value or a name that the service cannot store or compare with. No request was sent.
+// ValueError is a value or name that the service cannot store, or cannot compare with. No request was sent.
 type ValueError struct {
 	Field  string
 	Reason string
@@ -152,7 +152,7 @@ func (e *DecodeError) Error() string { return (*edm.DecodeError)(e).Error() }
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// VersionError is a row of a version that cannot be read here.
+// VersionError is a row of a version that this program cannot read.
 type VersionError struct {
 	Type      string // the schema's, or ""
 	Got, Want int    // the row's version, and the registered one
@@ -169,7 +169,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s, and only a whole row can be upgraded to %d", s, e.Want)
 }
 
-// TypeError is a Go type that cannot be stored. It comes from New and As.
+// TypeError is a Go type that cannot be stored. New and view.Of return it.
 type TypeError struct {
 	Type   reflect.Type
 	Field  string // the field of Type, or "" for the type as a whole
@@ -259,8 +259,8 @@ func (partError) Error() string {
 
 func (partError) Is(target error) bool { return target == ErrNoETag }
 
-// BatchError says which operation of a transaction failed. Nothing of the transaction was done. Err is one of the
-// package's conditions (ErrExists, ErrChanged, …), a typed error of a check, or the service's *azcore.ResponseError.
+// BatchError names the operation because of which a transaction failed. Nothing of the transaction was applied. Err is one of the
+// errors of this package ([ErrExists], [ErrChanged] and so on), a typed error of a check, or the service's *azcore.ResponseError.
 type BatchError struct {
 	Index int      // of the operation in the caller's list; -1 if the service did not name one of it
 	Key   keys.Key // its row, or the derived row that stood in its way
@@ -348,7 +348,7 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	return done, public(err)
 }
 
-// TokenError is a token that cannot be used with a query. No request was sent.
+// TokenError is a token that a query cannot use. No request was sent.
 type TokenError struct {
 	Reason string
 }

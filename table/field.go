@@ -8,12 +8,12 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 )
 
-// Field names a field of T by a pointer to it, for conditions and merges: no name can be misspelled, and the compiler
-// checks the type of what is compared and set. It is a value to be kept in a variable:
+// Field names a field of T by a pointer to it, for conditions and merges. No name can be misspelled, and the compiler checks the
+// types of values. Keep it in a variable:
 //
 //	var age = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
 //
-// A mistake in the accessor is an error of the first use.
+// A mistake in the function is an error of the first use.
 type Field[T, V any] struct{ f field }
 
 // field is a Field without its types.
@@ -70,8 +70,8 @@ func sets[T any](all []Set[T]) []set {
 	return plain
 }
 
-// Set makes the change that gives the field the value v. An absent v (nil, the zero time) is an error of Merge, which
-// leaves absent properties as they are: use Replace.
+// Set returns the change that gives the field the value v. Merge refuses an absent v (nil, the zero time), because a merge leaves
+// absent properties as they are: use Replace.
 func (f Field[T, V]) Set(v V) Set[T] {
 	return Set[T]{set{f.f, reflect.ValueOf(&v).Elem()}}
 }
@@ -123,7 +123,7 @@ func joined[T any](op string, all []Cond[T]) Cond[T] {
 	return Cond[T]{c}
 }
 
-// AnyField is a [Field] of T, whatever its type.
+// AnyField is a [Field] of T, with values of any type.
 type AnyField[T any] interface {
 	properties(*edm.Plan) ([]string, error)
 }

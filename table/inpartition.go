@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Tx is one attempt of [InPartition]: what is read in it, and what is to be written together. It is not for concurrent use and
-// not for use after the attempt.
+// Tx is one attempt of [InPartition]: the rows that were read, and the operations that are written together. It is not for
+// concurrent use, and not for use after the attempt.
 type Tx struct {
 	ctx       context.Context
 	partition keys.Enc
@@ -19,10 +19,10 @@ type Tx struct {
 	read      []keys.Range // of rows, in this attempt
 }
 
-// Context is the context of InPartition's caller.
+// Context returns the context of the call of InPartition.
 func (tx *Tx) Context() context.Context { return tx.ctx }
 
-// Do adds operations, to be sent when the function of InPartition returns.
+// Do adds operations, which are sent when the function of InPartition returns.
 func (tx *Tx) Do(ops ...Op) {
 	for _, op := range ops {
 		tx.use(op.op.Table)

@@ -2,8 +2,8 @@ package table
 
 import "github.com/aztablekit/aztablekit/internal/engine"
 
-// Engine, InMode, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types of an internal package.
-// Programs do not need them, and they may change with any release.
+// Engine, InMode, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
+// of an internal package. Programs do not need them, and they may change with any release.
 
 // Engine returns the handle without its type parameter. It is for packages of this module.
 func (t *Table[T]) Engine() *engine.Table { return t.h.engine }

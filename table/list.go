@@ -11,13 +11,21 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// List yields the entities of a query in the order of their keys. Nothing is sent until it is ranged over, breaking out of
-// the loop ends it, an error is yielded once and ends it, and ranging again starts again. 1 request for each page; pages
-// that are short or empty, which the service may send at any time, are followed by the next. Rows whose key another layout
-// has made are skipped and counted in Query.Stats.
+// List yields the entities of a query in the order of their keys:
 //
-// Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values
-// that cannot be compared; *keys.KeyError; *DecodeError for a row that does not fit T; ErrTableNotFound.
+//	for e, err := range staff.List(ctx, table.Query[Employee]{Partition: dept.Of("Sales")}) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(e.Value.LastName)
+//	}
+//
+// An error is yielded once, and ends the list. The loop sends the requests, and each loop over the list starts from the beginning,
+// unless the query has a [Cursor]. Rows whose key belongs to another layout are left out, and counted in Query.Stats.
+//
+// Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values that
+// cannot be compared; *keys.KeyError; *DecodeError for a row that does not fit T; ErrBudget; ErrTableNotFound. Requests: 1 for each
+// page, which is 1,000 rows or Query.PageSize. The service may return shorter pages, also empty ones.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
 	plain := q.engine()
 	return func(yield func(*Entity[T], error) bool) {
@@ -65,8 +73,8 @@ func (l *rowLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 
 func (l *rowLister) Yield() bool { return l.yield(l.last, nil) }
 
-// Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Where the query names
-// no range, it is the whole partition without the library's own rows. Requests and errors are those of List.
+// Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Without Query.Rows, it reads
+// the whole partition except the library's own rows. Requests and errors are those of List.
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
 	return t.h.listRows(ctx, q.engine())
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Op is one write, of an entity of any type, for [Transact]. It contains the entity's values at the time when a method of
-// a Table that ends in Op made it. Its errors are reported by Transact. It is not for concurrent use.
+// Op is one write, of an entity of any type, for [Transact]. Methods of Table whose names end in Op return it. It contains the
+// values that the entity had then. Transact returns its errors. It is not for concurrent use.
 type Op struct {
 	op     engine.Op
 	stored entity // the entity that the row is once the operation is applied, nil for none
 }
 
-// Err returns what is wrong with the operation, as far as can be seen before it is sent.
+// Err returns the error of the operation that is known before it is sent.
 func (op Op) Err() error { return public(op.op.Check()) }
 
 // send is a write on its own.
@@ -273,9 +273,9 @@ func (h handle) touch(e entity) Op {
 	return op.maintained()
 }
 
-// PinOp writes nothing, but lets the transaction fail with ErrChanged or ErrNotFound unless the row is still as e was
-// read: for a row on which other writes of the transaction depend. It renews the row's ETag and Timestamp, so two transactions that
-// pin the same row exclude each other.
+// PinOp returns an operation that changes nothing. With it, the transaction fails with ErrChanged or ErrNotFound unless the row is
+// still as e was read. Use it for a row on which other writes of the transaction depend. It renews the ETag and the Timestamp of
+// the row, so of two transactions that pin one row, one fails.
 func (t *Table[T]) PinOp(e *Entity[T]) Op { return t.h.pin(e) }
 
 func (h handle) pin(e entity) Op {
@@ -309,7 +309,7 @@ func (h handle) removeAny(k keys.Key) Op {
 	return op.maintained()
 }
 
-// UpsertMode says what becomes of a row that exists.
+// UpsertMode says what Upsert does with the other properties of a row that exists.
 type UpsertMode int
 
 // The modes of Upsert. There is no default: the two differ in what they delete.

@@ -14,13 +14,15 @@ type Page[T any] struct {
 	Token    string // of the next page, "" if there is none
 }
 
-// Page reads the part of a list that begins at a token, "" for the first part: for programs that show a page and keep no state. The
-// token can be stored, and used by another process; see [Cursor].
+// Page reads the part of a list that begins at a token, "" for the first part. It is for programs that show a page and keep no
+// state: the token can be stored, and used by another process; see [Cursor].
 //
-// With a limit, a page has that many entities unless the list ends. Without a limit, a page is what the service returns for 1
-// request, which may be empty although more follows. With ErrBudget, the page is returned as far as it was read, with its Token.
-// Errors: those of List; *TokenError for a token of another table, query or version, or a corrupt one. 1 request, more if the
-// service returns short pages or rows of other types are between.
+// If the query has a limit, a page has that many entities unless the list ends. Without a limit, a page is what the service returns
+// for 1 request, which may be empty although more follows. With ErrBudget, Page returns the entities that were read, and the Token
+// behind them.
+//
+// Errors: those of List; *TokenError for a corrupt token, and for a token of another table, query or version. Requests: 1, and more
+// if pages are short or contain rows of other types.
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
 	p := &Page[T]{}
 	var err error

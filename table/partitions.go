@@ -12,13 +12,13 @@ import (
 )
 
 // Partitions yields the distinct PartitionKeys of the table in the range of the schema's layout, in their order, whatever types of
-// rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound; those of any
-// read. 1 request for each partition, and 1 to find that there are no more.
+// rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound; those of
+// any read. 1 request for each partition, and 1 to find that there are no more.
 func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 	return t.h.partitionsAfter(ctx, keys.Enc{})
 }
 
-// PartitionsAfter is Partitions behind a PartitionKey, to resume work on a table; an unset one is before all.
+// PartitionsAfter is Partitions for the PartitionKeys behind one, to continue work on a table. An unset key is before all others.
 func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
 	return t.h.partitionsAfter(ctx, after)
 }
@@ -48,9 +48,9 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 	}
 }
 
-// EachPartition calls f for each partition of the table, several at a time: each partition has its own share of the servers, so work
-// on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if width is 0. The first
-// error cancels the contexts of the other calls, and is returned when they have ended.
+// EachPartition calls f for each partition of the table, several at a time: each partition has its own share of the servers, so
+// work on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if width is 0. The
+// first error cancels the contexts of the other calls, and is returned when they have ended.
 //
 // Requests: those of [Table.Partitions], and of f.
 func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {

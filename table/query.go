@@ -8,61 +8,61 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Query says which entities to read, and in which way the service finds them. It is a plain value: copy and change it.
+// Query says which entities to read, and how the service finds them. It is a plain value: copy and change it.
 type Query[T any] struct {
-	// Partition is the PartitionKey. Unset means every partition, which is a table scan; where the schema binds the
-	// partition to a constant, unset means that one.
+	// Partition is the PartitionKey. If it is unset, the query reads every partition, which is a table scan; but if the schema
+	// binds the partition to a constant, the query reads that one.
 	Partition keys.Enc
 
-	// Rows is the range of RowKeys. Unset means the range of the schema's layout, so that rows of other types and of the
-	// library are not read. A range without a layout that is open or ends above ~ takes 1 comparison more, because the
-	// library's rows lie in its middle.
+	// Rows is the range of RowKeys. If it is unset, it is the range of the schema's layout, so that rows of other types and of the
+	// library are not read. A range that contains the prefix ~ in its middle takes 1 comparison more, to leave out the library's
+	// rows.
 	Rows keys.Range
 
-	// Where filters on properties. The service reads and pays for rows that it then filters out.
+	// Where is a condition on properties. The service reads the rows that it then leaves out, and the query costs as much.
 	Where Cond[T]
 
 	// Limit ends the list after that many entities; 0 means no limit.
 	Limit int
 
-	// PageSize is how many rows one request asks for, 1 to 1000. Defaults to 1000, or to Limit where that is smaller.
+	// PageSize is the most rows of one request, 1 to 1,000. Defaults to 1,000, or to a smaller Limit.
 	PageSize int
 
 	// TableScan allows a query without a partition. It reads the whole table.
 	TableScan bool
 
-	// Stats, if set, is filled while the list is ranged over.
+	// Stats, if set, counts while the list is read.
 	Stats *Stats
 
-	// Cursor, if set, is where the list begins, and where it stands at any time.
+	// Cursor, if set, is the position at which the list begins, and moves with the list.
 	Cursor *Cursor
 
-	// Budget ends the list with ErrBudget when it costs too much. With a Cursor it can be taken up again.
+	// Budget ends the list with ErrBudget when it costs too much. With a Cursor, another query can continue it.
 	Budget Budget
 
-	// Skip, if set, is asked about each row that is T's and cannot be read as T, such as one of another shape that another program has
-	// written, with its key and the *OpError that would end the list: true leaves the row out and counts it in Stats.Skipped, false ends
-	// the list. By default such a row ends the list. Count, and DeleteOps by a handle without maintainers, read keys alone: they do not
-	// ask Skip, and count or delete such rows.
+	// Skip, if set, decides about each row that is one of T but cannot be read as T, for example because another program has stored
+	// a property with another type. It receives the key and the *OpError that would end the list. If it returns true, the row is
+	// left out and counted in Stats.Skipped. If it returns false, or is not set, the row ends the list. Count, and DeleteOps of a
+	// handle without maintainers, read keys alone: they do not call Skip, and count or delete such rows.
 	Skip func(k keys.Key, err error) bool
 }
 
-// Budget bounds what one list may cost. Zero is no bound.
+// Budget bounds the cost of one list. A zero field is no bound.
 type Budget struct {
-	Requests int           // pages asked for, and of a query by an index entities
-	Rows     int           // rows that come, those of other types included
-	Time     time.Duration // from the beginning, with the time that the caller takes between entities
+	Requests int           // requests for pages, and of a query by an index also for entities
+	Rows     int           // rows that are read, those of other types included
+	Time     time.Duration // from the start of the loop, the time of its body included
 }
 
-// Stats is what a list has cost so far.
+// Stats counts the cost of a list so far.
 type Stats struct {
-	Requests int // pages, and of a query by an index entities, each of which is a request, not counting repeated attempts
-	Rows     int // rows that came with them
-	Foreign  int // rows of other types among them, which were skipped
+	Requests int // for pages, and of a query by an index also for entities, without repeated attempts
+	Rows     int // that were read
+	Foreign  int // rows of other types, which were left out
 	Skipped  int // rows that could not be read, and that Query.Skip left out
 }
 
-// Class is how the service finds the rows of a query: what decides its cost.
+// Class is how the service finds the rows of a query. It decides what the query costs.
 type Class int
 
 // The classes, from the cheapest to the most expensive ('Azure Table storage table design guide', design for querying).
@@ -88,17 +88,17 @@ func (c Class) String() string {
 	return fmt.Sprintf("Class(%d)", int(c))
 }
 
-// Class returns how the service will find the rows, by the keys that the query names itself.
+// Class returns how the service finds the rows, by the keys that the query names.
 func (q Query[T]) Class() Class {
 	return Class((&engine.Query{Partition: q.Partition, Rows: q.Rows}).Class())
 }
 
-// Explanation is what a query sends.
+// Explanation is what a query sends to the service.
 type Explanation struct {
 	Class       Class
 	Filter      string
-	Comparisons int    // of the 15 that a filter may have
-	Select      string // the properties that are asked for; "" means all
+	Comparisons int    // a filter may have 15
+	Select      string // the properties to be returned; "" means all
 }
 
 // Explain returns what List would send, and the errors that it would return before it sent anything. No requests.

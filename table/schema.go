@@ -11,27 +11,27 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Schema says how entities of type T are addressed. T itself says how their fields are stored; see [Table].
+// Schema binds the keys of rows to fields of T, and names the type and its version. [Table] describes how the other fields are
+// stored.
 type Schema[T any] struct {
-	// Partition and Row bind the keys to fields of T, both ways. Bound fields are found by their address and are never stored as
-	// properties, whatever their tags. If a binding is left out, methods need an explicit key: InsertAt, UpsertAt, and the methods
-	// that take one anyway.
+	// Partition and Row bind the keys to fields of T, in both directions. Bound fields are not stored as properties, whatever their
+	// tags. If a binding is left out, use the methods with an explicit key, such as InsertAt and UpsertAt.
 	Partition, Row keys.Bind[T]
 
-	// Type tells the rows of T from others whose RowKeys look alike. It is stored in the property _type. Rows of another type are
-	// not T's; rows without one are T's, of version 0. It can be left out if RowKeys tell types apart, by a layout's name for
-	// instance.
+	// Type distinguishes the rows of T from rows of other types with RowKeys of the same form. It is stored in the property _type.
+	// Rows of another type are not rows of T. Rows without _type are rows of T, of version 0. Leave Type out if the RowKeys of the
+	// types differ, for example by the names of their layouts.
 	Type string
 
-	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v. Rows of a newer version
-	// are a *VersionError, also for a T that has no version yet, but in its views and counts, which do not read _v. From
-	// version 1 on, a write that would change a row without knowing its version is refused: MergeExisting, MergeAny, and Merge
-	// of an entity made by hand.
+	// Version is the version of T's form in the table, 0 at first. It is stored in the property _v. Reading a row of a newer
+	// version fails with a *VersionError, also if T has no version yet. Exception: views and counts of such a T do not read _v.
+	// From version 1 on, a write that would change a row of an unknown version is refused: MergeExisting, MergeAny, and Merge of an
+	// entity that the program has made itself.
 	Version int
 
-	// Upgrade has a function for each version whose rows must be changed to be rows of the next one. Reading a row of an
-	// older version applies them in turn; the stored row changes when it is replaced. Versions that only add properties
-	// need none. Conditions of a query see rows as they are stored.
+	// Upgrade has a function for each version whose rows must be changed to be rows of the next version. A read of a row of an
+	// older version applies them in order. The stored row changes when it is replaced. A version that only adds properties needs no
+	// function. Conditions of a query apply to rows as they are stored.
 	Upgrade map[int]func(*Row) error
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Service returns the SDK's clients by table name. *aztables.ServiceClient is one, however it was made.
+// Service returns clients of the SDK by table name. Every *aztables.ServiceClient is a Service.
 type Service interface {
 	NewClient(tableName string) *aztables.Client
 }
@@ -21,11 +21,11 @@ var _ Service = (*aztables.ServiceClient)(nil)
 type Options struct {
 	Common
 
-	// BlindWrites lets writes by key do without reading the row: Upsert, MergeAny, ReplaceAny, DeleteAny, and Merge
-	// and Delete of an entity that was not read; also in transactions and bulk work. It saves 1 request for each row. Set it for
-	// tables whose rows have no derived rows: a write without reading leaves the index rows, lists and summaries behind that other
-	// programs keep of the entity. By default the row is read first and written by its ETag, and a row with derived rows that this
-	// handle does not maintain is refused with ErrUnknownMaintainer. Handles with maintainers always read first.
+	// BlindWrites writes by key without reading the row first: Upsert, MergeAny, ReplaceAny, DeleteAny, and Merge and Delete of an
+	// entity that was not read, also in transactions and bulk work. It saves 1 request for each row. Set it only for tables without
+	// derived rows: a blind write leaves the index rows, lists and summaries of other programs as they are. By default the row is
+	// read first and written by its ETag, and the write fails with ErrUnknownMaintainer if the row has derived rows that this
+	// handle does not maintain. Handles with maintainers always read first.
 	BlindWrites bool
 }
 
@@ -35,15 +35,15 @@ type Options struct {
 // # How fields are stored
 //
 // A field is stored in the property of its name, or of the name in its tag: `table:"LastName"`. Unexported fields and
-// those tagged `table:"-"` are not stored, nor are the fields that the schema binds to a key; embedded structs count as
-// their fields.
+// those tagged `table:"-"` are not stored, nor are the fields that the schema binds to a key. The fields of an
+// embedded struct are stored as if they were fields of T.
 //
 //	string                             Edm.String
 //	bool                               Edm.Boolean
 //	int8 to int32, uint8, uint16       Edm.Int32
-//	int, int64, uint, uint32, uint64   Edm.Int64; a value past int64 is an error
+//	int, int64, uint, uint32, uint64   Edm.Int64; a larger value is an error
 //	float32, float64                   Edm.Double, NaN and infinities included; the sign of zero may be lost
-//	time.Time                          Edm.DateTime, in UTC, cut to 100 ns; the zero time is absent
+//	time.Time                          Edm.DateTime, in UTC, truncated to 100 ns; the zero time is absent
 //	[16]byte                           Edm.Guid
 //	[]byte                             Edm.Binary; nil is absent, empty is not
 //	*X                                 as X; nil is absent
@@ -52,8 +52,8 @@ type Options struct {
 //	encoding.TextMarshaler and -Unmarshaler, on the pointer or the value: Edm.String
 //	Composite                          several properties
 //
-// and types over these. Where several rows fit, the order is: the options of the tag; Composite; time.Time, [16]byte,
-// []byte and the SDK's types; TextMarshaler; the kind of the type. Options stand behind the name:
+// and types with these as underlying types. If several lines apply, the order is: the options of the tag; Composite; time.Time,
+// [16]byte, []byte and the SDK's types; TextMarshaler; the kind of the type. Options follow the name:
 //
 //	omitempty   the zero value is absent
 //	int32       an integer of any type, as Edm.Int32; a larger value is an error
@@ -62,15 +62,15 @@ type Options struct {
 //	            An empty list comes back as nil, and the last element must not be absent
 //	extra       one map[string]any that takes the columns that no other field does
 //
-// Two fields of one name are an error of New, also where one is in an embedded struct and Go would hide it.
+// New fails if two fields have one property, also if one of them is in an embedded struct and hidden in Go.
 //
-// A column may hold numbers of another type, since other programs wrote them or the field was widened. An integer field
-// reads Edm.Int32 and Edm.Int64, a floating-point field these and Edm.Double, if the value fits the field. What a field reads
-// is also what a condition finds ([Field.Eq]). Replace, Update, Merge and Rekey of an entity that was read leave a number in
-// the type in which it is stored, as long as the new value fits, because other readers may rely on that type; Insert,
-// Upsert and MergeAny do not see the row and write the types above. To keep a column Edm.Int32, use the option int32.
+// A column may contain numbers of another type, because another program stored them or the field's type has changed. An integer
+// field reads Edm.Int32 and Edm.Int64, and a floating-point field also Edm.Double, if the value fits the field. A condition finds
+// the same values ([Field.Eq]). Replace, Update, Merge and Rekey of an entity that was read keep the stored type of a number if the
+// new value fits, because other readers may rely on that type. Insert, Upsert and MergeAny do not read the row, and store the types
+// above. To keep a column Edm.Int32, use the option int32.
 //
-// Columns that T does not know survive reading, changing and replacing an entity even without such a map.
+// Replace keeps the columns that T does not know, also without a field with the option extra.
 type Table[T any] struct{ h handle }
 
 // handle is a table without the type parameter. The methods of a table do nothing but call it, because a program compiles them for
@@ -90,9 +90,9 @@ func (h handle) with(change func(*engine.Mode)) handle {
 	return h
 }
 
-// New makes a table of an SDK client and a schema. It sends nothing: the table itself is created by [Table.Ensure]. Errors
-// are a *TypeError for a T that cannot be stored, a *keys.KeyError for a binding that was made wrongly, and a *ValueError
-// or *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first).
+// New returns a handle of a table. It sends nothing: [Table.Ensure] creates the table in the service. Errors: *TypeError for a T
+// that cannot be stored; *keys.KeyError for a wrong binding; *ValueError and *LimitError for a name that no table can have (3 to 63
+// letters and digits, a letter first).
 func New[T any](service Service, name string, schema Schema[T], o *Options) (*Table[T], error) {
 	h, err := newHandle(service, name, shapeOf(&schema), o)
 	if err != nil {
@@ -140,8 +140,8 @@ func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
 // deleted less than a minute ago is refused by the service with TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }
 
-// Repaired returns how many derived rows were found missing or changed, and were repaired with a write of their entity, by this
-// handle and by handles that maintain.With and Exact made of it or that it was made of.
+// Repaired returns how many derived rows were missing or changed, and were repaired by a write of their entity. It counts for this
+// handle and the handles that maintain.With and Exact have made of it, and for the handle that it was made of.
 func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
 
 // opError wraps what went wrong before or after a request.
