@@ -12,39 +12,38 @@ import (
 
 // Options are options of [Run] and [Delete]. The zero value is ready for use.
 type Options struct {
-	// Width is how many transactions travel at a time, each in another partition. Defaults to 10, for which the SDK's
-	// transport keeps connections open.
+	// Width is the most transactions in progress at a time, each in another partition. Defaults to 10, the number of connections
+	// that the SDK's transport keeps open.
 	Width int
 
-	// Window is how many operations wait, to find those of one partition. Defaults to 10,000. A larger window needs fewer
-	// transactions if partitions are mixed. It also bounds memory, as does WindowBytes, of the rows that they write and
-	// know, which defaults to 32 MiB.
+	// Window is the most operations that wait in memory, so that those of one partition can be sent together. Defaults to 10,000.
+	// If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their rows.
+	// Defaults to 32 MiB.
 	Window, WindowBytes int
 
-	// Skip is asked about each refused operation, whether a check or the service refused it, with its index in the stream and an
-	// *Error, which also contains its key: true drops the operation and goes on, false ends the work. By default the first refusal
-	// ends the work. Run's goroutine calls Skip and Progress, and only while the stream is not being asked: a stream must not wait
-	// for them.
+	// Skip, if set, decides about each operation that a check or the service has refused. It receives the index in the stream and
+	// an *Error, which contains the key. If it returns true, the operation is left out. If it returns false, or is not set, the
+	// work ends. The goroutine of Run calls Skip and Progress between the operations of the stream: a stream must not wait for
+	// them.
 	Skip func(index int, err error) bool
 
 	// Progress is called after each transaction.
 	Progress func(Result)
 }
 
-// Result is how far bulk work has come.
+// Result counts the operations so far.
 type Result struct {
-	Done    int // operations that were applied; also deletes whose rows were gone after a lost response
+	Done    int // operations that were applied, and deletes whose rows were gone after a lost response
 	Missing int // deletes of rows that did not exist, or that the query of Delete no longer finds
-	Skipped int // operations that were refused, and that Skip dropped
+	Skipped int // operations that were refused, and that Skip has left out
 
-	// ResumeAt is the index at which to resume the same stream. All operations before it were applied or skipped, or had nothing to
-	// do; later ones may have been applied. If Run returns no error, ResumeAt is the number of all operations.
+	// ResumeAt is the index of the operation with which to resume the same stream. All operations before it were applied, skipped
+	// or missing. Later operations may have been applied. If Run returns no error, ResumeAt is the number of all operations.
 	ResumeAt int
 }
 
-// Error is the error that ended bulk work. Err is what is wrong with the operation of this index. If no single operation is at
-// fault, as with a table.ErrUnknownOutcome or a service that cannot be reached, Err is the error of a transaction that begins with
-// it.
+// Error is the error that ended bulk work. Err is the error of the operation with this index. If no single operation is the cause,
+// as with table.ErrUnknownOutcome or a service that cannot be reached, Err is the error of the transaction that begins with it.
 type Error struct {
 	Index int
 	Key   keys.Key
@@ -61,11 +60,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // MarshalJSON returns the text of the error.
 func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 
-// Run applies a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions as large as
-// they may be: 100 operations, with those that maintainers add and the commit record, or 4 MiB, to the byte on clients made with
-// [table.ClientOptions]. Maintainers are asked for their rows while a transaction is planned. Operations of one partition are
-// applied in their order, a transaction at a time; several partitions at once. Each transaction is all or nothing, and the stream
-// as a whole is not.
+// Run applies a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions that are as
+// large as possible: 100 rows, derived rows and the commit record included, or 4 MiB (exact to the byte for clients made with
+// [table.ClientOptions]). Operations of one partition are applied in their order, a transaction at a time; several partitions are
+// written at the same time. Each transaction is all or nothing, and the stream as a whole is not.
 //
 //	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 //		for row := range rows {
@@ -78,20 +76,23 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 // Operations wait until those of their partition fill a transaction, until the window is full, or until the stream ends. An
 // error in the stream ends it: the operations before it are applied, and the error is returned.
 //
-// A delete of a row that does not exist is no failure. A refused operation ends the work, unless [Options].Skip says
-// otherwise: transactions that travel are finished, and no others begin. Upserts and deletes can be repeated: after an error, the
-// stream may be resumed at Result.ResumeAt.
+// A delete of a row that does not exist is no error. A refused operation ends the work unless [Options].Skip leaves it out:
+// transactions in progress end, and no others begin. Upserts and deletes can be repeated: after an error, resume the stream at
+// Result.ResumeAt.
 //
-// Requests: 1 for each transaction, ⌈N / 100⌉ for N operations on one partition without maintainers and commit records, and ⌈2N /
-// 100⌉ if each adds a row; and 1 for each row that must be read, as by the single methods, several at a time. So upserts of rows
-// without derived rows are 100 times cheaper on a handle with BlindWrites ([table.Options]). 1 more for each operation that is
-// refused, or finds nothing to delete, and 1 for each row that a replanned transaction must read; if a row exists, or a value is
-// taken, 1 more to find out whether this operation stored it, or whose it is. But not more than 3 for all operations of a
-// transaction that find nothing to delete, and 5 for all that insert rows which exist: 2 refused transactions, a read after each,
-// and 1 query for the existing rows.
+// Requests:
 //
-// Errors: *Error with the errors of [table.Transact] and of the single methods in it; the stream's own. The result is right in any
-// case.
+//   - 1 for each transaction: ⌈N / 100⌉ for N operations on one partition without maintainers and commit records, and ⌈2N / 100⌉ if
+//     each adds a row.
+//   - 1 for each row that must be read, as by the single methods, several at a time. With BlindWrites ([table.Options]), upserts of
+//     rows without derived rows read nothing, and take a hundredth of the requests.
+//   - 1 more for each operation that is refused or finds nothing to delete, and 1 for each row that a replanned transaction must read.
+//     If a row exists, or a value is taken, 1 more to find out whether this operation stored it, or which entity has it.
+//   - But at most 3 for all operations of a transaction that find nothing to delete, and 5 for all that insert rows which exist: 2
+//     refused transactions, a read after each, and 1 query for the existing rows.
+//
+// Errors: *Error with the errors of [table.Transact] and of the single methods in it; the error of the stream. The Result is right
+// in each case.
 func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Result, error) {
 	r, err := engine.Bulk(ctx, func(yield func(engine.Op, error) bool) {
 		for op, err := range ops {
@@ -108,8 +109,8 @@ func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Resul
 // does a row that a concurrent writer has deleted. ResumeAt counts rows in the order of the query. After an error, begin again: a
 // query with a Cursor is refused with a *table.ValueError, because a cursor follows what is read, and not what is deleted.
 //
-// If the handle has no maintainers, and the keys alone tell whose the rows are, only keys are read. Requests: those of List and of
-// Run, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: those of List and
+// of Run, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
 //
 // Errors: those of List and Run, and table.ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts. After
 // an error of List, such as table.ErrBudget, the rows that it has yielded are deleted.
