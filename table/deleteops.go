@@ -17,7 +17,7 @@ import (
 // query still finds it. Otherwise it stays, as one that is missing. A query with a Cursor is refused with a *ValueError, because a
 // cursor follows what is read, and not what is deleted. Each operation is for one use.
 //
-// If the handle has no maintainers, and the keys alone show the type of the rows are, only keys are read. Requests and errors:
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests and errors:
 // those of List, and 1 query more for each row that has changed.
 func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
 	return t.h.deletes(ctx, q.engine())
