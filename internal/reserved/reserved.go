@@ -28,6 +28,10 @@ const (
 // Properties are the system properties.
 var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner}
 
+// SpreadPartition separates a source of package logtail from the number of its partition, 3 digits, in the PartitionKeys of a log that
+// is spread.
+const SpreadPartition = "~"
+
 // Prefixes of the RowKeys of the library's rows.
 const (
 	// First begins the RowKeys of all the library's rows: they sort behind a program's own. It also separates the RowKey of an

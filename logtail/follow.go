@@ -1,0 +1,217 @@
+package logtail
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Follow yields all records behind a cursor, the oldest first, and then waits for new ones, until ctx ends or the loop is left. Each
+// record is yielded once, and the records of a writer in their order if each append has ended before the next began. Records of
+// several writers come by their times, but a record that is stored late comes late.
+//
+//	cursor := logtail.NewCursorAt(time.Now())
+//	for r, err := range claims.Follow(ctx, cursor) { … }
+//
+// A record that becomes visible later than Options.Overlap after its time is not yielded; so clocks of writers and followers must
+// not differ by more than Overlap less WriteTimeout.
+//
+// Errors: *table.TokenError; those of [Log.Tail]; the error of ctx at its end. A cursor behind an error can be used again. Requests:
+// to catch up, about 2 for each 1,000 records of a partition. Then, after each pause of Options.Poll, 1 for each partition and each
+// 1,000 records of Options.Overlap; twice as many for a source with several partitions while writers append to them.
+func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
+	return func(yield func(*Record[T], error) bool) {
+		if err := l.follow(ctx, c, func(r *Record[T]) bool { return yield(r, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// follow yields records until an error or until yield returns false.
+func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) bool) error {
+	source, err := l.source.Result()
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		c = &Cursor{}
+	}
+	if err := c.open(l.rows.Name() + "/" + source); err != nil {
+		return err
+	}
+	window := time.Duration(math.MaxInt64) // of the records that are read at a time, to catch up
+	for {
+		settled := l.settled()
+		if settled.Sub(c.from) > l.opt.Overlap {
+			more, err := l.catchUp(ctx, c, settled, &window, yield)
+			if !more || err != nil {
+				return err
+			}
+			continue
+		}
+		more, err := l.poll(ctx, c, settled, yield)
+		if !more || err != nil {
+			return err
+		}
+		if err := sleep(ctx, l.opt.Poll); err != nil {
+			return err
+		}
+	}
+}
+
+// settled is the time before which no more records become visible.
+func (l *Log[T]) settled() time.Time { return l.writer.now().UTC().Truncate(tick).Add(-l.opt.Overlap) }
+
+// page is the most rows of a request.
+const page = 1000
+
+// smallestWindow is the least time that is read at once, whatever the number of its records.
+const smallestWindow = time.Millisecond
+
+// catchUp yields the records of the next window of time before settled, and chooses the next window so that it takes about 1 request
+// for each partition.
+func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, window *time.Duration, yield func(*Record[T]) bool) (more bool, err error) {
+	to := settled
+	if settled.Sub(c.from) > *window {
+		to = c.from.Add(*window)
+	}
+	limit := page
+	if *window <= smallestWindow {
+		limit = 0
+	}
+	all, most, err := l.collect(ctx, c, between(c.from, to), limit)
+	switch {
+	case err != nil:
+		return false, err
+	case limit > 0 && most == limit: // perhaps there are more
+		*window = max(min(*window, to.Sub(c.from))/2, smallestWindow)
+		return true, nil
+	case most < page/2 && *window < math.MaxInt64/2:
+		*window *= 2
+	}
+	if !yieldAll(c, all, yield) {
+		return false, nil
+	}
+	c.moveTo(to)
+	return true, nil
+}
+
+// poll yields the new records from the cursor on.
+func (l *Log[T]) poll(ctx context.Context, c *Cursor, settled time.Time, yield func(*Record[T]) bool) (more bool, err error) {
+	rows := between(c.from, time.Time{})
+	all, _, err := l.collect(ctx, c, rows, 0)
+	if err != nil {
+		return false, err
+	}
+	if l.opt.Spread > 1 && gaps(&c.seen, all) {
+		if all, err = l.complete(ctx, c, rows, all); err != nil {
+			return false, err
+		}
+	}
+	if !yieldAll(c, all, yield) {
+		return false, nil
+	}
+	if c.from.Before(settled) {
+		c.moveTo(settled)
+	}
+	return true, nil
+}
+
+// collect returns the records of a range that the cursor has not yielded, and the number of records that the partition with the most
+// has in the range. With a limit, it reads no more of a partition.
+func (l *Log[T]) collect(ctx context.Context, c *Cursor, rows keys.Range, limit int) (all []*Record[T], most int, err error) {
+	partitions := l.partitions()
+	found := make([][]*Record[T], len(partitions))
+	counts := make([]int, len(partitions))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrent)
+	for i, partition := range partitions {
+		group.Go(func() error {
+			for r, err := range l.list(ctx, partition, rows, limit) {
+				if err != nil {
+					return err
+				}
+				counts[i]++
+				if !c.seen.has(r.Key.RowKey(), r.position()) {
+					found[i] = append(found[i], r)
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, 0, err
+	}
+	return slices.Concat(found...), slices.Max(counts), nil
+}
+
+// maxConcurrent is the most partitions that are read at the same time.
+const maxConcurrent = 32
+
+// gaps reports whether a record of a writer with a lower number than another new one is missing. One partition is read in the order
+// of the records, so that a record is not read without those before it; of several partitions, each is read at another instant.
+func gaps[T any](s *seen, all []*Record[T]) bool {
+	newest, count := map[string]int64{}, map[string]int64{}
+	for _, r := range all {
+		if was := s.newest(r.Writer); r.Writer != "" && r.Sequence > was {
+			newest[r.Writer] = max(newest[r.Writer], r.Sequence-was)
+			count[r.Writer]++
+		}
+	}
+	for w, n := range newest {
+		if count[w] < n {
+			return true
+		}
+	}
+	return false
+}
+
+// complete reads the range again, and adds the records that are older than those of the same writer in all. They were stored before
+// these were read.
+func (l *Log[T]) complete(ctx context.Context, c *Cursor, rows keys.Range, all []*Record[T]) ([]*Record[T], error) {
+	again, _, err := l.collect(ctx, c, rows, 0)
+	if err != nil {
+		return nil, err
+	}
+	newest, have := map[string]int64{}, map[string]bool{}
+	for _, r := range all {
+		newest[r.Writer] = max(newest[r.Writer], r.Sequence+1)
+		have[r.Key.RowKey()] = true
+	}
+	for _, r := range again {
+		if r.Sequence < newest[r.Writer] && !have[r.Key.RowKey()] && r.Writer != "" {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// yieldAll yields records, the oldest first. A record counts as yielded before the loop gets it.
+func yieldAll[T any](c *Cursor, all []*Record[T], yield func(*Record[T]) bool) bool {
+	slices.SortFunc(all, func(a, b *Record[T]) int { return cmp.Compare(b.Key.RowKey(), a.Key.RowKey()) })
+	for _, r := range all {
+		c.seen.add(r.Key.RowKey(), r.position())
+		if !yield(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

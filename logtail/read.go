@@ -1,0 +1,82 @@
+package logtail
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Tail yields the n newest records, the newest first.
+//
+//	for r, err := range claims.Tail(ctx, 10) { … }
+//
+// Rows of other types in the partition are left out. Errors: *table.ValueError for an n below 1; *table.DecodeError for a record that
+// does not fit T; those of [table.Table.List]. Requests: ⌈n / 1000⌉ for each partition, those of several partitions at the same time.
+func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
+	if n < 1 {
+		return failed[T](&table.ValueError{Field: "n", Reason: "is not positive"})
+	}
+	return l.read(ctx, between(time.Time{}, time.Time{}), n)
+}
+
+// Between yields the records with from ≤ time < to, the newest first. Errors are those of [Log.Tail], and *keys.KeyError for a time
+// outside the years 1 to 9999. Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
+func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
+	if !from.Before(to) {
+		return func(func(*Record[T], error) bool) {}
+	}
+	return l.read(ctx, between(from, to), 0)
+}
+
+// Since yields the records with from ≤ time, the newest first, those with a time in the future included. Errors and requests are
+// those of [Log.Between].
+func (l *Log[T]) Since(ctx context.Context, from time.Time) iter.Seq2[*Record[T], error] {
+	return l.read(ctx, between(from, time.Time{}), 0)
+}
+
+func failed[T any](err error) iter.Seq2[*Record[T], error] {
+	return func(yield func(*Record[T], error) bool) { yield(nil, err) }
+}
+
+// read yields the records of a range, the newest first, at most limit unless that is 0.
+func (l *Log[T]) read(ctx context.Context, rows keys.Range, limit int) iter.Seq2[*Record[T], error] {
+	return func(yield func(*Record[T], error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var lists []iter.Seq2[*Record[T], error]
+		for _, p := range l.partitions() {
+			lists = append(lists, l.list(ctx, p, rows, limit))
+		}
+		n := 0
+		for r, err := range merge(lists) {
+			if n++; !yield(r, err) || err != nil || n == limit {
+				return
+			}
+		}
+	}
+}
+
+// list yields the records of a range of one partition.
+func (l *Log[T]) list(ctx context.Context, partition keys.Enc, rows keys.Range, limit int) iter.Seq2[*Record[T], error] {
+	return func(yield func(*Record[T], error) bool) {
+		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(max(limit, 0), 1000), Skip: func(k keys.Key, _ error) bool {
+			_, is := positionOf(k.RowKey())
+			return !is
+		}}
+		n := 0
+		for e, err := range l.rows.List(ctx, q) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if r := recordOf(e); r != nil {
+				if n++; !yield(r, nil) || n == limit {
+					return
+				}
+			}
+		}
+	}
+}
