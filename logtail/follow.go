@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"math"
 	"slices"
 	"time"
 
@@ -46,7 +45,7 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 	if err := c.open(l.rows.Name() + "/" + source); err != nil {
 		return err
 	}
-	window := time.Duration(math.MaxInt64) // of the records that are read at a time, to catch up
+	window := keys.MaxTicks // of the records that are read at a time, to catch up
 	for {
 		settled := l.settled()
 		if settled.Sub(c.from) > l.opt.Overlap {
@@ -72,15 +71,17 @@ func (l *Log[T]) settled() time.Time { return l.writer.now().UTC().Truncate(tick
 // page is the most rows of a request.
 const page = 1000
 
-// smallestWindow is the least time that is read at once, whatever the number of its records.
-const smallestWindow = time.Millisecond
+// smallestWindow is the least time, in ticks, that is read at once, whatever the number of its records.
+const smallestWindow = 10_000
 
 // catchUp yields the records of the next window of time before settled, and chooses the next window so that it takes about 1 request
 // for each partition.
-func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, window *time.Duration, yield func(*Record[T]) bool) (more bool, err error) {
-	to := settled
-	if settled.Sub(c.from) > *window {
-		to = c.from.Add(*window)
+func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, window *int64, yield func(*Record[T]) bool) (more bool, err error) {
+	from, end := ticksOf(c.from), ticksOf(settled)
+	n := min(*window, end-from)
+	to, err := keys.FromTicks(from + n)
+	if err != nil {
+		return false, err
 	}
 	limit := page
 	if *window <= smallestWindow {
@@ -91,9 +92,9 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, wind
 	case err != nil:
 		return false, err
 	case limit > 0 && most == limit: // perhaps there are more
-		*window = max(min(*window, to.Sub(c.from))/2, smallestWindow)
+		*window = max(n/2, smallestWindow)
 		return true, nil
-	case most < page/2 && *window < math.MaxInt64/2:
+	case most < page/2 && *window < keys.MaxTicks/2:
 		*window *= 2
 	}
 	if !yieldAll(c, all, yield) {

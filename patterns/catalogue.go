@@ -29,6 +29,8 @@ var catalogue = []recipe{
 	archiveDirectory,
 	searchIndex,
 	lostNotifications,
+	logTail,
+	spreadLog,
 }
 
 // findRecipe returns the recipe of a name, and reports whether there is one.

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var spreadLog = recipe{
+	name:  "spread-log",
+	title: "A log whose newest records do not all go to one partition",
+	guide: []string{"G31"},
+	problem: `If the PartitionKey is a time, all records of that time go to one partition, and the others are idle: the prepend/append
+		anti-pattern. One partition takes about 2,000 records a second, whatever the number of partitions. A log that is spread
+		stores its records in several partitions at any time, and reads merge them.`,
+	run: func(ctx context.Context, r *Run) error {
+		type Event struct{ Number int32 }
+		spread := &logtail.Options{Spread: 4}
+		events, err := logtail.New[Event](r.Tables(), r.TableName("events"), spread)
+		if err != nil {
+			return err
+		}
+		if err := events.Ensure(ctx); err != nil {
+			return err
+		}
+		// heat counts the records of each partition, the fullest first.
+		heat := func(partitions map[string]int) (counts []int) {
+			for _, n := range partitions {
+				counts = append(counts, n)
+			}
+			slices.SortFunc(counts, func(a, b int) int { return b - a })
+			return counts
+		}
+		written := map[string]int{}
+		if err := r.Do("append 100 events, each to one of 4 partitions", func() error {
+			for i := range 100 {
+				record, err := events.Append(ctx, &Event{int32(i)})
+				if err != nil {
+					return err
+				}
+				written[record.Key.PartitionKey()]++
+			}
+			busy := heat(written)
+			r.Answer("%d partitions are written; the busiest takes less than half of the events: %v", len(busy), busy[0] < 50)
+			return nil
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("the 3 newest events of all partitions, read at the same time", func() error {
+			for record, err := range events.Tail(ctx, 3) {
+				if err != nil {
+					return err
+				}
+				r.Answer("event %d", record.Value.Number)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		// The anti-pattern: the hour is the PartitionKey.
+		hourly, err := table.New(r.Tables(), r.TableName("hourly"), table.Schema[Event]{}, nil)
+		if err != nil {
+			return err
+		}
+		if err := hourly.Ensure(ctx); err != nil {
+			return err
+		}
+		return r.Naive("100 events with the hour as the PartitionKey", func() error {
+			written := map[string]int{}
+			for i := range 100 {
+				k := keys.At(keys.Raw("2014-07-31T18"), keys.Raw(fmt.Sprintf("%03d", i)))
+				if _, err := hourly.InsertAt(ctx, k, &Event{int32(i)}); err != nil {
+					return err
+				}
+				written[k.PartitionKey()]++
+			}
+			r.Answer("%d partition is written, and takes all %d events", len(written), heat(written)[0])
+			return nil
+		})
+	},
+}
