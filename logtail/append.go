@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/fnv"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -44,7 +46,8 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) ([]*Record[T], err
 
 // Resend stores records that Append or AppendAll has returned with an error. A record that is stored already stays as it is.
 //
-// Errors and requests are those of AppendAll, and up to 5 requests more for each transaction of which a record is stored. Idempotent.
+// Errors are those of AppendAll. Requests: those of AppendAll; up to 5 more for each transaction of which a record is stored, and 1
+// for each such record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 	if len(records) == 1 {
 		return l.store(ctx, records[0])
@@ -90,21 +93,47 @@ func (l *Log[T]) bucket(p position) int {
 	return int(h.Sum32() % uint32(l.opt.Spread))
 }
 
-// store stores a record. No other record has its key: a row with the key is the record itself.
+// store stores a record. No other record has its key, so a row with the key is the record itself.
 func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
-	if _, err := l.rows.InsertAt(ctx, r.Key, &r.Value); err != nil && !errors.Is(err, table.ErrExists) {
+	_, err := l.rows.InsertAt(ctx, r.Key, &r.Value)
+	if !errors.Is(err, table.ErrExists) {
 		return err
 	}
-	return nil
+	return l.confirm(ctx, r, err)
 }
 
+// storeAll stores records in transactions.
 func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
+	refused := map[int]error{}
 	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
 			if !yield(l.rows.InsertAtOp(r.Key, &r.Value), nil) {
 				return
 			}
 		}
-	}, &bulk.Options{Skip: func(_ int, err error) bool { return errors.Is(err, table.ErrExists) }})
+	}, &bulk.Options{Skip: func(i int, err error) bool {
+		exists := errors.Is(err, table.ErrExists)
+		if exists {
+			refused[i] = err
+		}
+		return exists
+	}})
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrent)
+	for i, refusal := range refused {
+		group.Go(func() error { return l.confirm(ctx, rs[i], refusal) })
+	}
+	return group.Wait()
+}
+
+// confirm returns nil if a record is stored, as a refusal says.
+func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error {
+	is, err := l.rows.Exists(ctx, r.Key)
+	if err == nil && !is {
+		return refusal
+	}
 	return err
 }

@@ -1,0 +1,115 @@
+package logtail_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+)
+
+// appended collects what the processes of one run know of their appends.
+type appended struct {
+	mu    sync.Mutex
+	acked map[int]int // how often each amount was acknowledged
+}
+
+func (a *appended) ack(amount int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.acked[amount]++
+}
+
+// check compares the stored records with the acknowledged ones: each of these is stored once, and no record twice.
+func (a *appended) check(s *storagetest.Service) error {
+	stored := map[int]int{}
+	for _, r := range s.Rows("claims") {
+		stored[int(r.Get("Amount").(int64))]++
+	}
+	for amount, n := range stored {
+		if n > 1 {
+			return fmt.Errorf("record %d: got it %d times, want once", amount, n)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for amount := range a.acked {
+		if stored[amount] != 1 {
+			return fmt.Errorf("acknowledged record %d: got it %d times, want once", amount, stored[amount])
+		}
+	}
+	return nil
+}
+
+// processLog opens the log for a process.
+func processLog(p *crashtest.Process, spread int) (*logtail.Log[claim], error) {
+	acc, err := account.FromTransport(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := &logtail.Options{Spread: spread}
+	o.Retry.Wait = -1
+	return logtail.New[claim](acc.Tables(), "claims", o)
+}
+
+func ensureLog(ctx context.Context, p *crashtest.Process) error {
+	l, err := processLog(p, 1)
+	if err != nil {
+		return err
+	}
+	return l.Ensure(ctx)
+}
+
+// appendClaims appends one claim and then three together, and sends again what has an unknown outcome.
+func (a *appended) appendClaims(first, spread int) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		l, err := processLog(p, spread)
+		if err != nil {
+			return err
+		}
+		r, err := l.Append(ctx, &claim{1, first})
+		if r != nil && err != nil {
+			err = l.Resend(ctx, r)
+		}
+		if err != nil {
+			return err
+		}
+		a.ack(first)
+		rs, err := l.AppendAll(ctx, &claim{1, first + 1}, &claim{1, first + 2}, &claim{1, first + 3})
+		if err != nil {
+			err = l.Resend(ctx, rs...)
+		}
+		if err != nil {
+			return err
+		}
+		for i := range 3 {
+			a.ack(first + 1 + i)
+		}
+		return nil
+	}
+}
+
+// TestAppendEveryFault: under each fault at each request, an acknowledged record is stored once, and no record twice.
+func TestAppendEveryFault(t *testing.T) {
+	t.Parallel()
+	crashtest.Enumerate(t, func() crashtest.Workload {
+		a := &appended{acked: map[int]int{}}
+		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{a.appendClaims(0, 3)}, Check: a.check}
+	}, nil).Require(t)
+}
+
+// TestAppendSchedules: so it is in random orders of two writers, one of which has begun before the log was spread.
+func TestAppendSchedules(t *testing.T) {
+	t.Parallel()
+	crashtest.Schedules(t, func() crashtest.Workload {
+		a := &appended{acked: map[int]int{}}
+		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{a.appendClaims(0, 1), a.appendClaims(100, 3)}, Check: a.check}
+	}, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
+}
+
+var schedules = testkit.Count("schedules", 500, "random schedules of each test")
