@@ -52,7 +52,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	total -= 1004
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1004, Approximate: true})
 	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
-		t.Error("bounds that may be approximate are no fault:", r, f)
+		t.Errorf("verify of approximate bounds: got %+v and faults %v; want no fault", r, f)
 	}
 	mustVerify(t, staff, verify.Options{Repair: true}, sum)
 	is("York", index.Stat{Count: 1002, Sum: total, Min: 2, Max: 1003})
@@ -60,10 +60,10 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	total -= 2
 	is("York", index.Stat{Count: 1001, Sum: total, Min: 2, Max: 1003, Approximate: true})
 	s.Count()
-	check(t, staff.DeleteAny(ctx, at(500))) // the thousandth is left
+	check(t, staff.DeleteAny(ctx, at(500))) // 1000 entities are left
 	total -= 502
 	if counts := s.Count(); counts[requests.Query] != 2 {
-		t.Error(counts)
+		t.Errorf("requests of the delete that leaves 1000 entities: got %v; want 2 queries", counts)
 	}
 	is("York", index.Stat{Count: 1000, Sum: total, Min: 3, Max: 1003})
 	check(t, staff.DeleteAny(ctx, at(1001)))
@@ -72,21 +72,21 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	check(t, staff.DeleteAny(ctx, at(900003)))
 	is("Cao", index.Stat{Count: 2, Sum: 11, Min: 5, Max: 6})
 	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
-		t.Error(r, f)
+		t.Errorf("verify of exact bounds: got %+v and faults %v; want no fault", r, f)
 	}
 
 	exact := ageOf(index.Measure[worker]{Exact: true})
 	staff, s = city(t, exact, 1003)
 	check(t, staff.DeleteAny(ctx, at(1002)))
 	if counts := s.Count(); counts[requests.Query] != 2 {
-		t.Error(counts)
+		t.Errorf("requests of the delete of the greatest value with Exact: got %v; want 2 queries", counts)
 	}
 	g, err := exact.Get(ctx, staff, sales, "York")
 	check(t, err)
 	testkit.Expect(t, "exact", g.Measures["Age"], index.Stat{Count: 1002, Sum: 1003*1006/2 - 1004, Min: 2, Max: 1003})
 	var de *index.DefinitionError
 	if _, err := index.Attach(staff, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
-		t.Error(err)
+		t.Errorf("Attach with Exact and ApproximateBounds: got error %v; want a *DefinitionError", err)
 	}
 }
 
@@ -114,16 +114,16 @@ func TestGreatestLeavesConcurrently(t *testing.T) {
 		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
 		check(t, err)
 		if err := slow.DeleteAny(ctx, at(1099-i)); err != nil || batches > 4 {
-			t.Error(storm, batches, err)
+			t.Errorf("%s: DeleteAny: got error %v and %d transactions; want no error and at most 4 transactions", storm, err, batches)
 		}
 	}
 	g, err := sum.Get(ctx, staff, sales, "York")
 	check(t, err)
 	if st := g.Measures["Age"]; g.Count != 1098 || !st.Approximate || st.Max < 1098 || st.Min > 2 {
-		t.Errorf("%+v", g)
+		t.Errorf("York: got %+v; want Count 1098, Approximate true, Max at least 1098 and Min at most 2", g)
 	}
 	if r, f := mustVerify(t, staff, verify.Options{}, sum); len(f) > 0 {
-		t.Error(r, f)
+		t.Errorf("verify: got %+v and faults %v; want no fault", r, f)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestLastOfMeasure(t *testing.T) {
 		check(t, err)
 		for _, property := range []string{"AgeCount", "AgeSum", "AgeMin", "AgeMax", "AgeMinCount", "AgeMaxCount"} {
 			if v, _ := row.Get(property); v != int64(0) {
-				t.Errorf("%s is %v", property, v)
+				t.Errorf("loose %v: got %s %v (%T); want 0 (int64)", loose, property, v, v)
 			}
 		}
 		check(t, staff.MergeAny(ctx, at(4), age.Set(-5))) // none

@@ -17,7 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var streams = testkit.Count("streams", 50, "how many streams TestBulkAnything carries out")
+var streams = testkit.Count("streams", 50, "how many streams TestBulkAnything executes")
 
 // TestBulkAnything: a random stream of operations has the effect of the same operations one after another, with faults too.
 func TestBulkAnything(t *testing.T) {
@@ -28,7 +28,7 @@ func TestBulkAnything(t *testing.T) {
 	}
 	for seed := range n {
 		if newStreamed(t, seed).run(); t.Failed() {
-			t.Fatal("seed", seed)
+			t.Fatalf("seed %d: got the failures above; want none", seed)
 		}
 	}
 }
@@ -39,7 +39,7 @@ type step struct {
 	op     table.Op
 	does   string
 	after  func(worker) worker
-	etag   bool // it goes by one
+	etag   bool // the operation has an ETag
 	entity *table.Entity[worker]
 }
 
@@ -150,7 +150,7 @@ func (x *streamed) step() step {
 	return st
 }
 
-// faults lets some writes go wrong. Reads are repeated by the SDK, which waits.
+// faults makes some writes fail. Reads are repeated by the SDK, which waits.
 func (x *streamed) faults() {
 	if x.faulty = x.rnd.IntN(2) == 0; !x.faulty {
 		return
@@ -173,7 +173,7 @@ func (x *streamed) run() {
 	o.Skip = func(i int, err error) bool {
 		var be *bulk.Error
 		if !errors.As(err, &be) || be.Index != i || be.Key != x.steps[i].key || skipped[i] != nil {
-			x.t.Errorf("Skip %d: %v", i, err)
+			x.t.Errorf("Skip of operation %d: got error %v; want one *bulk.Error with this index and the key %v", i, err, x.steps[i].key)
 		}
 		skipped[i] = err
 		return true
@@ -188,12 +188,12 @@ func (x *streamed) run() {
 	x.s.SetFaults(nil)
 	rows := openAs(x.t, x.s.ConnectionString(), x.s, table.Schema[table.Row]{})
 	for _, row := range x.s.Rows("staff") {
-		if strings.HasPrefix(row.RowKey, "~i|") { // the intents of Exact
+		if strings.HasPrefix(row.RowKey, "~i|") { // the commit records of Exact
 			check(x.t, rows.DeleteAny(context.Background(), keys.Stored(row.PartitionKey, row.RowKey)))
 		}
 	}
 	if wrong := x.right(x.s); wrong != nil {
-		x.t.Errorf("%v (%v)", wrong, err)
+		x.t.Errorf("check of all rows: got error %v; want none (Run returned the error %v)", wrong, err)
 	}
 	if err == nil {
 		x.compare(result, skipped)
@@ -201,11 +201,11 @@ func (x *streamed) run() {
 	}
 	var be *bulk.Error
 	if !x.faulty || !errors.As(err, &be) || be.Index < result.ResumeAt {
-		x.t.Errorf("%v %+v", err, result)
+		x.t.Errorf("Run, with faults %v: got error %v, result %+v; want no error, or with faults a *bulk.Error whose Index is at least ResumeAt", x.faulty, err, result)
 	}
 }
 
-// compare carries the steps out one after another, in the model.
+// compare executes the steps one after another in the model.
 func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 	wrote := map[keys.Key]int{}
 	want := bulk.Result{ResumeAt: len(x.steps)}
@@ -216,7 +216,7 @@ func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 		switch {
 		case st.does == "delete" && !there:
 			if want.Missing++; skipped[i] != nil {
-				x.t.Errorf("%d: a delete that finds nothing: %v", i, skipped[i])
+				x.t.Errorf("operation %d, delete of a missing row: got error %v; want none", i, skipped[i])
 			}
 			continue
 		case st.does == "insert" && there:
@@ -228,15 +228,15 @@ func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 		}
 		switch is := skipped[i]; {
 		case expected == nil && errors.Is(is, index.ErrTaken):
-			taken := false // a value that is given up behind it may be had, or not, but none is refused that is free
+			taken := false // a value that a later step gives up may count as taken; a free value never does
 			for k, w := range x.model {
 				taken = taken || k != st.key && k.PartitionKey() == st.key.PartitionKey() && strings.EqualFold(w.Email, st.after(old).Email)
 			}
 			if !taken {
-				x.t.Errorf("%d %s: %v, but nobody has it", i, st.does, is)
+				x.t.Errorf("operation %d, %s: got error %v; want none, because no other entity has the value", i, st.does, is)
 			}
 		case expected == nil && is != nil, expected != nil && !errors.Is(is, expected) && !errors.Is(is, index.ErrTaken):
-			x.t.Errorf("%d %s %v: %v, not %v", i, st.does, st.key, is, expected)
+			x.t.Errorf("operation %d, %s of %v: got error %v; want %v", i, st.does, st.key, is, expected)
 		}
 		if skipped[i] != nil {
 			want.Skipped++
@@ -258,11 +258,11 @@ func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 			check(x.t, err)
 			n++
 			if w, ok := x.model[e.Key]; !ok || fmt.Sprint(e.Value) != fmt.Sprint(w) {
-				x.t.Errorf("%v is %v, not %v", e.Key, e.Value, w)
+				x.t.Errorf("entity %v: got %+v; want %+v (in the model: %v)", e.Key, e.Value, w, ok)
 			}
 			if i, is := wrote[e.Key]; is && x.steps[i].entity != nil {
 				if mine := x.steps[i].entity; mine.ETag != e.ETag || x.staff.TouchOp(mine).Err() != nil {
-					x.t.Errorf("%s: the entity is not what was stored: %v", x.steps[i].does, x.staff.TouchOp(mine).Err())
+					x.t.Errorf("entity of operation %d, %s: got ETag %s, error of a touch %v; want ETag %s and no error", i, x.steps[i].does, mine.ETag, x.staff.TouchOp(mine).Err(), e.ETag)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestWriteRequests(t *testing.T) {
 			_, err := p.Insert(ctx, &worker{"S", 9, "Smith", "J", 3, nil})
 			var de *table.DerivedError
 			if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) || de.Maintainer != "email" {
-				return errors.New("it was not refused as it should be")
+				return fmt.Errorf("got error %v; want ErrTaken in a *DerivedError of email with the owner %v", err, at(1))
 			}
 			return nil
 		}, "1 get, 1 transaction"},
@@ -67,9 +68,7 @@ func TestWriteRequests(t *testing.T) {
 			t.Parallel()
 			staff, s := newStaff(t, copyDefinitions()...)
 			e := insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 30, []string{"a", "b"}})[0]
-			if err := c.do(staff, e); err != nil {
-				t.Fatal(err)
-			}
+			check(t, c.do(staff, e))
 			testkit.Expect(t, "requests", s.Count().String(), c.want)
 			right(t, s)
 		})
@@ -88,11 +87,11 @@ func TestLookups(t *testing.T) {
 
 	e, err := byEmail.Get(ctx, staff, sales, "JonesJ@Contoso.COM")
 	if err != nil || e.Value.ID != 1 || e.Value.Age != 44 || e.Key != at(1) || e.ETag != "" {
-		t.Fatalf("%+v, %v", e, err)
+		t.Fatalf("look-up of JonesJ@Contoso.COM: got %v, error %v; want worker 1 of age 44 with the key %v and no ETag", e, err, at(1))
 	}
 	testkit.Expect(t, "full copy", s.Count().String(), "1 get")
 	if _, err := byEmail.Get(ctx, staff, sales, "nobody"); !errors.Is(err, table.ErrNotFound) || !strings.Contains(err.Error(), "index email") {
-		t.Error(err)
+		t.Errorf("look-up of nobody: got error %v; want ErrNotFound that names the index email", err)
 	}
 	s.Count()
 	testkit.Expect(t, "Between", ids(t, byEmail.Between(ctx, staff, sales, "a", "k")), []int{4, 1})
@@ -115,11 +114,11 @@ func TestLookups(t *testing.T) {
 	testkit.Expect(t, "members", s.Count().String(), "1 query")
 	jon, err := byLast.Get(ctx, staff, sales, "Jon")
 	if err != nil || jon.Value.ID != 3 || jon.ETag == "" {
-		t.Errorf("%+v, %v", jon, err)
+		t.Errorf("look-up of Jon: got %v, error %v; want worker 3 with an ETag", jon, err)
 	}
 	testkit.Expect(t, "pointer", s.Count().String(), "1 get, 1 query")
 	if _, err := byLast.Get(ctx, staff, sales, "Jones"); !errors.Is(err, index.ErrSeveral) {
-		t.Error(err)
+		t.Errorf("look-up of one Jones: got error %v; want ErrSeveral", err)
 	}
 
 	s.Count()
@@ -127,11 +126,11 @@ func TestLookups(t *testing.T) {
 	testkit.Expect(t, "projected", s.Count().String(), "1 query")
 	old, err := byAge.Get(ctx, staff, sales, 65)
 	if err != nil || old.Value.Last != "Brown" || old.Value.Email != "" || old.Key != at(4) {
-		t.Errorf("%+v, %v", old, err)
+		t.Errorf("look-up of age 65: got %v, error %v; want Brown with the key %v and no email", old, err, at(4))
 	}
 	for _, err := range []error{staff.Replace(ctx, old), staff.Merge(ctx, old, last.Set("x")), staff.Delete(ctx, old)} {
 		if !errors.Is(err, table.ErrNoETag) {
-			t.Error(err)
+			t.Errorf("write by a projection: got error %v; want ErrNoETag", err)
 		}
 	}
 	testkit.Expect(t, "at least", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtLeast(44)})), []int{1, 4})
@@ -148,12 +147,12 @@ func TestLookups(t *testing.T) {
 	var ve *table.ValueError
 	for _, err := range byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}) {
 		if !errors.As(err, &ve) {
-			t.Error(err)
+			t.Errorf("query by pointers with a condition on the age: got error %v; want a *ValueError", err)
 		}
 	}
 	for _, err := range byLast.Query(ctx, staff, table.Query[worker]{}) {
 		if !errors.Is(err, table.ErrTableScan) {
-			t.Error(err)
+			t.Errorf("query without a partition: got error %v; want ErrTableScan", err)
 		}
 	}
 }
@@ -197,9 +196,7 @@ func TestCopiesAreEntities(t *testing.T) {
 	find := func(t *testing.T, staff *table.Table[worker]) *table.Entity[worker] {
 		t.Helper()
 		e, err := byEmail.Get(ctx, staff, sales, "j")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return e
 	}
 	for what, write := range map[string]func(*table.Table[worker], *table.Entity[worker]) error{
@@ -223,47 +220,41 @@ func TestCopiesAreEntities(t *testing.T) {
 
 			// A concurrent writer changes the entity.
 			e := find(t, staff)
-			if err := staff.Merge(ctx, before, age.Set(45)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, staff.Merge(ctx, before, age.Set(45)))
 			if err := write(staff, e); !errors.Is(err, table.ErrChanged) {
-				t.Fatal(err)
+				t.Fatalf("write by a copy of an entity that has changed: got error %v; want ErrChanged", err)
 			}
 			right(t, s)
 			e = find(t, staff)
 			s.Count()
-			if err := write(staff, e); err != nil {
-				t.Fatal(err)
-			}
+			check(t, write(staff, e))
 			testkit.Expect(t, "requests", s.Count().String(), "1 get, 1 transaction")
 			right(t, s)
 			if what == "Delete" {
 				return
 			}
-			// From here on it is an entity like any other.
+			// From here on, it is an entity with an ETag.
 			if e.ETag == "" {
-				t.Fatal("no ETag")
+				t.Fatal("ETag after a write by a copy: got none; want one")
 			}
 			e.Value.Last = "Weber"
-			if err := staff.Replace(ctx, e); err != nil {
-				t.Fatal(err)
-			}
+			check(t, staff.Replace(ctx, e))
 			testkit.Expect(t, "requests", s.Count().String(), "1 transaction")
 			right(t, s)
 		})
 	}
-	// A handle that does not keep the copies does not know how.
+	// A handle without the indexes cannot write by a copy.
 	staff, s := newStaff(t, copyDefinitions()...)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
 	if err := openAs(t, s.ConnectionString(), s, schema).Replace(ctx, find(t, staff)); !errors.Is(err, table.ErrNoETag) {
-		t.Error(err)
+		t.Errorf("replace by a copy, by a handle without the index: got error %v; want ErrNoETag", err)
 	}
 	_, err := table.Transact(ctx, staff.PinOp(find(t, staff)))
 	if !errors.Is(err, table.ErrNoETag) {
-		t.Error(err)
+		t.Errorf("pin by a copy: got error %v; want ErrNoETag", err)
 	}
 	if err := openAs(t, s.ConnectionString(), s, schema).Delete(ctx, insertMore(t, staff, s)); !errors.Is(err, index.ErrUnknownIndex) {
-		t.Error(err)
+		t.Errorf("delete of an indexed entity, by a handle without the indexes: got error %v; want ErrUnknownIndex", err)
 	}
 }
 
@@ -279,9 +270,8 @@ func TestColumnsSurvive(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "j", 44, nil})
 	rows := openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
 	check(t, rows.MergeAny(ctx, at(1), table.PropertyOf[string]("Note").Set("kept")))
-	if _, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
+	check(t, err)
 	e, err := byEmail.Get(ctx, staff, sales, "j")
 	check(t, err)
 	e.Value.Email = "k"
@@ -290,7 +280,7 @@ func TestColumnsSurvive(t *testing.T) {
 	row, err := staff.GetRow(ctx, keys.At(sales, keys.Raw("email_k")))
 	check(t, err)
 	if note, _ := row.Get("Note"); note != "kept" {
-		t.Error(row)
+		t.Errorf("Note of the copy %v: got %v; want kept", row, note)
 	}
 }
 

@@ -79,7 +79,7 @@ func (k definitionSet) setUp(t testing.TB) func(context.Context, *crashtest.Proc
 		}
 		for i, w := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {
 			if _, err := staff.Insert(ctx, &w); err != nil {
-				return fmt.Errorf("%d: %w", i, err)
+				return fmt.Errorf("insert %d: %w", i, err)
 			}
 		}
 		return nil
@@ -176,9 +176,9 @@ func TestEveryKindEveryFault(t *testing.T) {
 							// A repeated delete may find that its first attempt has deleted the entity.
 							gone := errors.Is(told, table.ErrNotFound) && slices.Contains([]string{"Delete", "DeleteAny", "Transact", "Rekey"}, verb)
 							if done := changed(s); ended && told == nil && !done {
-								return errors.New("told that it is done, and it is not")
+								return errors.New("got no error and unchanged entities; want a change")
 							} else if ended && told != nil && done && !errors.Is(told, table.ErrUnknownOutcome) && !gone && verb != "Bulk" {
-								return fmt.Errorf("told that it was refused, and it is done: %w", told)
+								return fmt.Errorf("got an error and changed entities; want no change, or ErrUnknownOutcome: %w", told)
 							}
 							return nil
 						},
@@ -229,16 +229,16 @@ func TestSchedules(t *testing.T) {
 			r.Require(t)
 			t.Logf("%v; of all that was done so far %d succeeded, %d did not", r, succeeded.Load(), failed.Load())
 			if succeeded.Load() < failed.Load()/4 {
-				t.Error("hardly anything succeeds")
+				t.Errorf("operations of all sets so far: got %d that succeeded and %d that failed; want at least 1 success for 4 failures", succeeded.Load(), failed.Load())
 			}
 			if r.Distinct < r.Runs*9/10 {
-				t.Errorf("only %d of %d schedules differ", r.Distinct, r.Runs)
+				t.Errorf("distinct schedules: got %d of %d; want at least %d", r.Distinct, r.Runs, r.Runs*9/10)
 			}
 		})
 	}
 }
 
-// succeeded and failed count what anything does.
+// succeeded and failed count the operations of randomOperation.
 var succeeded, failed atomic.Int64
 
 // randomOperation does one random write or look-up. Its error is of a wrong result; a failed write is no error.
@@ -279,7 +279,7 @@ func randomOperation(ctx context.Context, staff *table.Table[worker], rng *rand.
 			return nil
 		}
 		if !strings.EqualFold(e.Value.Email, mail) {
-			return fmt.Errorf("under %s: %+v", mail, e.Value)
+			return fmt.Errorf("look-up of email %s: got %+v; want an entity with this email", mail, e.Value)
 		}
 		e.Value.Last, e.Value.Email = w.Last, w.Email
 		err = staff.Replace(ctx, e)
@@ -289,7 +289,7 @@ func randomOperation(ctx context.Context, staff *table.Table[worker], rng *rand.
 				return nil
 			}
 			if e.Value.Last != w.Last {
-				return fmt.Errorf("under %s: %+v", w.Last, e.Value)
+				return fmt.Errorf("look-up of last name %s: got %+v; want an entity with this last name", w.Last, e.Value)
 			}
 			if e.Value.ID == w.ID {
 				_ = staff.Delete(ctx, e)

@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			name: "a", says: "lacks a field that the key function uses"},
 		"a field that is none": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{
 			table.FieldOf(func(*worker) *string { return new(string) })}})}, name: "a", says: "Only"},
-		"a key function with a memory": {defs: []index.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
+		"a key function that is not pure": {defs: []index.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
 			name: "a", says: "is not pure"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			_, err := index.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
 			var de *index.DefinitionError
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
-				t.Errorf("%v", err)
+				t.Errorf("Attach: got error %v; want a *DefinitionError of %q whose text contains %q and staff", err, c.name, c.says)
 			}
 			testkit.Expect(t, "requests", s.Count().String(), "none")
 		})
@@ -74,12 +75,12 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	if _, err := index.Attach(plain, nil, byEmail); err == nil {
-		t.Error("nil was attached")
+		t.Error("Attach of a nil definition: got no error; want one")
 	}
 	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil {
-		t.Error("attached to nil")
+		t.Error("Attach to a nil table: got no error; want one")
 	}
-	// An index of its key's fields, of no other: they are in every projection.
+	// An index by fields of the row key, which are in every projection.
 	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
 	staff, err := index.Attach(plain, byID)
 	check(t, err)
@@ -111,7 +112,7 @@ func TestFaultyKeys(t *testing.T) {
 	ix := index.New("odd", text, odd, &index.Options[worker]{Unique: index.InPartition})
 	part := index.New("part", text, func(w *worker) (string, bool) {
 		if w.Age > 60 {
-			return w.Email, true // what no probe finds
+			return w.Email, true // which Attach does not find
 		}
 		return w.Last, true
 	}, &index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
@@ -131,33 +132,32 @@ func TestFaultyKeys(t *testing.T) {
 		c.w.Dept = "S"
 		_, err := staff.Insert(ctx, &c.w)
 		if !errors.As(err, c.as) || !errors.As(err, &derived) || derived.Maintainer == "" {
-			t.Errorf("%s: %v", c.w.Last, err)
+			t.Errorf("Insert of %+v: got error %v; want a %s and a *DerivedError with a Maintainer", c.w, err, fmt.Sprintf("%T", c.as)[1:])
 		}
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
 	insertAll(t, staff, s, worker{"S", 1, "nothing", "", 1, []string{"a", "a", "b"}})
 	if _, err := ix.Get(ctx, staff, sales, strings.Repeat("x", 600)); !errors.As(err, &ke) {
-		t.Error(err)
+		t.Errorf("Get of a value that is too long: got error %v; want a *keys.KeyError", err)
 	}
 	if n := len(s.Rows("staff")); n != 4 { // the entity, part, and two tags
-		t.Error(s.Rows("staff"))
+		t.Errorf("got %d rows: %v; want 4", n, s.Rows("staff"))
 	}
 	// The same value for two entities, in one transaction and in two.
 	_, err := table.Transact(ctx, staff.InsertOp(&worker{"S", 2, "a", "", 1, nil}), staff.InsertOp(&worker{"S", 3, "a", "", 1, nil}))
 	var be *table.BatchError
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &be) || be.Index != 1 {
-		t.Error(err)
+		t.Errorf("Transact with one value for two entities: got error %v; want ErrTaken and a *BatchError with index 1", err)
 	}
 	es := insertAll(t, staff, s, worker{"S", 2, "a", "", 1, nil}, worker{"S", 3, "b", "", 1, nil})
 	if err := staff.Merge(ctx, es[1], last.Set("a")); !errors.Is(err, index.ErrTaken) {
-		t.Error(err)
+		t.Errorf("Merge with the value of another entity: got error %v; want ErrTaken", err)
 	}
-	// And handed from one to the other, whichever comes first.
+	// One transaction exchanges the values of two entities, in each order.
 	for i := range 2 {
 		es[0].Value.Last, es[1].Value.Last = es[1].Value.Last, es[0].Value.Last
-		if _, err := table.Transact(ctx, staff.ReplaceOp(es[i]), staff.ReplaceOp(es[1-i])); err != nil {
-			t.Fatal(err)
-		}
+		_, err := table.Transact(ctx, staff.ReplaceOp(es[i]), staff.ReplaceOp(es[1-i]))
+		check(t, err)
 	}
 }
 
@@ -173,16 +173,16 @@ func TestWriteOnly(t *testing.T) {
 	for _, lerr := range building.List(ctx, staff, sales, "Jones") {
 		err = errors.Join(err, lerr)
 		if !errors.Is(lerr, index.ErrWriteOnly) {
-			t.Error(lerr)
+			t.Errorf("List: got error %v; want ErrWriteOnly", lerr)
 		}
 	}
 	for _, kerr := range building.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
 		if !errors.Is(kerr, index.ErrWriteOnly) {
-			t.Error(kerr)
+			t.Errorf("Keys: got error %v; want ErrWriteOnly", kerr)
 		}
 	}
 	if !errors.Is(err, index.ErrWriteOnly) {
-		t.Error(err)
+		t.Errorf("Get and List: got errors %v; want ErrWriteOnly", err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
 	next, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), byLast)
@@ -190,7 +190,7 @@ func TestWriteOnly(t *testing.T) {
 	testkit.Expect(t, "and then", ids(t, byLast.List(ctx, next, sales, "Jones")), []int{1})
 }
 
-// hostile are values that are anything but names.
+// hostile are values with characters that no name has.
 var hostile = []string{"", "_", "a", "a_b", "a!", "A!_w_000001", "O'Brien", "100%", "a/b\\c#d?e", "~x|", "é", "\x00\x1f\x7f", "Ünï 漢字 😀", "+ &=", strings.Repeat("z", 120)}
 
 // TestHostileValues: a value with any characters finds its own rows only.
@@ -206,7 +206,7 @@ func TestHostileValues(t *testing.T) {
 		}
 		w.Tags = []string{v}
 		if _, err := staff.Insert(ctx, &w); err != nil {
-			t.Fatalf("%q: %v", v, err)
+			t.Fatalf("Insert of %q: got error %v; want none", v, err)
 		}
 	}
 	for i, v := range values {
@@ -214,13 +214,13 @@ func TestHostileValues(t *testing.T) {
 		testkit.Expect(t, v, ids(t, byTag.List(ctx, staff, sales, v)), []int{i})
 		if v != "" && i%2 == 0 {
 			if e, err := byEmail.Get(ctx, staff, sales, v); err != nil || e.Value.ID != i {
-				t.Errorf("%q: %v", v, err)
+				t.Errorf("%q: Get: got %v, error %v; want ID %d", v, e, err, i)
 			}
 		}
 	}
 	testkit.Expect(t, "all", len(ids(t, byLast.Between(ctx, staff, sales, "", strings.Repeat("\xff", 9)))), len(values))
 	if r, faults := mustVerify(t, staff, verify.Options{}, byLast, byEmail, byTag); !r.Sound() {
-		t.Error(r, faults)
+		t.Errorf("verify: got %+v and faults %v; want a sound report", r, faults)
 	}
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 3*len(values)+len(values)/2)
 }
@@ -252,7 +252,7 @@ func TestMeasuresThatCollide(t *testing.T) {
 			index.NewSummary("s", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: of}, {Name: other, Of: of}}}))
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != "Measures" {
-			t.Error(other, err)
+			t.Errorf("Attach with measures Age and %s: got error %v; want a *DefinitionError of Measures", other, err)
 		}
 	}
 }
@@ -279,15 +279,15 @@ func TestDetailsAreChecked(t *testing.T) {
 	to := func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), true }
 	plain, _ := newStaff(t)
 	for what, definitions := range map[string][]index.Definition[worker]{
-		"one prefix":     {index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)},
-		"a bad name":     {index.NewDetails("the/head", "Head", to, last)},
-		"no prefix":      {index.NewDetails("one", "", to, last)},
-		"no target":      {index.NewDetails[worker]("one", "Head", nil, last)},
-		"no fields":      {index.NewDetails[worker]("one", "Head", to)},
-		"a bad prefix":   {index.NewDetails("one", "Head-", to, last)},
-		"a moody target": {index.NewDetails("one", "Head", moody(), last)},
-		"a bad property": {index.NewLists("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true }, &index.ListOptions{Property: "a b"})},
-		"a moody measure": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
+		"one prefix":                {index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)},
+		"a bad name":                {index.NewDetails("the/head", "Head", to, last)},
+		"no prefix":                 {index.NewDetails("one", "", to, last)},
+		"no target":                 {index.NewDetails[worker]("one", "Head", nil, last)},
+		"no fields":                 {index.NewDetails[worker]("one", "Head", to)},
+		"a bad prefix":              {index.NewDetails("one", "Head-", to, last)},
+		"a target that is not pure": {index.NewDetails("one", "Head", moody(), last)},
+		"a bad property":            {index.NewLists("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true }, &index.ListOptions{Property: "a b"})},
+		"a measure that is not pure": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
 			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M", Of: counting()}}})},
 		"a measure of no name": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
 			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Of: func(*worker) (int64, bool) { return 0, false }}}})},
@@ -298,13 +298,13 @@ func TestDetailsAreChecked(t *testing.T) {
 	} {
 		var de *index.DefinitionError
 		if _, err := index.Attach(plain, definitions...); !errors.As(err, &de) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: Attach: got error %v; want a *DefinitionError", what, err)
 		}
 	}
 	staff, s := newStaff(t, byEmail, index.NewDetails("bad", "Bad", func(w *worker) (keys.Enc, bool) { return keys.Raw("email_x"), w.Last == "y" }, last))
 	insertAll(t, staff, s, worker{"S", 1, "x", "x", 1, nil})
 	var ve *table.ValueError
 	if _, err := staff.Insert(ctx, &worker{"S", 2, "y", "", 1, nil}); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("Insert with details in a row of an index: got error %v; want a *ValueError", err)
 	}
 }

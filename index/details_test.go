@@ -34,18 +34,18 @@ func TestHeadMoves(t *testing.T) {
 	check(t, staff.Rekey(ctx, e))
 	checkAll(t, s)
 
-	// A department and its head leave together, and come together.
+	// A department and its head are deleted together, and inserted together.
 	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.Raw("department"))), nil)
 	}, nil)
 	if err != nil || result.Done != 2 {
-		t.Fatal(result, err)
+		t.Fatalf("delete of the head and the department: got %+v, error %v; want 2 done", result, err)
 	}
 	result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(d.InsertOp(&department{Name: "S", Budget: 7}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Cao", "a", 1, nil}), nil)
 	}, nil)
 	if err != nil || result.Done != 2 {
-		t.Fatal(result, err)
+		t.Fatalf("insert of the department and its head: got %+v, error %v; want 2 done", result, err)
 	}
 	checkAll(t, s)
 }
@@ -60,7 +60,7 @@ func TestStaleSource(t *testing.T) {
 	check(t, err)
 	_, err = table.Transact(ctx, staff.MergeOp(es[0], email.Set("")), staff.MergeOp(es[1], email.Set("a")))
 	check(t, err)
-	check(t, d.ReplaceAny(ctx, old)) // which brings back whose details it had
+	check(t, d.ReplaceAny(ctx, old)) // which restores the name of the former head
 	s.Count()
 	check(t, staff.Merge(ctx, es[1], last.Set("Smith")))
 	testkit.Expect(t, "requests", s.Count().String(), "6 get, 1 transaction") // lists, groups, the department, and whom that names
@@ -70,7 +70,7 @@ func TestStaleSource(t *testing.T) {
 	checkAll(t, s)
 }
 
-// living gives each department a life, and has no rows.
+// living gives each department an incarnation, and has no rows.
 type living struct{}
 
 func (living) Name() string { return "living" }
@@ -106,7 +106,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		check(t, err)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 1, nil})
 		if was == nil || life() != was {
-			t.Errorf("%v, not %v", life(), was)
+			t.Errorf("without operation IDs %v: incarnation: got %v; want %v, which is not nil", unnamed, life(), was)
 		}
 	}
 }
@@ -127,22 +127,22 @@ func TestTargetWithDefinitions(t *testing.T) {
 	check(t, indexed.Replace(ctx, e))
 	for budget := 8; budget < 10; budget++ {
 		if e, err = byBudget.Get(ctx, indexed, sales, budget); err != nil || e.Key != rowAt("department") || e.Value.HeadLast != "Jones" {
-			t.Fatal(e, err)
+			t.Fatalf("look-up of budget %d: got %v, error %v; want the department with the head Jones", budget, e, err)
 		}
 		e.Value.Budget++
 		check(t, indexed.Replace(ctx, e))
 		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || len(row.Engine().Tags()) != 1 {
-			t.Error(row, err)
+			t.Errorf("department of budget %d: got %v, error %v; want one tag", budget, row, err)
 		}
 	}
 	r, err := verify.Run(ctx, indexed, nil, byBudget)
 	if err != nil || !r.Sound() {
-		t.Error(r, err)
+		t.Errorf("verify: got %+v, error %v; want a sound report", r, err)
 	}
 	// The department has derived rows by now, so that its head can leave, and verify.Run reports the details.
 	check(t, staff.DeleteAny(ctx, at(1)))
 	if r, faults := mustVerify(t, staff, verify.Options{}, head); r.Faults[verify.Dangling] != 1 {
-		t.Error(r, faults)
+		t.Errorf("verify: got %+v and faults %v; want 1 dangling", r, faults)
 	}
 }
 
@@ -164,6 +164,6 @@ func TestStaleSourceInTransaction(t *testing.T) {
 	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
 	row, err := staff.GetRow(ctx, rowAt("department"))
 	if err != nil || !r.Sound() || len(row.Engine().Tags()) != 0 || row.Type("HeadRowKey") != "" {
-		t.Error(r, row, err)
+		t.Errorf("verify with repair: got %+v, row %v, error %v; want a sound report and a department without tag and HeadRowKey", r, row, err)
 	}
 }

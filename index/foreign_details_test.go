@@ -25,10 +25,10 @@ func TestForeignDetails(t *testing.T) {
 	before := fmt.Sprint(s.Rows("staff"))
 	var ve *table.ValueError
 	if _, err := staff.Insert(ctx, &worker{"S", 2, "Jones", "", 1, nil}); !errors.As(err, &ve) && !errors.Is(err, table.ErrDuplicateRow) {
-		t.Error(err)
+		t.Errorf("insert of an entity with details into a list: got error %v; want a *ValueError or ErrDuplicateRow", err)
 	}
 	if err := staff.MergeAny(ctx, at(1), age.Set(1)); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("merge that adds details to a list: got error %v; want a *ValueError", err)
 	}
 	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
 
@@ -40,14 +40,14 @@ func TestForeignDetails(t *testing.T) {
 	check(t, err)
 	s.Count()
 	if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 1, nil}); !refusedFor(err, rowAt("department")) || !strings.Contains(err.Error(), `prefix "Head"`) {
-		t.Error(err)
+		t.Errorf("insert of a second head: got error %v; want ErrForeignRow of the department, which names the prefix Head", err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "3 get") // a list, a summary and the department: the owner is not read, for its RowKey says enough
 	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() || len(f) > 0 {
-		t.Error(r, f)
+		t.Errorf("verify with repair: got %+v and faults %v; want no fault", r, f)
 	}
 	if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "Cao" {
-		t.Error(e, err)
+		t.Errorf("department: got %v, error %v; want the head Cao", e, err)
 	}
 }
 
@@ -74,14 +74,14 @@ func TestDetailsInOneRange(t *testing.T) {
 		check(t, err)
 		before := fmt.Sprint(s.Rows("staff"))
 		if _, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 30, nil}); !refusedFor(err, rowAt("department")) {
-			t.Errorf("typed %v: got %v, want ErrForeignRow", typed, err)
+			t.Errorf("typed %v: insert of a second head: got error %v; want ErrForeignRow of the department", typed, err)
 		}
 		testkit.Expect(t, fmt.Sprint("typed ", typed), fmt.Sprint(s.Rows("staff")), before)
 		check(t, temps.DeleteAny(ctx, at(11)))
 		_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 30, nil})
 		check(t, err)
 		if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "Jones" {
-			t.Error(e, err)
+			t.Errorf("typed %v: department: got %v, error %v; want the head Jones", typed, e, err)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestTypeIsAdded(t *testing.T) {
 	right := func(what string) {
 		t.Helper()
 		if err := checkShared(s); err != nil {
-			t.Error(what, err)
+			t.Errorf("%s: check of all rows: got error %v; want none", what, err)
 		}
 		n := -1
 		for i, staff := range both {
@@ -113,7 +113,7 @@ func TestTypeIsAdded(t *testing.T) {
 			}
 			testkit.Expect(t, fmt.Sprint(what, " read by ", i), fmt.Sprint(g.Count, len(members)), fmt.Sprint(n, n))
 			if r, err := verify.Run(ctx, staff, nil); err != nil || len(r.Faults) > 0 {
-				t.Error(what, i, r, err)
+				t.Errorf("%s: verify by handle %d: got %+v, error %v; want no fault", what, i, r, err)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestTypeIsAdded(t *testing.T) {
 		check(t, other.DeleteAny(ctx, at(1)))
 		right(fmt.Sprint(i, " delete"))
 		if e, err := d.Get(ctx, rowAt("department")); err != nil || e.Value.HeadLast != "" {
-			t.Error(i, e, err)
+			t.Errorf("%d delete: department: got %v, error %v; want no head", i, e, err)
 		}
 		check(t, one.DeleteAny(ctx, at(2)))
 		right(fmt.Sprint(i, " delete of all"))

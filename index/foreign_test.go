@@ -53,43 +53,44 @@ func TestSummaryOverEntities(t *testing.T) {
 		before := fmt.Sprint(s.Rows("staff"))
 		_, err := staff.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
 		if !refusedFor(err, rowAt("team_Jones")) && !errors.Is(err, index.ErrTaken) {
-			t.Error(what, err)
+			t.Errorf("%s: Insert of a worker: got error %v; want ErrForeignRow of team_Jones, or ErrTaken", what, err)
 		}
-		testkit.Expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+		testkit.Expect(t, what+": rows after Insert of a worker", fmt.Sprint(s.Rows("staff")), before)
 		// A worker that another program has stored.
 		_, err = openAs(t, s.ConnectionString(), s, schema).Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 		check(t, err)
 		before = fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
 			if r, f := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Repaired > 0 || r.Unconfirmed > 0 {
-				t.Error(what, r, f)
+				t.Errorf("%s: verify, repair %v: got report %+v and faults %v; want a report that is not sound, with nothing repaired and nothing unconfirmed",
+					what, repair, r, f)
 			}
-			testkit.Expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+			testkit.Expect(t, fmt.Sprintf("%s: rows after verify, repair %v", what, repair), fmt.Sprint(s.Rows("staff")), before)
 		}
 		check(t, staff.DeleteAny(ctx, at(2))) // which is in no row of the definition
 		if sum, is := d.(*index.Summary[worker, string]); is {
 			for _, name := range []string{"Jones", "Nobody"} {
 				if g, err := sum.Get(ctx, staff, sales, name); !refusedFor(err, rowAt("team_"+name)) {
-					t.Error("a group that may have entities", g, err)
+					t.Errorf("%s: Get of a group that may have entities: got %+v and error %v; want ErrForeignRow of team_%s", what, g, err, name)
 				}
 			}
 			for g, err := range sum.All(ctx, staff, sales) {
-				t.Error(g, err)
+				t.Errorf("%s: All: got group %+v and error %v; want no group and no error", what, g, err)
 			}
 		}
 		if lists, is := d.(*index.Lists[worker, string]); is {
 			if all, err := lists.Keys(ctx, staff, sales, "Jones"); !refusedFor(err, rowAt("team_Jones")) {
-				t.Error("a list that may lack entities", all, err)
+				t.Errorf("%s: Keys of a list that may lack entities: got %v and error %v; want ErrForeignRow of team_Jones", what, all, err)
 			}
 			for e, err := range lists.List(ctx, staff, sales, "Jones") {
 				if !refusedFor(err, rowAt("team_Jones")) {
-					t.Error("a list that may lack entities", e, err)
+					t.Errorf("%s: List of a list that may lack entities: got %+v and error %v; want ErrForeignRow of team_Jones", what, e, err)
 				}
 			}
 		}
 		for _, name := range []string{"Jones", "Nobody"} {
 			if e, err := teams.Get(ctx, keys.At(sales, keys.Raw("team_"+name))); err != nil || e.Value.Motto != "we" {
-				t.Error(what, e, err)
+				t.Errorf("%s: Get of team %s: got %+v and error %v; want the motto we and no error", what, name, e, err)
 			}
 		}
 	}
@@ -128,15 +129,15 @@ func TestChangeOfKind(t *testing.T) {
 		later, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), d)
 		check(t, err)
 		if _, err := later.Insert(ctx, &worker{"S", 4, "Jones", "", 60, nil}); !refusedFor(err, rowAt("grp_Jones")) {
-			t.Error(what, err)
+			t.Errorf("%s: Insert: got error %v; want ErrForeignRow of grp_Jones", what, err)
 		}
 		if err := later.MergeAny(ctx, at(3), last.Set("Jones")); !refusedFor(err, rowAt("grp_Jones")) {
-			t.Error(what, err)
+			t.Errorf("%s: MergeAny: got error %v; want ErrForeignRow of grp_Jones", what, err)
 		}
 		_ = later.MergeAny(ctx, at(1), age.Set(31)) // which a summary of ages counts
 		for _, repair := range []bool{false, true} {
 			if r, _ := mustVerify(t, later, verify.Options{Repair: repair}, d); r.Sound() && !repair {
-				t.Error(what, r)
+				t.Errorf("%s: verify without repair: got report %+v; want a report that is not sound", what, r)
 			}
 		}
 		check(t, later.MergeAny(ctx, at(2), last.Set("")))
@@ -148,9 +149,9 @@ func TestChangeOfKind(t *testing.T) {
 			_, err = d.Keys(ctx, later, sales, "Jones")
 		}
 		if !refusedFor(err, rowAt("grp_Jones")) {
-			t.Error(what, err)
+			t.Errorf("%s: read of the group Jones: got error %v; want ErrForeignRow of grp_Jones", what, err)
 		}
-		testkit.Expect(t, what, fmt.Sprint(group()), before)
+		testkit.Expect(t, what+": rows of the groups", fmt.Sprint(group()), before)
 	}
 }
 
@@ -164,7 +165,7 @@ func TestRowWithoutOwner(t *testing.T) {
 		refused := func(what string, err error) {
 			t.Helper()
 			if !refusedFor(err, rowAt(rk)) || !strings.Contains(err.Error(), "delete it and run verify.Run with Repair") {
-				t.Error(rk, what, err)
+				t.Errorf("%s: %s: got error %v; want ErrForeignRow of %s and \"delete it and run verify.Run with Repair\" in the error", rk, what, err, rk)
 			}
 		}
 		_, err := staff.Insert(ctx, &worker{"S", 5, "Jones", "", 1, nil})
@@ -176,14 +177,14 @@ func TestRowWithoutOwner(t *testing.T) {
 		}
 		refused("a read", err)
 		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); r.Sound() || r.Repaired > 0 {
-			t.Error(rk, r, f)
+			t.Errorf("%s: verify with repair: got report %+v and faults %v; want a report that is not sound, with nothing repaired", rk, r, f)
 		}
 		check(t, rawTable(t, s).DeleteAny(ctx, rowAt(rk)))
 		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...); !r.Sound() {
-			t.Error(rk, r, f)
+			t.Errorf("%s: verify with repair after the foreign row is deleted: got report %+v and faults %v; want a sound report", rk, r, f)
 		}
 		if err := checkShared(s); err != nil {
-			t.Error(rk, err)
+			t.Errorf("%s: derived rows after the repair: got error %v; want none", rk, err)
 		}
 	}
 }
@@ -202,7 +203,7 @@ func tempSchema(typ string, row string) table.Schema[temp] {
 	}
 }
 
-// tempDefinitions are called as those of workers, in the same places.
+// tempDefinitions returns definitions with the names and places of those of workers.
 func tempDefinitions() []index.Definition[temp] {
 	last := table.FieldOf(func(w *temp) *string { return &w.Last })
 	name := func(w *temp) (string, bool) { return w.Last, w.Last != "" }
@@ -237,7 +238,7 @@ func TestTwoTypesOneName(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
 		for i, w := range []temp{{"S", "Jones", "", 11, 1}, {"S", "Cao", "a", 12, 1}, {"S", "Cao", "z", 13, 1}} {
 			if _, err := temps.Insert(ctx, &w); !errors.Is(err, index.ErrForeignRow) && !errors.Is(err, index.ErrTaken) {
-				t.Error(what, i, err)
+				t.Errorf("%s: Insert of temp %d, whose rows workers have: got error %v; want ErrForeignRow or ErrTaken", what, i, err)
 			}
 		}
 		_, err = temps.Insert(ctx, &temp{"S", "Li", "b", 14, 50})
@@ -247,19 +248,20 @@ func TestTwoTypesOneName(t *testing.T) {
 			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, teams, ages, head)
 			r2, err := verify.Run(ctx, temps, &verify.Options{Repair: repair})
 			if err != nil || !r.Sound() || !r2.Sound() || len(r.Faults)+len(r2.Faults) > 0 {
-				t.Error(what, r, f, r2, err)
+				t.Errorf("%s: verify, repair %v: got for workers report %+v and faults %v, for temps report %+v and error %v; want sound reports, no fault and no error",
+					what, repair, r, f, r2, err)
 			}
-			testkit.Expect(t, what, fmt.Sprint(s.Rows("staff")), before)
+			testkit.Expect(t, fmt.Sprintf("%s: rows after verify, repair %v", what, repair), fmt.Sprint(s.Rows("staff")), before)
 		}
 		for k, err := range byEmail.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
 			if check(t, err); k != at(1) {
-				t.Error(what, "a look-up of workers finds", k)
+				t.Errorf("%s: Keys of the email index of workers: got %v; want only %v", what, k, at(1))
 			}
 		}
 		check(t, staff.DeleteAny(ctx, at(1)))
 		check(t, staff.DeleteAny(ctx, at(2)))
 		if r, err := verify.Run(ctx, temps, &verify.Options{Repair: true}); err != nil || len(r.Faults) > 0 {
-			t.Error(what, r, err)
+			t.Errorf("%s: verify of temps with repair, after the workers are deleted: got report %+v and error %v; want no fault and no error", what, r, err)
 		}
 	}
 }
@@ -270,7 +272,7 @@ type foreignWriter struct {
 	rows map[string]string // by their RowKeys, as they are stored
 }
 
-// plant inserts a row of another type or program, unless there is one.
+// insertForeign inserts a row of another type or program, unless there is one.
 func (x *foreignWriter) insertForeign() {
 	id := x.rnd.IntN(6)
 	name := x.one("Jones", "Smith", "Cao")
@@ -306,12 +308,12 @@ func (x *foreignWriter) untouched() error {
 	for _, row := range x.s.Rows("staff") {
 		if was, is := x.rows[row.RowKey]; is {
 			if left--; fmt.Sprint(row) != was {
-				return fmt.Errorf("%v, not %s", row, was)
+				return fmt.Errorf("foreign row: got %v; want %s", row, was)
 			}
 		}
 	}
 	if left > 0 {
-		return fmt.Errorf("%d rows of others are gone", left)
+		return fmt.Errorf("foreign rows: got %d missing; want none", left)
 	}
 	return nil
 }
@@ -343,7 +345,7 @@ func TestForeignAnything(t *testing.T) {
 			case 2:
 				r, f := mustVerify(t, x.staff, verify.Options{Repair: x.rnd.IntN(2) == 0}, definitions...)
 				if did = append(did, "verify"); !r.Sound() {
-					t.Error("nothing was wrong", r, f)
+					t.Errorf("seed %d: verify after %q: got report %+v and faults %v; want a sound report", seed, did, r, f)
 				}
 			case 3:
 				_, _ = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
@@ -362,18 +364,18 @@ func TestForeignAnything(t *testing.T) {
 				}
 			}
 			if err := x.untouched(); err != nil {
-				t.Fatal("seed", seed, did, err)
+				t.Fatalf("seed %d: foreign rows after %q: got error %v; want them unchanged", seed, did, err)
 			}
 		}
 		for rk := range x.rows {
 			check(t, rawTable(t, x.s).DeleteAny(ctx, keys.Stored("S", rk)))
 		}
 		if right := withoutDepartmentIf(t, definitions, right); right(x.s) != nil {
-			t.Error("seed", seed, right(x.s), strings.Join(did, "\n"))
+			t.Errorf("seed %d: derived rows: got error %v; want none, after:\n%s", seed, right(x.s), strings.Join(did, "\n"))
 		}
 	}
 	if refused == 0 {
-		t.Error("nothing was refused")
+		t.Errorf("writes that fail with ErrForeignRow: got %d; want at least 1", refused)
 	}
 }
 

@@ -48,21 +48,21 @@ func TestKeysAboveTilde(t *testing.T) {
 		for i := range 2 {
 			r, err := verify.Run(ctx, villages, &verify.Options{Repair: true})
 			if err != nil || !r.Sound() || r.Repaired != 0 || r.Entities != len(names) || r.Partitions != 1 {
-				t.Errorf("%s, %d: %+v, %v", what, i, r, err)
+				t.Errorf("%s, run %d: verify with repair: got %+v, error %v; want a sound report of %d entities in 1 partition, and nothing repaired", what, i, r, err, len(names))
 			}
 		}
 		g, err := sums.Get(ctx, villages, keys.Raw("Österreich"), "Enns")
 		if err != nil || g.Count != int64(len(names)) {
-			t.Errorf("%s: %+v, %v", what, g, err)
+			t.Errorf("%s: summary of Enns: got %+v, error %v; want count %d", what, g, err, len(names))
 		}
 		listed, err := lists.Keys(ctx, villages, keys.Raw("Österreich"), "Enns")
 		if err != nil || len(listed) != len(names) {
-			t.Errorf("%s: %v, %v", what, listed, err)
+			t.Errorf("%s: list of Enns: got %v, error %v; want %d keys", what, listed, err, len(names))
 		}
-		// The greatest leaves: the group is counted anew, of all that are left.
+		// The greatest is deleted: the group is counted again from the entities that are left.
 		check(t, villages.DeleteAny(ctx, keys.Stored("Österreich", "\uffff")))
 		if g, err = sums.Get(ctx, villages, keys.Raw("Österreich"), "Enns"); err != nil || fmt.Sprint(g.Count, g.Measures["People"].Max) != "4 3" {
-			t.Errorf("%s: %+v, %v", what, g, err)
+			t.Errorf("%s: summary of Enns after a delete: got %+v, error %v; want count 4 and a maximum of 3", what, g, err)
 		}
 	}
 }
@@ -86,20 +86,19 @@ func TestLookUpOfNoEntity(t *testing.T) {
 		_, err := byEmail.Get(ctx, workers, sales, "j")
 		var de *table.DecodeError
 		if !errors.As(err, &de) || errors.Is(err, table.ErrNotFound) {
-			t.Errorf("%s: %v, want a *DecodeError", body, err)
+			t.Errorf("%s: look-up: got error %v; want a *DecodeError, which is not ErrNotFound", body, err)
 		}
 		n := 0
 		for _, err = range byLast.List(ctx, workers, sales, "Jones") {
 			n++
 		}
 		if !errors.As(err, &de) || n != 1 {
-			t.Errorf("%s: %d yielded, the last with %v, want a *DecodeError", body, n, err)
+			t.Errorf("%s: list: got %d results, the last with error %v; want 1 with a *DecodeError", body, n, err)
 		}
 	}
 	s.body = ""
-	if _, err := byEmail.Get(ctx, workers, sales, "j"); err != nil {
-		t.Error(err)
-	}
+	_, err = byEmail.Get(ctx, workers, sales, "j")
+	check(t, err)
 }
 
 // gatekeeper answers reads with a body of its own, as a proxy may.

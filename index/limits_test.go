@@ -56,7 +56,7 @@ func TestManyProperties(t *testing.T) {
 	extra["More"] = true
 	var le *table.LimitError
 	if _, err := all.Insert(ctx, &bag{Dept: "S", ID: 2, Name: "a", Extra: extra}); !errors.As(err, &le) || le.Max != 252 || !strings.Contains(err.Error(), "system properties included") {
-		t.Error(err)
+		t.Errorf("Insert with one more property: got error %v; want a *LimitError with Max 252 and \"system properties included\"", err)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestManyRows(t *testing.T) {
 	staff, s := newStaff(t, tags(48))
 	var de *index.DefinitionError
 	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), tags(49)); !errors.As(err, &de) {
-		t.Error(err)
+		t.Errorf("Attach of an index with at most 49 values: got error %v; want a *DefinitionError", err)
 	}
 	some := func(prefix string) (all []string) {
 		for i := range 48 {
@@ -105,32 +105,32 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 		check(t, rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001")))
 		check(t, rows.DeleteAny(ctx, rowAt("age_030_w_000001")))
 		switch err := write(ctx, staff); {
-		case verb == "Insert": // of another entity: the row says that it is this one's
+		case verb == "Insert": // of another entity: the row contains the key of the first entity
 			if !errors.Is(err, index.ErrTaken) {
-				t.Error(verb, err)
+				t.Errorf("%s: got error %v; want ErrTaken", verb, err)
 			}
 		case err != nil:
-			t.Error(verb, err)
+			t.Errorf("%s: got error %v; want none", verb, err)
 		}
 		if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, copyDefinitions()...); !r.Sound() {
-			t.Error(verb, r, faults)
+			t.Errorf("%s: verify with repair: got %+v and faults %v; want a sound report", verb, r, faults)
 		}
 		right(t, s)
 	}
 }
 
-// TestSummaryIsRepaired: a summary that another program has changed is counted anew by the next write that does not match it.
+// TestSummaryIsRepaired: a summary that another program has changed is counted again by the next write that does not match it.
 func TestSummaryIsRepaired(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, damage := range map[string]func(map[string]any){
-		"fewer than there are":    func(c map[string]any) { c["Count"], c["AgeCount"] = "0", "0" },
-		"a measure of nobody":     func(c map[string]any) { c["AgeCount"] = "0" },
+		"the count is too small":  func(c map[string]any) { c["Count"], c["AgeCount"] = "0", "0" },
+		"a measure of no entity":  func(c map[string]any) { c["AgeCount"] = "0" },
 		"the least is more":       func(c map[string]any) { c["AgeMin"] = "45" },
 		"the most is less":        func(c map[string]any) { c["AgeMax"] = "20" },
 		"a property is gone":      func(c map[string]any) { delete(c, "AgeSum"); delete(c, "AgeSum@odata.type") },
-		"nobody has the least":    func(c map[string]any) { c["AgeMinCount"] = "0" },
-		"it is of another's form": func(c map[string]any) { c["Count"] = "three"; delete(c, "Count@odata.type") },
+		"no entity has the least": func(c map[string]any) { c["AgeMinCount"] = "0" },
+		"the count is a text":     func(c map[string]any) { c["Count"] = "three"; delete(c, "Count@odata.type") },
 	} {
 		staff, s := newStaff(t, ages)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil})
@@ -139,7 +139,7 @@ func TestSummaryIsRepaired(t *testing.T) {
 		g, err := ages.Get(ctx, staff, sales, "Jones")
 		check(t, err)
 		if want := (index.Stat{Count: 3, Sum: 136, Min: 40, Max: 50}); g.Count != 3 || g.Measures["Age"] != want {
-			t.Errorf("%s: %+v", what, g)
+			t.Errorf("%s: got %+v; want Count 3 and Age %+v", what, g, want)
 		}
 	}
 }
@@ -161,19 +161,19 @@ func TestApproximateMeasures(t *testing.T) {
 		s.Count()
 	}
 	check(t, staff.DeleteAny(ctx, at(1)))
-	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another is 30
+	told(index.Stat{Count: 3, Sum: 120, Min: 30, Max: 50}) // another entity has the age 30
 	check(t, staff.DeleteAny(ctx, at(2)))
 	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction")
 	told(index.Stat{Count: 2, Sum: 90, Min: 30, Max: 50, Approximate: true})
 	if r, faults := mustVerify(t, staff, verify.Options{}, loose); !r.Sound() {
-		t.Error(r, faults)
+		t.Errorf("verify of approximate bounds: got %+v and faults %v; want a sound report", r, faults)
 	}
 	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, loose); !r.Sound() || r.Repaired > 0 {
-		t.Error(r, faults)
+		t.Errorf("verify with repair of approximate bounds: got %+v and faults %v; want a sound report with Repaired 0", r, faults)
 	}
 	told(index.Stat{Count: 2, Sum: 90, Min: 40, Max: 50})
 	check(t, staff.DeleteAny(ctx, at(3)))
-	told(index.Stat{Count: 1, Sum: 50, Min: 50, Max: 50}) // of one, all is known
+	told(index.Stat{Count: 1, Sum: 50, Min: 50, Max: 50}) // the bounds of one value are exact
 	check(t, staff.DeleteAny(ctx, at(4)))
 	told(index.Stat{})
 }
@@ -198,10 +198,10 @@ func TestContended(t *testing.T) {
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	var de *table.DerivedError
 	if !errors.Is(err, table.ErrContended) || !errors.As(err, &de) || de.Key != rowAt("team_Jones") || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Error(err)
+		t.Errorf("Insert: got error %v; want ErrContended and a *DerivedError with the key %v, without ErrUnknownOutcome", err, rowAt("team_Jones"))
 	}
 	if _, err := staff.Get(ctx, at(2)); !errors.Is(err, table.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("Get after the failed Insert: got error %v; want ErrNotFound", err)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestContendedUntilTheEnd(t *testing.T) {
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrExists) {
-		t.Error(err)
+		t.Errorf("Insert: got error %v; want ErrContended and context.Canceled, without ErrExists", err)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestContendedByKey(t *testing.T) {
 		check(t, err)
 		err = write(slow)
 		if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || n != 8 {
-			t.Error(what, n, err)
+			t.Errorf("%s: got error %v and %d transactions; want ErrContended, without ErrChanged and ErrNotFound, and 8 transactions", what, err, n)
 		}
 	}
 }
@@ -277,9 +277,9 @@ func TestGetOrInsertTaken(t *testing.T) {
 	_, _, err := staff.GetOrInsert(context.Background(), &worker{"S", 2, "Jones", "a", 30, nil})
 	var de *table.DerivedError
 	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != at(1) {
-		t.Error(err)
+		t.Errorf("GetOrInsert: got error %v; want ErrTaken and a *DerivedError with the owner %v", err, at(1))
 	}
-	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction") // the row, the transaction, and whose the value is
+	testkit.Expect(t, "requests", s.Count().String(), "2 get, 1 transaction") // the row, the transaction, and the owner of the value
 }
 
 // TestFieldsThatCannotBeCopied: a projection of a field without a property of its own is an error.
@@ -296,13 +296,14 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		var de *index.DefinitionError
 		var te *table.TypeError
 		if refused := errors.As(err, &de) && de.Field == "Only" && errors.As(err, &te); refused != (name != "of the keys") || !refused && err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, refused %v; want refused %v, by a *DefinitionError of Only with a *TypeError, and no other error",
+				name, err, refused, name != "of the keys")
 		}
 	}
 	// A list's property must have room for the number of its last part.
 	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
 	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); err == nil {
-		t.Error("a name that is too long for the second part of a list")
+		t.Error("Attach with a property of 254 characters for a list: got no error; want one")
 	}
 }
 
@@ -341,13 +342,13 @@ func TestBulkPacks(t *testing.T) {
 					}
 				}, nil)
 				if err != nil || r.Done != n {
-					t.Fatal(step.what, r, err)
+					t.Fatalf("%s: got %+v, error %v; want Done %d and no error", step.what, r, err, n)
 				}
 				testkit.Expect(t, step.what, s.Count().String(), step.want)
 			}
 			r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales}, nil)
 			if err != nil || r.Done != n || len(s.Rows("staff")) > 0 {
-				t.Error(r, err, len(s.Rows("staff")))
+				t.Errorf("remove: got %+v, error %v, and %d rows left; want Done %d, no error and no row", r, err, len(s.Rows("staff")), n)
 			}
 			testkit.Expect(t, "remove", s.Count().String(), c.remove)
 		})
@@ -364,6 +365,6 @@ func TestBulkTakenByRefused(t *testing.T) {
 		_ = yield(staff.InsertOp(&worker{"S", 1, "X", "c", 1, nil}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Y", "c", 1, nil}), nil)
 	}, &bulk.Options{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
 	if err != nil || r.Done != 1 || r.Skipped != 1 {
-		t.Error(r, err)
+		t.Errorf("bulk.Run: got %+v, error %v; want Done 1, Skipped 1 and no error", r, err)
 	}
 }

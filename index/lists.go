@@ -47,7 +47,7 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 		l.property = defaultListProperty
 	}
 	if err := new(table.Row).Set(l.listProperty(99), ""); err != nil { // a longer name than any list needs
-		l.ix.fail("Property", err.Error())
+		l.ix.fail("Property", fmt.Sprintf("names a property that cannot be stored: %v", err))
 	}
 	return l
 }

@@ -46,7 +46,7 @@ func TestLiveTable(t *testing.T) {
 	staff, err := index.Attach(plain, definitions...)
 	check(t, err)
 
-	// The four write as long as it lasts, a little for each step that it makes.
+	// Each call of Progress gives 40 writes to four programs.
 	turns := make(chan bool, 4*n)
 	var wg sync.WaitGroup
 	var writes atomic.Int64
@@ -55,7 +55,7 @@ func TestLiveTable(t *testing.T) {
 		wg.Go(func() {
 			for range turns {
 				if err := writeSomething(ctx, staff, workerOf(rng.IntN(n)), rng); err != nil && !errors.Is(err, table.ErrNotFound) {
-					t.Error(err)
+					t.Errorf("write while verify.Run runs: got error %v; want none or ErrNotFound", err)
 				}
 				writes.Add(1)
 			}
@@ -69,17 +69,17 @@ func TestLiveTable(t *testing.T) {
 	close(turns)
 	wg.Wait()
 	if err != nil || !r.Sound() || writes.Load() < int64(n/100) {
-		t.Fatal(r, err, writes.Load())
+		t.Fatalf("verify with repair: got report %+v, error %v and %d writes; want a sound report, no error and at least %d writes", r, err, writes.Load(), n/100)
 	}
 	t.Logf("%+v while %d writes were done", r, writes.Load())
 	if err := checkCopiesOf("email", "last")(s); err != nil {
-		t.Fatal(err)
+		t.Fatalf("index rows after the backfill: got error %v; want none", err)
 	}
-	// The next release reads it.
+	// The next release reads the index.
 	next, err := index.Attach(plain, byEmail, byLast)
 	check(t, err)
 	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
-	testkit.Expect(t, "readable", len(some), 5)
+	testkit.Expect(t, "entities that the next release reads by the index last", len(some), 5)
 
 	// 1,000 faults of four kinds, of entities that are all different.
 	rows := rawTable(t, s)
@@ -116,12 +116,12 @@ func TestLiveTable(t *testing.T) {
 			_, err = table.RowsOf(rows.Engine(), false).InsertAt(ctx, row.Key, src.Copy(row.Key))
 			check(t, err)
 		case verify.StateMismatch:
-			// As a program does that knows nothing of indexes, and leaves the operation ID.
+			// A program that does not use indexes removes the state, and keeps the operation ID.
 			overwriteRow(t, s, row, func(c map[string]any) { delete(c, "_ix") })
 		}
 	}
 	if sum := planted[verify.Missing] + planted[verify.Dangling] + planted[verify.Stale] + planted[verify.StateMismatch]; sum != 4*each {
-		t.Fatalf("planted %v", planted)
+		t.Fatalf("planted faults: got %v; want %d of each of the 4 kinds", planted, each)
 	}
 	before, contents := map[string]string{}, map[string]string{}
 	for _, row := range s.Rows("staff") {
@@ -133,16 +133,16 @@ func TestLiveTable(t *testing.T) {
 		check(t, err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)
-		want[verify.StateMismatch] *= len(definitions) // by each of them
+		want[verify.StateMismatch] *= len(definitions) // each definition reports the entity
 		if !maps.Equal(r.Faults, want) {
-			t.Errorf("planted %v, found %v", planted, r.Faults)
+			t.Errorf("faults of verify, repair %v: got %v; want %v", repair, r.Faults, want)
 		}
 	}
 	if !r.Sound() {
-		t.Error(r)
+		t.Errorf("verify with repair of the planted faults: got report %+v; want a sound report", r)
 	}
 	if err := checkCopiesOf("email", "last")(s); err != nil {
-		t.Fatal(err)
+		t.Fatalf("index rows after the repair: got error %v; want none", err)
 	}
 	touched, kept := 0, 0
 	for _, row := range s.Rows("staff") {
@@ -152,19 +152,19 @@ func TestLiveTable(t *testing.T) {
 		}
 		if strings.HasPrefix(row.RowKey, "w_") {
 			if kept++; contents[row.PartitionKey+row.RowKey] != users(row) {
-				t.Fatalf("%s was changed: %s", row.RowKey, users(row))
+				t.Fatalf("properties of %s after the repair: got %s; want %s", row.RowKey, users(row), contents[row.PartitionKey+row.RowKey])
 			}
 			delete(contents, row.PartitionKey+row.RowKey)
 		}
 		if before[row.PartitionKey+row.RowKey] != row.ETag {
 			if touched++; !harmed[row.PartitionKey+owner] {
-				t.Fatalf("%s was touched", row.RowKey)
+				t.Fatalf("ETag of %s, whose entity has no planted fault: got %s; want %s", row.RowKey, row.ETag, before[row.PartitionKey+row.RowKey])
 			}
 		}
 	}
 	for k := range contents {
 		if strings.Contains(k, "w_") && !strings.Contains(k, "_w_") && !strings.Contains(k, "email_") {
-			t.Errorf("%s is gone", k)
+			t.Errorf("entity %s after the repair: got no row; want its row", k)
 		}
 	}
 	t.Logf("%d of %d rows were written", touched, len(before))
@@ -174,7 +174,7 @@ func workerOf(i int) worker {
 	return worker{fmt.Sprint("S", i%40), i, fmt.Sprint("L", i%1000), fmt.Sprint("m", i, "@x"), i % 100, nil}
 }
 
-// writeSomething changes, deletes or makes a worker anew.
+// writeSomething updates, deletes or replaces a worker.
 func writeSomething(ctx context.Context, staff *table.Table[worker], v worker, rng *rand.Rand) error {
 	k := keys.At(dept.Of(v.Dept), wid.Of(v.ID))
 	switch rng.IntN(4) {
@@ -192,7 +192,7 @@ func writeSomething(ctx context.Context, staff *table.Table[worker], v worker, r
 	return err
 }
 
-// users are the columns of a row that are not the library's.
+// users returns the properties of a row that are not the library's.
 func users(row storagetest.Row) string {
 	return fmt.Sprint(row.Get("Last"), row.Get("Email"), row.Get("Age"), row.Get("Tags"))
 }

@@ -24,9 +24,7 @@ func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	check(t, plain.Ensure(context.Background()))
 	all, err := index.Attach(plain, definitions...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.Count()
 	return all, s
 }
@@ -51,10 +49,11 @@ func TestNaN(t *testing.T) {
 	s.Count()
 	check(t, all.Merge(ctx, e, n.Set(4)))
 	if again, err := all.GetRow(ctx, row.Key); err != nil || again.ETag != row.ETag {
-		t.Error("a projection was written that holds what it held", err)
+		t.Errorf("projection after a merge of a property that it lacks: got %v, error %v; want the row with ETag %s, not written again",
+			again, err, row.ETag)
 	}
 	if r, err := verify.Run(ctx, all, nil, full, part); err != nil || !r.Sound() {
-		t.Error(r, err)
+		t.Errorf("verify: got %+v, error %v; want a sound report and no error", r, err)
 	}
 }
 
@@ -121,7 +120,7 @@ func TestValueChangesOwner(t *testing.T) {
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "x", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 	e, err := mails.Get(ctx, staff, sales, "x")
 	if err != nil || e.Key != at(1) {
-		t.Error(e, err)
+		t.Errorf("Get of x: got %v, error %v; want the entity %v", e, err, at(1))
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "2 get")
 	times := 0
@@ -138,12 +137,12 @@ func TestValueChangesOwner(t *testing.T) {
 	check(t, err)
 	for times = 7; times > 0; {
 		if e, err = mails.Get(ctx, slow, sales, "x"); err != nil || e.Value.Email != "x" {
-			t.Error(e, err)
+			t.Errorf("Get of x, which changes its owner up to 7 times: got %v, error %v; want an entity with the email x", e, err)
 		}
 	}
 	times = 1000
 	if e, err := mails.Get(ctx, slow, sales, "x"); !errors.Is(err, table.ErrChanged) {
-		t.Error(e, err)
+		t.Errorf("Get of x, which changes its owner before each read: got %v, error %v; want ErrChanged", e, err)
 	}
 }
 
@@ -158,20 +157,20 @@ func TestForeignRanges(t *testing.T) {
 		var ke *keys.KeyError
 		for e, err := range byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: r}) {
 			if !errors.As(err, &ke) {
-				t.Error(name, e, err)
+				t.Errorf("%s: Query: got %v, error %v; want a *keys.KeyError", name, e, err)
 			}
 		}
 		if ke == nil {
-			t.Error(name, "is read without a word")
+			t.Errorf("%s: Query: got no error; want a *keys.KeyError", name)
 		}
 		for _, err := range byEmail.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: r}) {
 			if !errors.As(err, &ke) {
-				t.Error(name, err)
+				t.Errorf("%s: Keys: got error %v; want a *keys.KeyError", name, err)
 			}
 		}
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
-	// Its own are all within, also where it is among the library's rows.
+	// Queries accept the index's own ranges, also if its rows are among the library's rows.
 	for name, r := range map[string]keys.Range{
 		"Value": tags.Value("x"), "Range": tags.Range("a", "y"), "AtLeast": tags.AtLeast("x"), "AtMost": tags.AtMost("x"), "Starting": tags.Starting("x"), "All": tags.All(),
 	} {
@@ -233,7 +232,7 @@ func TestNotAttached(t *testing.T) {
 	} {
 		var de *index.DefinitionError
 		if err := look(); !errors.As(err, &de) || de.Field != "table" || strings.Count(err.Error(), "index ") != 1 {
-			t.Error(what, err)
+			t.Errorf("%s: got error %v; want a *DefinitionError of the field table, and \"index \" once in its text", what, err)
 		}
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
@@ -256,7 +255,7 @@ func TestUnder(t *testing.T) {
 		for _, err := range byAge.Query(ctx, staff, q) {
 			var ke *keys.KeyError
 			if !errors.As(err, &ke) {
-				t.Error(r, err)
+				t.Errorf("%v: Query: got error %v; want a *keys.KeyError", r, err)
 			}
 		}
 	}
@@ -285,7 +284,7 @@ func TestValueMovesDuringLookUp(t *testing.T) {
 		check(t, err)
 		e, err := ix.Get(ctx, slow, sales, "a")
 		if err != nil || e.Value.Email != "a" || !once {
-			t.Error(e, err)
+			t.Errorf("Get of a: got %v, error %v, new owner during Get %v; want an entity with the email a, and true", e, err, once)
 		}
 	}
 }

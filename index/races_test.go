@@ -29,7 +29,7 @@ func TestThereAndBack(t *testing.T) {
 			check(t, staff.Merge(ctx, e, email.Set("b")))
 			check(t, staff.Merge(ctx, e, email.Set("a")))
 		},
-		"deleted and made again": func(staff *table.Table[worker], e *table.Entity[worker]) {
+		"deleted and inserted again": func(staff *table.Table[worker], e *table.Entity[worker]) {
 			check(t, staff.Delete(ctx, e))
 			v := e.Value
 			_, err := staff.Insert(ctx, &v)
@@ -44,11 +44,11 @@ func TestThereAndBack(t *testing.T) {
 		right(t, s)
 		copied.Value.Last = "Smith"
 		if err := staff.Replace(ctx, copied); !errors.Is(err, table.ErrChanged) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: replace by a copy from before: got error %v; want ErrChanged", what, err)
 		}
 		right(t, s)
 		if found, err := byEmail.Get(ctx, staff, sales, "A"); err != nil || found.Value.Last != "Jones" {
-			t.Errorf("%s: %v, %v", what, found, err)
+			t.Errorf("%s: look-up of email A: got %v, error %v; want the last name Jones", what, found, err)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestPartialUpdates(t *testing.T) {
 	check(t, err)
 	e, err := both.Get(ctx, staff, sales, named{"Smith", 31})
 	if err != nil || e.Key != at(1) || len(s.Rows("staff")) != 2 {
-		t.Error(e, err, s.Rows("staff"))
+		t.Errorf("look-up of Smith, 31: got %v, error %v, rows %v; want %v and 2 rows", e, err, s.Rows("staff"), at(1))
 	}
 	testkit.Expect(t, "those of one name", ids(t, both.Query(ctx, staff, table.Query[worker]{
 		Partition: sales, Rows: keys.Tuple2(keys.Ordered(), keys.Digits[int](3)).Named("both").Prefix("Smith"),
@@ -88,7 +88,7 @@ func TestListRows(t *testing.T) {
 	check(t, staff.Merge(ctx, e, last.Set("Smith")))
 	all := s.Requests()
 	if done := all[len(all)-1].String(); !strings.Contains(done, "{merge('S','w_000001'), replace('S','team_Jones'), replace('S','team_Smith')}") {
-		t.Error(done)
+		t.Errorf("last request: got %s; want a merge of the worker and a replace of both lists in one transaction", done)
 	}
 	b := &testkit.Hooked{Service: s, Serial: true}
 	rounds := 0
@@ -103,11 +103,11 @@ func TestListRows(t *testing.T) {
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 9, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || rounds != 8 {
-		t.Error(rounds, err)
+		t.Errorf("insert against concurrent writers: got %d attempts, error %v; want 8 and ErrContended", rounds, err)
 	}
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	if err != nil || len(k) != 9 || slices.Contains(k, at(9)) {
-		t.Error(k, err)
+		t.Errorf("members of Jones: got %v, error %v; want 9 without %v", k, err, at(9))
 	}
 }
 
@@ -121,12 +121,12 @@ func TestReadEntities(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		e, err := ix.Get(ctx, staff, sales, "a")
 		if err != nil || e.ETag == "" {
-			t.Fatal(e, err)
+			t.Fatalf("scope %v: look-up of email a: got %v, error %v; want an entity with an ETag", unique, e, err)
 		}
 		testkit.Expect(t, "requests", s.Count().String(), []string{"1 get, 1 query", "2 get"}[unique])
 		check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("b")))
 		if _, err := ix.Get(ctx, staff, sales, "a"); !errors.Is(err, table.ErrNotFound) {
-			t.Error(err)
+			t.Errorf("scope %v: look-up of a former email: got error %v; want ErrNotFound", unique, err)
 		}
 	}
 }
@@ -153,10 +153,10 @@ func TestPace(t *testing.T) {
 		var told []int
 		r, err := verify.Run(ctx, staff, &verify.Options{Rate: 100, Progress: func(r verify.Report) { told = append(told, r.Entities) }}, byLast)
 		if err != nil || !r.Sound() {
-			t.Fatal(r, err)
+			t.Fatalf("verify: got %+v, error %v; want a sound report", r, err)
 		}
 		if took := time.Since(began); took < 29*time.Second || took > 31*time.Second { // of its own clock
-			t.Error(took)
+			t.Errorf("time of the run: got %v; want 29s to 31s", took)
 		}
 		testkit.Expect(t, "progress", told, []int{1000, 1500})
 	})

@@ -47,16 +47,16 @@ func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
 	if !r.IsSet() || r.Err() != nil || within(r, all) {
 		return ix.prefixedRange(r)
 	}
+	name, end, _ := all.Bounds()
 	from, to, closed := r.Bounds()
 	switch {
 	case to == "":
-		return ix.All()
+		return ix.prefixedRange(keys.StoredBetween(name+from, end))
 	case closed && ix.opt.Unique == NotUnique:
 		return r
 	case closed:
 		to += " " // the first key behind the closed range
 	}
-	name, _, _ := all.Bounds()
 	return ix.prefixedRange(keys.StoredBetween(name+from, name+to))
 }
 

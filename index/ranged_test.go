@@ -44,7 +44,7 @@ func TestVerifyRanged(t *testing.T) {
 			s.Count()
 			r, err := verify.Run(ctx, holder, &c.verify, copyDefinitions()...)
 			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
-				t.Errorf("%v, %+v", err, r)
+				t.Errorf("verify with repair: got %+v, error %v; want no fault, ErrRanged %v, and without ErrRanged a sound report of 3 entities and no error", r, err, c.refused)
 			}
 			testkit.Expect(t, "Ranged", holder.Engine().Ranged(), c.refused)
 			right(t, s)
@@ -88,10 +88,10 @@ func TestSummaryThroughGrant(t *testing.T) {
 		check(t, err)
 		err = holder.DeleteAny(ctx, at(2))
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil {
-			t.Error(what, err)
+			t.Errorf("%s: delete: got error %v; want ErrRanged %v and no other error", what, err, c.refused)
 		}
 		checkAll(t, s)
-		check(t, holder.MergeAny(ctx, at(1), age.Set(29))) // which needs no others
+		check(t, holder.MergeAny(ctx, at(1), age.Set(29))) // needs no other entities
 		checkAll(t, s)
 	}
 	// Entities without maintainer state.
@@ -102,6 +102,6 @@ func TestSummaryThroughGrant(t *testing.T) {
 	check(t, err)
 	before := len(s.Rows("staff"))
 	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrRanged) || len(s.Rows("staff")) != before {
-		t.Error(err)
+		t.Errorf("entities without maintainer state: delete: got error %v and %d rows; want ErrRanged and %d rows", err, len(s.Rows("staff")), before)
 	}
 }

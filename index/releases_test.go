@@ -44,14 +44,14 @@ func TestUpgradedSchema(t *testing.T) {
 		s.Count()
 		e, err := byAge.Get(ctx, staff, sales, age)
 		if err != nil || e.Value.Last != want {
-			t.Fatal(e, err)
+			t.Fatalf("%s: look-up of age %d: got %v, error %v; want the last name %s", what, age, e, err, want)
 		}
 		testkit.Expect(t, what, s.Count().String(), cost)
 	}
 	look("an older projection", 30, "JONES", "1 get, 1 query")
 	e, err := byEmail.Get(ctx, staff, sales, "a")
 	if err != nil || e.Value.Last != "JONES" {
-		t.Fatal(e, err)
+		t.Fatalf("look-up of email a: got %v, error %v; want the last name JONES", e, err)
 	}
 	check(t, staff.Replace(ctx, e))
 	look("by a copy", 30, "JONES", "1 query")
@@ -62,7 +62,7 @@ func TestUpgradedSchema(t *testing.T) {
 	testkit.Expect(t, "both", ids(t, byAge.Between(ctx, staff, sales, 0, 99)), []int{1, 2})
 }
 
-// TestOtherKindOfCopy: where a release keeps other copies under the same name, look-ups do not take the old ones for the new.
+// TestOtherKindOfCopy: if a release changes the kind of copies under the same name, look-ups do not take old copies for new ones.
 func TestOtherKindOfCopy(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -91,28 +91,26 @@ func TestOtherKindOfCopy(t *testing.T) {
 			insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
 			staff, err := index.Attach(plain, is)
 			check(t, err)
-			// One is written again, and a field changes that neither key nor narrow copies have; the other is not.
+			// Worker 1 is written again: a field changes that neither key nor narrow copies contain. Worker 2 stays.
 			check(t, staff.MergeAny(ctx, at(1), email.Set("new")))
 			for id, want := range map[int]string{1: "new", 2: "b"} {
 				e, err := is.Get(ctx, staff, sales, 29+id)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				if e.Value.Email != want && (after != "narrow" || e.Value.Email != "") {
-					t.Errorf("%d: %+v", id, e.Value)
+					t.Errorf("worker %d: got %+v; want email %q, or none in a narrow copy", id, e.Value, want)
 				}
 			}
 			r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
 			if !r.Sound() {
-				t.Error(r)
+				t.Errorf("verify with repair: got %+v; want a sound report", r)
 			}
 			s.Count()
 			testkit.Expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2})
 			if cost := s.Count().String(); after != "pointer" && cost != "1 query" {
-				t.Error(cost)
+				t.Errorf("requests of the list: got %s; want 1 query", cost)
 			}
 			if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is); !r.Sound() || r.Repaired > 0 {
-				t.Error("again", r)
+				t.Errorf("verify after the repair: got %+v; want a sound report and nothing repaired", r)
 			}
 		})
 	}
@@ -131,7 +129,7 @@ func TestTamperedEntities(t *testing.T) {
 	check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
 	e.Value.Last = "Smith"
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
-		t.Error(err)
+		t.Errorf("replace by a copy of an entity that has changed: got error %v; want ErrChanged", err)
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[string]("Tags").Set(`["u","v","w","x"]`)))
 	check(t, rawTable(t, s).MergeAny(ctx, at(2), table.PropertyOf[string]("Tags").Set(`["y"]`)))
@@ -141,10 +139,10 @@ func TestTamperedEntities(t *testing.T) {
 	for _, err := range verified.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}) {
 		var ve *table.ValueError
 		if !errors.As(err, &ve) {
-			t.Error(err)
+			t.Errorf("query by tags with a condition on the age: got error %v; want a *ValueError", err)
 		}
 	}
-	// Of a row that was changed in memory the stored one is not known.
+	// For a row that was changed in memory, the stored row is not known.
 	row, err := staff.GetRow(ctx, at(2))
 	check(t, err)
 	check(t, row.Set("Last", "Weber"))
@@ -167,9 +165,9 @@ func TestStalePointer(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, at(0)))
 	s.Count()
 	if _, err := pointer.Get(ctx, staff, sales, "0"); !errors.Is(err, table.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("look-up of a row without an entity: got error %v; want ErrNotFound", err)
 	}
-	testkit.Expect(t, "a row of nobody", s.Count().String(), "3 get")
+	testkit.Expect(t, "a row without an entity", s.Count().String(), "3 get")
 	for limit, want := range map[int]string{5: "6 get, 1 query", 11: "12 get, 1 query", 15: "16 get, 1 query"} {
 		s.Count()
 		testkit.Expect(t, "entities", len(ids(t, byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Limit: limit}))), limit)
@@ -177,7 +175,7 @@ func TestStalePointer(t *testing.T) {
 	}
 }
 
-// TestAttachedTwice: definitions that are attached later meet those from before; nil ones and those without a layout are refused.
+// TestAttachedTwice: a definition with the key name of an earlier one is refused, and so are nil and a definition without a layout.
 func TestAttachedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -185,21 +183,21 @@ func TestAttachedTwice(t *testing.T) {
 	_, err := index.Attach(staff, index.New("b", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
 	var de *index.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "b" {
-		t.Error(err)
+		t.Errorf("attach b with the key name x of a: got error %v; want a *DefinitionError of b", err)
 	}
 	if _, err := index.Attach(staff, (*index.Index[worker, string])(nil)); err == nil {
-		t.Error("nil was attached")
+		t.Error("attach a nil index: got no error; want one")
 	}
 	none := index.New[worker, string]("none", nil, func(w *worker) (string, bool) { return "", true }, nil)
 	for _, err := range none.List(ctx, staff, sales, "x") {
 		if !errors.As(err, &de) {
-			t.Error(err)
+			t.Errorf("list by an index without a layout: got error %v; want a *DefinitionError", err)
 		}
 	}
 	bad := index.New("bad", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Digits[int](3)), func(*worker) (*string, *int) { return nil, nil }),
 		func(w *worker) (worker, bool) { return *w, true }, nil)
 	if _, err := index.Attach(staff, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
-		t.Error(err)
+		t.Errorf("attach an index whose accessor returns nil: got error %v; want a *DefinitionError that contains panics", err)
 	}
 	// Rows of any type, and keys of any form: Reserved is for them.
 	s := storagetest.New(nil)
@@ -220,19 +218,19 @@ func TestAttachedTwice(t *testing.T) {
 	check(t, rows.Replace(ctx, e))
 	found, err := byName.Get(ctx, rows, sales, "y")
 	if err != nil || found.Key != e.Key {
-		t.Fatal(found, err)
+		t.Fatalf("look-up of name y: got %v, error %v; want %v", found, err, e.Key)
 	}
 	r, err := verify.Run(ctx, rows, &verify.Options{Repair: true}, byName)
 	if err != nil || !r.Sound() || r.Entities != 1 || r.Rows != 1 {
-		t.Error(r, err)
+		t.Errorf("verify with repair: got %+v, error %v; want a sound report of 1 entity and 1 row", r, err)
 	}
-	// Nothing tells on a table without operation IDs whether a full copy is as its entity.
+	// On a table without operation IDs, nothing shows whether a full copy equals its entity.
 	o := quick()
 	o.OmitOperationID = true
 	unnamed, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
 	check(t, err)
 	if _, err := index.Attach(unnamed, byEmail); !errors.As(err, &de) {
-		t.Error(err)
+		t.Errorf("attach full copies to a table without operation IDs: got error %v; want a *DefinitionError", err)
 	}
 }
 
@@ -293,7 +291,7 @@ func TestRenamedProperties(t *testing.T) {
 	testkit.Expect(t, "details", sd.Value, department{"S", 7, "Jones", "a"})
 	check(t, second.DeleteAny(ctx, at(3)))
 	if row, err = second.GetRow(ctx, rowAt("list_Jones")); err != nil || row.Type("EmployeeIDs") == "" {
-		t.Error(row, err)
+		t.Errorf("list after the delete: got %v, error %v; want a row that still has EmployeeIDs", row, err)
 	}
 
 	// Another kind under the name does not make entities unwritable.

@@ -18,7 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// replaced writes an entity anew as another program does: without what the library keeps with it.
+// replaced replaces an entity as another program does: without the library's properties.
 func replaced(t *testing.T, s *storagetest.Service, id int, change func(map[string]any)) {
 	t.Helper()
 	overwrite(t, s, at(id), func(m map[string]any) {
@@ -33,7 +33,7 @@ func replaced(t *testing.T, s *storagetest.Service, id int, change func(map[stri
 	})
 }
 
-// crew has four workers of two names.
+// newWorkers returns a table with four workers of two names.
 func newWorkers(t *testing.T, definitions []index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
 	t.Helper()
 	staff, s := newStaff(t, definitions...)
@@ -93,17 +93,17 @@ func TestReplacedEntities(t *testing.T) {
 				replaced(t, s, 1, nil)
 				replaced(t, s, 2, nil)
 				check(t, write(staff))
-				// A full copy says which write it is from; the other one's says it when that is written.
+				// A full copy contains the operation ID of its entity. A write of the second entity makes its copies right again.
 				check(t, staff.MergeAny(ctx, at(2), age.Set(42)))
 				if err := k.right(s); err != nil {
-					t.Error(err)
+					t.Errorf("rows after the write: got error %v; want none", err)
 				}
 				if r, f := mustVerify(t, staff, verify.Options{}, k.definitions...); !r.Sound() {
-					t.Error(r, f)
+					t.Errorf("verify after the write: got %+v and faults %v; want a sound report", r, f)
 				}
 				check(t, staff.DeleteAny(ctx, at(2)))
 				if err := k.right(s); err != nil {
-					t.Error(err)
+					t.Errorf("rows after DeleteAny of another entity: got error %v; want none", err)
 				}
 			})
 		}
@@ -114,7 +114,7 @@ func TestReplacedEntities(t *testing.T) {
 	check(t, err)
 	check(t, staff.Delete(ctx, e))
 	if e, err := byEmail.Get(ctx, staff, sales, "a"); !errors.Is(err, table.ErrNotFound) {
-		t.Error("what was deleted is found:", e, err)
+		t.Errorf("Get of a deleted entity by email: got %v, error %v; want ErrNotFound", e, err)
 	}
 }
 
@@ -146,18 +146,18 @@ func TestReplacedOutOfGroups(t *testing.T) {
 				staff, s := newWorkers(t, definitions)
 				replaced(t, s, 1, func(m map[string]any) { m["Last"] = "" })
 				write(staff)
-				update(staff, func(w *worker) { w.Last, w.Age = "Jones", 45 }) // so that others have the extremes
+				update(staff, func(w *worker) { w.Last, w.Age = "Jones", 45 }) // so that other entities have the least and the greatest age
 				g, err := ages.Get(ctx, staff, sales, "Jones")
 				check(t, err)
 				testkit.Expect(t, "count", g.Count, int64(3))
 				if r, f := mustVerify(t, staff, verify.Options{}, ages); !r.Sound() {
-					t.Error(r, f)
+					t.Errorf("verify: got %+v and faults %v; want a sound report", r, f)
 				}
-				// From now on the entity is known, and a change of group reads the two groups alone.
+				// Now the entity has maintainer state, and a change of group reads only the two groups.
 				s.Count()
 				update(staff, func(w *worker) { w.Last = "Cao" })
 				if counts := s.Count(); counts[requests.Query] != 0 {
-					t.Error(counts)
+					t.Errorf("requests of a change of group: got %v; want no query", counts)
 				}
 				g, err = ages.Get(ctx, staff, sales, "Jones")
 				check(t, err)
@@ -177,13 +177,13 @@ func TestReplacedOutOfGroups(t *testing.T) {
 	check(t, staff.MergeAny(ctx, at(6), age.Set(2)))
 	for _, repair := range []bool{false, true} {
 		if r, f := mustVerify(t, staff, verify.Options{Repair: repair}, ages); len(f) > 0 {
-			t.Error(r, f)
+			t.Errorf("repair %v: verify: got %+v and faults %v; want no fault", repair, r, f)
 		}
 	}
 }
 
-// TestStoredBefore: entities from before the definitions were attached are written without an error, and what is derived of those
-// that were written, and of all that a summary counts, is right.
+// TestStoredBefore: entities from before the definitions were attached are written without an error, and the derived rows of the
+// written entities, and of all entities that a summary counts, are right.
 func TestStoredBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -204,14 +204,14 @@ func TestStoredBefore(t *testing.T) {
 		case "update":
 			_, err = staff.Update(ctx, at(1), func(w *worker) error { w.Age = 31; return nil })
 			check(t, err)
-			testkit.Expect(t, verb, s.Count().String(), "5 get, 1 query, 1 transaction") // it, its groups, and the department; and all entities once
+			testkit.Expect(t, verb, s.Count().String(), "5 get, 1 query, 1 transaction") // the entity, its groups and the department; and all entities once
 			testkit.Expect(t, verb, count("Jones"), int64(3))
 			_, err = staff.Update(ctx, at(2), func(w *worker) error { w.Age = 41; return nil })
 			check(t, err)
 			testkit.Expect(t, verb, count("Jones"), int64(3))
 		case "rename":
 			check(t, staff.MergeAny(ctx, at(1), last.Set("Cao")))
-			testkit.Expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 2") // nobody has counted the Joneses
+			testkit.Expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 2") // no write has counted the other Joneses
 			check(t, staff.MergeAny(ctx, at(2), last.Set("Cao")))
 			testkit.Expect(t, verb, fmt.Sprint(count("Jones"), count("Cao")), "0 3")
 			check(t, staff.MergeAny(ctx, at(3), age.Set(51)))
@@ -233,15 +233,15 @@ func TestStoredBefore(t *testing.T) {
 			}, nil)
 			check(t, err)
 			if counts := s.Count(); counts[requests.Query] != 1 { // once for the transaction
-				t.Error(counts)
+				t.Errorf("%s: got requests %v; want 1 query", verb, counts)
 			}
 			testkit.Expect(t, verb, count("Jones"), int64(3))
 		}
 		if r, f := mustVerify(t, staff, verify.Options{Repair: true}, both...); !r.Sound() {
-			t.Error(verb, r, f)
+			t.Errorf("%s: verify with repair: got %+v and faults %v; want a sound report", verb, r, f)
 		}
 		if err := checkSharedOnly(t, s); err != nil {
-			t.Error(verb, err)
+			t.Errorf("%s: rows of the shared definitions: got error %v; want none", verb, err)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestVerifyCountsReplaced(t *testing.T) {
 	t.Parallel()
 	_, s := newWorkers(t, sharedDefinitions())
 	replaced(t, s, 1, nil)
-	replaced(t, s, 4, nil) // who is alone
+	replaced(t, s, 4, nil) // the only entity of its group
 	want := map[string]string{}
 	for _, row := range s.Rows("staff") {
 		if strings.HasPrefix(row.RowKey, "ages_") {
@@ -272,7 +272,7 @@ func TestVerifyCountsReplaced(t *testing.T) {
 	same := func() {
 		for _, row := range s.Rows("staff") {
 			if is, ok := want[row.RowKey]; ok && is != fmt.Sprint(row.Get("Count"), row.Get("AgeSum"), row.Get("AgeMin"), row.Get("AgeMax")) {
-				t.Error(row)
+				t.Errorf("summary %s: got properties %v; want Count, AgeSum, AgeMin and AgeMax %s", row.RowKey, row.Properties, is)
 			}
 		}
 	}
@@ -281,13 +281,14 @@ func TestVerifyCountsReplaced(t *testing.T) {
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, slow, verify.Options{Repair: repair}, sharedDefinitions()...)
 		if r.Faults[verify.Stale]+r.Faults[verify.Missing]+r.Faults[verify.Dangling] > 0 || r.Sound() != repair {
-			t.Error(r, f)
+			t.Errorf("repair %v: verify: got %+v, sound %v, and faults %v; want no stale, missing or dangling row, and sound %v",
+				repair, r, r.Sound(), f, repair)
 		}
 		same()
 	}
 	checkAll(t, s)
 	if r, f := mustVerify(t, slow, verify.Options{}, sharedDefinitions()...); len(f) > 0 {
-		t.Error(r, f)
+		t.Errorf("verify after the repair: got %+v and faults %v; want no fault", r, f)
 	}
 }
 
@@ -315,7 +316,7 @@ func TestMergedEntities(t *testing.T) {
 					check(t, err)
 				}
 				if err := k.right(s); err != nil {
-					t.Error(name, column, write, err)
+					t.Errorf("%s, another %s, MergeAny %v: rows after the write: got error %v; want none", name, column, write, err)
 				}
 			}
 		}

@@ -79,14 +79,14 @@ func checkShared(s *storagetest.Service) error {
 				got["head"] = fmt.Sprint(owner, r.Get("HeadLast"), r.Get("HeadEmail"))
 			}
 			if r.Get("Budget") != int64(7) {
-				return fmt.Errorf("the department's own columns are lost: %v", r)
+				return fmt.Errorf("the department is %v; its Budget should be 7", r)
 			}
 		default:
 			return fmt.Errorf("%s is left", r.RowKey)
 		}
 	}
 	if len(heads) > 1 && led {
-		return fmt.Errorf("two heads: %q", heads)
+		return fmt.Errorf("heads are %q; there should be at most one", heads)
 	} else if len(heads) == 1 && led {
 		want["head"] = heads[0]
 	}
@@ -111,12 +111,12 @@ func checkShared(s *storagetest.Service) error {
 		want["ages_"+name] = fmt.Sprint(int64(len(all)), int64(len(g)), sum, least, most, atLeast, atMost, nil)
 	}
 	if !maps.Equal(got, want) {
-		return fmt.Errorf("%v, not %v", got, want)
+		return fmt.Errorf("lists, summaries and details are %v, not %v", got, want)
 	}
 	return nil
 }
 
-// campus is an office with a department and what is shared.
+// newCampus returns a table with the shared definitions and a department.
 func newCampus(t *testing.T) (*table.Table[worker], *table.Table[department], *storagetest.Service) {
 	t.Helper()
 	staff, s := newStaff(t, sharedDefinitions()...)
@@ -130,7 +130,7 @@ func newCampus(t *testing.T) (*table.Table[worker], *table.Table[department], *s
 func checkAll(t *testing.T, s *storagetest.Service) {
 	t.Helper()
 	if err := checkShared(s); err != nil {
-		t.Error(err)
+		t.Errorf("check of all rows: got error %v; want none", err)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestSharedRequests(t *testing.T) {
 	testkit.Expect(t, "list", ids(t, teams.List(ctx, staff, sales, "Smith")), []int{2})
 	testkit.Expect(t, "list", s.Count().String(), "2 get")
 	if k, err := teams.Keys(ctx, staff, sales, "Nobody"); err != nil || len(k) != 0 {
-		t.Error(k, err)
+		t.Errorf("members of Nobody: got %v, error %v; want none", k, err)
 	}
 	s.Count()
 	g, err := ages.Get(ctx, staff, sales, "Smith")
@@ -188,7 +188,7 @@ func TestSharedRequests(t *testing.T) {
 	testkit.Expect(t, "summaries", groups, []string{"Jones1", "Smith1"})
 	testkit.Expect(t, "summaries", s.Count().String(), "1 query")
 	if g, err := ages.Get(ctx, staff, sales, "Nobody"); err != nil || g.Count != 0 {
-		t.Error(g, err)
+		t.Errorf("summary of Nobody: got %+v, error %v; want count 0", g, err)
 	}
 	sd, err := d.Get(ctx, keys.At(sales, keys.Raw("department")))
 	check(t, err)
@@ -211,15 +211,14 @@ func TestDetails(t *testing.T) {
 	// A handle that has read the department before finds it changed.
 	before.Value.Budget = 8
 	if err := d.Replace(ctx, before); !errors.Is(err, table.ErrChanged) {
-		t.Error(err)
+		t.Errorf("replace of a changed department: got error %v; want ErrChanged", err)
 	}
 	// Its own writers keep the details.
-	if _, err := d.Update(ctx, at, func(d *department) error { d.Budget = 7; return nil }); err != nil {
-		t.Error(err)
-	}
+	_, err = d.Update(ctx, at, func(d *department) error { d.Budget = 7; return nil })
+	check(t, err)
 	checkAll(t, s)
 	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrTaken) {
-		t.Error(err)
+		t.Errorf("second head: got error %v; want ErrTaken", err)
 	}
 	// A new head, the old one gone, in one transaction; the other order meets that it is taken.
 	_, err = table.Transact(ctx, staff.DeleteOp(es[0]), staff.MergeOp(es[1], email.Set("a")))
@@ -232,18 +231,18 @@ func TestDetails(t *testing.T) {
 	_, err = staff.Insert(ctx, &worker{"T", 1, "Jones", "a", 30, nil})
 	var de *table.DerivedError
 	if !errors.Is(err, index.ErrNoTarget) || !errors.As(err, &de) || de.Maintainer != "head" {
-		t.Error(err)
+		t.Errorf("head without a department: got error %v; want ErrNoTarget in a *DerivedError of head", err)
 	}
 	check(t, d.DeleteAny(ctx, at))
 	check(t, staff.Merge(ctx, es[1], email.Set("")))
 
-	// A department with derived rows of its own is not written behind their back.
+	// Details are not written into a department that has derived rows of its own.
 	byBudget, err := index.Attach(d, index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, nil))
 	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
 	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrUnknownIndex) {
-		t.Error(err)
+		t.Errorf("head of a department with derived rows: got error %v; want ErrUnknownIndex", err)
 	}
 }
 
@@ -273,20 +272,19 @@ func TestFullList(t *testing.T) {
 	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})
 	var full *index.ListFullError
 	if !errors.As(err, &full) || full.Members != most+1 || !strings.Contains(err.Error(), "one row for each member") {
-		t.Fatal(err)
+		t.Fatalf("insert into a full list: got error %v; want a *ListFullError of %d members that contains one row for each member", err, most+1)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "1 get")
-	// One that is in it already has room.
-	if _, err := staff.Insert(ctx, &worker{"S", 5, "Jones", "", 1, nil}); err != nil {
-		t.Fatal(err)
-	}
+	// A member that the list already contains fits.
+	_, err = staff.Insert(ctx, &worker{"S", 5, "Jones", "", 1, nil})
+	check(t, err)
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
 	testkit.Expect(t, "members", len(k), most)
 	for _, r := range s.Rows("staff") {
 		for _, p := range r.Properties {
 			if v, ok := p.Value.(string); ok && len(v) > 32<<10 {
-				t.Error(p.Name, len(v))
+				t.Errorf("property %s: got %d bytes; want at most %d", p.Name, len(v), 32<<10)
 			}
 		}
 	}
@@ -320,7 +318,7 @@ func TestManyMembers(t *testing.T) {
 	for k, err := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales, Rows: byLast.Value("Jones")}) {
 		check(t, err)
 		if k != at(seen) {
-			t.Fatal(k, seen)
+			t.Fatalf("member %d: got %v; want %v", seen, k, at(seen))
 		}
 		seen++
 	}

@@ -24,11 +24,9 @@ func TestSums(t *testing.T) {
 	staff, s := newStaff(t, big)
 	insertAll(t, staff, s, worker{"S", 1, "J", "", -10, nil}, worker{"S", 2, "J", "", math.MaxInt64 - 2, nil}, worker{"S", 3, "J", "", 5, nil}, worker{"S", 4, "J", "", -20, nil},
 		worker{"S", 5, "K", "", 1, nil}, worker{"S", 6, "K", "", 2, nil}, worker{"S", 7, "K", "", 0, nil})
-	if err := staff.DeleteAny(ctx, at(4)); err != nil {
-		t.Error(err)
-	}
+	check(t, staff.DeleteAny(ctx, at(4)))
 	if err := staff.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrOverflow) {
-		t.Error(err)
+		t.Errorf("delete that leaves a sum above 64 bits: got error %v; want ErrOverflow", err)
 	}
 	check(t, staff.DeleteAny(ctx, at(5)))
 	g, err := big.Get(ctx, staff, sales, "K")
@@ -41,11 +39,11 @@ func TestSums(t *testing.T) {
 	}
 	many := index.NewSummary("many", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, o)
 	if _, err := index.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
-		t.Error(err)
+		t.Errorf("attach a summary with 70 measures: got error %v; want a *DefinitionError of many", err)
 	}
 }
 
-// TestSummaryScans: a group is counted anew only if its row does not show what is left.
+// TestSummaryScans: a group is counted again only if its row does not show what is left.
 func TestSummaryScans(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -63,15 +61,15 @@ func TestSummaryScans(t *testing.T) {
 		testkit.Expect(t, what, s.Count().String(), want)
 	}
 	change("another measure than the extreme", es[0], "1 get, 1 transaction", func(w *worker) { w.Tags = nil; w.Age = 29 })
-	change("the least becomes still less", es[0], "1 get, 1 transaction", func(w *worker) { w.Age = 1 })
-	change("and more", es[0], "1 get, 1 query, 1 transaction", func(w *worker) { w.Age = 45 })
+	change("the least decreases", es[0], "1 get, 1 transaction", func(w *worker) { w.Age = 1 })
+	change("the least rises above another", es[0], "1 get, 1 query, 1 transaction", func(w *worker) { w.Age = 45 })
 	for i := range 50 {
 		insertAll(t, staff, s, worker{"S", 100 + i, "Same", "", 7, nil})
 	}
 	name := last.Eq("Same")
 	r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales, Where: name}, nil)
 	if err != nil || r.Done != 50 {
-		t.Fatal(r, err)
+		t.Fatalf("delete of all of one name: got %+v, error %v; want 50 done", r, err)
 	}
 	testkit.Expect(t, "all of one age", s.Count().String(), "1 get, 1 query, 1 transaction")
 }
@@ -99,6 +97,6 @@ func TestHostileGroups(t *testing.T) {
 	}
 	testkit.Expect(t, "values", len(seen), len(hostile))
 	if r, faults := mustVerify(t, staff, verify.Options{}, nameLists, nameSums); !r.Sound() {
-		t.Error(r, faults)
+		t.Errorf("verify: got %+v and faults %v; want a sound report", r, faults)
 	}
 }

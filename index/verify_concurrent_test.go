@@ -37,7 +37,7 @@ func TestUnconfirmed(t *testing.T) {
 		check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
 		if r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 || r.Failed > 0 {
-			t.Error(repair, r, faults)
+			t.Errorf("repair %v: verify: got %+v and faults %v; want an unsound report with Unconfirmed 1 and Failed 0, and no fault", repair, r, faults)
 		}
 	}
 
@@ -54,11 +54,11 @@ func TestUnconfirmed(t *testing.T) {
 	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
 	check(t, err)
 	if r, faults := mustVerify(t, slow, verify.Options{Repair: true}, byLast); r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 {
-		t.Error(r, faults)
+		t.Errorf("verify of an index: got %+v and faults %v; want an unsound report with Unconfirmed 1, and no fault", r, faults)
 	}
 }
 
-// TestChangingEntity: an entity that is inserted and deleted while it is read is no fault, and no group is made up for it.
+// TestChangingEntity: an entity that is inserted and deleted while it is read is no fault, and no group is reported for it.
 func TestChangingEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -82,13 +82,13 @@ func TestChangingEntity(t *testing.T) {
 			check(t, err)
 			r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, definition)
 			if len(faults) > 0 || r.Failed > 0 {
-				t.Error(definition.Name(), repair, r, faults)
+				t.Errorf("%s, repair %v: verify during the writes: got %+v and faults %v; want Failed 0 and no fault", definition.Name(), repair, r, faults)
 			}
 			if n%3 == 0 || n%3 == 1 {
 				_ = staff.DeleteAny(ctx, at(2))
 			}
 			if r, faults := mustVerify(t, staff, verify.Options{}, definition); !r.Sound() {
-				t.Error(definition.Name(), repair, r, faults)
+				t.Errorf("%s, repair %v: verify after the writes: got %+v and faults %v; want a sound report", definition.Name(), repair, r, faults)
 			}
 		}
 	}
@@ -121,11 +121,11 @@ func TestNoInventedGroup(t *testing.T) {
 		check(t, err)
 		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
 		if len(faults) > 0 || r.Unconfirmed != 1 || r.Repaired+r.Failed > 0 {
-			t.Error(repair, r, faults)
+			t.Errorf("repair %v: verify: got %+v and faults %v; want Unconfirmed 1, Repaired 0 and Failed 0, and no fault", repair, r, faults)
 		}
 		b.BeforeRequest = nil
 		if r, faults := mustVerify(t, staff, verify.Options{}, ages); !r.Sound() {
-			t.Error(repair, r, faults)
+			t.Errorf("repair %v: verify after the writes: got %+v and faults %v; want a sound report", repair, r, faults)
 		}
 	}
 }

@@ -52,12 +52,12 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		if strings.Contains(urls[i-1], "w_000002") && strings.Contains(urls[i], "email_a") && strings.Contains(urls[i+1], "w_000002") {
 			tried++
 			if _, owner := run(i); owner != "w_000002" {
-				t.Errorf("before request %d of %q: the row was taken from the entity that has the value, for %s", i, urls, owner)
+				t.Errorf("value written before request %d of %q: got owner %s; want w_000002, which has the value", i, urls, owner)
 			}
 		}
 	}
 	if tried == 0 {
-		t.Errorf("nothing was read a second time: %q", urls)
+		t.Errorf("requests: got %q; want w_000002, email_a and w_000002 again in this order", urls)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestTypesOfCopies(t *testing.T) {
 			for _, repair := range []bool{false, true} {
 				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, copyDefinitions()...)
 				if r.Faults[verify.Stale] != 1 || !f[definition+" stale "+row+" w_000001"] || r.Sound() != repair {
-					t.Errorf("%s with %T: %v %v", row, v, r, f)
+					t.Errorf("%s with %T, repair %v: got %+v and faults %v, sound %v; want one stale row, which is %s, and sound %v", row, v, repair, r, f, r.Sound(), row, repair)
 				}
 			}
 			right(t, s)

@@ -34,9 +34,7 @@ func bulkInsert(t *testing.T, staff *table.Table[worker], n int, of func(i int) 
 			}
 		}
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 }
 
 // TestRepairsAreLinear: the requests of repairs grow with the faults, not with the entities that share a row.
@@ -67,14 +65,14 @@ func TestRepairsAreLinear(t *testing.T) {
 		damage  func(s *storagetest.Service)
 		most    requests.Counts
 	}{
-		"each has lost its group":                  {ages, ages, each, loseGroups, requests.Counts{requests.Query: 12, requests.Get: 3 * n, requests.Insert: n, requests.Replace: n}},
+		"the group of each entity is lost":         {ages, ages, each, loseGroups, requests.Counts{requests.Query: 12, requests.Get: 3 * n, requests.Insert: n, requests.Replace: n}},
 		"another measure, and the groups are lost": {ages, double, each, loseGroups, requests.Counts{requests.Query: 12, requests.Get: n, requests.Transaction: 6, requests.Replace: n}},
 		"a new key of an index":                    {byLast, lowerLast, one, nil, requests.Counts{requests.Query: 3, requests.Transaction: 10}},
-		"an index is let go":                       {byLast, noLast, one, nil, requests.Counts{requests.Query: 3, requests.Transaction: 6}},
-		"a unique index is let go":                 {byEmail, noEmail, each, nil, requests.Counts{requests.Query: 3, requests.Get: n, requests.Transaction: 6}},
-		// Entities leave a group, and each of them is the least of it.
+		"an index without entities":                {byLast, noLast, one, nil, requests.Counts{requests.Query: 3, requests.Transaction: 6}},
+		"a unique index without entities":          {byEmail, noEmail, each, nil, requests.Counts{requests.Query: 3, requests.Get: n, requests.Transaction: 6}},
+		// Entities leave a group, and each is its minimum.
 		"a new key of a summary": {ages, lower, one, nil, requests.Counts{requests.Query: 12, requests.Get: 12, requests.Transaction: 6, requests.Replace: 5}},
-		"a list of nobody": {teams, teams, one, func(s *storagetest.Service) {
+		"a list of deleted entities": {teams, teams, one, func(s *storagetest.Service) {
 			for i := range n {
 				check(t, rawTable(t, s).DeleteAny(ctx, at(i)))
 			}
@@ -96,15 +94,15 @@ func TestRepairsAreLinear(t *testing.T) {
 			counts := s.Count()
 			t.Log(counts, r)
 			if !r.Sound() || r.Repaired == 0 {
-				t.Error(r)
+				t.Errorf("verify with repair: got report %+v; want a sound report and at least 1 repair", r)
 			}
 			for kind, n := range counts {
 				if n > c.most[kind] {
-					t.Errorf("requests: got %v, want at most %v", counts, c.most)
+					t.Errorf("requests of kind %v: got %d; want at most %d; all requests: got %v; want at most %v", kind, n, c.most[kind], counts, c.most)
 				}
 			}
 			if r, faults := mustVerify(t, staff, verify.Options{}, c.is); !r.Sound() {
-				t.Error(r, faults)
+				t.Errorf("verify after the repair: got report %+v and faults %v; want a sound report", r, faults)
 			}
 		})
 	}
@@ -123,10 +121,11 @@ func TestNewDefinitionReported(t *testing.T) {
 	r, err := verify.Run(context.Background(), staff, &verify.Options{Partition: sales, Progress: func(r verify.Report) { entities = r.Entities }}, byLast, ages)
 	check(t, err)
 	if r.Faults[verify.Missing] != n || r.Faults[verify.StateMismatch] != n || entities != n {
-		t.Error(r)
+		t.Errorf("verify without repair: got report %+v and %d entities at the last call of Progress; want %d missing, %d state mismatches and %d entities",
+			r, entities, n, n, n)
 	}
 	if counts := s.Count(); counts[requests.Get] > 0 || counts[requests.Query] > 12 {
-		t.Error(counts)
+		t.Errorf("requests of verify without repair: got %v; want no Get and at most 12 queries", counts)
 	}
 }
 
@@ -190,16 +189,16 @@ func TestPaceOfRepairs(t *testing.T) {
 			begun := time.Now()
 			r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Rate: 100}, byEmail, byLast, teams, ages)
 			if err != nil || !r.Sound() || r.Repaired == 0 {
-				t.Fatal(r, err)
+				t.Fatalf("verify with repair: got report %+v and error %v; want a sound report, at least 1 repair and no error", r, err)
 			}
 			all := r.Entities + r.Rows + w.read
 			for second, n := range w.written {
-				if all += n; n > 210 { // what was paid for in a second may be sent within two
-					t.Errorf("second %d: %d rows are written", second, n)
+				if all += n; n > 210 { // the rows of one second may be written within two
+					t.Errorf("rows written in second %d: got %d; want at most 210", second, n)
 				}
 			}
 			if per := float64(all) / time.Since(begun).Seconds(); per > 101 {
-				t.Errorf("%d rows in %v: %.0f a second", all, time.Since(begun), per)
+				t.Errorf("rows a second: got %.1f, of %d rows in %v; want at most 101", per, all, time.Since(begun))
 			}
 		}
 	})
@@ -230,15 +229,15 @@ func TestTokenBehindFinished(t *testing.T) {
 	}}, byLast)
 	check(t, err)
 	if want := []string{"", "", "", "1:D"}; !slices.Equal(tokens, want) {
-		t.Errorf("%q, not %q", tokens, want)
+		t.Errorf("tokens: got %q; want %q", tokens, want)
 	}
-	// What is done is not even listed again.
+	// A finished partition is not listed again.
 	s.Count()
 	r, err := verify.Run(ctx, staff, &verify.Options{Token: "1:C"}, byLast, byLast)
 	if err != nil || r.Partitions != 1 || r.Rows != 1 {
-		t.Error(r, err)
+		t.Errorf("verify from token 1:C: got report %+v and error %v; want 1 partition, 1 row and no error", r, err)
 	}
-	testkit.Expect(t, "requests", s.Count().String(), "4 query")
+	testkit.Expect(t, "requests of verify from token 1:C", s.Count().String(), "4 query")
 }
 
 type transportFunc func(*http.Request) (*http.Response, error)

@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// tamper changes a row as a program does that knows nothing of this library, which may write anything into any property.
+// overwrite changes a row as a program without this library does: it can write any value into any property.
 func overwrite(t *testing.T, s *storagetest.Service, k keys.Key, f func(columns map[string]any)) {
 	t.Helper()
 	for _, row := range s.Rows("staff") {
@@ -28,7 +28,7 @@ func overwrite(t *testing.T, s *storagetest.Service, k keys.Key, f func(columns 
 			return
 		}
 	}
-	t.Fatal("there is no row", k)
+	t.Fatalf("row to overwrite: got none with key %v; want one", k)
 }
 
 func overwriteRow(t testing.TB, s *storagetest.Service, row storagetest.Row, f func(columns map[string]any)) {
@@ -52,8 +52,8 @@ func overwriteRow(t testing.TB, s *storagetest.Service, row storagetest.Row, f f
 	check(t, err)
 }
 
-// TestVerifyDamage: verify.Run repairs whatever another program has left in rows, does not stop, and reports the truth: a table
-// that it finds sound is sound.
+// TestVerifyDamage: verify.Run repairs the rows that another program has damaged, does not stop, and reports the truth: a table that
+// it reports as sound is sound.
 func TestVerifyDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -78,23 +78,23 @@ func TestVerifyDamage(t *testing.T) {
 		definitions []index.Definition[worker]
 		damage      func(*testing.T, *table.Table[worker], *storagetest.Service)
 	}{
-		"a unique row that is another's by now, of an entity that has another value": {copied, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
+		"a unique row that belongs to another entity now, and an entity with another value": {copied, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
 			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
 			insertAll(t, staff, s, worker{"S", 4, "Cao", "a", 30, nil})
 			check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("z")))
 		}},
-		"a member that can be no RowKey":          {shared, list("w_000001/a?b/w_000002")},
-		"a member with a sign that none can have": {shared, list("w_000001/tab\there/w_000002")},
-		"a member that is too long":               {shared, list("w_000001/w_000002/" + strings.Repeat("x", 600))},
-		"a member that is an index row":           {append(shared[:3:3], byLast), list("w_000001/w_000002/last_Jones!_w_000001")},
-		"a member that is of another type":        {shared, list("department/w_000001/w_000002")},
-		"a member that is a list":                 {shared, list("team_Jones/w_000001/w_000002")},
-		"a copy of what can be no row":            {copied, set("email_a", "_sys", "a?b")},
-		"a copy of another type":                  {copied, set("email_a", "_sys", "department")},
-		"a copy of itself":                        {copied, set("email_a", "_sys", "email_a")},
-		"keys that no row can have, remembered":   {copied, set("w_000001", "_ix", stateBytes("w_000001", `{"last":["a?b"],"email":["x#y"]}`))},
-		"what is remembered is nothing":           {copied, set("w_000001", "_ix", nil)},
-		"what is remembered is garbage":           {append(shared[:3:3], byLast), set("w_000001", "_ix", "garbage")},
+		"a member that is no valid RowKey":   {shared, list("w_000001/a?b/w_000002")},
+		"a member with an invalid character": {shared, list("w_000001/tab\there/w_000002")},
+		"a member that is too long":          {shared, list("w_000001/w_000002/" + strings.Repeat("x", 600))},
+		"a member that is an index row":      {append(shared[:3:3], byLast), list("w_000001/w_000002/last_Jones!_w_000001")},
+		"a member that is of another type":   {shared, list("department/w_000001/w_000002")},
+		"a member that is a list":            {shared, list("team_Jones/w_000001/w_000002")},
+		"a copy of an invalid key":           {copied, set("email_a", "_sys", "a?b")},
+		"a copy of another type":             {copied, set("email_a", "_sys", "department")},
+		"a copy of itself":                   {copied, set("email_a", "_sys", "email_a")},
+		"maintainer state with invalid keys": {copied, set("w_000001", "_ix", stateBytes("w_000001", `{"last":["a?b"],"email":["x#y"]}`))},
+		"no maintainer state":                {copied, set("w_000001", "_ix", nil)},
+		"maintainer state that is garbage":   {append(shared[:3:3], byLast), set("w_000001", "_ix", "garbage")},
 		"a list that begins with its second part": {shared, func(t *testing.T, _ *table.Table[worker], s *storagetest.Service) {
 			overwrite(t, s, rowAt("team_Jones"), func(c map[string]any) {
 				delete(c, "EmployeeIDs")
@@ -103,12 +103,12 @@ func TestVerifyDamage(t *testing.T) {
 		}},
 		"a list with a gap":       {shared, set("team_Jones", "EmployeeIDs7", "w_000009")},
 		"a list without anything": {shared, set("team_Jones", "EmployeeIDs", nil)},
-		"details without whose they are": {shared, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
+		"details without the key of their entity": {shared, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
 			set("department", "HeadRowKey", nil)(t, staff, s)
 			check(t, staff.MergeAny(ctx, at(1), email.Set("z")))
 			check(t, staff.MergeAny(ctx, at(1), email.Set("zz")))
 		}},
-		"details of nobody, without whose they are": {shared, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
+		"details of no entity, without the key of an entity": {shared, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
 			check(t, staff.MergeAny(ctx, at(1), email.Set("z")))
 			overwrite(t, s, rowAt("department"), func(c map[string]any) { c["_sys"], c["HeadLast"], c["HeadEmail"] = "/head", "x", "y" })
 		}},
@@ -131,25 +131,25 @@ func TestVerifyDamage(t *testing.T) {
 			c.damage(t, staff, s)
 			r, _ := mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
 			if !r.Sound() {
-				t.Error(r)
+				t.Errorf("verify with repair: got %+v; want a sound report", r)
 			}
 			if r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...); !r.Sound() || len(faults) > 0 {
-				t.Error("sound, and then", r, faults)
+				t.Errorf("verify after the repair: got %+v and faults %v; want a sound report and no fault", r, faults)
 			}
 			if len(c.definitions) == 3 {
 				checkAll(t, s)
 			} else if len(c.definitions) == 2 && c.definitions[0] != shared[0] {
 				if err := withoutDepartment(t, s, checkCopiesOf("email", "last")); err != nil {
-					t.Error(err)
+					t.Errorf("rows of copies after the repair: got error %v; want none", err)
 				}
 			}
 			for id := range 3 {
 				if _, err := staff.Update(ctx, at(id+1), func(w *worker) error { w.Age++; w.Last += "x"; return nil }); err != nil {
-					t.Error("it cannot be written:", err)
+					t.Errorf("update of %v after the repair: got error %v; want none", at(id+1), err)
 				}
 			}
 			if r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...); !r.Sound() {
-				t.Error("after writes", r, faults)
+				t.Errorf("verify after the updates: got %+v and faults %v; want a sound report", r, faults)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func withoutDepartment(t testing.TB, s *storagetest.Service, right func(*storage
 	return right(s)
 }
 
-// TestLastMemberUnreadable: a group that has lost its row is counted anew, also if some of its entities cannot be read.
+// TestLastMemberUnreadable: a group that has lost its row is counted again, also if some of its entities cannot be read.
 func TestLastMemberUnreadable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -175,12 +175,12 @@ func TestLastMemberUnreadable(t *testing.T) {
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, ages)
 		if r.Unconfirmed != 0 || r.Faults[verify.Missing] != 1 || r.Faults[verify.Unreadable] != 1 {
-			t.Error(r, faults)
+			t.Errorf("repair %v: got %+v and faults %v; want one missing row, one unreadable entity and nothing unconfirmed", repair, r, faults)
 		}
 	}
 	g, err := ages.Get(ctx, staff, sales, "Jones")
 	check(t, err)
-	testkit.Expect(t, "what they have added", *g, index.Group[string]{Value: "Jones", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 2, Sum: 70, Min: 30, Max: 40}}})
+	testkit.Expect(t, "contributions of both entities", *g, index.Group[string]{Value: "Jones", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 2, Sum: 70, Min: 30, Max: 40}}})
 }
 
 // TestTakenDuringRepair: a unique row that another entity takes during a repair stays with that entity, at whichever request it is
@@ -196,7 +196,7 @@ func TestTakenDuringRepair(t *testing.T) {
 		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {
 			if i++; i == n {
 				if _, err := staff.Insert(ctx, &worker{"S", 2, "Cao", "a", 30, nil}); err != nil && !errors.Is(err, index.ErrTaken) {
-					t.Error(err)
+					t.Errorf("insert before request %d: got error %v; want none or ErrTaken", n, err)
 				}
 			}
 		}}
@@ -209,9 +209,9 @@ func TestTakenDuringRepair(t *testing.T) {
 		check(t, err2)
 		switch {
 		case err == nil && (owner.Key != at(2) || r.Sound() && r.Faults[verify.DuplicateValue] == 0 && n > 0 && i >= n && r.Repaired > 0):
-			t.Error(n, owner, r)
+			t.Errorf("insert before request %d of %d: got owner %v and %+v; want owner %v, and a report that is not sound, or has a duplicate value, or nothing repaired", n, i, owner.Key, r, at(2))
 		case err != nil && owner.Key != at(1):
-			t.Error(n, owner, r)
+			t.Errorf("insert before request %d of %d, then Get of %v failed with %v: got owner %v and %+v; want owner %v", n, i, at(2), err, owner.Key, r, at(1))
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestConcurrentBackfill(t *testing.T) {
 	}
 	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byLast)
 	if err != nil || !r.Sound() || r.Repaired != 1 {
-		t.Error(r, err)
+		t.Errorf("verify with repair: got %+v, error %v; want a sound report with 1 repaired, and no error", r, err)
 	}
 	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1})
 }
@@ -256,14 +256,14 @@ func TestConflictOfDetails(t *testing.T) {
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
 	if r.Faults[verify.DuplicateValue] != 1 || r.Failed != 0 {
-		t.Error(r, faults)
+		t.Errorf("details, verify with repair: got %+v and faults %v; want one duplicate value and none failed", r, faults)
 	}
 	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
 	// An entity that does not have the target releases it: the details of the other entity stay.
 	check(t, both.MergeAny(ctx, at(1), email.Set("")))
 	dep, err := d.Get(ctx, rowAt("department"))
 	if err != nil || dep.Value.HeadLast != "Cao" {
-		t.Error(dep, err)
+		t.Errorf("department after the other entity released it: got %+v, error %v; want HeadLast %q and no error", dep, err, "Cao")
 	}
 
 	unique := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
@@ -274,7 +274,7 @@ func TestConflictOfDetails(t *testing.T) {
 	for _, repair := range []bool{false, true} {
 		r, faults = mustVerify(t, staff, verify.Options{Repair: repair}, unique)
 		if r.Faults[verify.Missing] != 1 || r.Faults[verify.DuplicateValue] != 1 {
-			t.Error(repair, r, faults)
+			t.Errorf("unique index, repair %v: got %+v and faults %v; want one missing row and one duplicate value", repair, r, faults)
 		}
 	}
 }
@@ -288,14 +288,14 @@ func TestEmptyList(t *testing.T) {
 	check(t, rawTable(t, s).MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001")))
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
 	checkAll(t, s)
-	// One that was left is found.
+	// Verify finds an empty list that another program left.
 	left := &table.Row{Key: rowAt("team_Nobody")}
 	*left = *table.RowOf(left.Engine().Own("team:w_"))
 	_, err := table.RowsOf(rawTable(t, s).Engine(), false).Insert(ctx, left)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, teams, ages); r.Faults[verify.Dangling] != 1 {
-			t.Error(r, faults)
+			t.Errorf("repair %v: got %+v and faults %v; want one dangling row", repair, r, faults)
 		}
 	}
 	checkAll(t, s)
@@ -316,9 +316,9 @@ func TestDamageAnywhere(t *testing.T) {
 	})
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, lists)
 	if !r.Sound() || r.Faults[verify.Dangling] != 4 {
-		t.Error(r, faults)
+		t.Errorf("verify with repair: got %+v and faults %v; want a sound report with 4 dangling members", r, faults)
 	}
 	if all, err := lists.Keys(ctx, staff, sales, "Jones"); err != nil || len(all) != 1 {
-		t.Error(all, err)
+		t.Errorf("keys of the list: got %v, error %v; want one key and no error", all, err)
 	}
 }

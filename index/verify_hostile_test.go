@@ -33,7 +33,7 @@ func TestReleasedRow(t *testing.T) {
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 			changeRaw(t, s, 1, "Email", "z")
 			changeRaw(t, s, 2, "Email", "a")
-			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that it is not made up with others at once
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that verify.Run does not repair worker 1 in a batch
 			vctx, cancel := context.WithCancel(ctx)
 			i := 0
 			b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {
@@ -53,13 +53,13 @@ func TestReleasedRow(t *testing.T) {
 				taken := err == nil && e.Key == at(2)
 				check(t, staff.MergeAny(ctx, at(1), age.Set(31)))
 				if _, err := byEmail.Get(ctx, staff, sales, "a"); taken && err != nil {
-					t.Errorf("cut at %d: the row was taken from its new owner: %v", n, err)
+					t.Errorf("cut at request %d: Get of email a, which worker 2 had before the write of worker 1: got error %v; want none", n, err)
 				}
 			case err != nil || !r.Sound():
-				t.Error(n, r, err)
+				t.Errorf("write before request %d: verify with repair: got report %+v and error %v; want a sound report and no error", n, r, err)
 			default:
 				if err := checkCopiesOf("email", "last")(s); err != nil {
-					t.Error(n, err, r)
+					t.Errorf("write before request %d: index rows after verify with report %+v: got error %v; want none", n, r, err)
 				}
 			}
 			cancel()
@@ -75,16 +75,16 @@ func TestForgedState(t *testing.T) {
 		d  index.Definition[worker]
 		ix string
 	}{
-		"an entity":            {byLast, `{"last":["last_Jones!_w_000001","w_000002","/"]}`},
-		"itself":               {byLast, `{"last":["last_Jones!_w_000001","w_000001","/"]}`},
-		"another's row":        {byLast, `{"last":["last_Jones!_w_000001","last_Cao!_w_000002","/"]}`},
-		"more than there are":  {byLast, `{"last":["last_A!_w_000001","last_B!_w_000001","last_C!_w_000001","last_Jones!_w_000001","/"]}`},
-		"an entity, unique":    {byEmail, `{"email":["email_a","w_000002"]}`},
-		"an entity, of lists":  {teams, `{"team":["w_000002","/EmployeeIDs"]}`},
-		"an entity, of sums":   {ages, `{"ages":["w_000002","/Age=30"]}`},
-		"itself, of sums":      {ages, `{"ages":["w_000001","/Age=30"]}`},
-		"no group, of sums":    {ages, `{"ages":["ages_Nobody","/Age=30"]}`},
-		"what is no row's key": {ages, `{"ages":["a/b","/Age=30"]}`},
+		"an entity":           {byLast, `{"last":["last_Jones!_w_000001","w_000002","/"]}`},
+		"itself":              {byLast, `{"last":["last_Jones!_w_000001","w_000001","/"]}`},
+		"another's row":       {byLast, `{"last":["last_Jones!_w_000001","last_Cao!_w_000002","/"]}`},
+		"more than there are": {byLast, `{"last":["last_A!_w_000001","last_B!_w_000001","last_C!_w_000001","last_Jones!_w_000001","/"]}`},
+		"an entity, unique":   {byEmail, `{"email":["email_a","w_000002"]}`},
+		"an entity, of lists": {teams, `{"team":["w_000002","/EmployeeIDs"]}`},
+		"an entity, of sums":  {ages, `{"ages":["w_000002","/Age=30"]}`},
+		"itself, of sums":     {ages, `{"ages":["w_000001","/Age=30"]}`},
+		"no group, of sums":   {ages, `{"ages":["ages_Nobody","/Age=30"]}`},
+		"an invalid row key":  {ages, `{"ages":["a/b","/Age=30"]}`},
 	} {
 		for _, write := range []bool{false, true} {
 			t.Run(fmt.Sprint(what, " write ", write), func(t *testing.T) {
@@ -98,10 +98,10 @@ func TestForgedState(t *testing.T) {
 				}
 				r, f := mustVerify(t, staff, verify.Options{Repair: true}, c.d)
 				if _, err := staff.Get(ctx, at(2)); err != nil || !r.Sound() {
-					t.Error(r, f, err)
+					t.Errorf("verify with repair: got report %+v and faults %v; want a sound report; Get of worker 2: got error %v; want none", r, f, err)
 				}
 				if r, f := mustVerify(t, staff, verify.Options{}, c.d); !r.Sound() || len(f) > 0 {
-					t.Error("afterwards:", r, f)
+					t.Errorf("verify after the repair: got report %+v and faults %v; want a sound report and no fault", r, f)
 				}
 				check(t, staff.MergeAny(ctx, at(1), last.Set("New"), email.Set("n")))
 			})
@@ -118,10 +118,10 @@ func TestEntityMarkedAsCopy(t *testing.T) {
 		overwrite(t, s, at(1), func(m map[string]any) { m["_sys"] = sys })
 		for _, repair := range []bool{false, true} {
 			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, byLast)
-			testkit.Expect(t, sys, fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
+			testkit.Expect(t, fmt.Sprintf("_sys %s: entities, faults and Sound of verify, repair %v", sys, repair), fmt.Sprint(r.Entities, f, r.Sound()), fmt.Sprint(2, map[string]bool{"email state mismatch  w_000001": true}, repair))
 		}
 		if err := checkCopiesOf("email", "last")(s); err != nil {
-			t.Error(sys, err)
+			t.Errorf("_sys %s: index rows after the repair: got error %v; want none", sys, err)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestGroupElsewhere(t *testing.T) {
 	})
 	r, f := mustVerify(t, staff, verify.Options{Repair: true}, ages)
 	if r.Faults[verify.Unreadable] != 1 || r.Unconfirmed > 0 || r.Failed != 1 || len(s.Rows("staff")) != 3 {
-		t.Error(r, f, s.Rows("staff"))
+		t.Errorf("verify with repair: got report %+v, faults %v and rows %v; want 1 unreadable, nothing unconfirmed, 1 failed and 3 rows", r, f, s.Rows("staff"))
 	}
 }
 
@@ -155,12 +155,12 @@ func TestStateInDerivedRow(t *testing.T) {
 			for _, repair := range []bool{false, true} {
 				r, f := mustVerify(t, staff, verify.Options{Repair: repair}, all...)
 				if r.Faults[verify.Stale] != 1 || len(f) != 1 || r.Sound() != repair {
-					t.Error(row, ix, repair, r, f)
+					t.Errorf("%s with _ix %s: verify, repair %v: got report %+v and faults %v; want 1 fault, which is stale, and Sound() == %v", row, ix, repair, r, f, repair)
 				}
 			}
 			r, f := mustVerify(t, staff, verify.Options{}, all...)
 			if err := staff.MergeAny(context.Background(), at(1), last.Set("q"), email.Set("q"), age.Set(3)); err != nil || len(f) > 0 {
-				t.Error(row, ix, r, f, err)
+				t.Errorf("%s with _ix %s: verify after the repair: got report %+v and faults %v; want no fault; MergeAny: got error %v; want none", row, ix, r, f, err)
 			}
 		}
 	}
@@ -183,7 +183,8 @@ func TestEmptyKeys(t *testing.T) {
 		for _, repair := range []bool{false, true} {
 			r, f := mustVerify(t, staff, verify.Options{Repair: repair}, ix)
 			if r.Faults[verify.Unreadable] != 1 || len(f) != 1 || r.Sound() || len(s.Rows("staff")) != 1 {
-				t.Error(empty, repair, r, f)
+				t.Errorf("empty %s: verify, repair %v: got report %+v, faults %v and %d rows; want 1 fault, which is unreadable, a report that is not sound, and 1 row",
+					empty, repair, r, f, len(s.Rows("staff")))
 			}
 		}
 	}
@@ -199,7 +200,7 @@ func TestUnconfirmedIsCounted(t *testing.T) {
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 	changeRaw(t, s, 1, "Email", "z")
-	changeRaw(t, s, 2, "Email", "a") // whose row 1 has, whom somebody changes whenever Verify looks
+	changeRaw(t, s, 2, "Email", "a") // worker 1 has the row of this email, and changes before each request for worker 1
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("department")))
 	n := 0
 	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
@@ -212,7 +213,7 @@ func TestUnconfirmedIsCounted(t *testing.T) {
 	check(t, err)
 	r, f := mustVerify(t, slow, verify.Options{Repair: true}, byEmail, head)
 	if r.Unconfirmed != 2 || !f["head missing department w_000002"] {
-		t.Error(r, f)
+		t.Errorf("verify with repair: got report %+v and faults %v; want 2 unconfirmed and head missing department w_000002", r, f)
 	}
 }
 
@@ -234,7 +235,8 @@ func TestReportPredictsRepair(t *testing.T) {
 		changeRaw(t, s, 3, "Email", "a")
 		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail)
 		if r.Faults[verify.DuplicateValue] != 1 || r.Faults[verify.Missing] != 1 || !repair && !f["email duplicate value email_a w_000003"] {
-			t.Error("of one that is gone:", repair, r, f)
+			t.Errorf("email of an entity that is deleted: verify, repair %v: got report %+v and faults %v; "+
+				"want 1 duplicate value, 1 missing and, without repair, email duplicate value email_a w_000003", repair, r, f)
 		}
 
 		plain, s := newStaff(t)
@@ -243,7 +245,8 @@ func TestReportPredictsRepair(t *testing.T) {
 		check(t, err)
 		r, f = mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, boom)
 		if r.Faults[verify.DuplicateValue] != 0 || r.Faults[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {
-			t.Error("of one that cannot be read:", repair, r, f)
+			t.Errorf("email of an entity that cannot be read: verify, repair %v: got report %+v and faults %v; "+
+				"want no duplicate value, 1 unreadable and email missing email_a w_000002", repair, r, f)
 		}
 	}
 }
@@ -263,7 +266,7 @@ func TestSummaryMoved(t *testing.T) {
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, staff, verify.Options{Repair: repair}, is)
 		if r.Unconfirmed > 0 || r.Sound() != repair || r.Faults[verify.StateMismatch] != 2 {
-			t.Error(repair, r, f)
+			t.Errorf("verify, repair %v: got report %+v and faults %v; want nothing unconfirmed, Sound() == %v and 2 state mismatches", repair, r, f, repair)
 		}
 	}
 	var left []string
@@ -284,7 +287,7 @@ func TestForeignColumns(t *testing.T) {
 	r, f := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, ages)
 	testkit.Expect(t, "requests", s.Count().String(), "4 query")
 	if !r.Sound() || len(f) > 0 {
-		t.Error(r, f)
+		t.Errorf("verify with repair: got report %+v and faults %v; want a sound report and no fault", r, f)
 	}
 }
 
@@ -300,7 +303,7 @@ func TestForeignEntityInRange(t *testing.T) {
 	before := fmt.Sprint(s.Rows("staff"))
 	r, f := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	if after := fmt.Sprint(s.Rows("staff")); after != before || len(f) > 0 {
-		t.Error(r, f, before, after)
+		t.Errorf("verify with repair: got report %+v, faults %v and rows %s; want no fault and rows %s", r, f, after, before)
 	}
 }
 
@@ -321,9 +324,9 @@ func TestDetailsSwapTargets(t *testing.T) {
 	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), is)
 	check(t, err)
 	if r, f := mustVerify(t, staff, verify.Options{Repair: true}, is); !r.Sound() || r.Repaired == 0 {
-		t.Error(r, f)
+		t.Errorf("verify with repair: got report %+v and faults %v; want a sound report and at least 1 repair", r, f)
 	}
 	if r, f := mustVerify(t, staff, verify.Options{}, is); len(f) > 0 {
-		t.Error(r, f)
+		t.Errorf("verify after the repair: got report %+v and faults %v; want no fault", r, f)
 	}
 }

@@ -39,10 +39,10 @@ func TestRepairTakesNothing(t *testing.T) {
 		_, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byLast, teams)
 		check(t, err)
 		if e, err := c.unique.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
-			t.Error(what, e, err)
+			t.Errorf("%s: owner of value a: got %+v, error %v; want %v and no error", what, e, err, at(2))
 		}
 	}
-	// A new definition, of entities that have lost a value and of one that wants it, too.
+	// A new definition, an entity that has lost the value, and a new entity with the same value.
 	staff, s := newStaff(t, mailPointer)
 	insertAll(t, staff, s, worker{"S", 2, "Jones", "a", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("mp_a")))
@@ -56,11 +56,11 @@ func TestRepairTakesNothing(t *testing.T) {
 	_, err = verify.Run(ctx, staff, &verify.Options{Repair: true}, teams)
 	check(t, err)
 	if e, err := mailPointer.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(3) {
-		t.Error(e, err)
+		t.Errorf("new definition: owner of value a: got %+v, error %v; want %v and no error", e, err, at(3))
 	}
 }
 
-// TestApproximateDuringRepair: verify.Run leaves exact bounds exact unless it counts the group anew. Bounds that an interrupted run
+// TestApproximateDuringRepair: verify.Run leaves exact bounds exact unless it counts the group again. Bounds that an interrupted run
 // or an earlier release left approximate are reported, and exact again after the next write that changes them.
 func TestApproximateDuringRepair(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestApproximateDuringRepair(t *testing.T) {
 	told(index.Stat{Count: 4, Sum: 181, Min: 40, Max: 50})
 	overwrite(t, s, rowAt("ages_Jones"), func(c map[string]any) { c["AgeLoose"], c["AgeMin"], c["AgeMinCount"] = true, "30", "0" })
 	if r, _ := mustVerify(t, staff, verify.Options{}, ages); r.Sound() || r.Faults[verify.Stale] != 1 {
-		t.Error(r)
+		t.Errorf("approximate bounds: got %+v; want a report that is not sound, with one stale row", r)
 	}
 	check(t, staff.DeleteAny(ctx, at(4)))
 	told(index.Stat{Count: 3, Sum: 135, Min: 40, Max: 50})
@@ -89,7 +89,7 @@ func TestApproximateDuringRepair(t *testing.T) {
 func TestRepairContinuesAfterFailure(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	// A sum that is too much.
+	// A sum that overflows.
 	sum := index.NewSummary("s", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}})
 	staff, s := newStaff(t, sum)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", math.MaxInt64, nil}, worker{"S", 3, "Cao", "", 5, nil}, worker{"T", 3, "Cao", "", 5, nil})
@@ -99,10 +99,10 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, keys.Stored("T", "s_Cao")))
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sum)
 	if r.Partitions != 2 || r.Repaired != 2 || r.Failed != 1 || r.Sound() {
-		t.Error(r, faults)
+		t.Errorf("sum that overflows: got %+v and faults %v; want a report that is not sound, of 2 partitions, with 2 repaired and 1 failed", r, faults)
 	}
 
-	// A department that has come to have rows of its own.
+	// A department that has index rows now.
 	staff, _, s = newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil}, worker{"T", 2, "Cao", "b", 30, nil})
 	byBudget := index.New("budget", keys.Tuple1(keys.Digits[int](3)), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Pointer: true})
@@ -115,7 +115,7 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	check(t, rawTable(t, s).MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
 	r, faults = mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
 	if r.Partitions != 2 || r.Failed == 0 || r.Sound() {
-		t.Error(r, faults)
+		t.Errorf("department with index rows: got %+v and faults %v; want a report that is not sound, of 2 partitions, with some failed", r, faults)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestUnrepairedIsReported(t *testing.T) {
 	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, fragile, byAge)
 	check(t, err)
 	if r.Repaired > 0 || r.Sound() || r.Faults[verify.Unreadable] == 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("verify with repair: got %+v; want a report that is not sound, with an unreadable entity and nothing repaired", r)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestPredictedConflict(t *testing.T) {
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Faults[verify.DuplicateValue] != 1 || r.Faults[verify.Missing] != 0 {
-			t.Error(r, faults)
+			t.Errorf("repair %v: got %+v and faults %v; want one duplicate value and no missing row", repair, r, faults)
 		}
 	}
 }
@@ -190,9 +190,9 @@ func TestReportOfWhatWasDone(t *testing.T) {
 	r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
 	all, err2 := teams.Keys(context.Background(), staff, sales, "Jones")
 	check(t, err2)
-	// Whether it was done the end of the context may have hidden.
+	// The end of the context may have hidden the outcome of the repair.
 	if r.Faults[verify.Dangling] != 1 || r.Repaired == 1 && len(all) != 1 || r.Repaired+r.Failed != 1 || !errors.Is(err, context.Canceled) {
-		t.Error(all, r, err)
+		t.Errorf("canceled run: got %+v, error %v and members %v; want context.Canceled and one dangling member, which is repaired, with one member left, or failed", r, err, all)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestDamagedStateWithoutRows(t *testing.T) {
 	overwrite(t, s, at(1), func(c map[string]any) { c["_ix"] = "garbage" })
 	for i, repair := range []bool{false, true, false} {
 		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, byEmail); r.Sound() != (i > 0) {
-			t.Error(i, r, faults)
+			t.Errorf("run %d, repair %v: got %+v and faults %v, sound %v; want sound %v", i, repair, r, faults, r.Sound(), i > 0)
 		}
 	}
 	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })

@@ -20,7 +20,7 @@ import (
 
 var damages = testkit.Count("damages", 200, "how many damaged partitions TestVerifyAnything repairs")
 
-// damaged is a partition with any of the definitions, in any order, in which another program has changed and deleted what it liked.
+// damagedPartition is a partition with some of the definitions, in any order, in which another program has changed and deleted rows.
 type damagedPartition struct {
 	t     testing.TB
 	rnd   *rand.Rand
@@ -54,7 +54,7 @@ func newDamagedPartition(t *testing.T, seed int) *damagedPartition {
 	check(t, insertForeignRows(context.Background(), rawTable(t, d.s)))
 	for i := range 6 {
 		w := d.worker(i)
-		_, _ = d.staff.Insert(context.Background(), &w) // whose address may be taken
+		_, _ = d.staff.Insert(context.Background(), &w) // fails if the address is taken
 	}
 	for range 1 + d.rnd.Intn(5) {
 		d.damage()
@@ -138,7 +138,7 @@ func (d *damagedPartition) concurrentWrite() {
 	d.note("a concurrent writer", id, err)
 }
 
-// verify repairs it, while concurrent writers write at some of its requests.
+// verify calls verify.Run on the partition, while concurrent writers write before some of its requests.
 func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Report, faults []verify.Fault, err error) {
 	i := 0
 	b := &testkit.Hooked{Service: d.s, Serial: true, BeforeRequest: func(*http.Request) {
@@ -155,7 +155,7 @@ func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Repo
 	return r, faults, err
 }
 
-// wrong is what is wrong with how it was repaired.
+// wrong returns what is wrong with the reports, the repair or the table after it.
 func (d *damagedPartition) wrong(race bool) error {
 	report, foretold, err := d.verify(false)
 	if err != nil {
@@ -176,20 +176,20 @@ func (d *damagedPartition) wrong(race bool) error {
 	case err != nil:
 		return err
 	case n != r.Repaired+r.Failed:
-		return fmt.Errorf("counters: %v %v", r, faults)
+		return fmt.Errorf("faults without duplicate values: got %d in %+v, faults %+v; want as many as repaired and failed, %d", n, r, faults, r.Repaired+r.Failed)
 	case !race && report.Sound() != (len(faults) == 0):
-		return fmt.Errorf("the report said %v %v, and then there was %v %v", report, foretold, r, faults)
+		return fmt.Errorf("verify without repair: got %+v, faults %+v, sound %v; want sound %v, because the repair got %+v, faults %+v", report, foretold, report.Sound(), len(faults) == 0, r, faults)
 	case !r.Sound():
 		return nil
 	}
 	for _, when := range []string{"later", "after writes"} {
 		if again, faults, err := d.verify(false); err != nil || !again.Sound() {
-			return fmt.Errorf("%s: %v %v %w; it was %v", when, again, faults, err, r)
+			return fmt.Errorf("verify %s: got %+v, faults %+v, error %v; want a sound report and no error, as after the repair: %+v", when, again, faults, err, r)
 		}
 		for id := range 6 {
 			if _, err := d.staff.Get(context.Background(), at(id)); err == nil {
 				if err := d.staff.MergeAny(context.Background(), at(id), age.Set(7), last.Set("New")); err != nil {
-					return fmt.Errorf("%d cannot be written: %w; it was %v", id, err, r)
+					return fmt.Errorf("write of %v %s: got error %w; want none; the repair was %+v", at(id), when, err, r)
 				}
 			}
 		}
@@ -208,7 +208,7 @@ func TestVerifyAnything(t *testing.T) {
 	for seed := range n {
 		d := newDamagedPartition(t, seed)
 		if err := errors.Join(d.wrong(seed%2 == 1), withForeignRows(func(*storagetest.Service) error { return nil })(d.s)); err != nil {
-			t.Errorf("seed %d, %q: %v", seed, d.did, err)
+			t.Errorf("seed %d, definitions, damage and writes %q: got error %v; want none", seed, d.did, err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestVerifyScope(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 
-	// A column of a user's own that is called as those of details are.
+	// A foreign row with columns that have the names of details.
 	staff, s := newStaff(t, sharedDefinitions()...)
 	row := &table.Row{Key: keys.At(sales, keys.Raw("project"))}
 	check(t, errors.Join(row.Set("HeadRowKey", "w_000001"), row.Set("HeadLast", "hello")))
@@ -32,10 +32,10 @@ func TestVerifyScope(t *testing.T) {
 	after, err := staff.GetRow(ctx, row.Key)
 	check(t, err)
 	if !r.Sound() || len(faults) > 0 || !after.Engine().Same(row.Engine()) {
-		t.Error(r, faults)
+		t.Errorf("foreign row with columns of details: got %+v, faults %v and row %+v; want a sound report, no fault and row %+v", r, faults, after, row)
 	}
 
-	// A conflict of another definition, and right rows of another.
+	// A duplicate value of another definition, and sound rows of a third one.
 	byMail := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
 	staff, s = newStaff(t, byMail, byLast, byAge)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
@@ -45,16 +45,16 @@ func TestVerifyScope(t *testing.T) {
 	age1, err := staff.GetRow(ctx, rowAt("age_030_w_000001"))
 	check(t, err)
 	if r, _ := mustVerify(t, staff, verify.Options{Repair: true}, byLast); !r.Sound() || r.Repaired != 1 {
-		t.Error(r)
+		t.Errorf("verify of byLast with repair: got %+v; want a sound report with 1 repaired", r)
 	}
 	if e, err := byMail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
-		t.Error(e, err)
+		t.Errorf("entity with mail a: got %+v, error %v; want %v and no error", e, err, at(2))
 	}
 	if again, err := staff.GetRow(ctx, rowAt("age_030_w_000001")); err != nil || again.ETag != age1.ETag {
-		t.Error(again, err)
+		t.Errorf("row of byAge after the repair: got %+v, error %v; want ETag %v and no error", again, err, age1.ETag)
 	}
 
-	// A program has changed the fields of an entity that its key is made of: its rows still belong to it.
+	// A program has changed the fields from which the key of an entity is made: the rows still belong to the entity.
 	oneWay := schema
 	oneWay.Row = keys.BindFunc(wid.All(), func(w *worker) keys.Enc { return wid.Of(w.Age) })
 	s = storagetest.New(nil)
@@ -65,10 +65,10 @@ func TestVerifyScope(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
 	if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail); r.Repaired > 0 || len(faults) > 0 {
-		t.Error(r, faults)
+		t.Errorf("entity with fields that give another key: got %+v and faults %v; want nothing repaired and no fault", r, faults)
 	}
 	if _, err := staff.GetRow(ctx, rowAt("email_a")); err != nil {
-		t.Error(err)
+		t.Errorf("row of byEmail of this entity: got error %v; want none", err)
 	}
 }
 
@@ -89,22 +89,22 @@ func TestVerifyUnreadable(t *testing.T) {
 	var faults []verify.Fault
 	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
 	if err != nil || r.Sound() || r.Faults[verify.Unreadable] != 2 || r.Failed != 2 || r.Repaired != 1 || r.Partitions != 2 {
-		t.Fatal(r, err, faults)
+		t.Fatalf("verify with repair: got %+v, error %v, faults %+v; want a report that is not sound, of 2 partitions, with 2 unreadable, 2 failed and 1 repaired, and no error", r, err, faults)
 	}
 	var limit *table.LimitError
 	if !errors.As(errors.Join(faults[0].Err, faults[1].Err), &limit) {
-		t.Error(faults)
+		t.Errorf("errors of the first two faults: got %+v; want one *table.LimitError", faults)
 	}
 	testkit.Expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
 
 	var ve *table.ValueError
 	if _, err := verify.Run(ctx, plain, nil); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("no definitions on a table without any: got error %v; want a *table.ValueError", err)
 	}
 	if all, err := verify.Run(ctx, staff, nil); err != nil || all.Entities != r.Entities || all.Rows == 0 {
-		t.Error("without definitions it is all of them:", all, err)
+		t.Errorf("no definitions, which means all of the table: got %+v, error %v; want %d entities, some rows and no error", all, err, r.Entities)
 	}
-	// Errors are those of what has failed.
+	// The error is that of the failed request, not of the canceled partitions.
 	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 		if q.Kind == requests.Query && strings.Contains(q.String(), "'S0'") {
 			return storagetest.Refuse(403, "AuthorizationFailure")
@@ -112,7 +112,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		return storagetest.Fault{}
 	})
 	if _, err := verify.Run(ctx, staff, &verify.Options{Width: 2}, byTag); err == nil || errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("refused query: got error %v; want an error other than context.Canceled", err)
 	}
 }
 
@@ -133,9 +133,9 @@ func TestVerifyLists(t *testing.T) {
 	s.Count()
 	r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, teams)
 	if !r.Sound() || r.Repaired != 300 {
-		t.Error(r)
+		t.Errorf("verify with repair: got %+v; want a sound report with 300 repaired", r)
 	}
-	testkit.Expect(t, "requests", s.Count().String(), "904 get, 2 query, 4 transaction") // 3 for each to be sure, and the list for each transaction
+	testkit.Expect(t, "requests", s.Count().String(), "904 get, 2 query, 4 transaction") // 3 to confirm each entity, and the list for each transaction
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
 	testkit.Expect(t, "members", len(k), 300)
@@ -153,7 +153,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
 	testkit.Expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
 	if r.Repaired != 1 || r.Failed != 1 || r.Sound() {
-		t.Error(r)
+		t.Errorf("verify with repair: got %+v; want a report that is not sound, with 1 repaired and 1 failed", r)
 	}
 	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
 
@@ -168,7 +168,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 		before := fmt.Sprint(s.Rows("staff"))
 		for _, repair := range []bool{false, true} {
 			if r, _ := mustVerify(t, staff, verify.Options{Repair: repair}, d); r.Sound() || r.Faults[verify.Missing] != 1 || r.Repaired != 0 {
-				t.Error(rk, r)
+				t.Errorf("%s, repair %v: got %+v; want a report that is not sound, with one missing row and nothing repaired", rk, repair, r)
 			}
 		}
 		testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
@@ -179,12 +179,12 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	other := index.New("email", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
 	var de *index.DefinitionError
 	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
-		t.Error(err)
+		t.Errorf("other definition of the same name: got error %v; want a *index.DefinitionError", err)
 	}
 	var ve *table.ValueError
 	for _, o := range []verify.Options{{Rate: -1}, {Width: -1}, {Partition: sales, Token: "1:S"}} {
 		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
-			t.Error(o, err)
+			t.Errorf("options %+v: got error %v; want a *table.ValueError", o, err)
 		}
 	}
 }

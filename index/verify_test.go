@@ -35,9 +35,7 @@ func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, defi
 		}
 	}
 	r, err := verify.Run(context.Background(), staff, &o, definitions...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return r, faults
 }
 
@@ -74,7 +72,7 @@ func TestVerify(t *testing.T) {
 		}, []string{
 			"email dangling email_a w_000001", "email missing email_new w_000001", "last dangling last_Jones!_w_000001 w_000001", "last missing last_Smith!_w_000001 w_000001",
 			"age stale age_030_w_000001 w_000001", "tag dangling ~x|tag_x_w_000001 w_000001", "tag dangling ~x|tag_y_w_000001 w_000001"}},
-		"an entity that another program has written anew": {copyDefinitions(), func(rows *table.Table[table.Row]) {
+		"an entity that another program has replaced": {copyDefinitions(), func(rows *table.Table[table.Row]) {
 			e, err := rows.Get(ctx, at(1))
 			check(t, err)
 			row := &table.Row{Key: e.Key}
@@ -89,7 +87,7 @@ func TestVerify(t *testing.T) {
 			"last state mismatch last_Jones!_w_000001 w_000001", "age state mismatch age_030_w_000001 w_000001"}},
 		"a list deleted": {sharedDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("team_Jones"))) },
 			[]string{"team missing team_Jones w_000001", "team missing team_Jones w_000002"}},
-		"a stranger in a list": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
+		"foreign members in a list": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
 			check(t, rows.MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001/w_000002/w_000003/w_000009")))
 		}, []string{"team dangling team_Jones w_000003", "team dangling team_Jones w_000009"}},
 		"an empty list": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
@@ -101,14 +99,14 @@ func TestVerify(t *testing.T) {
 		"a summary changed": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
 			check(t, rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		}, []string{"ages stale ages_Jones "}},
-		"a summary of nobody": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
+		"a summary of no entity": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
 			_, err := table.RowsOf(rows.Engine(), true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "+ages:w_"))
 			check(t, err)
 		}, []string{"ages dangling ages_Nobody "}},
 		"details changed": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
 			check(t, rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadLast").Set("x")))
 		}, []string{"head stale department w_000001"}},
-		"details of nobody": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
+		"details of an entity that does not exist": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
 			check(t, rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
 		}, []string{"head missing department w_000001", "head dangling department w_000009"}},
 	} {
@@ -126,7 +124,7 @@ func TestVerify(t *testing.T) {
 			check(t, right(s))
 			r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...)
 			if !r.Sound() || r.Entities != 3 || r.Partitions != 1 || len(faults) > 0 {
-				t.Fatal(r, faults)
+				t.Fatalf("verify before the damage: got %+v and faults %v; want a sound report of 3 entities and 1 partition, and no fault", r, faults)
 			}
 			c.damage(rawTable(t, s))
 			before := s.Rows("staff")
@@ -137,18 +135,18 @@ func TestVerify(t *testing.T) {
 			}
 			testkit.Expect(t, "faults", faults, want)
 			if r.Sound() != (len(want) == 0) {
-				t.Error(r)
+				t.Errorf("verify without repair: got %+v, sound %v; want sound %v", r, r.Sound(), len(want) == 0)
 			}
 			testkit.Expect(t, "a report changes nothing", s.Rows("staff"), before)
 			r, _ = mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
 			if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
-				t.Error(r)
+				t.Errorf("verify with repair: got %+v; want a sound report, none failed, and some repaired: %v", r, len(want) > 0)
 			}
 			if err := right(s); err != nil {
-				t.Error(err)
+				t.Errorf("rows after the repair: got error %v; want none", err)
 			}
 			if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...); r.Repaired != 0 {
-				t.Error(r, faults)
+				t.Errorf("second verify with repair: got %+v and faults %v; want nothing repaired", r, faults)
 			}
 		})
 	}
@@ -165,17 +163,17 @@ func TestDuplicateValue(t *testing.T) {
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	testkit.Expect(t, "faults", faults, map[string]bool{"email duplicate value email_a w_000001": true})
 	if r.Sound() || r.Faults[verify.DuplicateValue] != 1 || r.Repaired != 0 {
-		t.Error(r)
+		t.Errorf("verify with repair: got %+v; want a report that is not sound, with one duplicate value and nothing repaired", r)
 	}
 	// The fault is gone once one entity gets another value.
 	_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Email = "b"; return nil })
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, byEmail)
 	if !r.Sound() {
-		t.Error(r)
+		t.Errorf("verify after the update: got %+v; want a sound report", r)
 	}
 	if e, err := byEmail.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
-		t.Error(e, err)
+		t.Errorf("entity with email a: got %+v, error %v; want %v and no error", e, err, at(2))
 	}
 }
 
@@ -193,14 +191,14 @@ func TestNewKeyFunction(t *testing.T) {
 	// A write finds its own old row.
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
 	if _, err := staff.GetRow(ctx, rowAt("mail_A_w_000001")); !errors.Is(err, table.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("old row after a write of its entity: got error %v; want ErrNotFound", err)
 	}
 	testkit.Expect(t, "by the new function", ids(t, is.List(ctx, staff, sales, "a")), []int{1})
 	testkit.Expect(t, "not yet", ids(t, is.List(ctx, staff, sales, "b")), []int(nil))
 	testkit.Expect(t, "not any more", ids(t, is.List(ctx, staff, sales, "B")), []int(nil))
 	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, is)
 	if !r.Sound() || r.Repaired == 0 {
-		t.Error(r)
+		t.Errorf("new key function, verify with repair: got %+v; want a sound report and some repaired", r)
 	}
 	testkit.Expect(t, "all", ids(t, is.Query(ctx, staff, table.Query[worker]{Partition: sales})), []int{1, 2, 3})
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 6)
@@ -211,11 +209,11 @@ func TestNewKeyFunction(t *testing.T) {
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
 	if !r.Sound() {
-		t.Error(r)
+		t.Errorf("key function without keys, verify with repair: got %+v; want a sound report", r)
 	}
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 3)
 	if _, err := plain.Update(ctx, at(2), func(w *worker) error { w.Age++; return nil }); err != nil {
-		t.Error(err) // nobody remembers it any more
+		t.Errorf("update without the definition: got error %v; want none, because the maintainer state does not contain the index", err)
 	}
 }
 
@@ -235,24 +233,24 @@ func TestResume(t *testing.T) {
 		}
 	}}, byLast)
 	if !errors.Is(err, context.Canceled) || first.Partitions != 2 || first.Repaired != 2 || first.Token == "" {
-		t.Fatal(first, err)
+		t.Fatalf("canceled run: got %+v, error %v; want 2 partitions, 2 repaired, a token and context.Canceled", first, err)
 	}
 	s.Count()
 	second, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Token: first.Token, Rate: 100_000}, byLast)
 	if err != nil || second.Partitions != 2 || second.Repaired != 2 {
-		t.Fatal(second, err)
+		t.Fatalf("resumed run: got %+v, error %v; want 2 partitions, 2 repaired and no error", second, err)
 	}
 	one, err := verify.Run(ctx, staff, &verify.Options{Partition: dept.Of("A")}, byLast)
 	if err != nil || one.Partitions != 1 || !one.Sound() {
-		t.Fatal(one, err)
+		t.Fatalf("run of partition A: got %+v, error %v; want a sound report of 1 partition, and no error", one, err)
 	}
 	var ve *table.ValueError
 	if _, err := verify.Run(ctx, staff, &verify.Options{Token: "x"}, byLast); !errors.As(err, &ve) {
-		t.Error(err)
+		t.Errorf("token x: got error %v; want a *table.ValueError", err)
 	}
 	var de *index.DefinitionError
 	if _, err := verify.Run(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
-		t.Error(err)
+		t.Errorf("definition that is not attached: got error %v; want a *index.DefinitionError of %q", err, "email")
 	}
 }
 
@@ -268,9 +266,9 @@ func TestVerifyRequests(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
 	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
-	testkit.Expect(t, "to be sure of a fault", s.Count().String(), "3 get, 3 query")
+	testkit.Expect(t, "requests to confirm a fault", s.Count().String(), "3 get, 3 query")
 	mustVerify(t, staff, verify.Options{Partition: sales, Repair: true}, byEmail, byLast)
-	testkit.Expect(t, "to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
+	testkit.Expect(t, "requests to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
 }
 
 // TestReleaseRace: a row without an entity that is about to be deleted stays if its entity is inserted meanwhile.
@@ -293,9 +291,9 @@ func TestReleaseRace(t *testing.T) {
 	check(t, err)
 	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
 	if err != nil || !once || r.Failed > 0 {
-		t.Fatal(r, err, once)
+		t.Fatalf("verify with repair: got %+v, error %v, inserted %v; want none failed, no error, inserted true", r, err, once)
 	}
 	if err := checkCopiesOf("email", "last")(s); err != nil {
-		t.Error(err)
+		t.Errorf("rows of copies after the repair: got error %v; want none", err)
 	}
 }

@@ -65,7 +65,7 @@ func TestMixedOrder(t *testing.T) {
 	two := keys.Struct2(keys.Tuple2(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2)), func(p *pair) (*int, *int) { return &p.A, &p.B })
 	between := two.Between(pair{5, 1}, pair{3, 9})
 	if between.Err() != nil {
-		t.Fatal(between.Err())
+		t.Fatalf("between 5, 1 and 3, 9: got error %v; want a range", between.Err())
 	}
 	for _, c := range []struct {
 		p                       pair

@@ -33,11 +33,11 @@ func TestSuffixedText(t *testing.T) {
 	}
 	for _, s := range []string{"jones", "jo", ""} {
 		if !last.Starting(s).Contains(jones.String()) {
-			t.Errorf("the range of %q is %v, want a range with %v", s, last.Starting(s), jones)
+			t.Errorf("the range of %q: got %v; want a range with %v", s, last.Starting(s), jones)
 		}
 	}
 	if last.Starting("jones-").Contains(jones.String()) || last.Prefix("jone").Contains(jones.String()) {
-		t.Errorf("%v or %v contains %v, want neither", last.Starting("jones-"), last.Prefix("jone"), jones)
+		t.Errorf("the ranges of jones- and jone: got %v and %v; want neither to contain %v", last.Starting("jones-"), last.Prefix("jone"), jones)
 	}
 	var ke *keys.KeyError
 	for _, r := range []keys.Range{last.Between("a", "b"), last.AtLeast("a"), last.AtMost("b")} {
@@ -91,7 +91,8 @@ func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Ge
 				}
 			}
 			if alone.AtLeast(b).Contains(alone.Of(a).String()) != (order(a, b) >= 0) || alone.AtMost(b).Contains(alone.Of(a).String()) != (order(a, b) <= 0) {
-				t.Fatalf("%v or %v is wrong about %q", alone.AtLeast(b), alone.AtMost(b), alone.Of(a))
+				t.Fatalf("%v and %v contain %q: got %v and %v; want %v and %v", alone.AtLeast(b), alone.AtMost(b), alone.Of(a),
+					alone.AtLeast(b).Contains(alone.Of(a).String()), alone.AtMost(b).Contains(alone.Of(a).String()), order(a, b) >= 0, order(a, b) <= 0)
 			}
 		})
 	})

@@ -81,7 +81,7 @@ func newPlan(t testing.TB, v any, boundPaths ...[]int) *Plan {
 	t.Helper()
 	p, err := NewPlan(reflect.TypeOf(v), boundPaths)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan of %T: got error %v; want none", v, err)
 	}
 	return p
 }
@@ -173,15 +173,16 @@ func TestDecodeServiceForms(t *testing.T) {
 	"Str":"\u00e9\ud83d\ude00\t\"","Gr\u00f6\u00dfe":5,"h01@odata.type":"Edm.Int64","h01":"2","HomeZip":8000,"B":true,"Named":-3,
 	"nan@odata.type":"Edm.Double","nan":"NaN","bare":1.23456789012346E+24,"_op":"hidden","whole":3.0,"xyz":null,"Addr":"::1"}`)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode: got error %v; want none", err)
 	}
 	if e.PartitionKey != "pô" || e.RowKey != "r'/" || e.ETag != `W/"datetime'2017-10-02T20%3A21%3A54.8228007Z'"` || e.Timestamp.Nanosecond() != 822800700 {
-		t.Errorf("got the entity %+v", e)
+		t.Errorf("got the entity %+v; want the keys pô and r'/, the ETag with datetime'2017-10-02T20%%3A21%%3A54.8228007Z', and 822800700 ns in Timestamp", e)
 	}
 	if v.F64 != 3 || v.F32 != 1 || v.I64 != 39 || v.I != 1<<53+1 || v.PTime.Nanosecond() != 123456700 || v.UUID[0] != 0xc9 || string(v.Bin) != "binary" ||
 		v.Str != "é😀\t\"" || v.Größe != 5 || !reflect.DeepEqual(v.Hours, []int64{0, 2}) || v.Home != (place{"", 8000}) || !v.B || v.Named != -3 || v.Addr.String() != "::1" ||
 		!v.Time.Equal(time.Date(1970, 10, 4, 1, 2, 0, 0, time.UTC)) {
-		t.Errorf("got the value %+v", v)
+		t.Errorf("got the value %+v; want F64 3, F32 1, I64 39, I 2^53+1, 123456700 ns in PTime, UUID c9…, Bin \"binary\", Str %q, Größe 5, "+
+			"Hours [0 2], Home without City and with Zip 8000, B true, Named -3, Addr ::1 and Time 1970-10-04T01:02:00Z", v, "é😀\t\"")
 	}
 	if len(v.Extra) != 3 || !math.IsNaN(v.Extra["nan"].(float64)) || v.Extra["bare"] != 1.23456789012346e24 || v.Extra["whole"] != 3.0 {
 		t.Errorf("got the unknown columns %+v, want nan, bare and whole", v.Extra)
@@ -290,7 +291,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		body, err := encode(p, in)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("encode %+v: got error %v; want none", in, err)
 		}
 		out, e, err := decode[row](p, body)
 		if err != nil || e.PartitionKey != "p" || e.RowKey != "r" || !reflect.DeepEqual(in, out) {

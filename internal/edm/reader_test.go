@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 	if err := r.Page(func(e Entity) bool {
 		var v row
 		if err := p.Decode(r, reflect.ValueOf(&v).Elem()); err != nil {
-			t.Error(err)
+			t.Errorf("decode entity %s: got error %v; want none", e.RowKey, err)
 		}
 		got = append(got, fmt.Sprint(e.PartitionKey, e.RowKey, v.N, string(e.Raw[:2])))
 		return true
@@ -103,7 +103,7 @@ func FuzzReader(f *testing.F) {
 		}
 		body := written.Append(nil)
 		if got := len(escaped(body)); got != written.Length {
-			t.Fatalf("%s: got %d bytes, and Length is %d", body, got, written.Length)
+			t.Fatalf("Length of %s: got %d; want %d, as many bytes as the SDK sends", body, written.Length, got)
 		}
 		r2 := NewReader(body)
 		e2, err := r2.One()

@@ -127,28 +127,28 @@ func TestStoredColumns(t *testing.T) {
 	p.Encode(w, value, Stored{})
 	body, err := w.Finish()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("Finish: got error %v; want none", err)
 	}
 	json := body.Append(nil)
 	if got := len(escaped(json)); got != body.Length {
-		t.Errorf("%s has %d bytes, and Length is %d", json, got, body.Length)
+		t.Errorf("Length of %s: got %d; want %d, as many bytes as the SDK sends", json, body.Length, got)
 	}
 	var decoded [2]reflect.Value
 	for i, stored := range []Stored{{JSON: json}, {Columns: body.Columns}} {
 		r, e, err := stored.Open("p'", "r<")
 		if err != nil || e.PartitionKey != "p'" || e.RowKey != "r<" {
-			t.Fatal(e, err)
+			t.Fatalf("form %d: open: got %+v, error %v; want the keys p' and r<", i, e, err)
 		}
 		decoded[i] = reflect.New(p.Type).Elem()
 		if err := p.Decode(r, decoded[i]); err != nil {
-			t.Fatal(err)
+			t.Fatalf("form %d: decode: got error %v; want none", i, err)
 		}
 		columns, err := stored.Decoded()
 		if err != nil || !reflect.DeepEqual(columns, body.Columns) {
-			t.Errorf("got %v, %v, want %v", columns, err, body.Columns)
+			t.Errorf("form %d: columns: got %v, error %v; want %v", i, columns, err, body.Columns)
 		}
 	}
 	if json, columns := decoded[0].Interface(), decoded[1].Interface(); !reflect.DeepEqual(json, columns) {
-		t.Errorf("from columns %+v, want %+v", columns, json)
+		t.Errorf("value from columns: got %+v; want %+v, the value from JSON", columns, json)
 	}
 }

@@ -36,11 +36,11 @@ func TestPlant(t *testing.T) {
 	}
 	planted, name, err := withBugs(shipped, all, []int{0, 1})
 	if err != nil || name != "p" {
-		t.Fatal(name, err)
+		t.Fatalf("a source with two bugs: got package %q, error %v; want package p and no error", name, err)
 	}
 	for what, n := range map[string]int{"n < limit ": 2, "n < limit-1": 1, "return t.v, t.err": 2, "return t.v, nil": 1} {
 		if strings.Count(planted, what) != n {
-			t.Errorf("%q should stand here %d times:\n%s", what, n, planted)
+			t.Errorf("%q in the source with bugs: got %d times; want %d times:\n%s", what, strings.Count(planted, what), n, planted)
 		}
 	}
 	set := token.NewFileSet()
@@ -48,17 +48,17 @@ func TestPlant(t *testing.T) {
 	for _, source := range []string{planted, "package p\nvar plantedBug int"} {
 		f, err := parser.ParseFile(set, "", source, 0)
 		if err != nil {
-			t.Fatal(err, planted)
+			t.Fatalf("parsing the source with bugs: got error %v; want none:\n%s", err, planted)
 		}
 		files = append(files, f)
 	}
 	if _, err := (&types.Config{Importer: importer.Default()}).Check("p", set, files, nil); err != nil {
-		t.Error(err, planted)
+		t.Errorf("type check of the source with bugs: got error %v; want none:\n%s", err, planted)
 	}
 
 	all = append(all, Mutant{Name: "another limit", Old: "limit = 3", New: "limit = 4"})
 	if _, _, err := withBugs(shipped, all, []int{0, 2}); err == nil || !strings.Contains(err.Error(), "another limit: not within") {
-		t.Error("a bug outside of functions cannot be planted:", err)
+		t.Errorf("a bug outside of functions: got error %v; want one that contains another limit: not within", err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestPlant(t *testing.T) {
 func TestTested(t *testing.T) {
 	t.Parallel()
 	if err := tested(".", []Mutant{{Name: "a", Test: "TestPlant$|TestTest"}, {Name: "b", Test: "TestPlant/sub"}}); err != nil {
-		t.Error("names of tests: got error", err)
+		t.Errorf("names of tests: got error %v; want none", err)
 	}
 	if err := tested(".", []Mutant{{Name: "c", Test: "TestPlant|TestAbsent"}}); err == nil || !strings.Contains(err.Error(), "c: got no test TestAbsent") {
 		t.Errorf("TestAbsent: got error %v, want one that names the test", err)
