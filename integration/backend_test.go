@@ -53,6 +53,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(moverEnv); text != "" {
 		os.Exit(runMoverProcess(text))
 	}
+	if text := os.Getenv(logWriterEnv); text != "" {
+		os.Exit(runLogWriter(text))
+	}
 	double := storagetest.New(nil)
 	connection, err := double.Listen()
 	if err != nil {

@@ -166,7 +166,11 @@ func testLogWriters(t *testing.T, b backend) {
 	start := func() {
 		w.Process++
 		p, err := acknowledged.start(w)
-		noError(t, err)
+		if err != nil {
+			t.Errorf("process %d: got error %v; want it started", w.Process, err)
+			cancel()
+			return
+		}
 		processes = append(processes, p)
 	}
 	stop := func(p *logProcess) {
@@ -176,8 +180,14 @@ func testLogWriters(t *testing.T, b backend) {
 	for range 8 {
 		start()
 	}
-	var done sync.WaitGroup
-	done.Go(func() {
+	// When all writers are killed, a last event makes the follower look whether it has all others.
+	last := func() {
+		_, err := events.Append(ctx, &event{0, rand.Int()})
+		if err != nil {
+			t.Errorf("last event: got error %v; want none", err)
+		}
+	}
+	go func() {
 		kills := time.NewTicker(length / 12)
 		defer kills.Stop()
 		for range 11 {
@@ -189,30 +199,13 @@ func testLogWriters(t *testing.T, b backend) {
 		for _, p := range processes[len(processes)-8:] {
 			stop(p)
 		}
-	})
-	ended := make(chan bool)
-	go func() { done.Wait(); close(ended) }()
+		last()
+	}()
 	got := map[event]int{}
 	next := map[string]int64{}
-	missing := func() (n int) {
-		select {
-		case <-ended:
-		default:
-			return 1
-		}
-		for process, below := range acknowledged.all() {
-			for i := range below {
-				if got[event{process, i}] == 0 {
-					n++
-				}
-			}
-		}
-		return n
-	}
-	checked := time.Now()
 	for r, err := range events.Follow(ctx, logtail.NewCursor("")) {
 		if err != nil {
-			t.Fatalf("Follow: got error %v, with %d acknowledged events missing; want none", err, missing())
+			t.Fatalf("Follow: got error %v, with %d acknowledged events missing; want none", err, acknowledged.missing(got))
 		}
 		if got[r.Value]++; got[r.Value] > 1 {
 			t.Errorf("event %v: got it %d times; want once", r.Value, got[r.Value])
@@ -221,22 +214,14 @@ func testLogWriters(t *testing.T, b backend) {
 			t.Errorf("writer %s: got record %d after %d; want the order of the writer", r.Writer, r.Sequence, was-1)
 		}
 		next[r.Writer] = r.Sequence + 1
-		if time.Since(checked) > 100*time.Millisecond {
-			if checked = time.Now(); missing() == 0 {
+		if r.Value.Process == 0 {
+			if acknowledged.missing(got) == 0 {
 				break
 			}
-		}
-		select {
-		case <-ended:
-			// A last record, so that the loop gets one when all others are there.
-			_, err := events.Append(ctx, &event{0, len(got)})
-			noError(t, err)
-			ended = nil
-		default:
+			last()
 		}
 	}
-	_ = acknowledged
-	t.Logf("%d events of %d processes, %d writers, in %v", len(got), w.Process, len(next), length)
+	t.Logf("%d events of %d processes, followed in %v", len(got), acknowledged.processes(), length)
 }
 
 // acknowledgedEvents is what the processes have printed.
@@ -245,14 +230,25 @@ type acknowledgedEvents struct {
 	below map[int]int // for each process, the number of its first event that is not acknowledged
 }
 
-func (a *acknowledgedEvents) all() map[int]int {
+// missing returns how many acknowledged events are not in got.
+func (a *acknowledgedEvents) missing(got map[event]int) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := map[int]int{}
-	for p, n := range a.below {
-		all[p] = n
+	for process, below := range a.below {
+		for i := range below {
+			if got[event{process, i}] == 0 {
+				n++
+			}
+		}
 	}
-	return all
+	return n
+}
+
+// processes returns how many processes have acknowledged an event.
+func (a *acknowledgedEvents) processes() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.below)
 }
 
 // logProcess is a running writer.

@@ -22,6 +22,7 @@ func TestBehaviour(t *testing.T) {
 // suite is the behaviour suite, by story.
 var suite = map[string]func(*env){
 	"entity lifecycle":          entityLifecycle,
+	"logs":                      logs,
 	"conditions":                conditions,
 	"explicit keys":             explicitKeys,
 	"merge":                     merge,

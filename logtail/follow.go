@@ -68,9 +68,6 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 // settled is the time before which no more records become visible.
 func (l *Log[T]) settled() time.Time { return l.writer.now().UTC().Truncate(tick).Add(-l.opt.Overlap) }
 
-// page is the most rows of a request.
-const page = 1000
-
 // smallestWindow is the least time, in ticks, that is read at once, whatever the number of its records.
 const smallestWindow = 10_000
 
@@ -135,7 +132,7 @@ func (l *Log[T]) collect(ctx context.Context, c *Cursor, rows keys.Range, limit 
 	group.SetLimit(maxConcurrent)
 	for i, partition := range partitions {
 		group.Go(func() error {
-			for r, err := range l.list(ctx, partition, rows, limit) {
+			for r, err := range l.list(ctx, partition, rows, page, limit) {
 				if err != nil {
 					return err
 				}

@@ -14,7 +14,8 @@ import (
 //	for r, err := range claims.Tail(ctx, 10) { … }
 //
 // Rows of other types in the partition are left out. Errors: *table.ValueError for an n below 1; *table.DecodeError for a record that
-// does not fit T; those of [table.Table.List]. Requests: ⌈n / 1000⌉ for each partition, those of several partitions at the same time.
+// does not fit T; those of [table.Table.List]. Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, at the same
+// time, and more for a partition that has many of the n records.
 func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 	if n < 1 {
 		return failed[T](&table.ValueError{Field: "n", Reason: "is not positive"})
@@ -47,8 +48,12 @@ func (l *Log[T]) read(ctx context.Context, rows keys.Range, limit int) iter.Seq2
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var lists []iter.Seq2[*Record[T], error]
+		share := page
+		if limit > 0 {
+			share = fairShare(limit, l.opt.Spread)
+		}
 		for _, p := range l.partitions() {
-			lists = append(lists, l.list(ctx, p, rows, limit))
+			lists = append(lists, l.list(ctx, p, rows, share, limit))
 		}
 		n := 0
 		for r, err := range merge(lists) {
@@ -59,24 +64,42 @@ func (l *Log[T]) read(ctx context.Context, rows keys.Range, limit int) iter.Seq2
 	}
 }
 
-// list yields the records of a range of one partition.
-func (l *Log[T]) list(ctx context.Context, partition keys.Enc, rows keys.Range, limit int) iter.Seq2[*Record[T], error] {
+// list yields the records of a range of one partition, at most limit unless that is 0. The first request is for share records, the
+// others for all that are left.
+func (l *Log[T]) list(ctx context.Context, partition keys.Enc, rows keys.Range, share, limit int) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
-		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(max(limit, 0), 1000), Skip: func(k keys.Key, _ error) bool {
+		left := limit
+		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, _ error) bool {
 			_, is := positionOf(k.RowKey())
 			return !is
 		}}
-		n := 0
-		for e, err := range l.rows.List(ctx, q) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if r := recordOf(e); r != nil {
-				if n++; !yield(r, nil) || n == limit {
+		for q.Limit = q.PageSize; !q.Cursor.Done(); q.Limit = q.PageSize {
+			for e, err := range l.rows.List(ctx, q) {
+				if err != nil {
+					yield(nil, err)
 					return
 				}
+				if r := recordOf(e); r != nil {
+					if left--; !yield(r, nil) || left == 0 {
+						return
+					}
+				}
+			}
+			q.PageSize = page
+			if limit > 0 {
+				q.PageSize = min(left, page)
 			}
 		}
 	}
+}
+
+// page is the most rows of a request.
+const page = 1000
+
+// fairShare returns how many of the n newest records a partition hardly ever exceeds if records are spread evenly.
+func fairShare(n, partitions int) int {
+	if partitions == 1 {
+		return n
+	}
+	return min(n, 2*n/partitions+8)
 }
