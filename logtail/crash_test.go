@@ -2,6 +2,7 @@ package logtail_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -9,8 +10,10 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // appended collects what the processes of one run know of their appends.
@@ -113,3 +116,18 @@ func TestAppendSchedules(t *testing.T) {
 }
 
 var schedules = testkit.Count("schedules", 500, "random schedules of each test")
+
+// TestFalseRefusal: a record that the service refuses as existing, although it is not stored, is not reported as stored.
+func TestFalseRefusal(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	claims, s := newLog(t, nil)
+	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.Refuse(409, "EntityAlreadyExists"))))
+	r, err := claims.Append(ctx, &claim{1, 1})
+	if !errors.Is(err, table.ErrExists) || r == nil {
+		t.Fatalf("Append: got %v, error %v; want the record and ErrExists", r, err)
+	}
+	testkit.Expect(t, "requests", s.Count().String(), "1 get, 1 insert, 1 query")
+	noError(t, claims.Resend(ctx, r))
+	testkit.Expect(t, "records", amounts(t, claims.Tail(ctx, 10)), []int{1})
+}

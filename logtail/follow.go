@@ -23,7 +23,7 @@ import (
 // not differ by more than Overlap less WriteTimeout.
 //
 // Errors: *table.TokenError; those of [Log.Tail]; the error of ctx at its end. A cursor behind an error can be used again. Requests:
-// to catch up, about 2 for each 1,000 records of a partition. Then, after each pause of Options.Poll, 1 for each partition and each
+// to catch up, about 2 for each 1,000 records of a partition, and some more where the records become much denser or rarer. Then, after each pause of Options.Poll, 1 for each partition and each
 // 1,000 records of Options.Overlap; twice as many for a source with several partitions while writers append to them.
 func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
@@ -45,11 +45,11 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 	if err := c.open(l.rows.Name() + "/" + source); err != nil {
 		return err
 	}
-	window := keys.MaxTicks // of the records that are read at a time, to catch up
+	w := window{ticks: keys.MaxTicks}
 	for {
 		settled := l.settled()
 		if settled.Sub(c.from) > l.opt.Overlap {
-			more, err := l.catchUp(ctx, c, settled, &window, yield)
+			more, err := l.catchUp(ctx, c, settled, &w, yield)
 			if !more || err != nil {
 				return err
 			}
@@ -66,22 +66,61 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 }
 
 // settled is the time before which no more records become visible.
-func (l *Log[T]) settled() time.Time { return l.writer.now().UTC().Truncate(tick).Add(-l.opt.Overlap) }
+func (l *Log[T]) settled() time.Time {
+	return l.writer.now().UTC().Truncate(tick).Add(-l.opt.Overlap)
+}
+
+// window chooses how much time is read at once to catch up, so that it has about as many records as a request returns.
+type window struct {
+	ticks   int64
+	dense   int64 // a time before which there are too many records for a window from the cursor on; 0 if none is known
+	shrinks int   // in a row
+}
+
+// tooMany notes that the n ticks from a time have too many records.
+func (w *window) tooMany(from, n int64) {
+	by := int64(2)
+	if w.shrinks++; w.shrinks > 1 {
+		by = 8
+	}
+	w.dense = from + n
+	w.ticks = max(n/by, smallestWindow)
+}
+
+// fit notes that the n ticks before a time have so many records.
+func (w *window) fit(to, n int64, records int) {
+	w.shrinks = 0
+	by := int64(1)
+	switch {
+	case records >= page/2:
+	case records >= page/4:
+		by = 2
+	case w.dense > to: // most records are behind
+		w.ticks = max((w.dense-to)/2, smallestWindow)
+		return
+	case records == 0:
+		by = 8
+	default:
+		by = 2
+	}
+	w.dense = 0
+	w.ticks = min(n, keys.MaxTicks/by) * by
+}
 
 // smallestWindow is the least time, in ticks, that is read at once, whatever the number of its records.
 const smallestWindow = 10_000
 
 // catchUp yields the records of the next window of time before settled, and chooses the next window so that it takes about 1 request
 // for each partition.
-func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, window *int64, yield func(*Record[T]) bool) (more bool, err error) {
+func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, w *window, yield func(*Record[T]) bool) (more bool, err error) {
 	from, end := ticksOf(c.from), ticksOf(settled)
-	n := min(*window, end-from)
+	n := min(w.ticks, end-from)
 	to, err := keys.FromTicks(from + n)
 	if err != nil {
 		return false, err
 	}
 	limit := page
-	if *window <= smallestWindow {
+	if w.ticks <= smallestWindow {
 		limit = 0
 	}
 	all, most, err := l.collect(ctx, c, between(c.from, to), limit)
@@ -89,11 +128,10 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, wind
 	case err != nil:
 		return false, err
 	case limit > 0 && most == limit: // perhaps there are more
-		*window = max(n/2, smallestWindow)
+		w.tooMany(from, n)
 		return true, nil
-	case most < page/2 && *window < keys.MaxTicks/2:
-		*window *= 2
 	}
+	w.fit(from+n, n, most)
 	if !yieldAll(c, all, yield) {
 		return false, nil
 	}

@@ -1,0 +1,41 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestLogtail: removes what a log depends on, piece by piece.
+func TestLogtail(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles the package anew")
+	}
+	mutants.Run(t, "./logtail", []mutants.Mutant{
+		{Name: "records of one tick have one time", File: "logtail/writer.go",
+			Old: "		at = w.last.Add(tick)\n", New: "		at = w.last\n", Test: "TestTail"},
+		{Name: "a writer keeps the time of a clock that has stepped far back", File: "logtail/writer.go",
+			Old: "w.id == \"\" || behind > w.overlap:", New: "w.id == \"\":", Test: "TestClockStepsFarBack"},
+		{Name: "a refusal counts as success", File: "logtail/append.go",
+			Old: "	if err == nil && !is {\n", New: "	if err == nil && !is && false {\n", Test: "TestAppendEveryFault|TestFalseRefusal"},
+		{Name: "a record that is sent again is refused", File: "logtail/append.go",
+			Old: "	if !errors.Is(err, table.ErrExists) {\n", New: "	if err != nil {\n", Test: "TestLostResponses"},
+		{Name: "rows of other types are records", File: "logtail/key.go",
+			Old: "	return p, err == nil\n", New: "	return p, true\n", Test: "TestForeignRows"},
+		{Name: "a record is yielded again", File: "logtail/follow.go",
+			Old: "				if !c.seen.has(r.Key.RowKey(), r.position()) {\n", New: "				if true {\n", Test: "TestFollow"},
+		{Name: "late records are missed", File: "logtail/follow.go",
+			Old: "Truncate(tick).Add(-l.opt.Overlap)\n", New: "Truncate(tick).Add(-l.opt.Overlap / 100)\n", Test: "TestFollow"},
+		{Name: "partitions are read once, at different instants", File: "logtail/follow.go",
+			Old: "	if l.opt.Spread > 1 && gaps(&c.seen, all) {\n", New: "	if false {\n", Test: "TestFollowOrder"},
+		{Name: "a token forgets what was yielded", File: "logtail/cursor.go",
+			Old: "c.log, c.from, c.seen = true, log, from, t.seen\n", New: "c.log, c.from = true, log, from\n", Test: "TestFollow"},
+		{Name: "numbers between two spans are seen", File: "logtail/seen.go",
+			Old: "	case joinsBefore && joinsAfter:\n", New: "	case at > 0 && at < len(spans):\n", Test: "TestSeen|TestFollow"},
+		{Name: "a full page counts as all", File: "logtail/follow.go",
+			Old: "	case limit > 0 && most == limit: // perhaps there are more\n", New: "	case false:\n", Test: "TestCatchUp"},
+		{Name: "the merged list begins with the oldest", File: "logtail/merge.go",
+			Old: "h.record.Key.RowKey() < newest", New: "h.record.Key.RowKey() > newest", Test: "TestSpread"},
+	})
+}

@@ -1,0 +1,45 @@
+package logtail
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestSeen: the set has the numbers that were added, in any order, and no others, until they are forgotten.
+func TestSeen(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	at := func(n int) position { return position{start.Add(time.Duration(n) * time.Second), "W", int64(n)} }
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var s seen
+		added := map[int]bool{}
+		for range r.IntN(60) {
+			n := r.IntN(40)
+			s.add("", at(n))
+			added[n] = true
+		}
+		spans := s.Writers["W"]
+		for i, sp := range spans {
+			if sp.Last < sp.First || i > 0 && sp.First <= spans[i-1].Last+1 || sp.Ticks != ticksOf(at(int(sp.Last)).time) {
+				t.Fatalf("seed %d: got spans %v; want them ascending, with gaps, each with the time of its last number", seed, spans)
+			}
+		}
+		from := r.IntN(40)
+		for n := range 40 {
+			if got := s.has("", at(n)); got != added[n] {
+				t.Fatalf("seed %d: number %d: got it in the set: %v; want %v", seed, n, got, added[n])
+			}
+		}
+		s.forget(at(from).time)
+		for n := from; n < 40; n++ {
+			if got := s.has("", at(n)); got != added[n] {
+				t.Fatalf("seed %d: number %d after the numbers before %d are forgotten: got it in the set: %v; want %v", seed, n, from, got, added[n])
+			}
+		}
+		if got := len(s.Writers["W"]); got > 41-from {
+			t.Errorf("seed %d: got %d spans after the numbers before %d are forgotten; want 1 for these", seed, got, from)
+		}
+	}
+}
