@@ -11,6 +11,7 @@
 //   - maintain: for authors of maintainers: rows and effects that follow from entities, in the transaction of each write
 //   - eventual: effects of writes outside their partition, executed by workers on a queue
 //   - archive: moves of entities to another table, and back
+//   - logtail: logs whose newest records come first
 //   - storagetest: the Table and Queue services in memory, for tests
 //   - account: the SDK's clients for a storage account
 //

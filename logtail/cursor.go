@@ -97,5 +97,5 @@ func (c *Cursor) open(log string) error {
 // moveTo moves the cursor to a time before which all records are yielded.
 func (c *Cursor) moveTo(from time.Time) {
 	c.from = from
-	c.seen.forget(from)
+	c.seen.dropBefore(from)
 }

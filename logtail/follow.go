@@ -47,15 +47,15 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 	}
 	w := window{ticks: keys.MaxTicks}
 	for {
-		settled := l.settled()
-		if settled.Sub(c.from) > l.opt.Overlap {
-			more, err := l.catchUp(ctx, c, settled, &w, yield)
+		final := l.final()
+		if final.Sub(c.from) > l.opt.Overlap {
+			more, err := l.catchUp(ctx, c, final, &w, yield)
 			if !more || err != nil {
 				return err
 			}
 			continue
 		}
-		more, err := l.poll(ctx, c, settled, yield)
+		more, err := l.poll(ctx, c, final, yield)
 		if !more || err != nil {
 			return err
 		}
@@ -65,8 +65,8 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 	}
 }
 
-// settled is the time before which no more records become visible.
-func (l *Log[T]) settled() time.Time {
+// final is the time before which no more records become visible.
+func (l *Log[T]) final() time.Time {
 	return l.writer.now().UTC().Truncate(tick).Add(-l.opt.Overlap)
 }
 
@@ -110,10 +110,10 @@ func (w *window) fit(to, n int64, records int) {
 // smallestWindow is the least time, in ticks, that is read at once, whatever the number of its records.
 const smallestWindow = 10_000
 
-// catchUp yields the records of the next window of time before settled, and chooses the next window so that it takes about 1 request
+// catchUp yields the records of the next window of time before final, and chooses the next window so that it takes about 1 request
 // for each partition.
-func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, w *window, yield func(*Record[T]) bool) (more bool, err error) {
-	from, end := ticksOf(c.from), ticksOf(settled)
+func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, final time.Time, w *window, yield func(*Record[T]) bool) (more bool, err error) {
+	from, end := ticksOf(c.from), ticksOf(final)
 	n := min(w.ticks, end-from)
 	to, err := keys.FromTicks(from + n)
 	if err != nil {
@@ -140,7 +140,7 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, settled time.Time, w *w
 }
 
 // poll yields the new records from the cursor on.
-func (l *Log[T]) poll(ctx context.Context, c *Cursor, settled time.Time, yield func(*Record[T]) bool) (more bool, err error) {
+func (l *Log[T]) poll(ctx context.Context, c *Cursor, final time.Time, yield func(*Record[T]) bool) (more bool, err error) {
 	rows := between(c.from, time.Time{})
 	all, _, err := l.collect(ctx, c, rows, 0)
 	if err != nil {
@@ -154,8 +154,8 @@ func (l *Log[T]) poll(ctx context.Context, c *Cursor, settled time.Time, yield f
 	if !yieldAll(c, all, yield) {
 		return false, nil
 	}
-	if c.from.Before(settled) {
-		c.moveTo(settled)
+	if c.from.Before(final) {
+		c.moveTo(final)
 	}
 	return true, nil
 }

@@ -53,8 +53,8 @@ func (s *seen) newest(writer string) int64 {
 	return -1
 }
 
-// forget shrinks the set: records before a time are not read again.
-func (s *seen) forget(before time.Time) {
+// dropBefore shrinks the set: records before a time are not read again.
+func (s *seen) dropBefore(before time.Time) {
 	for id, spans := range s.Writers {
 		n, _ := slices.BinarySearchFunc(spans, ticksOf(before), func(s span, t int64) int { return int(min(max(s.Ticks-t, -1), 1)) })
 		switch {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSeen: the set has the numbers that were added, in any order, and no others, until they are forgotten.
+// TestSeen: the set has the numbers that were added, in any order, and no others, until they are dropped.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -32,14 +32,14 @@ func TestSeen(t *testing.T) {
 				t.Fatalf("seed %d: number %d: got it in the set: %v; want %v", seed, n, got, added[n])
 			}
 		}
-		s.forget(at(from).time)
+		s.dropBefore(at(from).time)
 		for n := from; n < 40; n++ {
 			if got := s.has("", at(n)); got != added[n] {
-				t.Fatalf("seed %d: number %d after the numbers before %d are forgotten: got it in the set: %v; want %v", seed, n, from, got, added[n])
+				t.Fatalf("seed %d: number %d after the numbers before %d are dropped: got it in the set: %v; want %v", seed, n, from, got, added[n])
 			}
 		}
 		if got := len(s.Writers["W"]); got > 41-from {
-			t.Errorf("seed %d: got %d spans after the numbers before %d are forgotten; want 1 for these", seed, got, from)
+			t.Errorf("seed %d: got %d spans after the numbers before %d are dropped; want 1 for these", seed, got, from)
 		}
 	}
 }

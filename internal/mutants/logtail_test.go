@@ -29,7 +29,7 @@ func TestLogtail(t *testing.T) {
 			Old: "Truncate(tick).Add(-l.opt.Overlap)\n", New: "Truncate(tick).Add(-l.opt.Overlap / 100)\n", Test: "TestFollow"},
 		{Name: "partitions are read once, at different instants", File: "logtail/follow.go",
 			Old: "	if l.opt.Spread > 1 && gaps(&c.seen, all) {\n", New: "	if false {\n", Test: "TestFollowOrder"},
-		{Name: "a token forgets what was yielded", File: "logtail/cursor.go",
+		{Name: "a token lacks what was yielded", File: "logtail/cursor.go",
 			Old: "c.log, c.from, c.seen = true, log, from, t.seen\n", New: "c.log, c.from = true, log, from\n", Test: "TestFollow"},
 		{Name: "numbers between two spans are seen", File: "logtail/seen.go",
 			Old: "	case joinsBefore && joinsAfter:\n", New: "	case at > 0 && at < len(spans):\n", Test: "TestSeen|TestFollow"},

@@ -1,0 +1,190 @@
+package logtail_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/storagetest"
+)
+
+// Claim is an expense claim.
+type Claim struct {
+	Employee int
+	Amount   int32
+}
+
+// check keeps examples short. A program returns its errors.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// newClaims returns an empty log in a service in memory. A program takes its account from a connection string.
+func newClaims(o *logtail.Options) *logtail.Log[Claim] {
+	acc, err := account.FromTransport(storagetest.New(nil), nil)
+	check(err)
+	claims, err := logtail.New[Claim](acc.Tables(), "claims", o)
+	check(err)
+	check(claims.Ensure(context.Background()))
+	return claims
+}
+
+// The newest records first.
+func Example() {
+	ctx := context.Background()
+	claims := newClaims(nil)
+	for i := range 5 {
+		_, err := claims.Append(ctx, &Claim{Employee: 223, Amount: int32(i)})
+		check(err)
+	}
+	for claim, err := range claims.Tail(ctx, 2) {
+		check(err)
+		fmt.Println(claim.Value.Employee, claim.Value.Amount)
+	}
+	// Output:
+	// 223 4
+	// 223 3
+}
+
+// Each department has a partition of its own.
+func ExampleLog_In() {
+	ctx := context.Background()
+	dept := keys.Tuple1(keys.Text())
+	claims := newClaims(nil)
+	_, err := claims.In(dept.Of("Sales")).Append(ctx, &Claim{223, 17})
+	check(err)
+	record, err := claims.In(dept.Of("Finance")).Append(ctx, &Claim{300, 9})
+	check(err)
+	fmt.Println(record.Key.PartitionKey(), record.Sequence)
+	for claim, err := range claims.In(dept.Of("Sales")).Tail(ctx, 10) {
+		check(err)
+		fmt.Println(claim.Value.Employee, claim.Value.Amount)
+	}
+	// Output:
+	// Finance 1
+	// 223 17
+}
+
+// Many records are stored in transactions. If that fails, Resend stores the records that are not stored yet, and no record twice.
+func ExampleLog_AppendAll() {
+	ctx := context.Background()
+	claims := newClaims(nil)
+	records, err := claims.AppendAll(ctx, &Claim{223, 1}, &Claim{223, 2}, &Claim{300, 3})
+	for attempts := 0; err != nil && attempts < 3; attempts++ {
+		err = claims.Resend(ctx, records...)
+	}
+	check(err)
+	fmt.Println(len(records), records[2].Time.Sub(records[0].Time))
+	// Output: 3 200ns
+}
+
+// A record whose outcome is unknown is sent again under its key.
+func ExampleLog_Resend() {
+	ctx := context.Background()
+	claims := newClaims(nil)
+	record, err := claims.Append(ctx, &Claim{223, 17})
+	if err != nil && record != nil {
+		err = claims.Resend(ctx, record)
+	}
+	check(err)
+	check(claims.Resend(ctx, record)) // changes nothing
+	n := 0
+	for _, err := range claims.Tail(ctx, 10) {
+		check(err)
+		n++
+	}
+	fmt.Println(n)
+	// Output: 1
+}
+
+// Records by time: from a time on, and between two times.
+func ExampleLog_Between() {
+	ctx := context.Background()
+	now := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
+	o := &logtail.Options{}
+	o.Now = func() time.Time { return now }
+	claims := newClaims(o)
+	for i := range 4 {
+		_, err := claims.Append(ctx, &Claim{223, int32(i)})
+		check(err)
+		now = now.Add(time.Hour)
+	}
+	evening := time.Date(2014, 7, 31, 20, 0, 0, 0, time.UTC)
+	for claim, err := range claims.Between(ctx, evening.Add(-time.Hour), evening) {
+		check(err)
+		fmt.Println("between:", claim.Time.Format(time.TimeOnly), claim.Value.Amount)
+	}
+	for claim, err := range claims.Since(ctx, evening) {
+		check(err)
+		fmt.Println("since:", claim.Time.Format(time.TimeOnly), claim.Value.Amount)
+	}
+	// Output:
+	// between: 19:00:00 1
+	// since: 21:00:00 3
+	// since: 20:00:00 2
+}
+
+// A follower stores its position, and another process continues there.
+func ExampleLog_Follow() {
+	ctx := context.Background()
+	claims := newClaims(nil)
+	_, err := claims.AppendAll(ctx, &Claim{223, 1}, &Claim{223, 2}, &Claim{223, 3})
+	check(err)
+	cursor := logtail.NewCursor("") // the beginning
+	for claim, err := range claims.Follow(ctx, cursor) {
+		check(err)
+		fmt.Println(claim.Value.Amount)
+		if claim.Value.Amount == 2 {
+			break
+		}
+	}
+	saved := cursor.Token()
+	for claim, err := range claims.Follow(ctx, logtail.NewCursor(saved)) {
+		check(err)
+		fmt.Println("later:", claim.Value.Amount)
+		break
+	}
+	// Output:
+	// 1
+	// 2
+	// later: 3
+}
+
+// A follower that begins now.
+func ExampleNewCursorAt() {
+	ctx := context.Background()
+	claims := newClaims(nil)
+	_, err := claims.Append(ctx, &Claim{223, 1})
+	check(err)
+	cursor := logtail.NewCursorAt(time.Now().Add(time.Nanosecond * 100))
+	time.AfterFunc(time.Millisecond, func() {
+		_, err := claims.Append(ctx, &Claim{223, 2})
+		check(err)
+	})
+	for claim, err := range claims.Follow(ctx, cursor) {
+		check(err)
+		fmt.Println(claim.Value.Amount)
+		break
+	}
+	// Output: 2
+}
+
+// A source with more records than one partition takes.
+func ExampleOptions_spread() {
+	ctx := context.Background()
+	claims := newClaims(&logtail.Options{Spread: 16})
+	for i := range 100 {
+		_, err := claims.Append(ctx, &Claim{223, int32(i)})
+		check(err)
+	}
+	for claim, err := range claims.Tail(ctx, 1) {
+		check(err)
+		fmt.Println(claim.Value.Amount)
+	}
+	// Output: 99
+}
