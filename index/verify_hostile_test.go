@@ -289,6 +289,16 @@ func TestForeignColumns(t *testing.T) {
 	if !r.Sound() || len(f) > 0 {
 		t.Errorf("verify with repair: got report %+v and faults %v; want a sound report and no fault", r, f)
 	}
+	note := func(what string, want any) {
+		t.Helper()
+		row, err := rawTable(t, s).GetRow(context.Background(), rowAt("ages_Jones"))
+		check(t, err)
+		v, _ := row.Get("Note")
+		testkit.Expect(t, what+": Note of the summary", v, want)
+	}
+	note("after verify with repair", "mine")
+	check(t, staff.MergeAny(context.Background(), at(1), age.Set(31)))
+	note("after the next write", nil)
 }
 
 // TestForeignEntityInRange: an entity of another type among the rows of an index keeps its maintainer state.
