@@ -120,11 +120,12 @@ func TestChangeOfKind(t *testing.T) {
 	}
 	for what, c := range map[string]struct {
 		first, then func() index.Definition[worker]
+		refused     bool // a change of an age, which a summary of ages counts
 	}{
-		"a list, then a summary":         {lists, sums(nil)},
-		"a list, then a sum":             {lists, sums(measures)},
-		"a summary, then a list":         {sums(nil), lists},
-		"a summary of ages, then a list": {sums(measures), lists},
+		"a list, then a summary":         {lists, sums(nil), false},
+		"a list, then a sum":             {lists, sums(measures), true},
+		"a summary, then a list":         {sums(nil), lists, false},
+		"a summary of ages, then a list": {sums(measures), lists, true},
 	} {
 		staff, s := newStaff(t, c.first())
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Cao", "", 50, nil})
@@ -146,12 +147,20 @@ func TestChangeOfKind(t *testing.T) {
 		if err := later.MergeAny(ctx, at(3), last.Set("Jones")); !refusedFor(err, rowAt("grp_Jones")) {
 			t.Errorf("%s: MergeAny: got error %v; want ErrForeignRow of grp_Jones", what, err)
 		}
-		_ = later.MergeAny(ctx, at(1), age.Set(31)) // which a summary of ages counts
-		for _, repair := range []bool{false, true} {
-			if r, _ := mustVerify(t, later, verify.Options{Repair: repair}, d); r.Sound() && !repair {
-				t.Errorf("%s: verify without repair: got report %+v; want a report that is not sound", what, r)
-			}
+		if err := later.MergeAny(ctx, at(1), age.Set(31)); refusedFor(err, rowAt("grp_Jones")) != c.refused || !c.refused && err != nil {
+			t.Errorf("%s: MergeAny of an age: got error %v; want ErrForeignRow of grp_Jones %v, and no other error", what, err, c.refused)
 		}
+		foretold, faults := mustVerify(t, later, verify.Options{}, d)
+		if foretold.Sound() || foretold.Repaired != 0 || len(faults) == 0 {
+			t.Errorf("%s: verify without repair: got report %+v and faults %v; want a report that is not sound, with nothing repaired, and some faults", what, foretold, faults)
+		}
+		r, f := mustVerify(t, later, verify.Options{Repair: true}, d)
+		testkit.Expect(t, what+": faults of verify with repair", f, faults)
+		if r.Sound() || r.Repaired != 0 || r.Failed != len(f) || r.Unconfirmed != 0 {
+			t.Errorf("%s: verify with repair: got report %+v and faults %v; want a report that is not sound, with nothing repaired, %d failed and nothing unconfirmed",
+				what, r, f, len(f))
+		}
+		testkit.Expect(t, what+": rows of the groups after verify with repair", fmt.Sprint(group()), before)
 		check(t, later.MergeAny(ctx, at(2), last.Set("")))
 		check(t, later.DeleteAny(ctx, at(1)))
 		switch d := d.(type) {
@@ -273,8 +282,9 @@ func TestTwoTypesOneName(t *testing.T) {
 		testkit.Expect(t, what+": Keys of the email index of workers", found, []keys.Key{at(1)})
 		check(t, staff.DeleteAny(ctx, at(1)))
 		check(t, staff.DeleteAny(ctx, at(2)))
-		if r, err := verify.Run(ctx, temps, &verify.Options{Repair: true}); err != nil || len(r.Faults) > 0 {
-			t.Errorf("%s: verify of temps with repair, after the workers are deleted: got report %+v and error %v; want no fault and no error", what, r, err)
+		if r, err := verify.Run(ctx, temps, &verify.Options{Repair: true}); err != nil || !r.Sound() || len(r.Faults) > 0 || r.Entities != 1 {
+			t.Errorf("%s: verify of temps with repair, after the workers are deleted: got report %+v and error %v; "+
+				"want a sound report of 1 entity, no fault and no error", what, r, err)
 		}
 	}
 }
