@@ -128,9 +128,9 @@ func TestLookups(t *testing.T) {
 	if err != nil || old.Value.Last != "Brown" || old.Value.Email != "" || old.Key != at(4) {
 		t.Errorf("look-up of age 65: got %v, error %v; want Brown with the key %v and no email", old, err, at(4))
 	}
-	for _, err := range []error{staff.Replace(ctx, old), staff.Merge(ctx, old, last.Set("x")), staff.Delete(ctx, old)} {
+	for verb, err := range map[string]error{"Replace": staff.Replace(ctx, old), "Merge": staff.Merge(ctx, old, last.Set("x")), "Delete": staff.Delete(ctx, old)} {
 		if !errors.Is(err, table.ErrNoETag) {
-			t.Errorf("write by a projection: got error %v; want ErrNoETag", err)
+			t.Errorf("%s by a projection: got error %v; want ErrNoETag", verb, err)
 		}
 	}
 	testkit.Expect(t, "at least", ids(t, byAge.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: byAge.AtLeast(44)})), []int{1, 4})
@@ -145,15 +145,13 @@ func TestLookups(t *testing.T) {
 	testkit.Expect(t, "primaries", ids(t, staff.List(ctx, table.Query[worker]{Partition: sales})), []int{1, 2, 3, 4})
 
 	var ve *table.ValueError
-	for _, err := range byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}) {
-		if !errors.As(err, &ve) {
-			t.Errorf("query by pointers with a condition on the age: got error %v; want a *ValueError", err)
-		}
+	err = onlyError(t, "query by pointers with a condition", byLast.Query(ctx, staff, table.Query[worker]{Partition: sales, Where: age.Gt(40)}))
+	if !errors.As(err, &ve) || ve.Field != "Query.Where" {
+		t.Errorf("query by pointers with a condition on the age: got error %v; want a *ValueError of Query.Where", err)
 	}
-	for _, err := range byLast.Query(ctx, staff, table.Query[worker]{}) {
-		if !errors.Is(err, table.ErrTableScan) {
-			t.Errorf("query without a partition: got error %v; want ErrTableScan", err)
-		}
+	err = onlyError(t, "query without a partition", byLast.Query(ctx, staff, table.Query[worker]{}))
+	if !errors.Is(err, table.ErrTableScan) {
+		t.Errorf("query without a partition: got error %v; want ErrTableScan", err)
 	}
 }
 

@@ -74,11 +74,11 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
-	if _, err := index.Attach(plain, nil, byEmail); err == nil {
-		t.Error("Attach of a nil definition: got no error; want one")
+	if _, err := index.Attach(plain, nil, byEmail); err == nil || !strings.Contains(err.Error(), "Attach staff: a definition is nil") {
+		t.Errorf("Attach of a nil definition: got error %v; want one that contains \"Attach staff: a definition is nil\"", err)
 	}
-	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil {
-		t.Error("Attach to a nil table: got no error; want one")
+	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil || !strings.Contains(err.Error(), "the table is nil") {
+		t.Errorf("Attach to a nil table: got error %v; want one that contains \"the table is nil\"", err)
 	}
 	// An index by fields of the row key, which are in every projection.
 	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
@@ -170,19 +170,14 @@ func TestWriteOnly(t *testing.T) {
 	staff, s := newStaff(t, building)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil})
 	_, err := building.Get(ctx, staff, sales, "Jones")
-	for _, lerr := range building.List(ctx, staff, sales, "Jones") {
-		err = errors.Join(err, lerr)
-		if !errors.Is(lerr, index.ErrWriteOnly) {
-			t.Errorf("List: got error %v; want ErrWriteOnly", lerr)
+	for method, err := range map[string]error{
+		"Get":  err,
+		"List": onlyError(t, "List", building.List(ctx, staff, sales, "Jones")),
+		"Keys": onlyError(t, "Keys", building.Keys(ctx, staff, table.Query[worker]{Partition: sales})),
+	} {
+		if !errors.Is(err, index.ErrWriteOnly) {
+			t.Errorf("%s: got error %v; want ErrWriteOnly", method, err)
 		}
-	}
-	for _, kerr := range building.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
-		if !errors.Is(kerr, index.ErrWriteOnly) {
-			t.Errorf("Keys: got error %v; want ErrWriteOnly", kerr)
-		}
-	}
-	if !errors.Is(err, index.ErrWriteOnly) {
-		t.Errorf("Get and List: got errors %v; want ErrWriteOnly", err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
 	next, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), byLast)
@@ -278,27 +273,33 @@ func TestDetailsAreChecked(t *testing.T) {
 	ctx := context.Background()
 	to := func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), true }
 	plain, _ := newStaff(t)
-	for what, definitions := range map[string][]index.Definition[worker]{
-		"one prefix":                {index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)},
-		"a bad name":                {index.NewDetails("the/head", "Head", to, last)},
-		"no prefix":                 {index.NewDetails("one", "", to, last)},
-		"no target":                 {index.NewDetails[worker]("one", "Head", nil, last)},
-		"no fields":                 {index.NewDetails[worker]("one", "Head", to)},
-		"a bad prefix":              {index.NewDetails("one", "Head-", to, last)},
-		"a target that is not pure": {index.NewDetails("one", "Head", moody(), last)},
-		"a bad property":            {index.NewLists("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true }, &index.ListOptions{Property: "a b"})},
-		"a measure that is not pure": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
-			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M", Of: counting()}}})},
-		"a measure of no name": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
-			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Of: func(*worker) (int64, bool) { return 0, false }}}})},
-		"a measure twice": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
-			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M", Of: func(*worker) (int64, bool) { return 0, false }}, {Name: "M", Of: func(*worker) (int64, bool) { return 0, false }}}})},
-		"a measure of nothing": {index.NewSummary("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", true },
-			&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "M"}}})},
+	none := func(*worker) (int64, bool) { return 0, false }
+	every := func(*worker) (string, bool) { return "", true }
+	sums := func(measures ...index.Measure[worker]) []index.Definition[worker] {
+		return []index.Definition[worker]{index.NewSummary("one", keys.Tuple1(keys.Text()), every, &index.SummaryOptions[worker]{Measures: measures})}
+	}
+	one := func(d index.Definition[worker]) []index.Definition[worker] { return []index.Definition[worker]{d} }
+	for what, c := range map[string]struct {
+		definitions       []index.Definition[worker]
+		name, field, says string
+	}{
+		"one prefix":                 {[]index.Definition[worker]{index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)}, "two", "prefix", "as one does"},
+		"a bad name":                 {one(index.NewDetails("the/head", "Head", to, last)), "the/head", "name", "letters and digits"},
+		"no prefix":                  {one(index.NewDetails("one", "", to, last)), "one", "prefix", "is empty"},
+		"no target":                  {one(index.NewDetails[worker]("one", "Head", nil, last)), "one", "target", "is nil"},
+		"no fields":                  {one(index.NewDetails[worker]("one", "Head", to)), "one", "fields", "are empty"},
+		"a bad prefix":               {one(index.NewDetails("one", "Head-", to, last)), "one", "prefix", "Head-"},
+		"a target that is not pure":  {one(index.NewDetails("one", "Head", moody(), last)), "one", "target", "is not pure"},
+		"a bad property":             {one(index.NewLists("one", keys.Tuple1(keys.Text()), every, &index.ListOptions{Property: "a b"})), "one", "Property", "a b"},
+		"a measure that is not pure": {sums(index.Measure[worker]{Name: "M", Of: counting()}), "one", "measure M", "is not pure"},
+		"a measure of no name":       {sums(index.Measure[worker]{Of: none}), "one", "Measures", "without a Name"},
+		"a measure twice":            {sums(index.Measure[worker]{Name: "M", Of: none}, index.Measure[worker]{Name: "M", Of: none}), "one", "Measures", "two measures"},
+		"a measure of nothing":       {sums(index.Measure[worker]{Name: "M"}), "one", "Measures", "Of is nil"},
 	} {
 		var de *index.DefinitionError
-		if _, err := index.Attach(plain, definitions...); !errors.As(err, &de) {
-			t.Errorf("%s: Attach: got error %v; want a *DefinitionError", what, err)
+		_, err := index.Attach(plain, c.definitions...)
+		if !errors.As(err, &de) || de.Definition != c.name || de.Field != c.field || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: Attach: got error %v; want a *DefinitionError of %q and %q whose text contains %q", what, err, c.name, c.field, c.says)
 		}
 	}
 	staff, s := newStaff(t, byEmail, index.NewDetails("bad", "Bad", func(w *worker) (keys.Enc, bool) { return keys.Raw("email_x"), w.Last == "y" }, last))

@@ -20,8 +20,8 @@ var (
 	// partition, or to know that a row does not exist, and the signature is for a range of rows.
 	ErrRanged = table.ErrRanged
 	// ErrForeignRow: a row of another type, definition or program has the key of an index row, list or summary. The row is neither
-	// replaced nor deleted. A write that would need the key fails with this error, and so does a read of the one list or summary with
-	// the key. The *table.DerivedError around it contains the key.
+	// replaced nor deleted. A write that would need the key fails with this error (of a unique index with ErrTaken), and so does a
+	// read of the one list or summary with the key. The *table.DerivedError around it contains the key.
 	ErrForeignRow = table.ErrForeignRow
 	// ErrUnknownIndex: the entity is in an index that this handle lacks, so that a write would leave its index rows behind. Exception:
 	// a handle without any definitions and with table.Options.BlindWrites does not check in writes by key.

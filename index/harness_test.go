@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -63,6 +64,32 @@ var sales = dept.Of("S")
 
 var check = testkit.NoError
 
+// checkInHook reports an error and, unlike check, does not end the test, so that functions in other goroutines may call it, such as
+// those of testkit.Hooked.
+func checkInHook(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("before a request: got error %v; want none", err)
+	}
+}
+
+// onlyError returns the error of a list that is to yield one error and nothing else.
+func onlyError[V any](t testing.TB, what string, list iter.Seq2[V, error]) (only error) {
+	t.Helper()
+	yielded := 0
+	for v, err := range list {
+		if yielded++; err == nil {
+			t.Errorf("%s: got %v; want only an error", what, v)
+		} else {
+			only = err
+		}
+	}
+	if yielded != 1 || only == nil {
+		t.Errorf("%s: got %d results and error %v; want 1 result, an error", what, yielded, only)
+	}
+	return only
+}
+
 type transport interface {
 	Do(*http.Request) (*http.Response, error)
 }
@@ -97,7 +124,7 @@ func newStaff(t *testing.T, definitions ...index.Definition[worker]) (*table.Tab
 	check(t, plain.Ensure(context.Background()))
 	staff, err := index.Attach(plain, definitions...)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("Attach of %d definitions: got error %v; want none", len(definitions), err)
 	}
 	s.Count()
 	return staff, s
@@ -113,7 +140,7 @@ func insertAll(t *testing.T, staff *table.Table[worker], s *storagetest.Service,
 	for _, w := range all {
 		e, err := staff.Insert(context.Background(), &w)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("Insert of %+v: got error %v; want none", w, err)
 		}
 		es = append(es, e)
 	}
@@ -126,7 +153,7 @@ func ids(t *testing.T, list func(func(*table.Entity[worker], error) bool)) (all 
 	t.Helper()
 	for e, err := range list {
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("list: got error %v after the IDs %v; want none", err, all)
 		}
 		all = append(all, e.Value.ID)
 	}
@@ -200,14 +227,14 @@ func copiesOf(s *storagetest.Service, attached []string) error {
 func sameRows(got, want map[string]map[string]any) error {
 	for k, w := range want {
 		if g, ok := got[k]; !ok {
-			return fmt.Errorf("%s is missing", k)
+			return fmt.Errorf("row %s: got none; want %v", k, w)
 		} else if fmt.Sprint(g) != fmt.Sprint(w) {
-			return fmt.Errorf("%s is %v, not %v", k, g, w)
+			return fmt.Errorf("row %s: got %v; want %v", k, g, w)
 		}
 	}
-	for k := range got {
+	for k, g := range got {
 		if _, ok := want[k]; !ok {
-			return fmt.Errorf("%s is left", k)
+			return fmt.Errorf("row %s: got %v; want none", k, g)
 		}
 	}
 	return nil
@@ -216,7 +243,7 @@ func sameRows(got, want map[string]map[string]any) error {
 func right(t *testing.T, s *storagetest.Service) {
 	t.Helper()
 	if err := checkCopies(s); err != nil {
-		t.Error(err)
+		t.Errorf("check of all rows: got error %v; want none", err)
 	}
 }
 

@@ -190,7 +190,7 @@ func TestContended(t *testing.T) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			id++
 			_, err := staff.Insert(ctx, &worker{"S", id, "Jones", "", 30, nil})
-			check(t, err)
+			checkInHook(t, err)
 		}
 	}
 	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
@@ -216,7 +216,7 @@ func TestContendedUntilTheEnd(t *testing.T) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			id++
 			_, err := staff.Insert(context.Background(), &worker{"S", id, "Jones", "", 30, nil})
-			check(t, err)
+			checkInHook(t, err)
 			time.AfterFunc(10*time.Millisecond, cancel)
 		}
 	}}
@@ -256,7 +256,7 @@ func TestContendedByKey(t *testing.T) {
 		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 			if strings.Contains(r.URL.Path, "$batch") {
 				n++
-				check(t, staff.MergeAny(ctx, at(1), age.Set(n)))
+				checkInHook(t, staff.MergeAny(ctx, at(1), age.Set(n)))
 			}
 		}}
 		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
@@ -302,8 +302,9 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 	}
 	// A list's property must have room for the number of its last part.
 	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
-	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); err == nil {
-		t.Error("Attach with a property of 254 characters for a list: got no error; want one")
+	var de *index.DefinitionError
+	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
+		t.Errorf("Attach with a property of 254 characters for a list: got error %v; want a *DefinitionError of l and Property whose text contains 256", err)
 	}
 }
 

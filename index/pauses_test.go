@@ -44,7 +44,7 @@ func TestPausesOfGet(t *testing.T) {
 		owner, reads := 1, 0
 		give := func(id int, mail string) {
 			_, err := staff.Update(ctx, at(id), func(w *worker) error { w.Email = mail; return nil })
-			check(t, err)
+			checkInHook(t, err)
 		}
 		var log strings.Builder
 		slow := pausing(t, s, &log, func(r *http.Request) {
@@ -79,7 +79,7 @@ func TestPausesOfVerify(t *testing.T) {
 			if strings.Contains(r.URL.Path, "last_") {
 				reads++
 				_, err := staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
-				check(t, err)
+				checkInHook(t, err)
 			}
 		}, byLast)
 		began := time.Now()

@@ -96,7 +96,7 @@ func TestListRows(t *testing.T) {
 		if strings.Contains(r.URL.Path, "$batch") {
 			rounds++
 			_, err := staff.Insert(ctx, &worker{"S", 100 + rounds, "Jones", "", 30, nil})
-			check(t, err)
+			checkInHook(t, err)
 		}
 	}
 	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)

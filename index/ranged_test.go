@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -41,11 +43,16 @@ func TestVerifyRanged(t *testing.T) {
 			holder, err := index.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
 			check(t, err)
 			c.verify.Repair = true
+			before := fmt.Sprint(s.Rows("staff"))
 			s.Count()
 			r, err := verify.Run(ctx, holder, &c.verify, copyDefinitions()...)
 			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
 				t.Errorf("verify with repair: got %+v, error %v; want no fault, ErrRanged %v, and without ErrRanged a sound report of 3 entities and no error", r, err, c.refused)
 			}
+			if n := s.Count(); n.Total() == 0 || n[requests.Get]+n[requests.Query] != n.Total() {
+				t.Errorf("requests of verify with repair: got %v; want get and query only, at least 1", n)
+			}
+			testkit.Expect(t, "rows after verify with repair", fmt.Sprint(s.Rows("staff")), before)
 			testkit.Expect(t, "Ranged", holder.Engine().Ranged(), c.refused)
 			right(t, s)
 		})

@@ -220,7 +220,13 @@ func TestDetails(t *testing.T) {
 	if err := staff.Merge(ctx, es[1], email.Set("a")); !errors.Is(err, index.ErrTaken) {
 		t.Errorf("second head: got error %v; want ErrTaken", err)
 	}
-	// A new head, the old one gone, in one transaction; the other order meets that it is taken.
+	// A new head, the old one gone, in one transaction. In the other order, the place of the head is taken.
+	_, err = table.Transact(ctx, staff.MergeOp(es[1], email.Set("a")), staff.DeleteOp(es[0]))
+	var be *table.BatchError
+	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &be) || be.Index != 0 {
+		t.Errorf("a new head before the old one is deleted: got error %v; want ErrTaken and a *BatchError with index 0", err)
+	}
+	checkAll(t, s)
 	_, err = table.Transact(ctx, staff.DeleteOp(es[0]), staff.MergeOp(es[1], email.Set("a")))
 	check(t, err)
 	checkAll(t, s)
@@ -281,6 +287,11 @@ func TestFullList(t *testing.T) {
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
 	check(t, err)
 	testkit.Expect(t, "members", len(k), most)
+	for i, member := range k {
+		if member != at(i) {
+			t.Fatalf("member %d: got %v; want %v", i, member, at(i))
+		}
+	}
 	for _, r := range s.Rows("staff") {
 		for _, p := range r.Properties {
 			if v, ok := p.Value.(string); ok && len(v) > 32<<10 {

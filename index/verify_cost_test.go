@@ -167,38 +167,41 @@ func TestPaceOfRepairs(t *testing.T) {
 		bulkInsert(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
 		staff, err := index.Attach(plain, byEmail, byLast, teams, ages)
 		check(t, err)
-		for _, damage := range []func(){
-			func() {}, // backfill
-			func() {
+		for _, damage := range []struct {
+			name string
+			do   func()
+		}{
+			{"backfill", func() {}},
+			{"changed copies and missing pointers", func() {
 				for i := range 100 {
 					check(t, rawTable(t, s).MergeAny(ctx, rowAt(fmt.Sprint("email_m", i)), table.PropertyOf[string]("Last").Set("x")))
 					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprintf("last_L%d!_w_%06d", i%7, i))))
 				}
-			},
-			func() {
+			}},
+			{"missing lists and summaries", func() {
 				for i := range 7 {
 					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("team_L", i))))
 					check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
 				}
-			},
+			}},
 		} {
-			damage()
+			damage.do()
 			w.mu.Lock()
 			w.written, w.read = map[int64]int{}, 0
 			w.mu.Unlock()
 			begun := time.Now()
 			r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Rate: 100}, byEmail, byLast, teams, ages)
 			if err != nil || !r.Sound() || r.Repaired == 0 {
-				t.Fatalf("verify with repair: got report %+v and error %v; want a sound report, at least 1 repair and no error", r, err)
+				t.Fatalf("%s: verify with repair: got report %+v and error %v; want a sound report, at least 1 repair and no error", damage.name, r, err)
 			}
 			all := r.Entities + r.Rows + w.read
 			for second, n := range w.written {
 				if all += n; n > 210 { // the rows of one second may be written within two
-					t.Errorf("rows written in second %d: got %d; want at most 210", second, n)
+					t.Errorf("%s: rows written in second %d: got %d; want at most 210", damage.name, second, n)
 				}
 			}
 			if per := float64(all) / time.Since(begun).Seconds(); per > 101 {
-				t.Errorf("rows a second: got %.1f, of %d rows in %v; want at most 101", per, all, time.Since(begun))
+				t.Errorf("%s: rows a second: got %.1f, of %d rows in %v; want at most 101", damage.name, per, all, time.Since(begun))
 			}
 		}
 	})

@@ -23,7 +23,11 @@ func TestBackfillSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fill := func(ctx context.Context, p *crashtest.Process) error {
-				r, err := verify.Run(ctx, k.open(t, p), &verify.Options{Repair: true}, k.definitions...)
+				staff, err := k.open(p)
+				if err != nil {
+					return err
+				}
+				r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, k.definitions...)
 				if err == nil && !r.Sound() {
 					return errors.New("it could not repair everything")
 				}
@@ -32,7 +36,10 @@ func TestBackfillSchedules(t *testing.T) {
 			build := func() crashtest.Workload {
 				w := crashtest.Workload{
 					Setup: func(ctx context.Context, p *crashtest.Process) error {
-						plain := openAs(t, p.ConnectionString(), p, schema)
+						plain, err := tableOf(p, schema)
+						if err != nil {
+							return err
+						}
 						if err := plain.Ensure(ctx); err != nil {
 							return err
 						}
@@ -52,9 +59,12 @@ func TestBackfillSchedules(t *testing.T) {
 				}
 				for range 2 {
 					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-						staff := k.open(t, p)
+						staff, err := k.open(p)
+						if err != nil {
+							return err
+						}
 						for range 2 {
-							if err := randomOperation(ctx, staff, p.Rand()); err != nil {
+							if _, err := randomOperation(ctx, staff, p.Rand()); err != nil {
 								panic(err)
 							}
 						}
@@ -77,9 +87,13 @@ func TestReportSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
-				w := crashtest.Workload{Setup: k.setUp(t), Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
+				w := crashtest.Workload{Setup: k.setUp, Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
 					var faults []verify.Fault
-					_, err := verify.Run(ctx, k.open(t, p), &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, k.definitions...)
+					staff, err := k.open(p)
+					if err != nil {
+						return err
+					}
+					_, err = verify.Run(ctx, staff, &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, k.definitions...)
 					if len(faults) > 0 {
 						panic(fmt.Sprint("found ", faults)) // a violation
 					}
@@ -87,9 +101,12 @@ func TestReportSchedules(t *testing.T) {
 				}}}
 				for range 2 {
 					w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-						staff := k.open(t, p)
+						staff, err := k.open(p)
+						if err != nil {
+							return err
+						}
 						for range 3 {
-							if err := randomOperation(ctx, staff, p.Rand()); err != nil {
+							if _, err := randomOperation(ctx, staff, p.Rand()); err != nil {
 								panic(err)
 							}
 						}

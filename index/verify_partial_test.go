@@ -3,8 +3,11 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
@@ -19,25 +22,45 @@ import (
 func TestRepairTakesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
+	// repair returns the faults that verify.Run finds, each with what became of it.
+	repair := func(staff *table.Table[worker], definitions ...index.Definition[worker]) (got []string) {
+		r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
+			outcome := fmt.Sprint("not repaired: ", f.Err)
+			if f.Repaired {
+				outcome = "repaired"
+			} else if errors.Is(f.Err, index.ErrTaken) {
+				outcome = "taken"
+			}
+			got = append(got, fmt.Sprint(f.Definition, " ", f.Kind, " ", f.Row.RowKey(), " ", outcome))
+		}}, definitions...)
+		check(t, err)
+		if len(got) != r.Repaired+r.Failed {
+			t.Errorf("verify with repair: got %+v and faults %q; want as many faults as repaired and failed", r, got)
+		}
+		slices.Sort(got)
+		return got
+	}
 	for what, c := range map[string]struct {
 		unique *index.Index[worker, string]
 		row    string
 		damage func(rows *table.Table[table.Row])
+		want   []string
 	}{
-		"one by one":  {byEmail, "email_a", func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) }},
-		"with others": {byEmail, "email_a", func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("team_Jones"))) }},
+		"one by one": {byEmail, "email_a", func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) },
+			[]string{"last missing last_Jones!_w_000001 taken"}},
+		"with others": {byEmail, "email_a", func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("team_Jones"))) },
+			[]string{"team missing team_Jones taken"}},
 		"a pointer, given up": {mailPointer, "mp_a", func(rows *table.Table[table.Row]) {
 			check(t, rows.MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("z")))
 			check(t, rows.DeleteAny(ctx, rowAt("team_Jones")))
-		}},
+		}, []string{"team missing team_Jones repaired"}},
 	} {
 		staff, s := newStaff(t, c.unique, byLast, teams)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		check(t, rawTable(t, s).DeleteAny(ctx, rowAt(c.row)))
 		insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
 		c.damage(rawTable(t, s))
-		_, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byLast, teams)
-		check(t, err)
+		testkit.Expect(t, what+": faults of verify with repair", repair(staff, byLast, teams), c.want)
 		if e, err := c.unique.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(2) {
 			t.Errorf("%s: owner of value a: got %+v, error %v; want %v and no error", what, e, err, at(2))
 		}
@@ -53,8 +76,8 @@ func TestRepairTakesNothing(t *testing.T) {
 	check(t, err)
 	staff, err = index.Attach(plain, mailPointer, teams)
 	check(t, err)
-	_, err = verify.Run(ctx, staff, &verify.Options{Repair: true}, teams)
-	check(t, err)
+	testkit.Expect(t, "new definition: faults of verify with repair", repair(staff, teams),
+		[]string{"team missing team_Cao repaired", "team missing team_Jones repaired", "team missing team_Low taken"})
 	if e, err := mailPointer.Get(ctx, staff, sales, "a"); err != nil || e.Key != at(3) {
 		t.Errorf("new definition: owner of value a: got %+v, error %v; want %v and no error", e, err, at(3))
 	}
@@ -134,18 +157,20 @@ func TestUnrepairedIsReported(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("fr_Jones_w_000001")))
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("age_030_w_000001")))
 	once := true
+	rows := rawTable(t, s)
 	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 		if (r.Method == http.MethodPost || r.Method == http.MethodPut) && once {
 			once = false
-			check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(99)))
+			testkit.Expect(t, "error of the write during the repair", rows.MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(99)), nil)
 		}
 	}}
 	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), fragile, byAge)
 	check(t, err)
 	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, fragile, byAge)
 	check(t, err)
-	if r.Repaired > 0 || r.Sound() || r.Faults[verify.Unreadable] == 0 {
-		t.Errorf("verify with repair: got %+v; want a report that is not sound, with an unreadable entity and nothing repaired", r)
+	if once || r.Repaired > 0 || r.Sound() || r.Faults[verify.Unreadable] == 0 {
+		t.Errorf("verify with repair: got %+v, entity changed during the repair: %v; want a report that is not sound, with an unreadable entity "+
+			"and nothing repaired, and true", r, !once)
 	}
 }
 
@@ -164,15 +189,17 @@ func TestPredictedConflict(t *testing.T) {
 	}
 }
 
-// cancelling ends a context behind the first write.
+// cancelling ends a context behind one of its writes.
 type cancelling struct {
 	*testkit.Hooked
 	cancel func()
+	last   int32        // of the writes, from 1
+	writes atomic.Int32 // so far
 }
 
 func (c *cancelling) Do(r *http.Request) (*http.Response, error) {
 	resp, err := c.Hooked.Do(r)
-	if r.Method == http.MethodPut || r.Method == http.MethodPost {
+	if (r.Method == http.MethodPut || r.Method == http.MethodPost) && c.writes.Add(1) == c.last {
 		c.cancel()
 	}
 	return resp, err
@@ -181,18 +208,40 @@ func (c *cancelling) Do(r *http.Request) (*http.Response, error) {
 // TestReportOfWhatWasDone: what was repaired before the end of the context is in the report.
 func TestReportOfWhatWasDone(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(context.Background())
-	staff, s := newStaff(t, teams)
-	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil})
-	check(t, rawTable(t, s).DeleteAny(ctx, at(2)))
-	ending, err := index.Attach(openAs(t, s.ConnectionString(), &cancelling{&testkit.Hooked{Service: s, Serial: true}, cancel}, schema), teams)
-	check(t, err)
-	r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
-	all, err2 := teams.Keys(context.Background(), staff, sales, "Jones")
-	check(t, err2)
-	// The end of the context may have hidden the outcome of the repair.
-	if r.Faults[verify.Dangling] != 1 || r.Repaired == 1 && len(all) != 1 || r.Repaired+r.Failed != 1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled run: got %+v, error %v and members %v; want context.Canceled and one dangling member, which is repaired, with one member left, or failed", r, err, all)
+	names := []string{"Cao", "Jones", "Li"} // a dangling member in the list of each
+	for writes := 1; writes <= len(names)+1; writes++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		staff, s := newStaff(t, teams)
+		for i, name := range names {
+			insertAll(t, staff, s, worker{"S", 2 * i, name, "", 30, nil}, worker{"S", 2*i + 1, name, "", 30, nil})
+			check(t, rawTable(t, s).DeleteAny(ctx, at(2*i+1)))
+		}
+		b := &cancelling{Hooked: &testkit.Hooked{Service: s, Serial: true}, cancel: cancel, last: int32(writes)}
+		ending, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
+		check(t, err)
+		r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
+		cancel()
+		done := min(writes, len(names)) // each write removes a member
+		left := 0
+		for i, name := range names {
+			all, err := teams.Keys(context.Background(), staff, sales, name)
+			check(t, err)
+			if left += len(all); len(all) == 0 || all[0] != at(2*i) {
+				t.Errorf("context that ends behind write %d: members of %s: got %v; want %v first", writes, name, all, at(2*i))
+			}
+		}
+		testkit.Expect(t, fmt.Sprintf("context that ends behind write %d: members that are left", writes), left, 2*len(names)-done)
+		if writes > len(names) {
+			if err != nil || r.Faults[verify.Dangling] != done || r.Repaired != done || r.Failed != 0 || !r.Sound() {
+				t.Errorf("run that is not canceled: got %+v, error %v; want %d dangling members, all of them repaired, and no error", r, err, done)
+			}
+			continue
+		}
+		// The end of the context may have hidden the outcome of the last repair.
+		if r.Faults[verify.Dangling] != done || r.Repaired < done-1 || r.Repaired+r.Failed != done || !errors.Is(err, context.Canceled) {
+			t.Errorf("context that ends behind write %d: got %+v, error %v; want %d dangling members, of which at least %d are repaired "+
+				"and at most the last one failed, and context.Canceled", writes, r, err, done, done-1)
+		}
 	}
 }
 

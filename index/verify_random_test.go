@@ -28,6 +28,8 @@ type damagedPartition struct {
 	staff *table.Table[worker]
 	s     *storagetest.Service
 	did   []string // to it
+
+	compared bool // wrong has found the repair sound, and then compared and written everything
 }
 
 func (d *damagedPartition) one(all ...string) string { return all[d.rnd.Intn(len(all))] }
@@ -54,7 +56,9 @@ func newDamagedPartition(t *testing.T, seed int) *damagedPartition {
 	check(t, insertForeignRows(context.Background(), rawTable(t, d.s)))
 	for i := range 6 {
 		w := d.worker(i)
-		_, _ = d.staff.Insert(context.Background(), &w) // fails if the address is taken
+		if _, err := d.staff.Insert(context.Background(), &w); err != nil && !errors.Is(err, index.ErrTaken) {
+			t.Fatalf("seed %d, definitions %q: Insert of worker %d: got error %v; want none or ErrTaken", seed, d.did, i, err)
+		}
 	}
 	for range 1 + d.rnd.Intn(5) {
 		d.damage()
@@ -194,6 +198,7 @@ func (d *damagedPartition) wrong(race bool) error {
 			}
 		}
 	}
+	d.compared = true
 	return nil
 }
 
@@ -205,10 +210,17 @@ func TestVerifyAnything(t *testing.T) {
 	if testing.Short() {
 		n = testkit.Fewer(min(n, 60))
 	}
+	compared := 0
 	for seed := range n {
 		d := newDamagedPartition(t, seed)
 		if err := errors.Join(d.wrong(seed%2 == 1), withForeignRows(func(*storagetest.Service) error { return nil })(d.s)); err != nil {
 			t.Errorf("seed %d, definitions, damage and writes %q: got error %v; want none", seed, d.did, err)
 		}
+		if d.compared {
+			compared++
+		}
+	}
+	if want := n - n/4; compared < want {
+		t.Errorf("seeds whose repair is sound, and is compared as a whole: got %d of %d; want at least %d", compared, n, want)
 	}
 }

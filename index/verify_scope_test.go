@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
@@ -111,8 +113,9 @@ func TestVerifyUnreadable(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	if _, err := verify.Run(ctx, staff, &verify.Options{Width: 2}, byTag); err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("refused query: got error %v; want an error other than context.Canceled", err)
+	var refused *azcore.ResponseError
+	if _, err := verify.Run(ctx, staff, &verify.Options{Width: 2}, byTag); !errors.As(err, &refused) || refused.StatusCode != 403 || errors.Is(err, context.Canceled) {
+		t.Errorf("refused query: got error %v; want an *azcore.ResponseError with status 403, and not context.Canceled", err)
 	}
 }
 
