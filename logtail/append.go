@@ -5,92 +5,131 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-
-	"golang.org/x/sync/errgroup"
+	"slices"
 
 	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Append stores a value as the newest record of the writer. If a response is lost, the library sends the record again under the same
-// key, so that it is stored once.
+// ErrTooLate: Resend was called so long after the time of a record that followers might miss it, and the record is not stored.
+// Append the value again.
+var ErrTooLate = errors.New("the record is too old to be stored: followers might miss it")
+
+// Append stores a value as the newest record of the writer. If a response is lost, the library sends the record again under the
+// same key, so that it is stored once.
 //
 //	r, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 //
-// Errors: table.ErrUnknownOutcome with the record, which [Log.Resend] appends again without a second copy; table.ErrTableNotFound;
-// *table.LimitError, *table.ValueError and *keys.KeyError before any request. 1 request.
+// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrTableNotFound; *table.LimitError, *table.ValueError
+// and *keys.KeyError before any request. 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 	rs, err := l.prepare([]*T{v})
 	if err != nil {
 		return nil, fmt.Errorf("logtail: Append %s: %w", l.rows.Name(), err)
 	}
-	if err := l.store(ctx, rs[0]); err != nil {
-		return rs[0], err
+	if err = l.store(ctx, rs[0]); err != nil && !errors.Is(err, table.ErrUnknownOutcome) {
+		return nil, err
 	}
-	return rs[0], nil
+	return rs[0], err
 }
 
-// AppendAll stores values as the newest records of the writer, in their order, in transactions of 100, or as many as have 4 MiB. Each
-// transaction is in one partition. Several transactions are not all or nothing.
+// AppendAll stores values as the newest records of the writer, in their order, in transactions of 100, or as many as have 4 MiB,
+// one after another. Each transaction is all or nothing.
 //
-// Errors: those of Append, in a *bulk.Error whose Index is the first value that may not be stored. AppendAll then returns all records;
-// [Log.Resend] appends those that are not stored. Requests: 1 for each transaction.
-func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) ([]*Record[T], error) {
-	rs, err := l.prepare(values)
-	if err != nil {
-		return nil, fmt.Errorf("logtail: AppendAll %s: %w", l.rows.Name(), err)
+// AppendAll returns the records that are stored. With an error, it also returns those of the last transactions, at most 100, which
+// may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values behind the returned records were not sent.
+//
+// Errors: a *bulk.Error with the index of a value and the errors of Append. Requests: 1 for each transaction.
+func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
+	for chunk := range slices.Chunk(values, maxBatch) {
+		rs, err := l.prepare(chunk) // now, because followers wait for a record only for some time after its own
+		if err != nil {
+			return all, fmt.Errorf("logtail: AppendAll %s: %w", l.rows.Name(), err)
+		}
+		if err := l.storeAll(ctx, rs); err != nil {
+			var be *bulk.Error
+			if errors.As(err, &be) {
+				be.Index += len(all)
+			}
+			return append(all, rs...), err
+		}
+		all = append(all, rs...)
 	}
-	return rs, l.storeAll(ctx, rs)
+	return all, nil
 }
 
-// Resend stores records that Append or AppendAll has returned with an error. A record that is stored already stays as it is.
+// Resend stores records that Append or AppendAll has returned with an error, under their keys. A record that is stored already
+// stays as it is, also if its Value has changed since.
 //
-// Errors are those of AppendAll. Requests: those of AppendAll; up to 5 more for each transaction of which a record is stored, and 1
-// for each such record. Idempotent.
+// Errors: those of AppendAll; ErrTooLate after Options.Overlap; *table.ValueError for a record of another source. Requests: those
+// of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
-	if len(records) == 1 {
-		return l.store(ctx, records[0])
+	late := l.writer.now().Add(-l.opt.Overlap + l.rows.Engine().Options.WriteTimeout)
+	var rs []*Record[T]
+	for _, r := range records {
+		switch {
+		case l.err != nil:
+			return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), l.err)
+		case r == nil:
+			return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), &table.ValueError{Field: "record", Reason: "is nil"})
+		case !l.has(r):
+			return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), &table.ValueError{Field: "record", Reason: "is not of this source, or was not appended by this library"})
+		case r.Time.Before(late):
+			if err := l.confirm(ctx, r, ErrTooLate); err != nil {
+				return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), err)
+			}
+		default:
+			rs = append(rs, r)
+		}
 	}
-	return l.storeAll(ctx, records)
+	if len(rs) == 1 {
+		return l.store(ctx, rs[0])
+	}
+	return l.storeAll(ctx, rs)
+}
+
+// has reports whether a record can be one of the source that the library has appended.
+func (l *Log[T]) has(r *Record[T]) bool {
+	p, is := positionOf(r.Key.RowKey())
+	return is && p == r.position() && p.writer != "" && slices.Contains(l.keys(), r.Key.PartitionKey())
+}
+
+// keys returns the PartitionKeys of the source.
+func (l *Log[T]) keys() (all []string) {
+	for _, p := range l.partitions {
+		all = append(all, textOf(p))
+	}
+	return all
 }
 
 // maxBatch is the most records of a transaction.
 const maxBatch = 100
 
-// prepare returns records with the next keys of the writer. Each 100 records have one partition.
+// prepare returns records of one partition with the next keys of the writer.
 func (l *Log[T]) prepare(values []*T) ([]*Record[T], error) {
-	for _, v := range values {
-		if v == nil {
-			return nil, &table.ValueError{Field: "value", Reason: "is nil"}
-		}
+	if slices.Contains(values, nil) {
+		return nil, &table.ValueError{Field: "value", Reason: "is nil"}
 	}
-	if err := l.source.Err(); err != nil {
-		return nil, err
+	if l.err != nil {
+		return nil, l.err
 	}
-	p, err := l.writer.next(len(values))
+	p, err := l.writer.positions(l.source, len(values))
 	if err != nil {
 		return nil, err
 	}
+	partition := l.partitions[l.bucket(p)]
 	rs := make([]*Record[T], len(values))
-	var partition keys.Enc
 	for i, v := range values {
-		if i%maxBatch == 0 {
-			partition = l.partition(l.bucket(p.after(i)))
-		}
-		rs[i] = l.record(partition, p.after(i), v)
+		rs[i] = newRecord(partition, p.after(i), v)
 	}
 	return rs, nil
 }
 
-// bucket returns the number of the partition that a record and those after it are stored in.
+// bucket returns the number of the partition in which a record, and those that are stored with it, are stored.
 func (l *Log[T]) bucket(p position) int {
-	if l.opt.Spread == 1 {
-		return 0
-	}
 	h := fnv.New32a()
 	fmt.Fprint(h, p.writer, p.sequence)
-	return int(h.Sum32() % uint32(l.opt.Spread))
+	return int(h.Sum32() % uint32(len(l.partitions)))
 }
 
 // store stores a record. No other record has its key, so a row with the key is the record itself.
@@ -121,19 +160,24 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrent)
-	for i, refusal := range refused {
-		group.Go(func() error { return l.confirm(ctx, rs[i], refusal) })
+	for i, r := range rs { // there are few: a transaction whose response was lost is recognized by itself
+		if refusal := refused[i]; refusal != nil {
+			if err := l.confirm(ctx, r, refusal); err != nil {
+				return &bulk.Error{Index: i, Key: r.Key, Err: err}
+			}
+		}
 	}
-	return group.Wait()
+	return nil
 }
 
-// confirm returns nil if a record is stored, as a refusal says.
+// confirm returns nil if a record is stored, and otherwise refusal.
 func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error {
 	is, err := l.rows.Exists(ctx, r.Key)
 	if err == nil && !is {
 		return refusal
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", table.ErrUnknownOutcome, err)
+	}
+	return nil
 }

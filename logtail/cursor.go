@@ -27,8 +27,8 @@ type Cursor struct {
 	log    string // the table and the source
 }
 
-// NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, Follow fails with a
-// *table.TokenError.
+// NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, Follow fails with
+// a *table.TokenError.
 func NewCursor(token string) *Cursor { return &Cursor{token: token} }
 
 // NewCursorAt returns a cursor that begins with the records of a time: those that are appended from now on, for example.
@@ -44,10 +44,10 @@ type token struct {
 
 const tokenVersion = 1
 
-// Token returns the position as a text to be stored. It names the log, and another log refuses it. It is as long as there are writers
-// in the time of Options.Overlap, and records without a writer.
+// Token returns the position as a text to be stored. It names the log, and another log refuses it. It has some 50 bytes for each
+// writer whose records are read again, which are those of up to twice Options.Overlap, and for each record without a writer.
 func (c *Cursor) Token() string {
-	if !c.opened {
+	if !c.opened && c.from.IsZero() {
 		return c.token
 	}
 	b, err := json.Marshal(token{tokenVersion, c.log, ticksOf(c.from), c.seen})
@@ -65,7 +65,7 @@ func (c *Cursor) open(log string) error {
 		return fail("is of another log")
 	case c.opened:
 		return nil
-	case c.token == "":
+	case c.token == "": // also of NewCursorAt
 		c.opened, c.log = true, log
 		return nil
 	}
@@ -80,7 +80,7 @@ func (c *Cursor) open(log string) error {
 		return fail("is corrupt")
 	case t.Version != tokenVersion:
 		return fail("is of another version of this library")
-	case t.Log != log:
+	case t.Log != log && t.Log != "": // "" of a cursor that was not used
 		return fail("is of another log")
 	}
 	for _, spans := range t.Writers {

@@ -3,6 +3,8 @@ package logtail
 import (
 	"testing"
 	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // FuzzCursor: any text is a token or is refused, and a token that is accepted is stored and read back as the same position.
@@ -12,9 +14,9 @@ func FuzzCursor(f *testing.F) {
 		f.Fatal(err)
 	}
 	for i := range 5 {
-		c.seen.add("", position{c.from.Add(time.Duration(i) * time.Second), "W", int64(2 * i)})
+		c.seen.add(keys.Key{}, position{c.from.Add(time.Duration(i) * time.Second), "W", int64(2 * i)})
 	}
-	c.seen.add("2521008407000000000", position{time: c.from})
+	c.seen.add(keys.Stored("log", "2521008407000000000"), position{time: c.from})
 	f.Add(c.Token())
 	f.Add("")
 	f.Add("eyJ2IjoxfQ")

@@ -1,8 +1,8 @@
 // Package logtail appends records to logs and reads the newest ones first ('Azure Table storage table design guide': log tail
 // pattern; prepend/append anti-pattern).
 //
-// Table storage sorts rows by their keys. A [Log] makes the RowKey of a record from the inverted ticks of its time, so that the newest
-// record of a partition is its first row:
+// Table storage sorts rows by their keys. A [Log] makes the RowKey of a record from the inverted ticks of its time, so that the
+// newest record of a partition is its first row:
 //
 //	type Claim struct {
 //		Employee int
@@ -30,21 +30,22 @@
 // # Not guaranteed
 //
 // Records of several writers are in the order of their clocks. A record with an old time may become visible behind newer ones: Tail
-// and Between show what is stored at the time of the read. After table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends
-// it again under its key, while another Append would store a second record.
+// and Between show what is stored at the time of the read. After table.ErrUnknownOutcome, the record may be stored: [Log.Resend]
+// sends it again under its key, while another Append would store a second record.
 //
 // # Many records
 //
-// All newest records of a source go to one partition, which takes about 2,000 a second. Where the records have a natural source, such
-// as a department or a device, use [Log.In]. Where one source has more, Options.Spread stores its records in several partitions, and
-// every read merges them.
+// All newest records of a source go to one partition, which takes about 2,000 a second. Where the records have a natural source,
+// such as a department or a device, use [Log.In]. Where one source has more, Options.Spread stores its records in several
+// partitions, and every read merges them.
 //
 // # Rows of other programs
 //
-// A log reads rows whose RowKey is 19 digits of inverted ticks alone, as the design guide shows them. It leaves out rows of other types.
+// A log reads rows whose RowKey is 19 digits of inverted ticks alone, as the design guide shows them. It leaves out rows of other
+// types.
 //
 // # Costs
 //
-// AppendAll takes 1 request for each 100 records, and a read 1 for each 1,000 records and at least 1 for each partition, all at the same
-// time. See [Log.Follow] for the cost of following.
+// AppendAll takes 1 request for each 100 records, and a read 1 for each 1,000 records and at least 1 for each partition, all at the
+// same time. See [Log.Follow] for the cost of following.
 package logtail

@@ -66,7 +66,7 @@ func ExampleLog_In() {
 		fmt.Println(claim.Value.Employee, claim.Value.Amount)
 	}
 	// Output:
-	// Finance 1
+	// Finance 0
 	// 223 17
 }
 

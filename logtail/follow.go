@@ -3,6 +3,7 @@ package logtail
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -12,50 +13,62 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Follow yields all records behind a cursor, the oldest first, and then waits for new ones, until ctx ends or the loop is left. Each
-// record is yielded once, and the records of a writer in their order if each append has ended before the next began. Records of
-// several writers come by their times, but a record that is stored late comes late.
+// Follow yields all records after a cursor, the oldest first, and then waits for new ones, until ctx ends or the loop is left. A
+// nil cursor is at the beginning.
 //
 //	cursor := logtail.NewCursorAt(time.Now())
 //	for r, err := range claims.Follow(ctx, cursor) { … }
 //
-// A record that becomes visible later than Options.Overlap after its time is not yielded; so clocks of writers and followers must
-// not differ by more than Overlap less WriteTimeout.
+// Each record is yielded once. The records of a writer are in their order, if each append has ended before the next began. Records
+// of several writers are in the order of their times, except that a record that becomes visible late comes late. A record with a
+// time more than Options.Overlap in the future comes when its time is near.
 //
-// Errors: *table.TokenError; those of [Log.Tail]; the error of ctx at its end. A cursor behind an error can be used again. Requests:
-// to catch up, about 2 for each 1,000 records of a partition, and some more where the records become much denser or rarer. Then, after each pause of Options.Poll, 1 for each partition and each
-// 1,000 records of Options.Overlap; twice as many for a source with several partitions while writers append to them.
+// A record that becomes visible more than Options.Overlap after its time may be missed. Appends of this library end before that,
+// unless the clocks of writer and follower differ too much.
+//
+// Errors: *table.TokenError; those of [Log.Tail]; the error of ctx at its end. After an error, the cursor can be used again.
+// Requests: to catch up, about 2 for each 1,000 records of a partition, and some more where the records become much denser or
+// rarer. Then, after each pause of Options.Poll, 1 for each partition and each 1,000 records of Options.Overlap; for a source with
+// several partitions twice as many if a record is missing between others. Memory: the new records of one pause, and at first those
+// of Overlap.
 func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		if err := l.follow(ctx, c, func(r *Record[T]) bool { return yield(r, nil) }); err != nil {
-			yield(nil, err)
+			yield(nil, fmt.Errorf("logtail: Follow %s: %w", l.rows.Name(), err))
 		}
 	}
 }
 
 // follow yields records until an error or until yield returns false.
 func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) bool) error {
-	source, err := l.source.Result()
-	if err != nil {
-		return err
+	if l.err != nil {
+		return l.err
 	}
 	if c == nil {
 		c = &Cursor{}
 	}
-	if err := c.open(l.rows.Name() + "/" + source); err != nil {
+	if err := c.open(l.rows.Name() + "/" + l.source); err != nil {
 		return err
 	}
 	w := window{ticks: keys.MaxTicks}
+	var first time.Time // the time up to which all is final at the beginning
 	for {
-		final := l.final()
-		if final.Sub(c.from) > l.opt.Overlap {
+		now := l.writer.now().UTC().Truncate(tick)
+		final := now.Add(-l.opt.Overlap) // no more records become visible before it
+		if _, err := keys.Ticks(now.Add(l.opt.Overlap)); err != nil {
+			return err
+		}
+		if first.IsZero() {
+			first = final
+		}
+		if c.from.Before(first) || final.Sub(c.from) > l.opt.Overlap {
 			more, err := l.catchUp(ctx, c, final, &w, yield)
 			if !more || err != nil {
 				return err
 			}
 			continue
 		}
-		more, err := l.poll(ctx, c, final, yield)
+		more, err := l.poll(ctx, c, final, now.Add(l.opt.Overlap), yield)
 		if !more || err != nil {
 			return err
 		}
@@ -63,11 +76,6 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 			return err
 		}
 	}
-}
-
-// final is the time before which no more records become visible.
-func (l *Log[T]) final() time.Time {
-	return l.writer.now().UTC().Truncate(tick).Add(-l.opt.Overlap)
 }
 
 // window chooses how much time is read at once to catch up, so that it has about as many records as a request returns.
@@ -139,14 +147,14 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, final time.Time, w *win
 	return true, nil
 }
 
-// poll yields the new records from the cursor on.
-func (l *Log[T]) poll(ctx context.Context, c *Cursor, final time.Time, yield func(*Record[T]) bool) (more bool, err error) {
-	rows := between(c.from, time.Time{})
+// poll yields the new records from the cursor on, up to a time.
+func (l *Log[T]) poll(ctx context.Context, c *Cursor, final, to time.Time, yield func(*Record[T]) bool) (more bool, err error) {
+	rows := between(c.from, to)
 	all, _, err := l.collect(ctx, c, rows, 0)
 	if err != nil {
 		return false, err
 	}
-	if l.opt.Spread > 1 && gaps(&c.seen, all) {
+	if len(l.partitions) > 1 && gaps(&c.seen, all) {
 		if all, err = l.complete(ctx, c, rows, all); err != nil {
 			return false, err
 		}
@@ -160,22 +168,21 @@ func (l *Log[T]) poll(ctx context.Context, c *Cursor, final time.Time, yield fun
 	return true, nil
 }
 
-// collect returns the records of a range that the cursor has not yielded, and the number of records that the partition with the most
-// has in the range. With a limit, it reads no more of a partition.
+// collect returns the records of a range that the cursor has not yielded, and the number of records that the partition with the
+// most has in the range. With a limit, it reads no more of a partition.
 func (l *Log[T]) collect(ctx context.Context, c *Cursor, rows keys.Range, limit int) (all []*Record[T], most int, err error) {
-	partitions := l.partitions()
-	found := make([][]*Record[T], len(partitions))
-	counts := make([]int, len(partitions))
+	found := make([][]*Record[T], len(l.partitions))
+	counts := make([]int, len(l.partitions))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
-	for i, partition := range partitions {
+	for i, partition := range l.partitions {
 		group.Go(func() error {
 			for r, err := range l.list(ctx, partition, rows, page, limit) {
 				if err != nil {
 					return err
 				}
 				counts[i]++
-				if !c.seen.has(r.Key.RowKey(), r.position()) {
+				if !c.seen.has(r.Key, r.position()) {
 					found[i] = append(found[i], r)
 				}
 			}
@@ -187,9 +194,6 @@ func (l *Log[T]) collect(ctx context.Context, c *Cursor, rows keys.Range, limit 
 	}
 	return slices.Concat(found...), slices.Max(counts), nil
 }
-
-// maxConcurrent is the most partitions that are read at the same time.
-const maxConcurrent = 32
 
 // gaps reports whether a record of a writer with a lower number than another new one is missing. One partition is read in the order
 // of the records, so that a record is not read without those before it; of several partitions, each is read at another instant.
@@ -233,7 +237,7 @@ func (l *Log[T]) complete(ctx context.Context, c *Cursor, rows keys.Range, all [
 func yieldAll[T any](c *Cursor, all []*Record[T], yield func(*Record[T]) bool) bool {
 	slices.SortFunc(all, func(a, b *Record[T]) int { return cmp.Compare(b.Key.RowKey(), a.Key.RowKey()) })
 	for _, r := range all {
-		c.seen.add(r.Key.RowKey(), r.position())
+		c.seen.add(r.Key, r.position())
 		if !yield(r) {
 			return false
 		}

@@ -51,7 +51,8 @@ func TestFollowOrder(t *testing.T) {
 	})
 }
 
-// TestCatchUp: a follower that is far behind reads all records in small parts, wherever they are, with about 2 requests for each 1,000.
+// TestCatchUp: a follower that is far behind reads all records in small parts, wherever they are, with about 2 requests for each
+// 1,000.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -158,6 +159,8 @@ func TestOptions(t *testing.T) {
 		"no partition":        {logtail.Options{Spread: -1}, "Options.Spread"},
 		"too short":           {logtail.Options{Common: short, Overlap: time.Second}, "Options.Overlap"},
 		"negative pause":      {logtail.Options{Poll: -1}, "Options.Poll"},
+		"negative overlap":    {logtail.Options{Overlap: -1}, "Options.Overlap"},
+		"no bound":            {logtail.Options{Common: table.Common{WriteTimeout: -1}}, "Common.WriteTimeout"},
 	} {
 		if _, err := logtail.New[claim](acc.Tables(), "claims", &c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v; want one that names %s", name, err, c.want)

@@ -19,6 +19,11 @@ type position struct {
 	sequence int64
 }
 
+// after returns the position i records later.
+func (p position) after(i int) position {
+	return position{p.time.Add(time.Duration(i) * tick), p.writer, p.sequence + int64(i)}
+}
+
 // positionOf returns what a RowKey says, and whether it is that of a record.
 func positionOf(rowKey string) (p position, is bool) {
 	var err error
@@ -30,25 +35,32 @@ func positionOf(rowKey string) (p position, is bool) {
 	return p, err == nil
 }
 
-// between returns the range of the records with from ≤ time < to, all records from the first time or up to the last one if to is
-// zero.
+// between returns the range of the records with from ≤ time < to. A zero to is no bound. Records have times of whole ticks, so a
+// bound inside a tick is the next tick.
 func between(from, to time.Time) keys.Range {
-	first := ""
+	from = nextTick(from)
+	first := "0000000000000000000"
 	if !to.IsZero() {
-		// The first key that is not newer: to itself does not belong to the range, the tick before it does.
-		k, err := plainLayout.Of(to.Add(-tick)).Result()
-		if err != nil {
-			return plainLayout.AtLeast(to) // which has the error
+		k := plainLayout.Of(nextTick(to).Add(-tick))
+		if k.Err() != nil {
+			return keys.Point(k) // which has the error
 		}
-		first = k
-	} else {
-		first = "0"
+		first = textOf(k)
 	}
-	last, err := plainLayout.Of(from).Result()
-	if err != nil {
-		return plainLayout.AtLeast(from)
+	k := plainLayout.Of(from)
+	if k.Err() != nil {
+		return keys.Point(k)
 	}
-	return keys.RawBetween(first, last+"~")
+	return keys.RawBetween(first, textOf(k)+"~")
+}
+
+// textOf returns the text of a key that has no error.
+func textOf(k keys.Enc) string {
+	s, _ := k.Result()
+	return s
 }
 
 const tick = 100 * time.Nanosecond
+
+// nextTick returns a time rounded up to a whole tick.
+func nextTick(t time.Time) time.Time { return t.Add(tick - 1).Truncate(tick) }

@@ -2,23 +2,25 @@ package logtail
 
 import (
 	"iter"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// merge yields the records of lists that have the newest first, the newest of all first. The first records of all lists are read at
-// the same time.
+// merge yields the records of lists that have the newest first, the newest of all first. The first records of the lists are read
+// at the same time.
 func merge[T any](lists []iter.Seq2[*Record[T], error]) iter.Seq2[*Record[T], error] {
 	if len(lists) == 1 {
 		return lists[0]
 	}
 	return func(yield func(*Record[T], error) bool) {
 		heads := make([]head[T], len(lists))
-		var reading sync.WaitGroup
+		var reading errgroup.Group
+		reading.SetLimit(maxConcurrent)
 		for i, list := range lists {
 			h := &heads[i]
 			h.next, h.stop = iter.Pull2(list)
 			defer h.stop()
-			reading.Go(h.read)
+			reading.Go(func() error { h.read(); return nil })
 		}
 		reading.Wait()
 		for {
@@ -50,3 +52,6 @@ type head[T any] struct {
 }
 
 func (h *head[T]) read() { h.record, h.err, _ = h.next() }
+
+// maxConcurrent is the most partitions that are read at the same time.
+const maxConcurrent = 32

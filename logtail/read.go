@@ -2,6 +2,7 @@ package logtail
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -13,9 +14,11 @@ import (
 //
 //	for r, err := range claims.Tail(ctx, 10) { … }
 //
-// Rows of other types in the partition are left out. Errors: *table.ValueError for an n below 1; *table.DecodeError for a record that
-// does not fit T; those of [table.Table.List]. Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, at the same
-// time, and more for a partition that has many of the n records.
+// Rows of other types are left out; those whose RowKeys begin with a digit are read. Errors: *table.ValueError for an n below 1;
+// *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out; those of [table.Table.List].
+//
+// Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, 32 at the same time, and more for a partition
+// that has many of the n records.
 func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 	if n < 1 {
 		return failed[T](&table.ValueError{Field: "n", Reason: "is not positive"})
@@ -23,19 +26,19 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 	return l.read(ctx, between(time.Time{}, time.Time{}), n)
 }
 
-// Between yields the records with from ≤ time < to, the newest first. Errors are those of [Log.Tail], and *keys.KeyError for a time
-// outside the years 1 to 9999. Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
+// Between yields the records with from ≤ time < to, the newest first. A zero to is no bound: records with a time in the future are
+// yielded, too. Errors are those of [Log.Tail], and *keys.KeyError for a time outside the years 1 to 9999. Requests: 1 for each
+// 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
-	if !from.Before(to) {
+	if l.err == nil && !to.IsZero() && !from.Before(to) {
 		return func(func(*Record[T], error) bool) {}
 	}
 	return l.read(ctx, between(from, to), 0)
 }
 
-// Since yields the records with from ≤ time, the newest first, those with a time in the future included. Errors and requests are
-// those of [Log.Between].
+// Since yields the records with from ≤ time, the newest first: [Log.Between] without a bound.
 func (l *Log[T]) Since(ctx context.Context, from time.Time) iter.Seq2[*Record[T], error] {
-	return l.read(ctx, between(from, time.Time{}), 0)
+	return l.Between(ctx, from, time.Time{})
 }
 
 func failed[T any](err error) iter.Seq2[*Record[T], error] {
@@ -44,15 +47,18 @@ func failed[T any](err error) iter.Seq2[*Record[T], error] {
 
 // read yields the records of a range, the newest first, at most limit unless that is 0.
 func (l *Log[T]) read(ctx context.Context, rows keys.Range, limit int) iter.Seq2[*Record[T], error] {
+	if l.err != nil {
+		return failed[T](fmt.Errorf("logtail: %s: %w", l.rows.Name(), l.err))
+	}
 	return func(yield func(*Record[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		var lists []iter.Seq2[*Record[T], error]
 		share := page
 		if limit > 0 {
-			share = fairShare(limit, l.opt.Spread)
+			share = fairShare(limit, len(l.partitions))
 		}
-		for _, p := range l.partitions() {
+		var lists []iter.Seq2[*Record[T], error]
+		for _, p := range l.partitions {
 			lists = append(lists, l.list(ctx, p, rows, share, limit))
 		}
 		n := 0
@@ -69,9 +75,9 @@ func (l *Log[T]) read(ctx context.Context, rows keys.Range, limit int) iter.Seq2
 func (l *Log[T]) list(ctx context.Context, partition keys.Enc, rows keys.Range, share, limit int) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		left := limit
-		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, _ error) bool {
+		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {
 			_, is := positionOf(k.RowKey())
-			return !is
+			return !is || l.opt.Skip != nil && l.opt.Skip(k, err)
 		}}
 		for q.Limit = q.PageSize; !q.Cursor.Done(); q.Limit = q.PageSize {
 			for e, err := range l.rows.List(ctx, q) {
@@ -85,9 +91,10 @@ func (l *Log[T]) list(ctx context.Context, partition keys.Enc, rows keys.Range, 
 					}
 				}
 			}
+			// Rows of other types may be between the records, so that the pages must not stay small.
 			q.PageSize = page
 			if limit > 0 {
-				q.PageSize = min(left, page)
+				q.PageSize = min(max(left, 2*q.Limit), page)
 			}
 		}
 	}
@@ -99,7 +106,8 @@ const page = 1000
 // fairShare returns how many of the n newest records a partition hardly ever exceeds if records are spread evenly.
 func fairShare(n, partitions int) int {
 	if partitions == 1 {
-		return n
+		return min(n, page)
 	}
+	n = min(n, page*partitions)
 	return min(n, 2*n/partitions+8)
 }

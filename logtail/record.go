@@ -15,14 +15,15 @@ type Record[T any] struct {
 	// Time is when the record was appended, by the clock of its writer, to 100 ns.
 	Time time.Time
 
-	// Writer and Sequence identify the record: the writer is a Log of a process, and numbers its records from 0, in the order of their
-	// times. A number is missing where an append has failed. Writer is "" for a record of a program without this library.
+	// Writer and Sequence identify the record in its source. A writer is a Log of a process. It numbers the records of each source
+	// from 0, in the order of their times; a number is missing if its append has failed. Writer is "" for a record of a program
+	// without this library.
 	Writer   string
 	Sequence int64
 }
 
-// record returns a record that is to be stored in a partition.
-func (l *Log[T]) record(partition keys.Enc, p position, v *T) *Record[T] {
+// newRecord returns a record that is to be stored in a partition.
+func newRecord[T any](partition keys.Enc, p position, v *T) *Record[T] {
 	return &Record[T]{*v, keys.At(partition, recordLayout.Of(p.time, p.writer, p.sequence)), p.time, p.writer, p.sequence}
 }
 

@@ -2,6 +2,7 @@ package logtail
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -11,7 +12,7 @@ import (
 // times, so that the set of a writer is a few spans of numbers, however many records there are.
 type seen struct {
 	Writers map[string][]span `json:"w,omitempty"` // ascending, with gaps between them
-	Plain   map[string]bool   `json:"p,omitempty"` // the RowKeys of records without a writer
+	Plain   map[string]bool   `json:"p,omitempty"` // the RowKeys of records without a writer, / and their PartitionKeys
 }
 
 // span is the numbers from First to Last.
@@ -22,21 +23,21 @@ type span struct {
 }
 
 // has reports whether a record is in the set.
-func (s *seen) has(rowKey string, p position) bool {
+func (s *seen) has(k keys.Key, p position) bool {
 	if p.writer == "" {
-		return s.Plain[rowKey]
+		return s.Plain[plainOf(k)]
 	}
 	_, is := slices.BinarySearchFunc(s.Writers[p.writer], p.sequence, compareSpan)
 	return is
 }
 
 // add adds a record.
-func (s *seen) add(rowKey string, p position) {
+func (s *seen) add(k keys.Key, p position) {
 	if p.writer == "" {
 		if s.Plain == nil {
 			s.Plain = map[string]bool{}
 		}
-		s.Plain[rowKey] = true
+		s.Plain[plainOf(k)] = true
 		return
 	}
 	if s.Writers == nil {
@@ -65,11 +66,15 @@ func (s *seen) dropBefore(before time.Time) {
 		}
 	}
 	for k := range s.Plain {
-		if p, _ := positionOf(k); p.time.Before(before) {
+		rowKey, _, _ := strings.Cut(k, "/")
+		if p, _ := positionOf(rowKey); p.time.Before(before) {
 			delete(s.Plain, k)
 		}
 	}
 }
+
+// plainOf returns what names a record without a writer: neither key contains a /.
+func plainOf(k keys.Key) string { return k.RowKey() + "/" + k.PartitionKey() }
 
 // insert adds a record to the spans of its writer.
 func insert(spans []span, p position) []span {

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // TestSeen: the set has the numbers that were added, in any order, and no others, until they are dropped.
@@ -17,7 +19,7 @@ func TestSeen(t *testing.T) {
 		added := map[int]bool{}
 		for range r.IntN(60) {
 			n := r.IntN(40)
-			s.add("", at(n))
+			s.add(keys.Key{}, at(n))
 			added[n] = true
 		}
 		spans := s.Writers["W"]
@@ -28,13 +30,13 @@ func TestSeen(t *testing.T) {
 		}
 		from := r.IntN(40)
 		for n := range 40 {
-			if got := s.has("", at(n)); got != added[n] {
+			if got := s.has(keys.Key{}, at(n)); got != added[n] {
 				t.Fatalf("seed %d: number %d: got it in the set: %v; want %v", seed, n, got, added[n])
 			}
 		}
 		s.dropBefore(at(from).time)
 		for n := from; n < 40; n++ {
-			if got := s.has("", at(n)); got != added[n] {
+			if got := s.has(keys.Key{}, at(n)); got != added[n] {
 				t.Fatalf("seed %d: number %d after the numbers before %d are dropped: got it in the set: %v; want %v", seed, n, from, got, added[n])
 			}
 		}
