@@ -159,7 +159,6 @@ func testLogWriters(t *testing.T, b backend) {
 	noError := testkit.NoError
 	noError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), length+time.Minute)
-	defer cancel()
 	noError(t, events.Ensure(ctx))
 	acknowledged := &acknowledgedEvents{below: map[int]int{}}
 	var processes []*logProcess
@@ -187,20 +186,29 @@ func testLogWriters(t *testing.T, b backend) {
 			t.Errorf("last event: got error %v; want none", err)
 		}
 	}
+	killed := make(chan bool)
 	go func() {
+		defer close(killed)
 		kills := time.NewTicker(length / 12)
 		defer kills.Stop()
-		for range 11 {
-			<-kills.C
-			stop(processes[len(processes)-8])
-			start()
+		for n := 0; n < 12 && ctx.Err() == nil; n++ {
+			select {
+			case <-kills.C:
+			case <-ctx.Done():
+			}
+			if n < 11 && ctx.Err() == nil {
+				stop(processes[len(processes)-8])
+				start()
+			}
 		}
-		<-kills.C
-		for _, p := range processes[len(processes)-8:] {
+		for _, p := range processes {
 			stop(p)
 		}
-		last()
+		if ctx.Err() == nil {
+			last()
+		}
 	}()
+	t.Cleanup(func() { cancel(); <-killed })
 	got := map[event]int{}
 	next := map[string]int64{}
 	for r, err := range events.Follow(ctx, logtail.NewCursor("")) {

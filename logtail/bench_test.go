@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // BenchmarkTail reads the 100 newest records of 16 partitions over a service that takes 5 ms, and reports how long that takes in
@@ -26,26 +28,32 @@ func BenchmarkTail(b *testing.B) {
 	for _, r := range s.Rows("claims") {
 		partitions[r.PartitionKey] = true
 	}
-	single := openLog(b, s, nil)
+	acc, err := account.FromTransport(s, nil)
+	noError(b, err)
+	rows, err := table.New(acc.Tables(), "claims", table.Schema[claim]{}, nil)
+	noError(b, err)
 	s.BeforeRequest = func(*http.Request) { time.Sleep(5 * time.Millisecond) }
-	tail := func(l *logtail.Log[claim]) time.Duration {
+	// measure returns how long it takes to read 100 records.
+	measure := func(read func() (int, error)) time.Duration {
 		began := time.Now()
-		n := 0
-		for _, err := range l.Tail(ctx, 100) {
-			noError(b, err)
-			n++
-		}
-		if n != 100 {
-			b.Fatalf("Tail: got %d records; want 100", n)
+		n, err := read()
+		if n != 100 || err != nil {
+			b.Fatalf("got %d records, error %v; want 100", n, err)
 		}
 		return time.Since(began)
 	}
 	var merged, slowest time.Duration
 	for b.Loop() {
-		merged += tail(spread)
+		merged += measure(func() (int, error) {
+			all, err := table.Collect(spread.Tail(ctx, 100))
+			return len(all), err
+		})
 		var most time.Duration
 		for p := range partitions {
-			most = max(most, tail(single.In(keys.Raw(p))))
+			most = max(most, measure(func() (int, error) {
+				all, err := table.Collect(rows.List(ctx, table.Query[claim]{Partition: keys.Raw(p), Limit: 100}))
+				return len(all), err
+			}))
 		}
 		slowest += most
 	}

@@ -17,35 +17,35 @@
 //		…
 //	}
 //
-// [Log.Between] and [Log.Since] read by time. [Log.Follow] yields all records and waits for new ones; its [Cursor] can be stored. A
-// Record has its time from its key, so the type of the values needs no field for it.
+// [Log.Between] and [Log.Since] read by time. [Log.Follow] yields all records and waits for new ones; its [Cursor] can be stored. The
+// time of a [Record] comes from its key, so the type of the values needs no field for it.
 //
 // # Guarantees
 //
 //   - Append is 1 request and reads nothing. A record that is sent again after a lost response is stored once.
-//   - The records of a writer, which is a Log of a process, have ascending times, also if its clock stands still or steps back.
+//   - A writer is one Log in one process. Its records have ascending times, also if its clock stands still or steps back.
 //   - Follow yields each record once, and the records of a writer in their order, if clocks differ by less than Options.Overlap
 //     allows.
 //
 // # Not guaranteed
 //
-// Records of several writers are in the order of their clocks. A record with an old time may become visible behind newer ones: Tail
-// and Between show what is stored at the time of the read. After table.ErrUnknownOutcome, the record may be stored: [Log.Resend]
-// sends it again under its key, while another Append would store a second record.
+// Records of several writers are in the order of their clocks. A record with an old time may become visible after newer ones: Tail
+// and Between show what is stored at the time of the read. After table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends
+// it again under its key, while another Append would store a second record. Resend must be called before Options.Overlap has passed.
 //
 // # Many records
 //
-// All newest records of a source go to one partition, which takes about 2,000 a second. Where the records have a natural source,
-// such as a department or a device, use [Log.In]. Where one source has more, Options.Spread stores its records in several
+// The newest records of a source all go to one partition, which takes about 2,000 records a second. If the records have a natural
+// source, such as a department or a device, use [Log.In]. If one source has more, Options.Spread stores its records in several
 // partitions, and every read merges them.
 //
 // # Rows of other programs
 //
 // A log reads rows whose RowKey is 19 digits of inverted ticks alone, as the design guide shows them. It leaves out rows of other
-// types.
+// types. A row of a log that does not fit the type ends a read, unless Options.Skip leaves it out.
 //
 // # Costs
 //
-// AppendAll takes 1 request for each 100 records, and a read 1 for each 1,000 records and at least 1 for each partition, all at the
-// same time. See [Log.Follow] for the cost of following.
+// AppendAll takes 1 request for each 100 records, one after another. A read takes 1 for each 1,000 records and at least 1 for each
+// partition, the first ones at the same time. See [Log.Follow] for the cost of following.
 package logtail

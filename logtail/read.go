@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
@@ -109,5 +110,6 @@ func fairShare(n, partitions int) int {
 		return min(n, page)
 	}
 	n = min(n, page*partitions)
-	return min(n, 2*n/partitions+8)
+	even := n / partitions
+	return min(n, even+3*int(math.Sqrt(float64(even)))+2)
 }
