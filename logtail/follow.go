@@ -51,23 +51,23 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 		return err
 	}
 	w := window{ticks: keys.MaxTicks}
-	var first time.Time // the time up to which all is final at the beginning
+	caughtUp := false
 	for {
 		now := l.writer.now().UTC().Truncate(tick)
 		final := now.Add(-l.opt.Overlap) // no more records become visible before it
 		if _, err := keys.Ticks(now.Add(l.opt.Overlap)); err != nil {
 			return err
 		}
-		if first.IsZero() {
-			first = final
-		}
-		if c.from.Before(first) || final.Sub(c.from) > l.opt.Overlap {
+		// A clock that steps back, and a cursor in the future, are not behind.
+		if behind := final.Sub(c.from); behind > 0 && (!caughtUp || behind > l.opt.Overlap) {
 			more, err := l.catchUp(ctx, c, final, &w, yield)
 			if !more || err != nil {
 				return err
 			}
+			caughtUp = !c.from.Before(final)
 			continue
 		}
+		caughtUp = true
 		more, err := l.poll(ctx, c, final, now.Add(l.opt.Overlap), yield)
 		if !more || err != nil {
 			return err
@@ -149,6 +149,9 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, final time.Time, w *win
 
 // poll yields the new records from the cursor on, up to a time.
 func (l *Log[T]) poll(ctx context.Context, c *Cursor, final, to time.Time, yield func(*Record[T]) bool) (more bool, err error) {
+	if !c.from.Before(to) {
+		return true, nil
+	}
 	rows := between(c.from, to)
 	all, _, err := l.collect(ctx, c, rows, 0)
 	if err != nil {

@@ -411,3 +411,49 @@ func TestFuture(t *testing.T) {
 		testkit.Expect(t, "records after an hour", len(follow(t, ctx, claims, cursor)), 2_000)
 	})
 }
+
+// TestFollowersClock: a follower whose clock steps back, and one that begins in the future, yield each record once, with few requests.
+func TestFollowersClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		claims, s := newLog(t, nil)
+		_, err := claims.AppendAll(context.Background(), claimsFrom(5)...)
+		noError(t, err)
+		began := time.Now()
+		o := &logtail.Options{Poll: 10 * time.Second}
+		o.Now = func() time.Time {
+			if time.Since(began) > 10*time.Minute {
+				return time.Now().Add(-time.Hour)
+			}
+			return time.Now()
+		}
+		unsteady := openLog(t, s, o)
+		cursor, n := logtail.NewCursor(""), 0
+		for r, err := range unsteady.Follow(context.Background(), cursor) {
+			if noError(t, err); r.Value.Amount != n {
+				t.Fatalf("got record %d; want %d", r.Value.Amount, n)
+			}
+			if n++; n == 4 {
+				break
+			}
+		}
+		s.Count()
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+		defer cancel()
+		testkit.Expect(t, "records before and after the step", follow(t, ctx, unsteady, cursor), []int{4})
+		again, cancelAgain := context.WithTimeout(context.Background(), 10*time.Minute) // a follower that begins after the step
+		defer cancelAgain()
+		testkit.Expect(t, "records after the step", follow(t, again, unsteady, logtail.NewCursor(cursor.Token())), []int(nil))
+		if n := s.Count()[requests.Query]; n > 200 {
+			t.Errorf("requests in 30 minutes: got %d queries; want 200 at most", n)
+		}
+		later, cancelLater := context.WithTimeout(context.Background(), 2*time.Hour)
+		defer cancelLater()
+		go func() {
+			time.Sleep(time.Hour + time.Second)
+			_, err := claims.Append(later, &claim{1, 9})
+			testkit.Expect(t, "error of Append", err, nil)
+		}()
+		testkit.Expect(t, "records after an hour", follow(t, later, openLog(t, s, &logtail.Options{Poll: 10 * time.Second}), logtail.NewCursorAt(time.Now().Add(time.Hour))), []int{9})
+	})
+}
