@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// tourLimit is the largest number of words in a package's tour, without its code and its terms: what a newcomer reads in three
+// tourLimit is the largest number of words in a package's tour, without its code and its terms: what a new user reads in three
 // minutes.
 const tourLimit = 400
 

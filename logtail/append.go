@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -20,8 +21,8 @@ var ErrTooLate = errors.New("the record is too old to be stored: followers might
 //
 //	r, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 //
-// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrTableNotFound; *table.LimitError, *table.ValueError
-// and *keys.KeyError before any request. 1 request.
+// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrExists if the service reports a row that does not
+// exist; table.ErrTableNotFound; *table.LimitError, *table.ValueError and *keys.KeyError before any request. 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 	rs, err := l.prepare([]*T{v})
 	if err != nil {
@@ -37,7 +38,7 @@ func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 // one after another. Each transaction is all or nothing.
 //
 // AppendAll returns the records that are stored. With an error, it also returns those of the last transactions, at most 100, which
-// may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values behind the returned records were not sent.
+// may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values after the returned records were not sent.
 //
 // Errors: a *bulk.Error with the index of a value and the errors of Append. Requests: 1 for each transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
@@ -64,19 +65,21 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 // Errors: those of AppendAll; ErrTooLate after Options.Overlap; *table.ValueError for a record of another source. Requests: those
 // of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
+	fail := func(err error) error { return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), err) }
+	if l.err != nil {
+		return fail(l.err)
+	}
 	late := l.writer.now().Add(-l.opt.Overlap + l.rows.Engine().Options.WriteTimeout)
 	var rs []*Record[T]
 	for _, r := range records {
 		switch {
-		case l.err != nil:
-			return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), l.err)
 		case r == nil:
-			return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), &table.ValueError{Field: "record", Reason: "is nil"})
+			return fail(&table.ValueError{Field: "record", Reason: "is nil"})
 		case !l.has(r):
-			return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), &table.ValueError{Field: "record", Reason: "is not of this source, or was not appended by this library"})
+			return fail(&table.ValueError{Field: "record", Reason: "is not of this source, or was not appended by this library"})
 		case r.Time.Before(late):
 			if err := l.confirm(ctx, r, ErrTooLate); err != nil {
-				return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), err)
+				return fail(err)
 			}
 		default:
 			rs = append(rs, r)
@@ -91,15 +94,7 @@ func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 // has reports whether a record can be one of the source that the library has appended.
 func (l *Log[T]) has(r *Record[T]) bool {
 	p, is := positionOf(r.Key.RowKey())
-	return is && p == r.position() && p.writer != "" && slices.Contains(l.keys(), r.Key.PartitionKey())
-}
-
-// keys returns the PartitionKeys of the source.
-func (l *Log[T]) keys() (all []string) {
-	for _, p := range l.partitions {
-		all = append(all, textOf(p))
-	}
-	return all
+	return is && p == r.position() && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.Enc) bool { return textOf(of) == r.Key.PartitionKey() })
 }
 
 // maxBatch is the most records of a transaction.
@@ -127,6 +122,9 @@ func (l *Log[T]) prepare(values []*T) ([]*Record[T], error) {
 
 // bucket returns the number of the partition in which a record, and those that are stored with it, are stored.
 func (l *Log[T]) bucket(p position) int {
+	if len(l.partitions) == 1 {
+		return 0
+	}
 	h := fnv.New32a()
 	fmt.Fprint(h, p.writer, p.sequence)
 	return int(h.Sum32() % uint32(len(l.partitions)))

@@ -30,7 +30,8 @@ type Options struct {
 	// Poll is the pause of Follow between two reads. Defaults to 1 s.
 	Poll time.Duration
 
-	// Skip decides about each record that cannot be read as T; see table.Query.
+	// Skip decides about each record that cannot be read as T; see table.Query. If Spread is above 1, several goroutines may call it
+	// at the same time.
 	Skip func(k keys.Key, err error) bool
 
 	// Type, Version and Upgrade describe the records; see table.Schema.

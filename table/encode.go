@@ -59,7 +59,7 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 // reserveID counts the operation ID, if the table's rows have one.
 func (h handle) reserveID(w *edm.Writer) {
 	if !h.engine.Options.OmitOperationID {
-		w.Reserve(engine.PlaceholderID)
+		w.Reserve(engine.UnassignedID)
 	}
 }
 
@@ -135,7 +135,7 @@ func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
 	if e.row.Known() {
 		id := edm.Column{}
 		if !h.engine.Options.OmitOperationID {
-			id = engine.PlaceholderID
+			id = engine.UnassignedID
 		}
 		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns, id, reserved.OperationID)
 	}

@@ -89,7 +89,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
 		}
 	}
-	after, err := s.after(PlaceholderID)
+	after, err := s.after(UnassignedID)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if err := c.state.put(&s.Op, maintained); err != nil {
 		return err
 	}
-	if after, err = s.after(PlaceholderID); err != nil {
+	if after, err = s.after(UnassignedID); err != nil {
 		return err // with its state it is too large
 	}
 	p.planned[s.Key.RowKey()] = after
@@ -183,7 +183,7 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 		}
 	}
 	if op.StoresID {
-		w.Reserve(PlaceholderID)
+		w.Reserve(UnassignedID)
 	}
 	op.Body, err = w.Finish()
 	return err

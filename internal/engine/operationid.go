@@ -63,5 +63,5 @@ func idColumn(id string) edm.Column {
 	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
 }
 
-// PlaceholderID stands for the operation ID in the columns of a row that has not been written yet.
-var PlaceholderID = idColumn(strings.Repeat("?", idLength))
+// UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
+var UnassignedID = idColumn(strings.Repeat("?", idLength))

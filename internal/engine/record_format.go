@@ -94,7 +94,7 @@ func recordBody(k keys.Key, state RecordState, effects []Effect, named bool) (ed
 		}
 	}
 	if named {
-		w.Reserve(PlaceholderID)
+		w.Reserve(UnassignedID)
 	}
 	return w.Finish()
 }

@@ -103,7 +103,7 @@ func sweepKey(partition string, hour time.Time) keys.Key {
 func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time) error {
 	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
 	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
-	w.Reserve(PlaceholderID)
+	w.Reserve(UnassignedID)
 	op.Body, op.Err = w.Finish()
 	if err := op.Send(ctx); err != nil && !errors.Is(err, ErrExists) {
 		return err
@@ -123,7 +123,7 @@ func (t *Table) MarkDone(ctx context.Context, rec *Record) error {
 	k := RecordKey(rec.Partition, rec.OperationID)
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: RecordDone.String()})
-	w.Reserve(PlaceholderID)
+	w.Reserve(UnassignedID)
 	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: rec.ETag, StoresID: true}
 	op.Body, op.Err = w.Finish()
 	if err := op.Send(ctx); errors.Is(err, ErrChanged) {

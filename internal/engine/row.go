@@ -259,7 +259,7 @@ func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, e
 	for _, c := range r.Columns {
 		switch c.Name {
 		case reserved.OperationID:
-			named = named || c.Value.S == PlaceholderID.Value.S
+			named = named || c.Value.S == UnassignedID.Value.S
 		case reserved.MaintainerState:
 		case reserved.Incarnation:
 			if keepsIncarnation {
@@ -270,7 +270,7 @@ func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, e
 		}
 	}
 	if named {
-		w.Reserve(PlaceholderID)
+		w.Reserve(UnassignedID)
 	}
 	body, err = w.Finish()
 	return body, named, err
