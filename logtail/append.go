@@ -22,11 +22,12 @@ var ErrTooLate = errors.New("the record is too old to be stored: followers might
 //	r, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 //
 // Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrExists if the service reports a row that does not
-// exist; table.ErrTableNotFound; *table.LimitError, *table.ValueError and *keys.KeyError before any request. 1 request.
+// exist; table.ErrTableNotFound; *table.LimitError, *table.ValueError, *keys.KeyError and ErrPastRetention before any request. 1
+// request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 	rs, err := l.prepare([]*T{v})
 	if err != nil {
-		return nil, fmt.Errorf("logtail: Append %s: %w", l.rows.Name(), err)
+		return nil, fmt.Errorf("logtail: Append %s: %w", l.tables.name, err)
 	}
 	if err = l.store(ctx, rs[0]); err != nil && !errors.Is(err, table.ErrUnknownOutcome) {
 		return nil, err
@@ -45,7 +46,7 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 	for chunk := range slices.Chunk(values, maxBatch) {
 		rs, err := l.prepare(chunk) // now, because followers wait for a record only for some time after its own
 		if err != nil {
-			return all, fmt.Errorf("logtail: AppendAll %s: %w", l.rows.Name(), err)
+			return all, fmt.Errorf("logtail: AppendAll %s: %w", l.tables.name, err)
 		}
 		if err := l.storeAll(ctx, rs); err != nil {
 			var be *bulk.Error
@@ -62,14 +63,14 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 // Resend stores records that Append or AppendAll has returned with an error, under their keys. A record that is stored already
 // stays as it is, also if its Value has changed since.
 //
-// Errors: those of AppendAll; ErrTooLate after Options.Overlap; *table.ValueError for a record of another source. Requests: those
+// Errors: those of AppendAll; ErrTooLate after Options.Overlap; ErrPastRetention; *table.ValueError for a record of another source. Requests: those
 // of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
-	fail := func(err error) error { return fmt.Errorf("logtail: Resend %s: %w", l.rows.Name(), err) }
+	fail := func(err error) error { return fmt.Errorf("logtail: Resend %s: %w", l.tables.name, err) }
 	if l.err != nil {
 		return fail(l.err)
 	}
-	late := l.writer.now().Add(-l.opt.Overlap + l.rows.Engine().Options.WriteTimeout)
+	late := l.writer.now().Add(-l.opt.Overlap + l.writeTimeout)
 	var rs []*Record[T]
 	for _, r := range records {
 		switch {
@@ -77,6 +78,8 @@ func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 			return fail(&table.ValueError{Field: "record", Reason: "is nil"})
 		case !l.has(r):
 			return fail(&table.ValueError{Field: "record", Reason: "is not of this source, or was not appended by this library"})
+		case l.tables.keeps(r.Time) != nil:
+			return fail(l.tables.keeps(r.Time))
 		case r.Time.Before(late):
 			if err := l.confirm(ctx, r, ErrTooLate); err != nil {
 				return fail(err)
@@ -112,6 +115,9 @@ func (l *Log[T]) prepare(values []*T) ([]*Record[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.tables.keeps(p.time); err != nil {
+		return nil, err
+	}
 	partition := l.partitions[l.bucket(p)]
 	rs := make([]*Record[T], len(values))
 	for i, v := range values {
@@ -132,7 +138,10 @@ func (l *Log[T]) bucket(p position) int {
 
 // store stores a record. No other record has its key, so a row with the key is the record itself.
 func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
-	_, err := l.rows.InsertAt(ctx, r.Key, &r.Value)
+	rows, err := l.tables.at(r.Time)
+	if err == nil {
+		_, err = rows.InsertAt(ctx, r.Key, &r.Value)
+	}
 	if !errors.Is(err, table.ErrExists) {
 		return err
 	}
@@ -144,7 +153,12 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	refused := map[int]error{}
 	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
-			if !yield(l.rows.InsertAtOp(r.Key, &r.Value), nil) {
+			rows, err := l.tables.at(r.Time)
+			if err != nil {
+				yield(table.Op{}, err)
+				return
+			}
+			if !yield(rows.InsertAtOp(r.Key, &r.Value), nil) {
 				return
 			}
 		}
@@ -170,7 +184,11 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 
 // confirm returns nil if a record is stored, and otherwise refusal.
 func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error {
-	is, err := l.rows.Exists(ctx, r.Key)
+	rows, err := l.tables.at(r.Time)
+	if err != nil {
+		return err
+	}
+	is, err := rows.Exists(ctx, r.Key)
 	if err == nil && !is {
 		return refusal
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -55,7 +56,7 @@ func processLog(p *crashtest.Process, spread int) (*logtail.Log[claim], error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &logtail.Options{Spread: spread}
+	o := &logtail.Options{Spread: spread, Overlap: 40 * time.Second, Poll: 30 * time.Second}
 	o.Retry.Wait = -1
 	return logtail.New[claim](acc.Tables(), "claims", o)
 }

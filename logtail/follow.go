@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // Follow yields all records after a cursor, the oldest first, and then waits for new ones, until ctx ends or the loop is left. A
@@ -34,7 +35,7 @@ import (
 func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		if err := l.follow(ctx, c, func(r *Record[T]) bool { return yield(r, nil) }); err != nil {
-			yield(nil, fmt.Errorf("logtail: Follow %s: %w", l.rows.Name(), err))
+			yield(nil, fmt.Errorf("logtail: Follow %s: %w", l.tables.name, err))
 		}
 	}
 }
@@ -47,10 +48,10 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 	if c == nil {
 		c = &Cursor{}
 	}
-	if err := c.open(l.rows.Name() + "/" + l.source); err != nil {
+	if err := c.open(l.tables.name + "/" + l.source); err != nil {
 		return err
 	}
-	w := window{ticks: keys.MaxTicks}
+	w, known := window{ticks: keys.MaxTicks}, calendar{}
 	caughtUp := false
 	for {
 		now := l.writer.now().UTC().Truncate(tick)
@@ -60,7 +61,11 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 		}
 		// A clock that steps back, and a cursor in the future, are not behind.
 		if behind := final.Sub(c.from); behind > 0 && (!caughtUp || behind > l.opt.Overlap) {
-			more, err := l.catchUp(ctx, c, final, &w, yield)
+			end, err := l.nextPeriod(ctx, c, &known, final)
+			if err != nil {
+				return err
+			}
+			more, err := l.catchUp(ctx, c, end, &w, yield)
 			if !more || err != nil {
 				return err
 			}
@@ -118,11 +123,14 @@ func (w *window) fit(to, n int64, records int) {
 // smallestWindow is the least time, in ticks, that is read at once, whatever the number of its records.
 const smallestWindow = 10_000
 
-// catchUp yields the records of the next window of time before final, and chooses the next window so that it takes about 1 request
+// catchUp yields the records of the next window of time before end, and chooses the next window so that it takes about 1 request
 // for each partition.
-func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, final time.Time, w *window, yield func(*Record[T]) bool) (more bool, err error) {
-	from, end := ticksOf(c.from), ticksOf(final)
-	n := min(w.ticks, end-from)
+func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, end time.Time, w *window, yield func(*Record[T]) bool) (more bool, err error) {
+	if !c.from.Before(end) {
+		return true, nil
+	}
+	from := ticksOf(c.from)
+	n := min(w.ticks, ticksOf(end)-from)
 	to, err := keys.FromTicks(from + n)
 	if err != nil {
 		return false, err
@@ -131,7 +139,11 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, final time.Time, w *win
 	if w.ticks <= smallestWindow {
 		limit = 0
 	}
-	all, most, err := l.collect(ctx, c, between(c.from, to), limit)
+	in, err := l.tables.all(c.from, to)
+	if err != nil {
+		return false, err
+	}
+	all, most, err := l.collect(ctx, c, in, between(c.from, to), limit)
 	switch {
 	case err != nil:
 		return false, err
@@ -153,12 +165,16 @@ func (l *Log[T]) poll(ctx context.Context, c *Cursor, final, to time.Time, yield
 		return true, nil
 	}
 	rows := between(c.from, to)
-	all, _, err := l.collect(ctx, c, rows, 0)
+	in, err := l.tables.all(c.from, to)
 	if err != nil {
 		return false, err
 	}
-	if len(l.partitions) > 1 && gaps(&c.seen, all) {
-		if all, err = l.complete(ctx, c, rows, all); err != nil {
+	all, _, err := l.collect(ctx, c, in, rows, 0)
+	if err != nil {
+		return false, err
+	}
+	if len(in)*len(l.partitions) > 1 && gaps(&c.seen, all) {
+		if all, err = l.complete(ctx, c, in, rows, all); err != nil {
 			return false, err
 		}
 	}
@@ -173,14 +189,14 @@ func (l *Log[T]) poll(ctx context.Context, c *Cursor, final, to time.Time, yield
 
 // collect returns the records of a range that the cursor has not yielded, and the number of records that the partition with the
 // most has in the range. With a limit, it reads no more of a partition.
-func (l *Log[T]) collect(ctx context.Context, c *Cursor, rows keys.Range, limit int) (all []*Record[T], most int, err error) {
-	found := make([][]*Record[T], len(l.partitions))
-	counts := make([]int, len(l.partitions))
+func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.Range, limit int) (all []*Record[T], most int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
-	for i, partition := range l.partitions {
+	lists := l.lists(ctx, in, rows, page, limit)
+	found, counts := make([][]*Record[T], len(lists)), make([]int, len(lists))
+	for i, list := range lists {
 		group.Go(func() error {
-			for r, err := range l.list(ctx, partition, rows, page, limit) {
+			for r, err := range list {
 				if err != nil {
 					return err
 				}
@@ -218,8 +234,8 @@ func gaps[T any](s *seen, all []*Record[T]) bool {
 
 // complete reads the range again, and adds the records that are older than those of the same writer in all. They were stored before
 // these were read.
-func (l *Log[T]) complete(ctx context.Context, c *Cursor, rows keys.Range, all []*Record[T]) ([]*Record[T], error) {
-	again, _, err := l.collect(ctx, c, rows, 0)
+func (l *Log[T]) complete(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.Range, all []*Record[T]) ([]*Record[T], error) {
+	again, _, err := l.collect(ctx, c, in, rows, 0)
 	if err != nil {
 		return nil, err
 	}

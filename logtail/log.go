@@ -50,32 +50,63 @@ const (
 // Log appends records of type T to a table, and reads the newest ones first. T needs no fields for keys. It is safe for concurrent
 // use.
 type Log[T any] struct {
-	rows       *table.Table[T]
-	opt        Options
-	writer     *writer
-	source     string
-	partitions []keys.Enc // of the source
-	err        error      // of the source
+	tables       *tables[T]
+	opt          Options
+	writeTimeout time.Duration
+	writer       *writer
+	source       string
+	partitions   []keys.Enc // of the source
+	err          error      // of the source
 }
 
 // New returns a log in a table. Its records are in the source "log" unless [Log.In] names another one. A Log is a writer: use one
 // Log for the life of the program. New sends nothing. Errors: those of [table.New]; *table.ValueError and *table.LimitError for an
 // option out of range.
 func New[T any](service table.Service, name string, o *Options) (*Log[T], error) {
+	return newLog[T](service, name, nil, o)
+}
+
+// NewByPeriod returns a log with a table for each period. It is used as a log of one table is, except that
+//
+//   - [Periods.Create] makes the tables ahead: an append to a table that does not exist fails with table.ErrTableNotFound,
+//   - records past the retention are neither stored nor read, and [Periods.Drop] deletes them with their tables,
+//   - reads leave out records with times more than Options.Overlap in the future.
+//
+// Requests: a read of the present period alone takes those of a log of one table. If it needs older periods, it takes 1 more to look
+// up which tables exist, and those of each table. The errors are those of [New].
+func NewByPeriod[T any](p *Periods, o *Options) (*Log[T], error) {
+	if p == nil {
+		return nil, fmt.Errorf("logtail: NewByPeriod: %w", &table.ValueError{Field: "periods", Reason: "is nil"})
+	}
+	return newLog[T](p.service, p.prefix, p, o)
+}
+
+func newLog[T any](service table.Service, name string, p *Periods, o *Options) (*Log[T], error) {
 	opt := Options{}
 	if o != nil {
 		opt = *o
 	}
 	// An append has a key of its own, so that no row needs to be read before it.
-	rows, err := table.New(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
+	open := func(name string) (*table.Table[T], error) {
+		return table.New(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
+	}
+	first, err := open(name)
 	if err != nil {
 		return nil, err
 	}
-	common := rows.Engine().Options
+	common := first.Engine().Options
 	if err := opt.setDefaults(common.WriteTimeout); err != nil {
 		return nil, fmt.Errorf("logtail: New %s: %w", name, err)
 	}
-	l := &Log[T]{rows: rows, opt: opt, writer: &writer{now: common.Now, newID: common.NewID, overlap: opt.Overlap}}
+	l := &Log[T]{
+		tables:       &tables[T]{name: name, periods: p, open: open},
+		opt:          opt,
+		writeTimeout: common.WriteTimeout,
+		writer:       &writer{now: common.Now, newID: common.NewID, overlap: opt.Overlap},
+	}
+	if p != nil {
+		l.writer.unit = &p.opt.Unit
+	}
 	return l.In(keys.Raw(defaultSource)), nil
 }
 
@@ -104,8 +135,9 @@ func (o *Options) setDefaults(writeTimeout time.Duration) error {
 	return nil
 }
 
-// Ensure creates the table unless it exists. Requests and errors are those of [table.Table.Ensure].
-func (l *Log[T]) Ensure(ctx context.Context) error { return l.rows.Ensure(ctx) }
+// Ensure creates the table unless it exists. Requests and errors are those of [table.Table.Ensure], and by period those of
+// [Periods.Create].
+func (l *Log[T]) Ensure(ctx context.Context) error { return l.tables.ensure(ctx) }
 
 // In returns the log of one source: the records of one partition, or of Options.Spread partitions. The writer is that of l.
 //

@@ -24,7 +24,7 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 	if n < 1 {
 		return failed[T](&table.ValueError{Field: "n", Reason: "is not positive"})
 	}
-	return l.read(ctx, between(time.Time{}, time.Time{}), n)
+	return l.read(ctx, time.Time{}, time.Time{}, n)
 }
 
 // Between yields the records with from ≤ time < to, the newest first. A zero to is no bound: records with a time in the future are
@@ -34,7 +34,7 @@ func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Rec
 	if l.err == nil && !to.IsZero() && !from.Before(to) {
 		return func(func(*Record[T], error) bool) {}
 	}
-	return l.read(ctx, between(from, to), 0)
+	return l.read(ctx, from, to, 0)
 }
 
 // Since yields the records with from ≤ time, the newest first: [Log.Between] without a bound.
@@ -46,34 +46,54 @@ func failed[T any](err error) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) { yield(nil, err) }
 }
 
-// read yields the records of a range, the newest first, at most limit unless that is 0.
-func (l *Log[T]) read(ctx context.Context, rows keys.Range, limit int) iter.Seq2[*Record[T], error] {
+// read yields the records with from ≤ time < to, the newest first, at most limit unless that is 0. A zero to is no bound.
+func (l *Log[T]) read(ctx context.Context, from, to time.Time, limit int) iter.Seq2[*Record[T], error] {
+	fail := func(err error) iter.Seq2[*Record[T], error] {
+		return failed[T](fmt.Errorf("logtail: %s: %w", l.tables.name, err))
+	}
 	if l.err != nil {
-		return failed[T](fmt.Errorf("logtail: %s: %w", l.rows.Name(), l.err))
+		return fail(l.err)
+	}
+	rows := between(from, to)
+	if err := rows.Err(); err != nil {
+		return fail(err)
 	}
 	return func(yield func(*Record[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		share := page
-		if limit > 0 {
-			share = fairShare(limit, len(l.partitions))
-		}
-		var lists []iter.Seq2[*Record[T], error]
-		for _, p := range l.partitions {
-			lists = append(lists, l.list(ctx, p, rows, share, limit))
-		}
+		now := l.writer.now().UTC()
 		n := 0
-		for r, err := range merge(lists) {
-			if n++; !yield(r, err) || err != nil || n == limit {
+		for group, err := range l.tables.groups(ctx, from, to, now, now.Add(l.opt.Overlap)) {
+			if err != nil {
+				fail(err)(yield)
 				return
+			}
+			left, share := 0, page
+			if limit > 0 {
+				left, share = limit-n, fairShare(limit-n, len(l.partitions))
+			}
+			for r, err := range merge(l.lists(ctx, group, rows, share, left)) {
+				if n++; !yield(r, err) || err != nil || n == limit {
+					return
+				}
 			}
 		}
 	}
 }
 
+// lists returns the list of each partition of each table.
+func (l *Log[T]) lists(ctx context.Context, in []*table.Table[T], rows keys.Range, share, limit int) (all []iter.Seq2[*Record[T], error]) {
+	for _, t := range in {
+		for _, p := range l.partitions {
+			all = append(all, l.list(ctx, t, p, rows, share, limit))
+		}
+	}
+	return all
+}
+
 // list yields the records of a range of one partition, at most limit unless that is 0. The first request is for share records, the
 // others for all that are left.
-func (l *Log[T]) list(ctx context.Context, partition keys.Enc, rows keys.Range, share, limit int) iter.Seq2[*Record[T], error] {
+func (l *Log[T]) list(ctx context.Context, in *table.Table[T], partition keys.Enc, rows keys.Range, share, limit int) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		left := limit
 		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {
@@ -81,7 +101,10 @@ func (l *Log[T]) list(ctx context.Context, partition keys.Enc, rows keys.Range, 
 			return !is || l.opt.Skip != nil && l.opt.Skip(k, err)
 		}}
 		for q.Limit = q.PageSize; !q.Cursor.Done(); q.Limit = q.PageSize {
-			for e, err := range l.rows.List(ctx, q) {
+			for e, err := range in.List(ctx, q) {
+				if l.tables.isEmpty(err) {
+					return
+				}
 				if err != nil {
 					yield(nil, err)
 					return

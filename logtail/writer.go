@@ -15,6 +15,7 @@ type writer struct {
 	now     func() time.Time
 	newID   func() string
 	overlap time.Duration
+	unit    *Unit // of the tables; nil for one table
 
 	mu   sync.Mutex
 	id   string
@@ -25,7 +26,7 @@ type writer struct {
 // maxSources is the most sources of a writer. Then another writer begins, so that memory has a bound.
 const maxSources = 100_000
 
-// positions returns the position of the first of n records of a source. The others follow, a tick later each. Errors:
+// positions returns the position of the first of n records of a source. The others follow, a tick later each, in one period. Errors:
 // *keys.KeyError for a time that no key can contain; *table.ValueError for an ID that no key can contain.
 func (w *writer) positions(source string, n int) (position, error) {
 	w.mu.Lock()
@@ -43,6 +44,9 @@ func (w *writer) positions(source string, n int) (position, error) {
 		w.id, w.next = id, map[string]int64{}
 	case behind >= 0:
 		at = w.last.Add(tick)
+	}
+	if end := at.Add(time.Duration(n-1) * tick); w.unit != nil && w.unit.start(at) != w.unit.start(end) {
+		at = w.unit.start(end) // one table takes them all
 	}
 	p := position{at, w.id, w.next[source]}
 	w.last = at.Add(time.Duration(n-1) * tick)

@@ -257,7 +257,7 @@ func known(err error) error {
 	switch re.ErrorCode {
 	case "ResourceNotFound", "EntityNotFound":
 		return ErrNotFound
-	case "TableNotFound":
+	case "TableNotFound", "TableBeingDeleted":
 		return ErrTableNotFound
 	case "EntityAlreadyExists", "TableAlreadyExists":
 		return ErrExists

@@ -25,6 +25,7 @@ type Service interface {
 // client is what the library uses of the SDK's client: public methods only.
 type client interface {
 	CreateTable(context.Context, *aztables.CreateTableOptions) (aztables.CreateTableResponse, error)
+	Delete(context.Context, *aztables.DeleteTableOptions) (aztables.DeleteTableResponse, error)
 	GetEntity(ctx context.Context, partitionKey, rowKey string, o *aztables.GetEntityOptions) (aztables.GetEntityResponse, error)
 	AddEntity(context.Context, []byte, *aztables.AddEntityOptions) (aztables.AddEntityResponse, error)
 	UpdateEntity(context.Context, []byte, *aztables.UpdateEntityOptions) (aztables.UpdateEntityResponse, error)
