@@ -23,6 +23,7 @@ func TestBehaviour(t *testing.T) {
 var suite = map[string]func(*env){
 	"entity lifecycle":          entityLifecycle,
 	"logs":                      logs,
+	"logs by period":            logsByPeriod,
 	"conditions":                conditions,
 	"explicit keys":             explicitKeys,
 	"merge":                     merge,

@@ -2,13 +2,16 @@ package logtail_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // Claim is an expense claim.
@@ -187,4 +190,120 @@ func ExampleOptions_spread() {
 		fmt.Println(claim.Value.Amount)
 	}
 	// Output: 99
+}
+
+// newDays returns a log with a table for each day, in a service in memory, and its periods. The tables of the day exist.
+func newDays(today func() time.Time) (*logtail.Periods, *logtail.Log[Claim]) {
+	acc, err := account.FromTransport(storagetest.New(nil), nil)
+	check(err)
+	days, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Common: table.Common{Now: today}, Keep: 30})
+	check(err)
+	claims, err := logtail.NewByPeriod[Claim](days, &logtail.Options{Common: table.Common{Now: today}})
+	check(err)
+	_, err = days.Create(context.Background())
+	check(err)
+	return days, claims
+}
+
+// A log with a table for each day. Two jobs make the tables ahead, and drop those past the retention.
+func ExampleNewByPeriod() {
+	ctx := context.Background()
+	acc, err := account.FromTransport(storagetest.New(nil), nil)
+	check(err)
+	days, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Keep: 30})
+	check(err)
+	claims, err := logtail.NewByPeriod[Claim](days, nil)
+	check(err)
+	made, err := days.Create(ctx) // each day
+	check(err)
+	_, err = claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
+	check(err)
+	all, err := table.Collect(claims.Tail(ctx, 10))
+	check(err)
+	dropped, err := days.Drop(ctx, nil) // each day
+	check(err)
+	fmt.Println(len(made), len(all), len(dropped))
+	// Output: 3 1 0
+}
+
+// The names of the tables end with the digits of their periods.
+func ExampleUnit() {
+	acc, err := account.FromTransport(storagetest.New(nil), nil)
+	check(err)
+	months, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{
+		Unit:   logtail.Monthly,
+		Ahead:  1,
+		Common: table.Common{Now: func() time.Time { return time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC) }},
+	})
+	check(err)
+	made, err := months.Create(context.Background())
+	check(err)
+	for _, p := range made {
+		fmt.Println(p.Table)
+	}
+	// Output:
+	// claims201407
+	// claims201408
+}
+
+// A dry run returns what Drop would drop.
+func ExamplePeriods_Drop() {
+	ctx := context.Background()
+	now := time.Date(2014, 7, 31, 12, 0, 0, 0, time.UTC)
+	days, _ := newDays(func() time.Time { return now })
+	now = now.AddDate(0, 0, 31)
+	old, err := days.Drop(ctx, &logtail.DropOptions{DryRun: true})
+	check(err)
+	for _, p := range old {
+		fmt.Println(p.Table, p.State)
+	}
+	old, err = days.Drop(ctx, nil)
+	check(err)
+	fmt.Println(len(old), old[0].State)
+	// Output:
+	// claims20140731 open
+	// 1 dropped
+}
+
+// List yields all periods that ever were.
+func ExamplePeriods_List() {
+	now := time.Date(2014, 7, 31, 12, 0, 0, 0, time.UTC)
+	days, _ := newDays(func() time.Time { return now })
+	for p, err := range days.List(context.Background()) {
+		check(err)
+		fmt.Println(p.From.Format(time.DateOnly), p.State)
+	}
+	// Output:
+	// 2014-07-31 open
+	// 2014-08-01 open
+	// 2014-08-02 open
+}
+
+// Records before the horizon are past the retention.
+func ExamplePeriods_Horizon() {
+	now := time.Date(2014, 7, 31, 12, 0, 0, 0, time.UTC)
+	days, claims := newDays(func() time.Time { return now })
+	fmt.Println(days.Horizon().Format(time.DateOnly))
+	now = now.AddDate(0, 0, -31) // a clock that is wrong
+	_, err := claims.Append(context.Background(), &Claim{223, 17})
+	fmt.Println(errors.Is(err, logtail.ErrPastRetention))
+	// Output:
+	// 2014-07-01
+	// true
+}
+
+// Delete is for a log that is not by period.
+func ExampleLog_Delete() {
+	ctx := context.Background()
+	claims := newClaims(nil)
+	for i := range 5 {
+		_, err := claims.Append(ctx, &Claim{Employee: 223, Amount: int32(i)})
+		check(err)
+	}
+	result, err := claims.Delete(ctx, time.Time{}, time.Now(), &bulk.Options{Progress: func(r bulk.Result) { fmt.Println("so far:", r.Done) }})
+	check(err)
+	fmt.Println(result.Done)
+	// Output:
+	// so far: 5
+	// 5
 }
