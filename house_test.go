@@ -57,7 +57,8 @@ var arrows = map[string][]string{
 	"storagetest/internal/protocol": {"requests"},
 	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
 	"storagetest/internal/tables":   {"requests", "storagetest/internal/odata", "storagetest/internal/protocol"},
-	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol"},
+	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
+	"storagetest/internal/xmlform":  {"storagetest/internal/protocol"},
 
 	"integration": {},
 	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "logtail", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
