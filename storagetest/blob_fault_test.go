@@ -177,7 +177,8 @@ func TestDownloadInParallel(t *testing.T) {
 		content[i] = byte(rng.Uint32())
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := storagetest.New(nil)
+		s := storagetest.New(&storagetest.Options{Client: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: 30}}})
+		again := blob.RetryReaderOptions{MaxRetries: 30}
 		b := newLog(t, s)
 		for rest := content; len(rest) > 0; {
 			n := min(len(rest), 1+rng.IntN(5000))
@@ -201,7 +202,7 @@ func TestDownloadInParallel(t *testing.T) {
 		})
 		for _, size := range []int64{1000, 1024, 33_333, 99_999, 100_000, 200_000} {
 			buffer := make([]byte, len(content))
-			n, err := b.DownloadBuffer(t.Context(), buffer, &blob.DownloadBufferOptions{BlockSize: size, Concurrency: 8})
+			n, err := b.DownloadBuffer(t.Context(), buffer, &blob.DownloadBufferOptions{BlockSize: size, Concurrency: 8, RetryReaderOptionsPerBlock: again})
 			if err != nil || n != int64(len(content)) || !bytes.Equal(buffer, content) {
 				t.Errorf("blocks of %d: got %d bytes, %v, equal %v; want the content", size, n, err, bytes.Equal(buffer, content))
 			}
@@ -212,7 +213,7 @@ func TestDownloadInParallel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		if _, err := b.DownloadFile(t.Context(), file, &blob.DownloadFileOptions{BlockSize: 4096, Concurrency: 5, Range: blob.HTTPRange{Offset: 1234, Count: 50_000}}); err != nil {
+		if _, err := b.DownloadFile(t.Context(), file, &blob.DownloadFileOptions{BlockSize: 4096, Concurrency: 5, Range: blob.HTTPRange{Offset: 1234, Count: 50_000}, RetryReaderOptionsPerBlock: again}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(file.Name())
