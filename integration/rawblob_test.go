@@ -47,3 +47,30 @@ func (b *rawBlob) appendResult(block string, header ...string) string {
 	b.Helper()
 	return b.result("PUT", b.path+"?comp=appendblock", block, header...)
 }
+
+// list returns the path of a list of the container's blobs.
+func (b *rawBlob) list(parameters string) string {
+	return b.container + "?restype=container&comp=list" + parameters
+}
+
+// rangeResult appends a block of three bytes, reads a range, and returns the status and error code, or "done".
+func (b *rawBlob) rangeResult(value string, header ...string) string {
+	b.Helper()
+	b.append("abc")
+	if value != "" {
+		header = append(header, "x-ms-range", value)
+	}
+	return b.result("GET", b.path, "", header...)
+}
+
+// createResult creates a blob in the container and returns the status and error code, or "done".
+func (b *rawBlob) createResult(name string) string {
+	b.Helper()
+	return b.result("PUT", b.container+"/"+name, "", "x-ms-blob-type", "AppendBlob")
+}
+
+// leaseResult changes the lease of the blob and returns the status and error code, or "done".
+func (b *rawBlob) leaseResult(action string, header ...string) string {
+	b.Helper()
+	return b.result("PUT", b.path+"?comp=lease", "", append(header, "x-ms-lease-action", action)...)
+}
