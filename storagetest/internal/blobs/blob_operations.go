@@ -135,15 +135,3 @@ func (c *call) setBlobHeaders(b *blob, now time.Time) *xmlform.Response {
 	c.store.touchBlob(b, now)
 	return &xmlform.Response{Status: http.StatusOK, Header: b.header()}
 }
-
-// leaseBlob changes the lease of a blob.
-func (c *call) leaseBlob(b *blob, now time.Time) *xmlform.Response {
-	x, f := c.parseConditions()
-	if f == nil {
-		f = x.checkWrite(b.etag, b.modified)
-	}
-	if f != nil {
-		return xmlform.Refuse(f)
-	}
-	return c.changeLease(&b.lease, b.header(), now)
-}

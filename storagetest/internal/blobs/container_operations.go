@@ -117,15 +117,3 @@ func (c *call) setContainerMetadata(to *container, now time.Time) *xmlform.Respo
 	c.store.touch(to, now)
 	return &xmlform.Response{Status: http.StatusOK, Header: to.header()}
 }
-
-// leaseContainer changes the lease of a container.
-func (c *call) leaseContainer(to *container, now time.Time) *xmlform.Response {
-	x, f := c.parseConditions()
-	if f == nil {
-		f = x.checkWrite(to.etag, to.modified)
-	}
-	if f != nil {
-		return xmlform.Refuse(f)
-	}
-	return c.changeLease(&to.lease, to.header(), now)
-}

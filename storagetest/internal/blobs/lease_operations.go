@@ -37,8 +37,16 @@ func (c *call) leaseSeconds(name string, valid func(int64) bool) (int64, *xmlfor
 	return n, nil
 }
 
-// changeLease acquires, renews, changes, releases or breaks a lease.
-func (c *call) changeLease(l *lease, header http.Header, now time.Time) *xmlform.Response {
+// changeLease acquires, renews, changes, releases or breaks the lease of a container or of a blob with an ETag and a time of its
+// last change, neither of which changes.
+func (c *call) changeLease(l *lease, etag string, modified, now time.Time) *xmlform.Response {
+	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkWrite(etag, modified)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
 	actions := map[string]func(*lease, time.Time) (int, *xmlform.Failure){
 		"acquire": c.acquireLease, "renew": c.renewLease, "change": c.renameLease, "release": c.releaseLease, "break": c.breakLease,
 	}
@@ -56,6 +64,7 @@ func (c *call) changeLease(l *lease, header http.Header, now time.Time) *xmlform
 		return xmlform.Refuse(f)
 	}
 	*l = changed
+	header := validators(etag, modified)
 	switch {
 	case status == http.StatusAccepted:
 		left := max(0, l.breaks.Sub(now))
