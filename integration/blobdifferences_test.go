@@ -55,10 +55,6 @@ var blobDifferences = []difference{
 		b := p.blob()
 		return b.result("PUT", b.path, "a", "x-ms-blob-type", "AppendBlob")
 	}, "400 InvalidHeaderValue", "400 InvalidOperation"},
-	{"B", "a new blob with a lease ID", func(p *rawClient) string {
-		b := p.blob()
-		return b.result("PUT", b.container+"/new", "", "x-ms-blob-type", "AppendBlob", "x-ms-lease-id", "aaaaaaaa-0000-4000-8000-000000000001")
-	}, "412 LeaseNotPresentWithBlobOperation", "done"},
 	{"B", "a blob without a type", func(p *rawClient) string {
 		b := p.blob()
 		return b.result("PUT", b.path, "")

@@ -44,7 +44,8 @@ func (c *call) checkRead(b *blob, now time.Time) *xmlform.Failure {
 	return f
 }
 
-// checkCreate checks the conditions and the lease ID of a write that creates or replaces a blob. b is nil if there is no blob.
+// checkCreate checks the conditions and the lease ID of a write that creates or replaces a blob. b is nil if there is no blob, and
+// then the lease ID is not checked, as by the live service.
 func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	x, f := c.parseConditions()
 	switch {
@@ -55,10 +56,7 @@ func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	case b != nil:
 		return c.checkWrite(b, now)
 	}
-	if f := x.checkMissing(false); f != nil {
-		return f
-	}
-	return (&lease{}).checkGiven(c.Header.Get("x-ms-lease-id"), now, blobLease)
+	return x.checkMissing(false)
 }
 
 // createBlob creates an empty append blob, or replaces a blob by one. Other types of blobs are not implemented.

@@ -64,7 +64,7 @@ func (c *call) executeOnContainer(kind requests.Kind, to *container, now time.Ti
 	case requests.ContainerSet:
 		return c.setContainerMetadata(to, now)
 	case requests.ContainerLease:
-		return c.changeLease(&to.lease, to.etag, to.modified, now)
+		return c.changeLease(&to.lease, to.etag, to.modified, now, containerLease)
 	default: // requests.BlobList
 		return c.listBlobs(to, now, pageLimit)
 	}
@@ -105,6 +105,6 @@ func (c *call) executeOnBlob(kind requests.Kind, in *container, name string, now
 	case requests.BlobDelete:
 		return c.deleteBlob(in, b, now)
 	default: // requests.BlobLease
-		return c.changeLease(&b.lease, b.etag, b.modified, now)
+		return c.changeLease(&b.lease, b.etag, b.modified, now, blobLease)
 	}
 }
