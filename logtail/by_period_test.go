@@ -153,6 +153,118 @@ func TestFollowPastRetention(t *testing.T) {
 	}
 }
 
+// TestBoundsInsideTicks: a bound inside a tick is the next tick, also at midnight.
+func TestBoundsInsideTicks(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l := newPeriodic(t, logtail.PeriodOptions{}, logtail.Options{})
+	midnight := noon.Add(12 * time.Hour)
+	l.appendAt(t, midnight.Add(-time.Minute), 0)
+	l.appendAt(t, midnight, 1)
+	l.appendAt(t, midnight.Add(time.Hour), 2)
+	testkit.Expect(t, "to midnight", amounts(t, l.log.Between(ctx, noon, midnight)), []int{0})
+	testkit.Expect(t, "to a little after midnight", amounts(t, l.log.Between(ctx, noon, midnight.Add(50))), []int{1, 0})
+	for _, at := range []time.Time{noon, midnight} {
+		testkit.Expect(t, "inside a tick", amounts(t, l.log.Between(ctx, at.Add(10), at.Add(50))), nil)
+		result, err := l.log.Delete(ctx, at.Add(10), at.Add(50), nil)
+		noError(t, err)
+		testkit.Expect(t, "deleted inside a tick", result.Done, 0)
+	}
+	result, err := l.log.Delete(ctx, noon, midnight.Add(50), nil)
+	noError(t, err)
+	testkit.Expect(t, "deleted", result.Done, 2)
+}
+
+// TestReadOlderSpread: a spread log reads no more tables at once than it has concurrent requests for.
+func TestReadOlderSpread(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l := newPeriodic(t, logtail.PeriodOptions{Ahead: 1}, logtail.Options{Spread: 32})
+	for i := range 6 {
+		l.appendAt(t, noon.AddDate(0, 0, i), i)
+	}
+	l.Count()
+	testkit.Expect(t, "records", amounts(t, l.log.Tail(ctx, 3)), []int{5, 4, 3})
+	testkit.Expect(t, "requests", l.Count().String(), "97 query") // 3 tables, and the states
+}
+
+// TestFollowDroppedByOthers: a follower learns that tables after its cursor are dropped, also if it keeps more than the job that
+// drops, and if they are dropped while it reads.
+func TestFollowDroppedByOthers(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // of a follower that waits
+	defer cancel()
+	follow := func(l *periodic, c *logtail.Cursor) (amount int, err error) {
+		for r, err := range l.log.Follow(ctx, c) {
+			if err != nil {
+				return 0, err
+			}
+			return r.Value.Amount, nil
+		}
+		return 0, nil
+	}
+	l := newPeriodic(t, logtail.PeriodOptions{Keep: 3}, logtail.Options{})
+	all := &periodic{Service: l.Service}
+	o, lo := logtail.PeriodOptions{}, logtail.Options{}
+	o.Now, lo.Now = l.clock.Now, l.clock.Now
+	all.open(t, o, lo)
+	l.appendAt(t, noon, 0, 1)
+	l.clock.set(noon.Add(time.Hour))
+	cursor := logtail.NewCursor("")
+	_, err := follow(all, cursor)
+	noError(t, err)
+	l.appendAt(t, noon.AddDate(0, 0, 3), 2)
+
+	l.SetFaults(func(r storagetest.Request) storagetest.Fault {
+		if r.Table != "claims20261122" {
+			return storagetest.Fault{}
+		}
+		l.clock.set(noon.AddDate(0, 0, 4))
+		return storagetest.Refuse(404, "TableNotFound")
+	})
+	if n, err := follow(l, logtail.NewCursor(cursor.Token())); !errors.Is(err, logtail.ErrPastRetention) {
+		t.Errorf("Follow of a table that is dropped meanwhile: got record %d, error %v; want ErrPastRetention", n, err)
+	}
+	l.SetFaults(nil)
+	_, err = l.periods.Drop(ctx, nil)
+	noError(t, err)
+	if n, err := follow(all, cursor); !errors.Is(err, logtail.ErrPastRetention) {
+		t.Errorf("Follow past tables that another job has dropped: got record %d, error %v; want ErrPastRetention", n, err)
+	}
+	n, err := follow(all, nil)
+	noError(t, err)
+	testkit.Expect(t, "the first record that is kept", n, 2)
+}
+
+// TestFollowByPeriodClockStepsBack: a follower whose wrong clock is set right while it catches up misses nothing.
+func TestFollowByPeriodClockStepsBack(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // of a follower that waits
+	defer cancel()
+	l := newPeriodic(t, logtail.PeriodOptions{}, logtail.Options{})
+	next := noon.AddDate(0, 0, 1)
+	l.appendAt(t, noon, 0)
+	l.appendAt(t, next, 1)
+	now := &clock{now: next.Add(6 * time.Hour)} // wrong
+	follower := &periodic{Service: l.Service}
+	o, lo := logtail.PeriodOptions{}, logtail.Options{Poll: time.Millisecond}
+	o.Now, lo.Now = now.Now, now.Now
+	follower.open(t, o, lo)
+	var got []int
+	for r, err := range follower.log.Follow(ctx, nil) {
+		noError(t, err)
+		got = append(got, r.Value.Amount)
+		now.set(next.Add(time.Second))
+		if len(got) == 2 {
+			l.appendAt(t, next.Add(2*time.Second), 2)
+		}
+		if len(got) == 3 {
+			break
+		}
+	}
+	testkit.Expect(t, "records", got, []int{0, 1, 2})
+}
+
 // TestDelete: Delete removes the records of a time from all partitions and tables, with progress, and leaves rows of other types.
 func TestDelete(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package logtail
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -18,27 +19,33 @@ func (l *Log[T]) nextPeriod(ctx context.Context, c *Cursor, known *calendar, fin
 	if p == nil {
 		return final, nil
 	}
-	if c.from.IsZero() {
+	beginning := c.from.IsZero()
+	if beginning {
 		c.moveTo(p.Horizon())
 	}
 	if err := l.tables.keeps(c.from); err != nil {
 		return end, err
 	}
 	if !c.from.Before(known.upTo) {
-		if known.open, err = p.open(ctx, c.from, final); err != nil {
+		var dropped bool
+		if known.open, dropped, err = p.open(ctx, c.from, final); err != nil {
 			return end, err
+		}
+		if dropped && !beginning { // by a job that keeps less
+			return end, fmt.Errorf("%w: tables after %s are dropped", ErrPastRetention, c.from.Format(time.RFC3339))
 		}
 		known.upTo = final
 	}
+	end = earlier(known.upTo, final) // the clock may have stepped back
 	for len(known.open) > 0 && !p.opt.Unit.add(known.open[0], 1).After(c.from) {
 		known.open = known.open[1:]
 	}
 	if len(known.open) == 0 {
-		c.moveTo(known.upTo)
-		return known.upTo, nil
+		c.moveTo(end)
+		return end, nil
 	}
-	if start := known.open[0]; c.from.Before(start) {
+	if start := earlier(known.open[0], end); c.from.Before(start) {
 		c.moveTo(start)
 	}
-	return earlier(p.opt.Unit.add(known.open[0], 1), known.upTo), nil
+	return earlier(p.opt.Unit.add(known.open[0], 1), end), nil
 }

@@ -22,16 +22,16 @@ import (
 // deleted at the same time. Errors: those of [bulk.Delete]; *keys.KeyError for a time outside the years 1 to 9999. Requests: 1 for
 // each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
 func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *bulk.Options) (bulk.Result, error) {
+	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
+		return bulk.Result{}, nil
+	}
 	rows := between(from, to)
 	if err := cmp.Or(l.err, rows.Err()); err != nil {
 		return bulk.Result{}, fmt.Errorf("logtail: Delete %s: %w", l.tables.name, err)
 	}
-	if !to.IsZero() && !from.Before(to) {
-		return bulk.Result{}, nil
-	}
 	now := l.writer.now().UTC()
 	return bulk.Run(ctx, func(yield func(table.Op, error) bool) {
-		for group, err := range l.tables.groups(ctx, from, to, now, now.Add(l.opt.Overlap)) {
+		for group, err := range l.tables.groups(ctx, from, to, now, now.Add(l.opt.Overlap), max(maxConcurrent/len(l.partitions), 1)) {
 			if err != nil {
 				yield(table.Op{}, err)
 				return

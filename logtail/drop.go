@@ -61,9 +61,10 @@ func (p *Periods) drop(ctx context.Context, e *table.Entity[periodRow]) error {
 	for e.Value.State != StateDropped {
 		err := p.step(ctx, e)
 		if errors.Is(err, table.ErrChanged) {
-			from := e.Value.From
-			if e, err = p.states.Get(ctx, e.Key); err == nil {
-				e.Value.From = from
+			var fresh *table.Entity[periodRow]
+			if fresh, err = p.states.Get(ctx, e.Key); err == nil {
+				fresh.Value.From = e.Value.From
+				*e = *fresh // the caller reports its state
 			}
 		}
 		if err != nil {

@@ -27,7 +27,8 @@ import (
 // A record that becomes visible more than Options.Overlap after its time may be missed. Appends of this library end before that,
 // unless the clocks of writer and follower differ too much.
 //
-// Errors: *table.TokenError; those of [Log.Tail]; the error of ctx at its end. After an error, the cursor can be used again.
+// Errors: *table.TokenError; ErrPastRetention if tables after the cursor may be dropped: begin again with a nil cursor, which is at
+// the oldest table; those of [Log.Tail]; the error of ctx at its end. After an error, the cursor can be used again.
 // Requests: to catch up, about 2 for each 1,000 records of a partition, and some more where the records become much denser or
 // rarer. Then, after each pause of Options.Poll, 1 for each partition and each 1,000 records of Options.Overlap; for a source with
 // several partitions twice as many if a record is missing between others. Memory: the new records of one pause, and at first those
@@ -144,6 +145,9 @@ func (l *Log[T]) catchUp(ctx context.Context, c *Cursor, end time.Time, w *windo
 		return false, err
 	}
 	all, most, err := l.collect(ctx, c, in, between(c.from, to), limit)
+	if err == nil {
+		err = l.tables.keeps(c.from) // the table may have been dropped meanwhile
+	}
 	switch {
 	case err != nil:
 		return false, err

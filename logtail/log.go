@@ -70,10 +70,12 @@ func New[T any](service table.Service, name string, o *Options) (*Log[T], error)
 //
 //   - [Periods.Create] makes the tables ahead: an append to a table that does not exist fails with table.ErrTableNotFound,
 //   - records past the retention are neither stored nor read, and [Periods.Drop] deletes them with their tables,
-//   - reads leave out records with times more than Options.Overlap in the future.
+//   - a read leaves out the tables of periods that begin more than Options.Overlap in the future.
 //
-// Requests: a read of the present period alone takes those of a log of one table. If it needs older periods, it takes 1 more to look
-// up which tables exist, and those of each table. The errors are those of [New].
+// Errors: those of [New]; *table.ValueError for an Options.Overlap longer than the periods that are kept. Requests: a read of one
+// period takes those of a log of one table. If a read needs older periods, it takes 1 more to look up which tables exist, and those
+// of each table. Tables that begin within Options.Overlap are read with the present one. Follow takes 1 more each time that it
+// catches up, and reads at each pause the tables of Options.Overlap before and after the present.
 func NewByPeriod[T any](p *Periods, o *Options) (*Log[T], error) {
 	if p == nil {
 		return nil, fmt.Errorf("logtail: NewByPeriod: %w", &table.ValueError{Field: "periods", Reason: "is nil"})
@@ -106,6 +108,9 @@ func newLog[T any](service table.Service, name string, p *Periods, o *Options) (
 	}
 	if p != nil {
 		l.writer.unit = &p.opt.Unit
+		if p.opt.Keep > 0 && int((opt.Overlap-1)/p.opt.Unit.shortest()) >= p.opt.Keep {
+			return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", name, &table.ValueError{Field: "Options.Overlap", Reason: fmt.Sprintf("is longer than the %d %s periods that PeriodOptions.Keep keeps", p.opt.Keep, p.opt.Unit)})
+		}
 	}
 	return l.In(keys.Raw(defaultSource)), nil
 }

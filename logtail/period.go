@@ -58,6 +58,17 @@ func (u Unit) add(start time.Time, n int) time.Time {
 	return start.AddDate(0, 0, n)
 }
 
+// shortest returns the length of the shortest period.
+func (u Unit) shortest() time.Duration {
+	switch u {
+	case Monthly:
+		return 28 * 24 * time.Hour
+	case Hourly:
+		return time.Hour
+	}
+	return 24 * time.Hour
+}
+
 // digits returns the digits of the period of a time.
 func (u Unit) digits(t time.Time) string { return t.UTC().Format(u.layout()) }
 

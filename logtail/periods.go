@@ -11,7 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ErrPastRetention: a record, or the position of a cursor, is older than PeriodOptions.Keep allows. Nothing was stored.
+// ErrPastRetention: a record, or the position of a cursor, is older than PeriodOptions.Keep allows. The call stored
+// nothing.
 var ErrPastRetention = errors.New("the time is past the retention of the log")
 
 // PeriodOptions are the options of the periods of a log. The zero value of each field is its default.
@@ -19,7 +20,7 @@ type PeriodOptions struct {
 	// Common bounds the requests. Now is the clock that says which periods are past the retention.
 	table.Common
 
-	// Unit is the length of a period. Defaults to Daily.
+	// Unit is the length of a period. Never change it: the tables of another unit are neither read nor dropped. Defaults to Daily.
 	Unit Unit
 
 	// Keep is the number of periods before the present one whose tables are kept, 1 to 100,000. Drop deletes older ones. By default,
@@ -141,15 +142,18 @@ func (p *Periods) List(ctx context.Context) iter.Seq2[Period, error] {
 	}
 }
 
-// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest first. A zero time is no bound.
-func (p *Periods) open(ctx context.Context, from, to time.Time) (all []time.Time, err error) {
+// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest first, and whether others of that
+// time are dropped. A zero time is no bound.
+func (p *Periods) open(ctx context.Context, from, to time.Time) (all []time.Time, dropped bool, err error) {
 	for e, err := range p.rows(ctx, from, to) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if e.Value.State == StateOpen {
 			all = append(all, e.Value.From)
+		} else {
+			dropped = true
 		}
 	}
-	return all, nil
+	return all, dropped, nil
 }

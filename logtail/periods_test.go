@@ -142,6 +142,18 @@ func TestPeriodOptions(t *testing.T) {
 	if _, err := logtail.NewByPeriod[claim](nil, nil); err == nil {
 		t.Error("NewByPeriod(nil): got no error; want one")
 	}
+	for unit, length := range map[logtail.Unit]time.Duration{logtail.Hourly: time.Hour, logtail.Daily: 24 * time.Hour, logtail.Monthly: 28 * 24 * time.Hour} {
+		for _, keep := range []int{2, 100_000} {
+			p, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Unit: unit, Keep: keep})
+			noError(t, err)
+			_, err = logtail.NewByPeriod[claim](p, &logtail.Options{Overlap: 2 * length})
+			noError(t, err)
+			var ve *table.ValueError
+			if _, err = logtail.NewByPeriod[claim](p, &logtail.Options{Overlap: 2*length + 1}); (keep == 2) != errors.As(err, &ve) {
+				t.Errorf("Overlap longer than 2 %v periods, Keep %d: got error %v; want one for Keep 2", unit, keep, err)
+			}
+		}
+	}
 }
 
 // TestCreate: a job makes tables ahead, each once, also if two jobs run at the same time; a name that was dropped is refused.
@@ -228,6 +240,17 @@ func TestDrop(t *testing.T) {
 	}
 	testkit.Expect(t, "states", states, map[logtail.State]int{logtail.StateDropped: 3, logtail.StateOpen: 4})
 	testkit.Expect(t, "records", amounts(t, l.log.Tail(ctx, 10)), []int{5, 4, 3})
+}
+
+// TestDropAfterConflict: if another job has changed a state, Drop returns the state after its own work.
+func TestDropAfterConflict(t *testing.T) {
+	t.Parallel()
+	l := newPeriodic(t, logtail.PeriodOptions{Keep: 1, Ahead: 1}, logtail.Options{})
+	l.clock.set(noon.AddDate(0, 0, 2))
+	l.SetFaults(storagetest.OfKind(requests.Replace, storagetest.Once(storagetest.Refuse(412, "UpdateConditionNotSatisfied"))))
+	dropped, err := l.periods.Drop(context.Background(), nil)
+	noError(t, err)
+	testkit.Expect(t, "dropped", fmt.Sprint(dropped[0].Table, dropped[0].State), "claims20261122dropped")
 }
 
 // TestDropWithoutRetention: by default, all periods are kept.

@@ -31,7 +31,7 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 // yielded, too. Errors are those of [Log.Tail], and *keys.KeyError for a time outside the years 1 to 9999. Requests: 1 for each
 // 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
-	if l.err == nil && !to.IsZero() && !from.Before(to) {
+	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
 		return func(func(*Record[T], error) bool) {}
 	}
 	return l.read(ctx, from, to, 0)
@@ -63,7 +63,7 @@ func (l *Log[T]) read(ctx context.Context, from, to time.Time, limit int) iter.S
 		defer cancel()
 		now := l.writer.now().UTC()
 		n := 0
-		for group, err := range l.tables.groups(ctx, from, to, now, now.Add(l.opt.Overlap)) {
+		for group, err := range l.tables.groups(ctx, from, to, now, now.Add(l.opt.Overlap), max(maxConcurrent/len(l.partitions), 1)) {
 			if err != nil {
 				fail(err)(yield)
 				return

@@ -3,6 +3,7 @@ package logtail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -60,8 +61,11 @@ func (s *tables[T]) ensure(ctx context.Context) error {
 
 // keeps returns ErrPastRetention for a time whose table is dropped, or may be.
 func (s *tables[T]) keeps(t time.Time) error {
-	if s.periods != nil && t.Before(s.periods.Horizon()) {
-		return ErrPastRetention
+	if s.periods == nil {
+		return nil
+	}
+	if h := s.periods.Horizon(); t.Before(h) {
+		return fmt.Errorf("%w: %s is before %s", ErrPastRetention, t.Format(time.RFC3339), h.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -91,15 +95,19 @@ func (s *tables[T]) add(all []*table.Table[T], period time.Time) ([]*table.Table
 
 // groups yields the tables with the records of a range, the newest first. The tables of a group are to be read at the same time. A
 // log of one table has one group. By period, the first group has the newest tables: the present one, and those that begin before
-// soon. Older tables are looked up when they are needed, and then more of them come with each group.
-func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time) iter.Seq2[[]*table.Table[T], error] {
+// soon. Older tables are looked up when they are needed, and then more of them come with each group, at most so many.
+func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, most int) iter.Seq2[[]*table.Table[T], error] {
 	return func(yield func([]*table.Table[T], error) bool) {
 		if s.periods == nil {
 			yield(s.all(from, to))
 			return
 		}
+		from = nextTick(from)
 		if h := s.periods.Horizon(); from.Before(h) {
 			from = h
+		}
+		if !to.IsZero() {
+			to = nextTick(to)
 		}
 		if to.IsZero() || soon.Before(to) {
 			to = soon
@@ -114,12 +122,12 @@ func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time) i
 		if !yield(s.all(newest, to)) || !from.Before(newest) {
 			return
 		}
-		older, err := s.periods.open(ctx, from, newest)
+		older, _, err := s.periods.open(ctx, from, newest)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for n := 1; len(older) > 0; n = min(2*n, maxConcurrent) {
+		for n := 1; len(older) > 0; n = min(2*n, most) {
 			n = min(n, len(older))
 			var group []*table.Table[T]
 			for i := len(older) - 1; i >= len(older)-n && err == nil; i-- {
