@@ -63,8 +63,8 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 // Resend stores records that Append or AppendAll has returned with an error, under their keys. A record that is stored already
 // stays as it is, also if its Value has changed since.
 //
-// Errors: those of AppendAll; ErrTooLate after Options.Overlap; *table.ValueError for a record of another source. Requests: those of
-// AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each record. Idempotent.
+// Errors: those of AppendAll; ErrTooLate after Options.Overlap; *table.ValueError for a record of another source. Requests: those
+// of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 	fail := func(err error) error { return fmt.Errorf("logtail: Resend %s: %w", l.tables.name, err) }
 	if l.err != nil {

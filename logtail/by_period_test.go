@@ -62,6 +62,19 @@ func TestReadNearMidnight(t *testing.T) {
 	testkit.Expect(t, "records, long before", amounts(t, l.log.Tail(ctx, 2)), []int{0})
 }
 
+// TestClockOfPeriods: a log has the clock of its periods unless it is given another one.
+func TestClockOfPeriods(t *testing.T) {
+	t.Parallel()
+	o := logtail.PeriodOptions{}
+	o.Now = func() time.Time { return noon.AddDate(-3, 0, 0) }
+	l := &periodic{Service: storagetest.New(nil)}
+	l.open(t, o, logtail.Options{})
+	l.create(t)
+	r, err := l.log.Append(context.Background(), &claim{1, 1})
+	noError(t, err)
+	testkit.Expect(t, "time", r.Time, noon.AddDate(-3, 0, 0))
+}
+
 // TestAppendAtMidnight: records that are appended together are in one table, also at the end of a day.
 func TestAppendAtMidnight(t *testing.T) {
 	t.Parallel()

@@ -88,6 +88,9 @@ func newLog[T any](service table.Service, name string, p *Periods, o *Options) (
 	if o != nil {
 		opt = *o
 	}
+	if p != nil && opt.Now == nil {
+		opt.Now = p.opt.Now
+	}
 	// An append has a key of its own, so that no row needs to be read before it.
 	open := func(name string) (*table.Table[T], error) {
 		return table.New(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})

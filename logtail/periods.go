@@ -17,7 +17,7 @@ var ErrPastRetention = errors.New("the time is past the retention of the log")
 
 // PeriodOptions are the options of the periods of a log. The zero value of each field is its default.
 type PeriodOptions struct {
-	// Common bounds the requests. Now is the clock that says which periods are past the retention.
+	// Common bounds the requests. Now is the clock that says which periods are past the retention, and the default of that of the log.
 	table.Common
 
 	// Unit is the length of a period. Never change it: the tables of another unit are neither read nor dropped. Defaults to Daily.
@@ -142,8 +142,8 @@ func (p *Periods) List(ctx context.Context) iter.Seq2[Period, error] {
 	}
 }
 
-// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest first, and whether others of that
-// time are dropped. A zero time is no bound.
+// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest first, and whether others
+// of that time are dropped. A zero time is no bound.
 func (p *Periods) open(ctx context.Context, from, to time.Time) (all []time.Time, dropped bool, err error) {
 	for e, err := range p.rows(ctx, from, to) {
 		if err != nil {
