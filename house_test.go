@@ -51,13 +51,15 @@ var arrows = map[string][]string{
 	"eventual":                 {"commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/wire"},
 	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
-	"storagetest":              {"requests", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
+	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
 	"storagetest/internal/protocol": {"requests"},
 	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
 	"storagetest/internal/tables":   {"requests", "storagetest/internal/odata", "storagetest/internal/protocol"},
-	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol"},
+	"storagetest/internal/blobs":    {"requests", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
+	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
+	"storagetest/internal/xmlform":  {"storagetest/internal/protocol"},
 
 	"integration": {},
 	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "logtail", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},

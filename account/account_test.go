@@ -88,8 +88,8 @@ func TestConnectionStrings(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s:\n got %s\nwant %s", cs, strings.Join(got, " "), want)
 		}
-		if n := c.Take(); n[requests.Get] != 1 || n[requests.Other] != 2 {
-			t.Errorf("got %v, want one get and two others", n)
+		if n := c.Take(); n[requests.Get] != 1 || n[requests.Other] != 1 || n[requests.ContainerGet] != 1 {
+			t.Errorf("got %v, want one get, one container-get and one other", n)
 		}
 		// An attempt of a blob request has no time limit, since its body is a stream.
 		if fmt.Sprint(s.limited) != "[true true false]" {

@@ -1,4 +1,4 @@
-// Package requests names the kinds of requests to the Table service and to the Queue service, and counts requests by kind.
+// Package requests names the kinds of requests to the Table, the Queue and the Blob service, and counts requests by kind.
 //
 // A [Counter] is a policy of the SDK's clients. It counts each request that goes to the network, including repeated attempts:
 //

@@ -12,7 +12,7 @@ type Kind int
 // The kinds of requests. Conditional and unconditional writes are different kinds, as the service distinguishes them. The request
 // of the SDK's UpdateEntity is a Merge or a Replace, and that of UpsertEntity an InsertOrMerge or an InsertOrReplace.
 const (
-	Other Kind = iota // all other requests, such as those to the Blob service
+	Other Kind = iota // all other requests
 
 	Get             // one row by its keys
 	Query           // one page of a query
@@ -39,6 +39,23 @@ const (
 	QueueList // one page of the list of queues
 	QueueGet  // the metadata of a queue
 	QueueSet  // the metadata of a queue
+
+	ContainerCreate
+	ContainerDelete
+	ContainerList // one page of the list of containers
+	ContainerGet  // the properties and the metadata of a container
+	ContainerSet  // the metadata of a container
+	ContainerLease
+
+	BlobCreate // or replaces a blob
+	BlobAppend // a block to an append blob
+	BlobGet    // the content of a blob, or a range of it
+	BlobProperties
+	BlobSetMetadata
+	BlobSetHeaders
+	BlobDelete
+	BlobList // one page of the blobs of a container
+	BlobLease
 )
 
 var names = [...]string{
@@ -52,6 +69,12 @@ var names = [...]string{
 	MessageDelete: "message-delete", MessageClear: "message-clear",
 
 	QueueCreate: "queue-create", QueueDelete: "queue-delete", QueueList: "queue-list", QueueGet: "queue-get", QueueSet: "queue-set",
+
+	ContainerCreate: "container-create", ContainerDelete: "container-delete", ContainerList: "container-list", ContainerGet: "container-get",
+	ContainerSet: "container-set", ContainerLease: "container-lease",
+
+	BlobCreate: "blob-create", BlobAppend: "blob-append", BlobGet: "blob-get", BlobProperties: "blob-properties", BlobSetMetadata: "blob-set-metadata",
+	BlobSetHeaders: "blob-set-headers", BlobDelete: "blob-delete", BlobList: "blob-list", BlobLease: "blob-lease",
 }
 
 // Kinds returns all kinds.

@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
-// KindOf returns the kind of a request that one of the SDK's clients sends to the Table service, or for a message of a queue. The
-// kind of all other requests is [Other], also of requests to clear, create, read or delete a queue, because their URLs may also
-// name a blob. Package storagetest recognizes these requests, too.
+// KindOf returns the kind of a request that one of the SDK's clients sends to the Table service, to the Blob service, or for a
+// message of a queue. The kind of all other requests is [Other], also of requests to clear, create, read or delete a queue, because
+// their URLs may also name a blob. Package storagetest recognizes these requests, too.
+//
+// A request for a blob shows its service in its host name or in the SDK's User-Agent. Without both, as with an IP address and
+// disabled telemetry, its kind is Other.
 func KindOf(r *http.Request) Kind {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	// The last segment names the resource; keys contain no slash.
@@ -15,7 +18,11 @@ func KindOf(r *http.Request) Kind {
 	name, args, keyed := strings.Cut(last, "(")
 	conditional := len(r.Header["If-Match"]) > 0
 	// A blob may have any name, but is never requested as JSON.
-	if !strings.Contains(r.Header.Get("Accept"), "json") {
+	switch {
+	case strings.Contains(r.Header.Get("Accept"), "json"):
+	case isForBlobs(r):
+		return blobKind(r)
+	default:
 		return messageKind(r, path)
 	}
 	switch {

@@ -48,7 +48,7 @@ func TestClients(t *testing.T) {
 func TestClientsOfInvalidAccount(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(&storagetest.Options{Account: "a;b"})
-	for service, open := range map[string]func(){"tables": func() { s.Tables() }, "queues": func() { s.Queues() }} {
+	for service, open := range map[string]func(){"tables": func() { s.Tables() }, "queues": func() { s.Queues() }, "blobs": func() { s.Blobs() }} {
 		func() {
 			defer func() {
 				if got := fmt.Sprint(recover()); !strings.Contains(got, "Options.Account") {
@@ -108,6 +108,7 @@ func TestRecognized(t *testing.T) {
 	}
 	sendTableRequests(t, tab)
 	sendQueueRequests(t, acc.Queues())
+	sendBlobRequests(t, acc.Blobs())
 	for _, kind := range requests.Kinds() {
 		if !r.kinds[kind] {
 			t.Errorf("got no request of kind %v, want one", kind)

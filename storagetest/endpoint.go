@@ -20,7 +20,7 @@ type endpoint struct {
 
 // endpoints returns the services of the account. Requests to an unknown host belong to the first service.
 func (s *Service) endpoints() []endpoint {
-	return []endpoint{{"table", "TableEndpoint", s.tables}, {"queue", "QueueEndpoint", s.queues}}
+	return []endpoint{{"table", "TableEndpoint", s.tables}, {"queue", "QueueEndpoint", s.queues}, {"blob", "BlobEndpoint", s.blobs}}
 }
 
 // host returns the suffix of the host name at which clients in this process reach the service. The network does not have the host.

@@ -100,7 +100,8 @@ func ExecuteThenHang() Fault { return Fault{kind: executeThenHang} }
 func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 
 // ShortPage limits a page of a query to n rows, with a continuation token if the query has more rows, as the service may do at any
-// time. ShortPage also limits a request for messages to n messages. For another request, ShortPage is no fault.
+// time. ShortPage also limits a request for messages to n messages, and a page of containers or blobs to n of them. For another
+// request, ShortPage is no fault.
 func ShortPage(n int) Fault { return Fault{kind: shortPage, n: n} }
 
 // Times limits f to the first n requests for which a plan chooses f. Repeated attempts count as requests. The returned Fault holds

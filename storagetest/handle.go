@@ -63,9 +63,10 @@ func (o *outcome) shorten(f Fault) {
 		return
 	}
 	o.response.Body = body[:min(n, len(body))]
-	o.response.Header.Del("Content-Length")
 	if f.kind == cut {
 		o.bodyErr = io.ErrUnexpectedEOF
+	} else {
+		o.response.Header.Del("Content-Length")
 	}
 }
 

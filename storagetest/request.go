@@ -24,6 +24,9 @@ type Request struct {
 	// Queue is the name of a queue, and Message the ID of a message in the queue.
 	Queue, Message string
 
+	// Container is the name of a container, and Blob the name of a blob in the container.
+	Container, Blob string
+
 	Method, URL string
 	Time        time.Time
 
@@ -35,7 +38,8 @@ type Request struct {
 
 // newRequest returns the record of what a request addresses.
 func newRequest(d protocol.Description) Request {
-	r := Request{Kind: d.Kind, Table: d.Table, PartitionKey: d.PartitionKey, RowKey: d.RowKey, Queue: d.Queue, Message: d.Message}
+	r := Request{Kind: d.Kind, Table: d.Table, PartitionKey: d.PartitionKey, RowKey: d.RowKey, Queue: d.Queue, Message: d.Message,
+		Container: d.Container, Blob: d.Blob}
 	for _, op := range d.Operations {
 		r.Operations = append(r.Operations, newRequest(op))
 	}
@@ -73,6 +77,12 @@ func (r Request) target() string {
 	}
 	if r.Message != "" {
 		s += "/" + r.Message
+	}
+	if r.Container != "" {
+		s += " " + r.Container
+	}
+	if r.Blob != "" {
+		s += "/" + r.Blob
 	}
 	if r.PartitionKey+r.RowKey != "" {
 		s += "('" + r.PartitionKey + "','" + r.RowKey + "')"

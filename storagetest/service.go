@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest/internal/blobs"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/queues"
 	"github.com/aztablekit/aztablekit/storagetest/internal/tables"
@@ -19,8 +20,8 @@ type Options struct {
 	// Account is the name of the storage account. Defaults to "storagetest".
 	Account string
 
-	// Client contains the options of the clients that Tables, Queues and Queue return: retries, policies, tracing. Its Transport is
-	// replaced by the Service. Use table.ClientOptions for the options that aztablekit recommends.
+	// Client contains the options of the clients that Tables, Queues, Blobs and so on return: retries, policies, tracing. Its
+	// Transport is replaced by the Service. Use table.ClientOptions for the options that aztablekit recommends.
 	Client azcore.ClientOptions
 
 	// Now is the clock, to which Advance adds. Defaults to time.Now, which in a bubble of testing/synctest is the bubble's clock.
@@ -35,7 +36,7 @@ type Options struct {
 	// may call the methods of the Service and must not send requests.
 	AfterRequest func(Request)
 
-	// NameReuseDelay is the time before the name of a deleted table or queue can be used again. Defaults to 40 seconds. A negative
+	// NameReuseDelay is the time before the name of a deleted table, queue or container can be used again. Defaults to 40 seconds. A negative
 	// delay allows reuse at once.
 	NameReuseDelay time.Duration
 
@@ -60,6 +61,7 @@ type Service struct {
 	afterRequest func(Request)
 	tables       *tables.Service
 	queues       *queues.Service
+	blobs        *blobs.Service
 
 	planning sync.Mutex // held while a request is numbered and planned
 
@@ -98,6 +100,7 @@ func New(o *Options) *Service {
 		afterRequest: opt.AfterRequest,
 		tables:       tables.New(opt.NameReuseDelay),
 		queues:       queues.New(queues.Options{NameReuseDelay: opt.NameReuseDelay, ShuffleSeed: opt.ShuffleSeed, ReceiptMismatch: opt.ReceiptMismatch}),
+		blobs:        blobs.New(blobs.Options{NameReuseDelay: opt.NameReuseDelay}),
 		plan:         opt.Faults,
 		log:          requestLog{size: opt.RequestLogSize},
 		ports:        map[string]string{},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 )
 
 // Do executes a request in this process: Service is a policy.Transporter, for the option Transport of the SDK's clients.
@@ -29,8 +30,8 @@ func (s *Service) Do(r *http.Request) (*http.Response, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: out.Header, Request: r,
 		ContentLength: -1, TransferEncoding: []string{"chunked"},
 	}
-	if out.Header.Get("Content-Length") != "" {
-		resp.ContentLength, resp.TransferEncoding = int64(len(out.Body)), nil
+	if n, err := strconv.ParseInt(out.Header.Get("Content-Length"), 10, 64); err == nil {
+		resp.ContentLength, resp.TransferEncoding = n, nil
 	}
 	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(out.Body), endOfBody{o.bodyErr}))
 	return resp, nil

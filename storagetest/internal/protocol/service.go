@@ -30,7 +30,7 @@ type Call interface {
 
 // Injection is the part of a fault that takes effect inside a service. The zero value is no fault.
 type Injection struct {
-	PageLimit     *int     // the most rows or messages in the response; nil: as requested
+	PageLimit     *int     // the most rows, messages, containers or blobs in the response; nil: as requested
 	LastOperation *Failure // the failure of the last operation of a transaction; nil: none
 }
 
@@ -43,4 +43,6 @@ type Description struct {
 	Operations           []Description // of a transaction
 
 	Queue, Message string
+
+	Container, Blob string
 }

@@ -2,8 +2,9 @@ package queues
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // address is what a path addresses: the account, a queue, the messages of a queue, or one message.
@@ -14,12 +15,12 @@ type address struct {
 }
 
 // parseAddress parses a path: /, /jobs, /jobs/messages, /jobs/messages/id.
-func parseAddress(path string) (a address, f *failure) {
+func parseAddress(path string) (a address, f *xmlform.Failure) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i := range parts {
 		var err error
 		if parts[i], err = url.PathUnescape(parts[i]); err != nil {
-			return a, errURI
+			return a, xmlform.ErrURI
 		}
 	}
 	a.queue = parts[0]
@@ -30,24 +31,11 @@ func parseAddress(path string) (a address, f *failure) {
 	case len(parts) == 0:
 		return a, nil
 	case len(parts) > 2 || parts[0] != "messages":
-		return a, errURI
+		return a, xmlform.ErrURI
 	}
 	a.isMessages = true
 	if len(parts) == 2 {
 		a.message = parts[1]
 	}
 	return a, nil
-}
-
-var validQueueName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-
-// checkQueueName checks the name of a queue.
-func checkQueueName(name string) *failure {
-	switch {
-	case len(name) < 3 || len(name) > 63:
-		return errQueueNameLength
-	case !validQueueName.MatchString(name):
-		return errQueueName
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // Describe implements protocol.Call.
@@ -14,7 +15,7 @@ func (c *call) Describe(bool) protocol.Description {
 }
 
 // kind returns the kind of the request.
-func (c *call) kind(a address, f *failure) requests.Kind {
+func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
 	method := c.Method
 	if c.Method == http.MethodHead && c.Query.Get("comp") == "metadata" {
 		method = http.MethodGet

@@ -6,44 +6,45 @@ import (
 
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // Execute implements protocol.Call.
 func (c *call) Execute(now time.Time, in protocol.Injection) *protocol.Response {
 	if c.refusal != nil {
-		return refuse(c.refusal).toProtocol(c, now)
+		return c.respond(xmlform.Refuse(c.refusal), now)
 	}
-	return c.execute(now, in).toProtocol(c, now)
+	return c.respond(c.execute(now, in), now)
 }
 
 // Fail implements protocol.Call.
 func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
-	return refuse(&failure{Failure: f}).toProtocol(c, now)
+	return c.respond(xmlform.Refuse(&xmlform.Failure{Failure: f}), now)
 }
 
 // execute executes the call. Each operation checks the whole call before its first change, so no change is rolled back.
-func (c *call) execute(now time.Time, in protocol.Injection) *response {
+func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	a, f := parseAddress(c.Path)
 	kind := c.kind(a, f)
 	switch {
 	case f != nil:
-		return refuse(f)
+		return xmlform.Refuse(f)
 	case c.Query.Has("restype") || c.Query.Has("comp") && kind == requests.Other:
-		return refuse(errNotImplemented)
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case kind == requests.Other:
-		return refuse(errMethod)
+		return xmlform.Refuse(xmlform.ErrMethod)
 	case kind == requests.QueueList:
 		return c.listQueues()
 	}
-	if f := checkQueueName(a.queue); f != nil {
-		return refuse(f)
+	if f := xmlform.CheckName(a.queue); f != nil {
+		return xmlform.Refuse(f)
 	}
 	if kind == requests.QueueCreate {
 		return c.createQueue(a.queue, now)
 	}
 	q := c.store.queue(a.queue, now)
 	if q == nil {
-		return refuse(errQueueNotFound)
+		return xmlform.Refuse(errQueueNotFound)
 	}
 	limit := maxReceive
 	if in.PageLimit != nil {
@@ -68,6 +69,6 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 		return c.deleteMessage(q, a.message)
 	default: // requests.MessageClear
 		q.messages = nil
-		return &response{status: http.StatusNoContent}
+		return &xmlform.Response{Status: http.StatusNoContent}
 	}
 }

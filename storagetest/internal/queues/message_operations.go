@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 const (
@@ -23,24 +25,24 @@ func after(now time.Time, seconds int64) time.Time {
 }
 
 // putMessage appends a message.
-func (c *call) putMessage(q *queue, now time.Time) *response {
+func (c *call) putMessage(q *queue, now time.Time) *xmlform.Response {
 	text, present, f := parseMessage(c.Body)
 	if f == nil && !present {
 		f = errXML
 	}
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
-	hidden, f := c.number("visibilitytimeout", 0, 0, weekSeconds)
+	hidden, f := xmlform.Number(c.Query, "visibilitytimeout", 0, 0, weekSeconds)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	lifetime, f := c.lifetime()
 	switch {
 	case f != nil:
-		return refuse(f)
+		return xmlform.Refuse(f)
 	case lifetime > 0 && hidden >= lifetime:
-		return refuse(invalidParameter("visibilitytimeout", c.Query.Get("visibilitytimeout"), "messagettl must be greater than visibilitytimeout"))
+		return xmlform.Refuse(xmlform.InvalidParameter("visibilitytimeout", c.Query.Get("visibilitytimeout"), "messagettl must be greater than visibilitytimeout"))
 	}
 	m := &message{id: c.store.nextMessageID(), text: text, inserted: now, expires: never, visible: after(now, hidden)}
 	if lifetime > 0 {
@@ -48,31 +50,31 @@ func (c *call) putMessage(q *queue, now time.Time) *response {
 	}
 	m.receipt = c.store.nextReceipt(m.visible, false)
 	q.put(m)
-	return &response{status: http.StatusCreated, body: messagesXML([]*message{m}, messageParts{receipt: true})}
+	return &xmlform.Response{Status: http.StatusCreated, Body: messagesXML([]*message{m}, messageParts{receipt: true})}
 }
 
 // lifetime returns the lifetime of a message in seconds; -1: the message does not expire.
-func (c *call) lifetime() (int64, *failure) {
+func (c *call) lifetime() (int64, *xmlform.Failure) {
 	if c.Version < versionLongLived {
-		return c.number("messagettl", weekSeconds, 1, weekSeconds)
+		return xmlform.Number(c.Query, "messagettl", weekSeconds, 1, weekSeconds)
 	}
 	const most = 1<<63 - 1
-	n, f := c.number("messagettl", weekSeconds, -1, most)
-	if value := c.Query.Get("messagettl"); n == 0 || f != nil && f.Code == codeOutOfRange {
-		return 0, invalidParameter("messagettl", value, "Value must be greater than or equal to 1, or -1 to indicate an infinite TTL.")
+	n, f := xmlform.Number(c.Query, "messagettl", weekSeconds, -1, most)
+	if value := c.Query.Get("messagettl"); n == 0 || f != nil && f.Code == xmlform.CodeOutOfRange {
+		return 0, xmlform.InvalidParameter("messagettl", value, "Value must be greater than or equal to 1, or -1 to indicate an infinite TTL.")
 	}
 	return n, f
 }
 
 // getMessages returns messages and hides them for a time.
-func (c *call) getMessages(q *queue, now time.Time, limit int) *response {
-	n, f := c.number("numofmessages", 1, 1, maxReceive)
+func (c *call) getMessages(q *queue, now time.Time, limit int) *xmlform.Response {
+	n, f := xmlform.Number(c.Query, "numofmessages", 1, 1, maxReceive)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
-	hidden, f := c.number("visibilitytimeout", 30, 1, weekSeconds)
+	hidden, f := xmlform.Number(c.Query, "visibilitytimeout", 30, 1, weekSeconds)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	received := q.next(min(int(n), limit), now, c.options.ShuffleSeed)
 	visible := after(now, hidden)
@@ -81,30 +83,30 @@ func (c *call) getMessages(q *queue, now time.Time, limit int) *response {
 		m.visible, m.receipt = visible, receipt
 		m.dequeued++
 	}
-	return &response{status: http.StatusOK, body: messagesXML(received, messageParts{receipt: true, text: true})}
+	return &xmlform.Response{Status: http.StatusOK, Body: messagesXML(received, messageParts{receipt: true, text: true})}
 }
 
 // peekMessages returns messages and does not hide them.
-func (c *call) peekMessages(q *queue, now time.Time, limit int) *response {
-	n, f := c.number("numofmessages", 1, 1, maxReceive)
+func (c *call) peekMessages(q *queue, now time.Time, limit int) *xmlform.Response {
+	n, f := xmlform.Number(c.Query, "numofmessages", 1, 1, maxReceive)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
-	return &response{status: http.StatusOK, body: messagesXML(q.next(min(int(n), limit), now, c.options.ShuffleSeed), messageParts{text: true})}
+	return &xmlform.Response{Status: http.StatusOK, Body: messagesXML(q.next(min(int(n), limit), now, c.options.ShuffleSeed), messageParts{text: true})}
 }
 
 // find returns the index of a message whose receipt the call has. A receipt is valid until there is a newer receipt, also after the
 // message has become visible.
-func (c *call) find(q *queue, id string) (int, *failure) {
+func (c *call) find(q *queue, id string) (int, *xmlform.Failure) {
 	receipt := c.Query.Get("popreceipt")
 	i := q.index(id)
 	switch {
 	case receipt == "":
-		return 0, missingParameter("popreceipt")
+		return 0, xmlform.MissingParameter("popreceipt")
 	case i < 0:
 		return 0, errMessageNotFound
 	case !isReceipt(receipt):
-		return 0, invalidParameter("popreceipt", receipt, "Invalid pop receipt format")
+		return 0, xmlform.InvalidParameter("popreceipt", receipt, "Invalid pop receipt format")
 	case q.messages[i].receipt == receipt:
 		return i, nil
 	case c.options.ReceiptMismatch:
@@ -114,21 +116,21 @@ func (c *call) find(q *queue, id string) (int, *failure) {
 }
 
 // updateMessage hides a message for a time, and replaces its text if the call has a body.
-func (c *call) updateMessage(q *queue, id string, now time.Time) *response {
+func (c *call) updateMessage(q *queue, id string, now time.Time) *xmlform.Response {
 	if !c.Query.Has("visibilitytimeout") {
-		return refuse(missingParameter("visibilitytimeout"))
+		return xmlform.Refuse(xmlform.MissingParameter("visibilitytimeout"))
 	}
-	hidden, f := c.number("visibilitytimeout", 0, 0, weekSeconds)
+	hidden, f := xmlform.Number(c.Query, "visibilitytimeout", 0, 0, weekSeconds)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	text, present, f := parseMessage(c.Body)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	i, f := c.find(q, id)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	m := q.messages[i]
 	m.visible = after(now, hidden)
@@ -138,16 +140,16 @@ func (c *call) updateMessage(q *queue, id string, now time.Time) *response {
 	}
 	header := http.Header{}
 	header.Set("x-ms-popreceipt", m.receipt)
-	header.Set("x-ms-time-next-visible", httpTime(m.visible))
-	return &response{status: http.StatusNoContent, header: header}
+	header.Set("x-ms-time-next-visible", xmlform.HTTPTime(m.visible))
+	return &xmlform.Response{Status: http.StatusNoContent, Header: header}
 }
 
 // deleteMessage deletes a message.
-func (c *call) deleteMessage(q *queue, id string) *response {
+func (c *call) deleteMessage(q *queue, id string) *xmlform.Response {
 	i, f := c.find(q, id)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	q.messages = slices.Delete(q.messages, i, i+1)
-	return &response{status: http.StatusNoContent}
+	return &xmlform.Response{Status: http.StatusNoContent}
 }

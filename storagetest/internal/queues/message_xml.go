@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // messageParts are the parts of a message that a response contains.
@@ -14,7 +16,7 @@ type messageParts struct{ receipt, text bool }
 // messagesXML returns a list of messages as the body of a response.
 func messagesXML(all []*message, parts messageParts) []byte {
 	var b bytes.Buffer
-	b.WriteString(xmlHead)
+	b.WriteString(xmlform.Head)
 	if len(all) == 0 {
 		b.WriteString("<QueueMessagesList />")
 		return b.Bytes()
@@ -22,16 +24,16 @@ func messagesXML(all []*message, parts messageParts) []byte {
 	b.WriteString("<QueueMessagesList>")
 	for _, m := range all {
 		b.WriteString("<QueueMessage>")
-		writeElement(&b, "MessageId", m.id)
-		writeElement(&b, "InsertionTime", httpTime(m.inserted))
-		writeElement(&b, "ExpirationTime", httpTime(m.expires))
+		xmlform.WriteElement(&b, "MessageId", m.id)
+		xmlform.WriteElement(&b, "InsertionTime", xmlform.HTTPTime(m.inserted))
+		xmlform.WriteElement(&b, "ExpirationTime", xmlform.HTTPTime(m.expires))
 		if parts.receipt {
-			writeElement(&b, "PopReceipt", m.receipt)
-			writeElement(&b, "TimeNextVisible", httpTime(m.visible))
+			xmlform.WriteElement(&b, "PopReceipt", m.receipt)
+			xmlform.WriteElement(&b, "TimeNextVisible", xmlform.HTTPTime(m.visible))
 		}
 		if parts.text {
-			writeElement(&b, "DequeueCount", strconv.Itoa(m.dequeued))
-			writeElement(&b, "MessageText", m.text)
+			xmlform.WriteElement(&b, "DequeueCount", strconv.Itoa(m.dequeued))
+			xmlform.WriteElement(&b, "MessageText", m.text)
 		}
 		b.WriteString("</QueueMessage>")
 	}
@@ -40,7 +42,7 @@ func messagesXML(all []*message, parts messageParts) []byte {
 }
 
 // parseMessage parses the body of a put or an update. present is false if there is no body.
-func parseMessage(body []byte) (text string, present bool, f *failure) {
+func parseMessage(body []byte) (text string, present bool, f *xmlform.Failure) {
 	if len(body) == 0 {
 		return "", false, nil
 	}

@@ -6,70 +6,70 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // maxList is the most queues in a page.
 const maxList = 5000
 
 // createQueue creates a queue. Creation of an existing queue succeeds if the metadata is the same.
-func (c *call) createQueue(name string, now time.Time) *response {
-	metadata, f := c.metadata()
+func (c *call) createQueue(name string, now time.Time) *xmlform.Response {
+	metadata, f := xmlform.ParseMetadata(c.Header)
 	deletedAt, deleted := c.store.deleted[name]
 	delay := c.options.NameReuseDelay
 	q := c.store.queues[name]
 	switch {
 	case f != nil:
-		return refuse(f)
+		return xmlform.Refuse(f)
 	case q != nil && slices.Equal(q.metadata, metadata):
-		return &response{status: http.StatusNoContent}
+		return &xmlform.Response{Status: http.StatusNoContent}
 	case q != nil:
-		return refuse(errQueueExists)
+		return xmlform.Refuse(errQueueExists)
 	case deleted && delay > 0 && now.Sub(deletedAt) < delay:
-		return refuse(errQueueBeingDeleted)
+		return xmlform.Refuse(errQueueBeingDeleted)
 	}
 	delete(c.store.deleted, name)
 	c.store.queues[name] = &queue{name: name, metadata: metadata}
-	return &response{status: http.StatusCreated}
+	return &xmlform.Response{Status: http.StatusCreated}
 }
 
 // deleteQueue deletes a queue.
-func (c *call) deleteQueue(name string, now time.Time) *response {
+func (c *call) deleteQueue(name string, now time.Time) *xmlform.Response {
 	delete(c.store.queues, name)
 	c.store.deleted[name] = now
-	return &response{status: http.StatusNoContent}
+	return &xmlform.Response{Status: http.StatusNoContent}
 }
 
 // properties returns the number of messages and the metadata of a queue.
-func (q *queue) properties() *response {
+func (q *queue) properties() *xmlform.Response {
 	header := http.Header{}
 	header.Set("x-ms-approximate-messages-count", strconv.Itoa(len(q.messages)))
-	for _, m := range q.metadata {
-		header.Set("x-ms-meta-"+m.name, m.value)
-	}
-	return &response{status: http.StatusOK, header: header}
+	xmlform.SetMetadata(header, q.metadata)
+	return &xmlform.Response{Status: http.StatusOK, Header: header}
 }
 
 // setMetadata replaces the metadata of a queue.
-func (c *call) setMetadata(q *queue) *response {
-	metadata, f := c.metadata()
+func (c *call) setMetadata(q *queue) *xmlform.Response {
+	metadata, f := xmlform.ParseMetadata(c.Header)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	q.metadata = metadata
-	return &response{status: http.StatusNoContent}
+	return &xmlform.Response{Status: http.StatusNoContent}
 }
 
 // listQueues returns a page of queues in the order of their names. A marker consists of the account's name and that of the next
 // queue.
-func (c *call) listQueues() *response {
-	n, f := c.number("maxresults", maxList, 1, 1<<31-1)
+func (c *call) listQueues() *xmlform.Response {
+	n, f := xmlform.Number(c.Query, "maxresults", maxList, 1, 1<<31-1)
 	if f != nil {
-		return refuse(f)
+		return xmlform.Refuse(f)
 	}
 	prefix, marker := c.Query.Get("prefix"), c.Query.Get("marker")
 	from, ok := strings.CutPrefix(marker, "/"+c.Account.Name+"/")
 	if !ok && marker != "" {
-		return refuse(errMarker)
+		return xmlform.Refuse(xmlform.ErrMarker)
 	}
 	var page []*queue
 	for name, q := range c.store.queues {
@@ -82,5 +82,5 @@ func (c *call) listQueues() *response {
 	if n = min(n, maxList); int64(len(page)) > n {
 		next, page = "/"+c.Account.Name+"/"+page[n].name, page[:n]
 	}
-	return &response{status: http.StatusOK, body: c.queuesXML(page, next)}
+	return &xmlform.Response{Status: http.StatusOK, Body: c.queuesXML(page, next)}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // Service is the Queue service of an account. It implements protocol.Service.
@@ -19,19 +20,7 @@ func New(o Options) *Service { return &Service{store: newStore(), options: o} }
 
 // Receive implements protocol.Service.
 func (s *Service) Receive(r *protocol.Request, _ time.Time) protocol.Call {
-	c := &call{Request: r, store: &s.store, options: &s.options}
-	switch {
-	case r.OtherAccount:
-		c.refusal = errAuthentication
-	case r.BadQuery:
-		c.refusal = errQuerySyntax
-	default:
-		c.refusal = authenticate(r)
-		if c.refusal == nil && r.Version == "" {
-			c.refusal = errNotImplemented // the version of 2009
-		}
-	}
-	return c
+	return &call{Request: r, store: &s.store, options: &s.options, refusal: xmlform.Check(r)}
 }
 
 // Message is a stored message.

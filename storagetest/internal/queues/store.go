@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // store holds the queues. Message IDs and receipts are numbered, so the same requests produce the same IDs and receipts.
@@ -20,14 +22,11 @@ type store struct {
 // queue is a queue: its messages, oldest first.
 type queue struct {
 	name        string
-	metadata    []metadata // by name
+	metadata    []xmlform.Metadata // by name
 	messages    []*message
 	receives    uint64    // the number of requests for messages
 	firstExpiry time.Time // no message expires earlier; zero: not known
 }
-
-// metadata is a name and its value.
-type metadata struct{ name, value string }
 
 // message is a stored message.
 type message struct {

@@ -1,4 +1,4 @@
-package queues
+package xmlform
 
 import (
 	"maps"
@@ -9,16 +9,21 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// authenticate checks the signature with the account's key, or the token, of a request.
-func authenticate(r *protocol.Request) *failure {
+// Check checks the address, the signature with the account's key or the token, and the version of a request. It returns the
+// refusal, or nil.
+func Check(r *protocol.Request) *Failure {
 	scheme, _ := r.Authorization()
 	switch {
+	case r.OtherAccount:
+		return ErrAuthentication
+	case r.BadQuery:
+		return ErrQuerySyntax
 	case scheme == "" && r.Query.Has("sig"):
-		return errNotImplemented
-	case r.HasToken():
-		return nil
-	case scheme != "SharedKey" || !r.HasKeySignature(signedText(r)):
-		return errAuthentication
+		return ErrNotImplemented
+	case !r.HasToken() && (scheme != "SharedKey" || !r.HasKeySignature(signedText(r))):
+		return ErrAuthentication
+	case r.Version == "":
+		return ErrNotImplemented // the version of 2009
 	}
 	return nil
 }
@@ -48,7 +53,7 @@ func signedText(r *protocol.Request) string {
 			headers[name] = strings.TrimSpace(strings.Join(values, ","))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
+	for _, name := range slices.SortedFunc(maps.Keys(headers), compareHeaders) {
 		lines = append(lines, name+":"+headers[name])
 	}
 	lines = append(lines, r.SignedPath())
@@ -62,4 +67,15 @@ func signedText(r *protocol.Request) string {
 		lines = append(lines, name+":"+strings.Join(query[name], ","))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// withoutHyphens sorts an underscore before digits and letters.
+var withoutHyphens = strings.NewReplacer("-", "", "_", "!")
+
+// compareHeaders compares names of headers in the order of a signature: hyphens count only between names that are otherwise equal.
+func compareHeaders(a, b string) int {
+	if c := strings.Compare(withoutHyphens.Replace(a), withoutHyphens.Replace(b)); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
 }

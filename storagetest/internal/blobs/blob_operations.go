@@ -1,0 +1,147 @@
+package blobs
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
+)
+
+// appendBlob is the type of append blobs.
+const appendBlob = "AppendBlob"
+
+// header returns the header of the response to a write.
+func (b *blob) header() http.Header { return validators(b.etag, b.modified) }
+
+// encrypted adds the header of a response to a write of content or metadata.
+func encrypted(h http.Header) http.Header {
+	h.Set("x-ms-request-server-encrypted", "true")
+	return h
+}
+
+// checkWrite checks the conditions and the lease ID of a write to a blob.
+func (c *call) checkWrite(b *blob, now time.Time) *xmlform.Failure {
+	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkWrite(b.etag, b.modified)
+	}
+	if f == nil {
+		f = b.lease.checkRequired(c.Header.Get("x-ms-lease-id"), now, blobLease)
+	}
+	return f
+}
+
+// checkRead checks the conditions and the lease ID of a read of a blob.
+func (c *call) checkRead(b *blob, now time.Time) *xmlform.Failure {
+	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkRead(b.etag, b.modified)
+	}
+	if f == nil {
+		f = b.lease.checkGiven(c.Header.Get("x-ms-lease-id"), now, blobLease)
+	}
+	return f
+}
+
+// checkCreate checks the conditions and the lease ID of a write that creates or replaces a blob. b is nil if there is no blob.
+func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
+	x, f := c.parseConditions()
+	switch {
+	case f != nil:
+		return f
+	case b != nil && x.noneMatch == "*":
+		return errBlobExists
+	case b != nil:
+		return c.checkWrite(b, now)
+	case x.match != "":
+		return errCondition
+	}
+	return (&lease{}).checkGiven(c.Header.Get("x-ms-lease-id"), now, blobLease)
+}
+
+// createBlob creates an empty append blob, or replaces a blob by one. Other types of blobs are not implemented.
+func (c *call) createBlob(in *container, name string, now time.Time) *xmlform.Response {
+	switch kind := c.Header.Get("x-ms-blob-type"); {
+	case c.Header.Get("x-ms-copy-source") != "", kind == "BlockBlob", kind == "PageBlob", c.Header.Get("x-ms-tags") != "":
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	case kind == "":
+		return xmlform.Refuse(xmlform.MissingHeader("x-ms-blob-type"))
+	case kind != appendBlob:
+		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-blob-type", kind))
+	case len(c.Body) > 0:
+		return xmlform.Refuse(xmlform.InvalidHeader("Content-Length", c.Header.Get("Content-Length")))
+	}
+	return c.putBlob(in, &blob{name: name, kind: appendBlob}, now)
+}
+
+// putBlob stores a blob with the headers and the metadata of the request. A lease of the replaced blob stays.
+func (c *call) putBlob(in *container, b *blob, now time.Time) *xmlform.Response {
+	var f *xmlform.Failure
+	if b.metadata, f = c.metadata(); f != nil {
+		return xmlform.Refuse(f)
+	}
+	b.headers, b.created = c.ownHeaders(), now
+	if b.headers["Content-Type"] == "" {
+		b.headers["Content-Type"] = c.Header.Get("Content-Type")
+	}
+	old := in.blobs[b.name]
+	if f := c.checkCreate(old, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	if old != nil {
+		b.lease = old.lease
+	}
+	c.store.touchBlob(b, now)
+	in.blobs[b.name] = b
+	return &xmlform.Response{Status: http.StatusCreated, Header: encrypted(b.header())}
+}
+
+// deleteBlob deletes a blob.
+func (c *call) deleteBlob(in *container, b *blob, now time.Time) *xmlform.Response {
+	if c.Header.Get("x-ms-delete-snapshots") == "only" {
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	}
+	if f := c.checkWrite(b, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	delete(in.blobs, b.name)
+	header := http.Header{}
+	header.Set("x-ms-delete-type-permanent", "true")
+	return &xmlform.Response{Status: http.StatusAccepted, Header: header}
+}
+
+// setBlobMetadata replaces the metadata of a blob.
+func (c *call) setBlobMetadata(b *blob, now time.Time) *xmlform.Response {
+	metadata, f := c.metadata()
+	if f == nil {
+		f = c.checkWrite(b, now)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
+	b.metadata = metadata
+	c.store.touchBlob(b, now)
+	return &xmlform.Response{Status: http.StatusOK, Header: encrypted(b.header())}
+}
+
+// setBlobHeaders replaces all headers of a blob.
+func (c *call) setBlobHeaders(b *blob, now time.Time) *xmlform.Response {
+	if f := c.checkWrite(b, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	b.headers = c.ownHeaders()
+	c.store.touchBlob(b, now)
+	return &xmlform.Response{Status: http.StatusOK, Header: b.header()}
+}
+
+// leaseBlob changes the lease of a blob.
+func (c *call) leaseBlob(b *blob, now time.Time) *xmlform.Response {
+	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkWrite(b.etag, b.modified)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
+	return c.changeLease(&b.lease, b.header(), now)
+}

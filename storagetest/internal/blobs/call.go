@@ -1,0 +1,24 @@
+package blobs
+
+import (
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
+)
+
+// call is a request to the Blob service.
+type call struct {
+	*protocol.Request
+	store   *store
+	options *Options
+	refusal *xmlform.Failure // why the head of the request is invalid
+}
+
+// Accepted implements protocol.Call.
+func (c *call) Accepted() bool { return c.refusal == nil }
+
+// respond completes a response.
+func (c *call) respond(r *xmlform.Response, now time.Time) *protocol.Response {
+	return r.ToProtocol(c.Request, "Windows-Azure-Blob/1.0", now)
+}

@@ -1,0 +1,41 @@
+package blobs
+
+import (
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc64"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
+)
+
+// The service's CRC64 has a polynomial of its own.
+var crcTable = crc64.MakeTable(0x9A6C9329AC4BC9B5)
+
+// md5Text returns the MD5 of content as headers contain it.
+func md5Text(content []byte) string {
+	sum := md5.Sum(content)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// crc64Text returns the CRC64 of content as headers contain it.
+func crc64Text(content []byte) string {
+	return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(nil, crc64.Checksum(content, crcTable)))
+}
+
+// checkChecksum checks the checksum of the body, if the request has one.
+func (c *call) checkChecksum() *xmlform.Failure {
+	sum, crc := c.Header.Get("Content-MD5"), c.Header.Get("x-ms-content-crc64")
+	b, err := base64.StdEncoding.DecodeString(sum)
+	switch {
+	case sum != "" && crc != "":
+		return errTwoChecksums
+	case sum != "" && (err != nil || len(b) != md5.Size):
+		return errMD5
+	case sum != "" && sum != md5Text(c.Body):
+		return errMD5Mismatch
+	case crc != "" && crc != crc64Text(c.Body):
+		return errCRC64Mismatch
+	}
+	return nil
+}

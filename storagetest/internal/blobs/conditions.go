@@ -1,0 +1,79 @@
+package blobs
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
+)
+
+// conditions are the conditional headers of a request. The zero value is no condition.
+type conditions struct {
+	match, noneMatch               string
+	modifiedSince, unmodifiedSince time.Time
+}
+
+// parseConditions returns the conditions of the request.
+func (c *call) parseConditions() (x conditions, f *xmlform.Failure) {
+	if c.Header.Get("x-ms-if-tags") != "" {
+		return x, xmlform.ErrNotImplemented
+	}
+	for name, etag := range map[string]*string{"If-Match": &x.match, "If-None-Match": &x.noneMatch} {
+		if *etag = c.Header.Get(name); strings.Contains(*etag, ",") || len(c.Header.Values(name)) > 1 {
+			return x, errConditions
+		}
+	}
+	for name, at := range map[string]*time.Time{"If-Modified-Since": &x.modifiedSince, "If-Unmodified-Since": &x.unmodifiedSince} {
+		value := c.Header.Get(name)
+		if value == "" {
+			continue
+		}
+		var err error
+		if *at, err = http.ParseTime(value); err != nil {
+			return x, xmlform.InvalidHeader(name, value)
+		}
+	}
+	return x, nil
+}
+
+// matches reports whether a condition names an ETag.
+func matches(condition, etag string) bool { return condition == "*" || condition == etag }
+
+// whole returns a time as responses report it, in seconds.
+func whole(t time.Time) time.Time { return t.Truncate(time.Second) }
+
+// checkWrite checks the conditions of a write to an existing blob or container.
+func (x conditions) checkWrite(etag string, modified time.Time) *xmlform.Failure {
+	switch {
+	case x.match != "" && (x.noneMatch != "" || !x.modifiedSince.IsZero()),
+		x.noneMatch != "" && !x.unmodifiedSince.IsZero(),
+		!x.modifiedSince.IsZero() && !x.unmodifiedSince.IsZero():
+		return errConditions
+	case x.noneMatch != "" && matches(x.noneMatch, etag),
+		x.match != "" && !matches(x.match, etag),
+		x.noneMatch == "" && !x.modifiedSince.IsZero() && !whole(modified).After(x.modifiedSince),
+		x.match == "" && !x.unmodifiedSince.IsZero() && whole(modified).After(x.unmodifiedSince):
+		return errCondition
+	}
+	return nil
+}
+
+// checkRead checks the conditions of a read.
+func (x conditions) checkRead(etag string, modified time.Time) *xmlform.Failure {
+	if x.noneMatch == "*" {
+		return errUnsatisfiable
+	}
+	same := x.noneMatch != "" && x.noneMatch == etag
+	other := x.noneMatch != "" && !same
+	newer := !x.modifiedSince.IsZero() && whole(modified).After(x.modifiedSince)
+	older := !x.modifiedSince.IsZero() && !newer
+	switch {
+	case x.match != "" && !matches(x.match, etag),
+		!x.unmodifiedSince.IsZero() && whole(modified).After(x.unmodifiedSince):
+		return errCondition
+	case same && !newer, older && !other:
+		return errNotModified
+	}
+	return nil
+}

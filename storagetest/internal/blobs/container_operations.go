@@ -1,0 +1,132 @@
+package blobs
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
+)
+
+// maxMetadata is the maximum length of the names and values of metadata.
+const maxMetadata = 8 << 10
+
+// metadata returns the metadata in the header.
+func (c *call) metadata() ([]xmlform.Metadata, *xmlform.Failure) {
+	all, f := xmlform.ParseMetadata(c.Header)
+	size := 0
+	for _, m := range all {
+		size += len(m.Name) + len(m.Value)
+	}
+	if f == nil && size > maxMetadata {
+		f = errMetadataSize
+	}
+	return all, f
+}
+
+// validators returns a header with an ETag and a time of the last change.
+func validators(etag string, modified time.Time) http.Header {
+	h := http.Header{}
+	h.Set("ETag", etag)
+	h.Set("Last-Modified", xmlform.HTTPTime(modified))
+	return h
+}
+
+// header returns the header of the response to a request for a container.
+func (to *container) header() http.Header { return validators(to.etag, to.modified) }
+
+// createContainer creates a container.
+func (c *call) createContainer(name string, now time.Time) *xmlform.Response {
+	metadata, f := c.metadata()
+	deletedAt, deleted := c.store.deleted[name]
+	delay := c.options.NameReuseDelay
+	switch {
+	case f != nil:
+		return xmlform.Refuse(f)
+	case c.store.containers[name] != nil:
+		return xmlform.Refuse(errContainerExists)
+	case deleted && delay > 0 && now.Sub(deletedAt) < delay:
+		return xmlform.Refuse(errContainerBeingDeleted)
+	case c.Header.Get("x-ms-blob-public-access") != "":
+		return xmlform.Refuse(errPublicAccess)
+	}
+	delete(c.store.deleted, name)
+	to := &container{name: name, metadata: metadata, blobs: map[string]*blob{}}
+	c.store.touch(to, now)
+	c.store.containers[name] = to
+	return &xmlform.Response{Status: http.StatusCreated, Header: to.header()}
+}
+
+// checkContainer checks the conditions and the lease ID of a request to a container. A read supports no conditions, and only a
+// deletion requires the lease ID.
+func (c *call) checkContainer(to *container, now time.Time) *xmlform.Failure {
+	x, f := c.parseConditions()
+	reads := c.Method == http.MethodGet || c.Method == http.MethodHead
+	if f == nil && !reads {
+		f = x.checkWrite(to.etag, to.modified)
+	}
+	id := c.Header.Get("x-ms-lease-id")
+	switch {
+	case f != nil:
+		return f
+	case c.Method == http.MethodDelete:
+		return to.lease.checkRequired(id, now, containerLease)
+	}
+	return to.lease.checkGiven(id, now, containerLease)
+}
+
+// deleteContainer deletes a container with its blobs.
+func (c *call) deleteContainer(to *container, now time.Time) *xmlform.Response {
+	if f := c.checkContainer(to, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	delete(c.store.containers, to.name)
+	c.store.deleted[to.name] = now
+	return &xmlform.Response{Status: http.StatusAccepted}
+}
+
+// containerProperties returns the properties and the metadata of a container, or with comp=metadata the metadata alone.
+func (c *call) containerProperties(to *container, now time.Time) *xmlform.Response {
+	if f := c.checkContainer(to, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	h := to.header()
+	xmlform.SetMetadata(h, to.metadata)
+	if !c.Query.Has("comp") {
+		to.lease.setHeader(h, now)
+		h.Set("x-ms-has-immutability-policy", "false")
+		h.Set("x-ms-has-legal-hold", "false")
+		h.Set("x-ms-default-encryption-scope", encryptionScope)
+		h.Set("x-ms-deny-encryption-scope-override", "false")
+		h.Set("x-ms-immutable-storage-with-versioning-enabled", "false")
+	}
+	return &xmlform.Response{Status: http.StatusOK, Header: h}
+}
+
+// encryptionScope is the encryption scope of an account that has defined none.
+const encryptionScope = "$account-encryption-key"
+
+// setContainerMetadata replaces the metadata of a container.
+func (c *call) setContainerMetadata(to *container, now time.Time) *xmlform.Response {
+	metadata, f := c.metadata()
+	if f == nil {
+		f = c.checkContainer(to, now)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
+	to.metadata = metadata
+	c.store.touch(to, now)
+	return &xmlform.Response{Status: http.StatusOK, Header: to.header()}
+}
+
+// leaseContainer changes the lease of a container.
+func (c *call) leaseContainer(to *container, now time.Time) *xmlform.Response {
+	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkWrite(to.etag, to.modified)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
+	return c.changeLease(&to.lease, to.header(), now)
+}

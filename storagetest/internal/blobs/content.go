@@ -1,0 +1,35 @@
+package blobs
+
+import "slices"
+
+// content is the content of a blob, in blocks that never change.
+type content struct {
+	blocks [][]byte
+	ends   []int64 // where each block ends in the blob
+}
+
+// size returns the number of bytes.
+func (c *content) size() int64 {
+	if len(c.ends) == 0 {
+		return 0
+	}
+	return c.ends[len(c.ends)-1]
+}
+
+// append appends a block.
+func (c *content) append(block []byte) {
+	c.ends = append(c.ends, c.size()+int64(len(block)))
+	c.blocks = append(c.blocks, block)
+}
+
+// read returns a copy of the bytes of a span.
+func (c *content) read(s span) []byte {
+	out := make([]byte, 0, s.size())
+	i, _ := slices.BinarySearch(c.ends, s.from+1) // the first block that ends after from
+	for ; int64(len(out)) < s.size(); i++ {
+		block := c.blocks[i]
+		start := c.ends[i] - int64(len(block))
+		out = append(out, block[max(0, s.from-start):min(int64(len(block)), s.to-start)]...)
+	}
+	return out
+}

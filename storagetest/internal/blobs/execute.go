@@ -1,0 +1,98 @@
+package blobs
+
+import (
+	"time"
+
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
+)
+
+// Execute implements protocol.Call.
+func (c *call) Execute(now time.Time, in protocol.Injection) *protocol.Response {
+	if c.refusal != nil {
+		return c.respond(xmlform.Refuse(c.refusal), now)
+	}
+	return c.respond(c.execute(now, in), now)
+}
+
+// Fail implements protocol.Call.
+func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
+	return c.respond(xmlform.Refuse(&xmlform.Failure{Failure: f}), now)
+}
+
+// execute executes the call. Each operation checks the whole call before its first change, so no change is rolled back.
+func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
+	a, f := parseAddress(c.Path, c.Query)
+	kind := c.kind(a, f)
+	switch {
+	case f != nil:
+		return xmlform.Refuse(f)
+	case kind == requests.Other && (len(c.Query) > 0 || a == address{}):
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	case kind == requests.Other:
+		return xmlform.Refuse(xmlform.ErrMethod)
+	case kind == requests.ContainerList:
+		return c.listContainers(now, in.PageLimit)
+	}
+	if f := checkContainerName(a.container); f != nil {
+		return xmlform.Refuse(f)
+	}
+	if kind == requests.ContainerCreate {
+		return c.createContainer(a.container, now)
+	}
+	to := c.store.containers[a.container]
+	if to == nil {
+		return xmlform.Refuse(errContainerNotFound)
+	}
+	if a.blob == "" {
+		return c.executeOnContainer(kind, to, now, in.PageLimit)
+	}
+	if f := checkBlobName(a.blob); f != nil {
+		return xmlform.Refuse(f)
+	}
+	return c.executeOnBlob(kind, to, a.blob, now)
+}
+
+// executeOnContainer executes a call to an existing container.
+func (c *call) executeOnContainer(kind requests.Kind, to *container, now time.Time, pageLimit *int) *xmlform.Response {
+	switch kind {
+	case requests.ContainerDelete:
+		return c.deleteContainer(to, now)
+	case requests.ContainerGet:
+		return c.containerProperties(to, now)
+	case requests.ContainerSet:
+		return c.setContainerMetadata(to, now)
+	case requests.ContainerLease:
+		return c.leaseContainer(to, now)
+	default: // requests.BlobList
+		return c.listBlobs(to, now, pageLimit)
+	}
+}
+
+// executeOnBlob executes a call to a blob, which may not exist.
+func (c *call) executeOnBlob(kind requests.Kind, in *container, name string, now time.Time) *xmlform.Response {
+	b := in.blobs[name]
+	switch {
+	case kind == requests.BlobCreate:
+		return c.createBlob(in, name, now)
+	case b == nil:
+		return xmlform.Refuse(errBlobNotFound)
+	}
+	switch kind {
+	case requests.BlobAppend:
+		return c.appendBlock(b, now)
+	case requests.BlobGet:
+		return c.getBlob(b, now)
+	case requests.BlobProperties:
+		return c.blobProperties(b, now)
+	case requests.BlobSetMetadata:
+		return c.setBlobMetadata(b, now)
+	case requests.BlobSetHeaders:
+		return c.setBlobHeaders(b, now)
+	case requests.BlobDelete:
+		return c.deleteBlob(in, b, now)
+	default: // requests.BlobLease
+		return c.leaseBlob(b, now)
+	}
+}

@@ -1,0 +1,121 @@
+package blobs
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
+)
+
+// containersXML returns a page of containers as the body of a response.
+func (c *call) containersXML(page []string, next string, now time.Time) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `%s<EnumerationResults ServiceEndpoint="%s/">`, xmlform.Head, c.Base)
+	xmlform.WriteParameters(&b, c.Query, "Prefix", "Marker", "MaxResults")
+	writeAll(&b, "Containers", page, func(name string) {
+		to := c.store.containers[name]
+		b.WriteString("<Container>")
+		xmlform.WriteElement(&b, "Name", name)
+		b.WriteString("<Properties>")
+		writeValidators(&b, to.etag, to.modified)
+		writeProperties(&b, to.lease.properties(now))
+		writeProperties(&b, [][2]string{{"DefaultEncryptionScope", encryptionScope}, {"DenyEncryptionScopeOverride", "false"},
+			{"HasImmutabilityPolicy", "false"}, {"HasLegalHold", "false"}, {"ImmutableStorageWithVersioningEnabled", "false"}})
+		b.WriteString("</Properties>")
+		if xmlform.Includes(c.Query, "metadata") {
+			xmlform.WriteMetadata(&b, to.metadata)
+		}
+		b.WriteString("</Container>")
+	})
+	xmlform.WriteElement(&b, "NextMarker", next)
+	b.WriteString("</EnumerationResults>")
+	return b.Bytes()
+}
+
+// blobsXML returns a page of blobs as the body of a response.
+func (c *call) blobsXML(of *container, page []entry, next string, now time.Time) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `%s<EnumerationResults ServiceEndpoint="%s/" ContainerName="%s">`, xmlform.Head, c.Base, of.name)
+	xmlform.WriteParameters(&b, c.Query, "Prefix", "Marker", "MaxResults", "Delimiter")
+	writeAll(&b, "Blobs", page, func(e entry) {
+		if e.blob == nil {
+			b.WriteString("<BlobPrefix>")
+			writeName(&b, e.name)
+			b.WriteString("</BlobPrefix>")
+			return
+		}
+		b.WriteString("<Blob>")
+		writeName(&b, e.name)
+		e.blob.writeProperties(&b, now)
+		if xmlform.Includes(c.Query, "metadata") {
+			xmlform.WriteMetadata(&b, e.blob.metadata)
+		}
+		b.WriteString("<OrMetadata /></Blob>")
+	})
+	xmlform.WriteElement(&b, "NextMarker", next)
+	b.WriteString("</EnumerationResults>")
+	return b.Bytes()
+}
+
+// writeAll writes a list.
+func writeAll[E any](b *bytes.Buffer, element string, all []E, write func(E)) {
+	if len(all) == 0 {
+		b.WriteString("<" + element + " />")
+		return
+	}
+	b.WriteString("<" + element + ">")
+	for _, e := range all {
+		write(e)
+	}
+	b.WriteString("</" + element + ">")
+}
+
+func writeProperties(b *bytes.Buffer, all [][2]string) {
+	for _, p := range all {
+		xmlform.WriteElement(b, p[0], p[1])
+	}
+}
+
+// writeValidators writes an ETag and a time of the last change. In lists, ETags have no quotes.
+func writeValidators(b *bytes.Buffer, etag string, modified time.Time) {
+	xmlform.WriteElement(b, "Last-Modified", xmlform.HTTPTime(modified))
+	xmlform.WriteElement(b, "Etag", strings.Trim(etag, `"`))
+}
+
+// writeProperties writes the properties of a blob.
+func (b *blob) writeProperties(to *bytes.Buffer, now time.Time) {
+	to.WriteString("<Properties>")
+	xmlform.WriteElement(to, "Creation-Time", xmlform.HTTPTime(b.created))
+	writeValidators(to, b.etag, b.modified)
+	xmlform.WriteElement(to, "Content-Length", strconv.FormatInt(b.content.size(), 10))
+	xmlform.WriteElement(to, "Content-Type", b.contentType())
+	for _, name := range contentHeaders[1:] {
+		if name == "Content-MD5" {
+			xmlform.WriteElement(to, "Content-CRC64", "")
+		}
+		xmlform.WriteElement(to, name, b.headers[name])
+	}
+	xmlform.WriteElement(to, "BlobType", b.kind)
+	writeProperties(to, b.lease.properties(now))
+	xmlform.WriteElement(to, "ServerEncrypted", "true")
+	to.WriteString("</Properties>")
+}
+
+// writeName writes the name of a blob or of a prefix. XML cannot contain some characters; a name with such a character is encoded
+// like a part of an address.
+func writeName(b *bytes.Buffer, name string) {
+	if strings.ContainsFunc(name, notInXML) {
+		b.WriteString(`<Name Encoded="true">` + url.PathEscape(name) + "</Name>")
+		return
+	}
+	xmlform.WriteElement(b, "Name", name)
+}
+
+// notInXML reports whether XML cannot contain a character.
+func notInXML(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' || r == '\uffff'
+}
