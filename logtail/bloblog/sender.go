@@ -93,7 +93,7 @@ func (s *sender) put(line []byte, at time.Time) (added bool, err error) {
 		}
 		s.last = at
 	}
-	s.waiting.put(line, at, now, ascending)
+	s.waiting.put(line, at.UTC(), now, ascending)
 	return true, nil
 }
 

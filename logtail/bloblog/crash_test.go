@@ -1,0 +1,145 @@
+package bloblog_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/logtail/bloblog"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// flushed collects what the processes of one run know of their records.
+type flushed struct {
+	mu    sync.Mutex
+	acked []int
+}
+
+func (f *flushed) ack(numbers ...int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.acked = append(f.acked, numbers...)
+}
+
+// check compares the stored records with the acknowledged ones: each of these is stored once, and no record twice. All blobs end with
+// a whole line.
+func (f *flushed) check(s *storagetest.Service) error {
+	stored := map[int]int{}
+	for _, b := range s.StoredBlobs("logs") {
+		text := string(b.Content())
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			return fmt.Errorf("blob %s: got the end %q; want a whole line", b.Name, text[max(0, len(text)-10):])
+		}
+		for line := range strings.Lines(text) {
+			var e event
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				return fmt.Errorf("blob %s: line %q: %w", b.Name, line, err)
+			}
+			stored[e.Number]++
+		}
+	}
+	for number, n := range stored {
+		if n > 1 {
+			return fmt.Errorf("record %d: got it %d times, want once", number, n)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, number := range f.acked {
+		if stored[number] != 1 {
+			return fmt.Errorf("acknowledged record %d: got it %d times, want once", number, stored[number])
+		}
+	}
+	return nil
+}
+
+// processWriter opens a writer for a process.
+func processWriter(p *crashtest.Process) (*bloblog.Log[event], *bloblog.Writer[event], error) {
+	acc, err := account.FromTransport(p, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	o := &bloblog.Options[event]{BlobBlocks: 2}
+	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+	l, err := bloblog.New(acc.Container("logs"), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := l.Writer("orders")
+	return l, w, err
+}
+
+func ensureLog(ctx context.Context, p *crashtest.Process) error {
+	l, _, err := processWriter(p)
+	if err != nil {
+		return err
+	}
+	return l.Ensure(ctx)
+}
+
+// write appends records and flushes them, each time until that succeeds, fills more than one blob, and closes the writer.
+func (f *flushed) write(first int) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		_, w, err := processWriter(p)
+		if err != nil {
+			return err
+		}
+		until := func(step func(context.Context) error, numbers ...int) error {
+			for {
+				err := step(ctx)
+				switch {
+				case err == nil:
+					f.ack(numbers...)
+					return nil
+				case ctx.Err() != nil, errors.Is(err, crashtest.ErrCrashed):
+					return err
+				case !errors.Is(err, table.ErrUnknownOutcome) && !errors.Is(err, table.ErrUnreachable):
+					panic(fmt.Sprintf("got error %v; want ErrUnknownOutcome or ErrUnreachable", err))
+				}
+			}
+		}
+		for i := range 3 {
+			n := first + 2*i
+			for j := range 2 {
+				if err := w.Append(ctx, &event{Number: n + j}); err != nil {
+					return err
+				}
+			}
+			if err := until(w.Flush, n, n+1); err != nil {
+				return err
+			}
+		}
+		if err := w.Append(ctx, &event{Number: first + 6}); err != nil {
+			return err
+		}
+		return until(w.Close, first+6)
+	}
+}
+
+// TestFlushEveryFault: under each fault at each request, an acknowledged record is stored once, and no record twice.
+func TestFlushEveryFault(t *testing.T) {
+	t.Parallel()
+	crashtest.Enumerate(t, func() crashtest.Workload {
+		f := &flushed{}
+		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0)}, Check: f.check}
+	}, testkit.ForRace(crashtest.Options{})).Require(t)
+}
+
+// TestFlushSchedules: so it is in random orders of two writers of one source.
+func TestFlushSchedules(t *testing.T) {
+	t.Parallel()
+	crashtest.Schedules(t, func() crashtest.Workload {
+		f := &flushed{}
+		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0), f.write(100)}, Check: f.check}
+	}, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
+}
+
+var schedules = testkit.Count("schedules", 500, "random schedules of each test")
