@@ -58,7 +58,7 @@ func (l *Log[T]) timeOf(v *T) (time.Time, error) {
 	}
 	t := l.opt.Time(v)
 	if t.IsZero() {
-		return t, &table.ValueError{Field: "Options.Time", Reason: "returned the zero time"}
+		return t, &table.ValueError{Field: "Options.Time", Reason: "is zero for a record"}
 	}
 	return t, checkTime("Options.Time", t)
 }

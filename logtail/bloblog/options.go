@@ -95,7 +95,7 @@ func setDefault[V comparable](value *V, otherwise V) {
 // checkTime returns an error for a time that no name can contain. field is where the time comes from.
 func checkTime(field string, t time.Time) error {
 	if y := t.UTC().Year(); y < 1 || y > 9999 {
-		return &table.ValueError{Field: field, Reason: fmt.Sprintf("is a time in the year %d; the names of blobs contain the years 1 to 9999", y)}
+		return &table.ValueError{Field: field, Reason: fmt.Sprintf("is in the year %d; the names of blobs contain the years 1 to 9999", y)}
 	}
 	return nil
 }
