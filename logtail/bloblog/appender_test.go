@@ -285,4 +285,3 @@ func TestRaces(t *testing.T) {
 		testkit.Expect(t, "records", len(numbers(t, between(l))), 16)
 	})
 }
-

@@ -212,7 +212,7 @@ func TestWriteTimes(t *testing.T) {
 	_, err := w.Write([]byte("{\"Number\":1,\"Time\":\"2014-07-31T18:00:00Z\"}\n\n{\"Number\":2,\"Time\":\"2014-07-31T17:59:59Z\"}\r\n"))
 	noError(t, err)
 	for text, field := range map[string]string{
-		"{\"Number\":3,\"Time\":\"2014-07-31T18:00:00Z\"}\n{":               "line 2",
+		"{\"Number\":3,\"Time\":\"2014-07-31T18:00:00Z\"}\n{":                "line 2",
 		"{\"Number\":3,\"Time\":\"2014-07-31T18:00:00Z\"}\n{\"Number\":4}\n": "Options.Time",
 	} {
 		n, err := w.Write([]byte(text))
