@@ -153,11 +153,11 @@ func TestBrokenResponses(t *testing.T) {
 		s.Count()
 		breaks := 0
 		s.SetFaults(func(r storagetest.Request) storagetest.Fault {
-			if r.Kind != requests.BlobGet || breaks == 5 {
+			if r.Kind != requests.BlobGet || breaks == 6 {
 				return storagetest.Fault{}
 			}
 			breaks++
-			return []storagetest.Fault{storagetest.Cut(0), storagetest.Cut(20_001), storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy"), storagetest.Cut(70_000)}[breaks-1]
+			return []storagetest.Fault{storagetest.Cut(0), storagetest.Cut(20_001), storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy"), storagetest.Cut(70_000), storagetest.Truncate(30_000)}[breaks-1]
 		})
 		n := 0
 		for r, err := range between(l) {
@@ -171,7 +171,7 @@ func TestBrokenResponses(t *testing.T) {
 			}
 		}
 		testkit.Expect(t, "records", n, 20_000)
-		testkit.Expect(t, "broken responses", breaks, 5)
+		testkit.Expect(t, "broken responses", breaks, 6)
 	})
 }
 
