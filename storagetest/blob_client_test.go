@@ -69,8 +69,8 @@ func newLog(t *testing.T, s *storagetest.Service) *appendblob.Client {
 }
 
 // appendText appends a block.
-func appendText(b *appendblob.Client, text string, o *appendblob.AppendBlockOptions) error {
-	_, err := b.AppendBlock(context.Background(), streaming.NopCloser(strings.NewReader(text)), o)
+func appendText(ctx context.Context, b *appendblob.Client, text string, o *appendblob.AppendBlockOptions) error {
+	_, err := b.AppendBlock(ctx, streaming.NopCloser(strings.NewReader(text)), o)
 	return err
 }
 
@@ -95,7 +95,7 @@ func TestBlobAtPort(t *testing.T) {
 	if _, err := b.Create(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := appendText(b, "hello", nil); err != nil {
+	if err := appendText(t.Context(), b, "hello", nil); err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.DownloadStream(t.Context(), nil)

@@ -17,6 +17,9 @@ const (
 	versionLargeBlocks = "2022-11-02"
 	maxBlock           = 100 << 20
 	maxBlockBefore     = 4 << 20
+
+	// versionCRC64 is the first version whose responses contain the CRC64 of a block instead of the MD5.
+	versionCRC64 = "2019-02-02"
 )
 
 // appendBlock appends a block to an append blob.
@@ -40,8 +43,8 @@ func (c *call) appendBlock(b *blob, now time.Time) *xmlform.Response {
 	header := encrypted(b.header())
 	header.Set("x-ms-blob-append-offset", strconv.FormatInt(offset, 10))
 	header.Set("x-ms-blob-committed-block-count", strconv.Itoa(len(b.content.blocks)))
-	if sum := c.Header.Get("Content-MD5"); sum != "" {
-		header.Set("Content-MD5", sum)
+	if c.Header.Get("Content-MD5") != "" || c.Version < versionCRC64 {
+		header.Set("Content-MD5", md5Text(c.Body))
 	} else {
 		header.Set("x-ms-content-crc64", crc64Text(c.Body))
 	}

@@ -2,6 +2,7 @@ package blobs
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
@@ -69,7 +70,7 @@ func (c *call) createBlob(in *container, name string, now time.Time) *xmlform.Re
 	case kind != appendBlob:
 		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-blob-type", kind))
 	case len(c.Body) > 0:
-		return xmlform.Refuse(xmlform.InvalidHeader("Content-Length", c.Header.Get("Content-Length")))
+		return xmlform.Refuse(xmlform.InvalidHeader("Content-Length", strconv.Itoa(len(c.Body))))
 	}
 	return c.putBlob(in, &blob{name: name, kind: appendBlob}, now)
 }

@@ -2,6 +2,11 @@ package blobs
 
 import "slices"
 
+// span is a span of a blob: from, and before to.
+type span struct{ from, to int64 }
+
+func (s span) size() int64 { return s.to - s.from }
+
 // content is the content of a blob, in blocks that never change.
 type content struct {
 	blocks [][]byte

@@ -52,8 +52,8 @@ func (l *lease) locked(now time.Time) bool {
 	return s == leased || s == breaking
 }
 
-// forget removes a lease that has ended.
-func (l *lease) forget(now time.Time) {
+// dropEnded removes a lease that has ended.
+func (l *lease) dropEnded(now time.Time) {
 	if !l.locked(now) {
 		*l = lease{}
 	}

@@ -43,12 +43,6 @@ func (c *call) listContainers(now time.Time, limit *int) *xmlform.Response {
 	return &xmlform.Response{Status: http.StatusOK, Body: c.containersXML(page, next, now)}
 }
 
-// entry is an entry of a list: a blob, or if blob is nil, the prefix of several blobs.
-type entry struct {
-	name string
-	blob *blob
-}
-
 // listBlobs returns a page of the blobs of a container in the order of their names. With a delimiter, blobs with the same beginning
 // up to the delimiter are one entry.
 func (c *call) listBlobs(of *container, now time.Time, limit *int) *xmlform.Response {

@@ -36,6 +36,12 @@ func (c *call) containersXML(page []string, next string, now time.Time) []byte {
 	return b.Bytes()
 }
 
+// entry is an entry of a list: a blob, or if blob is nil, the prefix of several blobs.
+type entry struct {
+	name string
+	blob *blob
+}
+
 // blobsXML returns a page of blobs as the body of a response.
 func (c *call) blobsXML(of *container, page []entry, next string, now time.Time) []byte {
 	var b bytes.Buffer

@@ -73,7 +73,7 @@ func (s *store) touch(c *container, now time.Time) {
 // touchBlob records a change of a blob. A lease that has ended cannot be renewed afterwards.
 func (s *store) touchBlob(b *blob, now time.Time) {
 	b.etag, b.modified = s.nextETag(now), now
-	b.lease.forget(now)
+	b.lease.dropEnded(now)
 }
 
 // names returns the names with a prefix from a name on, in order.

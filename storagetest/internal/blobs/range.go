@@ -6,11 +6,6 @@ import (
 	"strconv"
 )
 
-// span is a span of a blob: from, and before to.
-type span struct{ from, to int64 }
-
-func (s span) size() int64 { return s.to - s.from }
-
 var validRange = regexp.MustCompile(`^bytes=(\d+)-(\d*)$`)
 
 // requestedSpan returns the span that the request asks for, or false without a range. A malformed range counts as none.
