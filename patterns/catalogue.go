@@ -31,6 +31,7 @@ var catalogue = []recipe{
 	lostNotifications,
 	logTail,
 	spreadLog,
+	logDataInBlobs,
 }
 
 // findRecipe returns the recipe of a name, and reports whether there is one.

@@ -34,8 +34,8 @@ type appender struct {
 	abandoned int    // blobs that did not take the first block
 }
 
-// maxAbandoned is the most blobs that are created in vain for a block. If no blob of the container takes it, the container has a policy
-// that forbids appends.
+// maxAbandoned is the most blobs that are created in vain for a block. If no blob of the container takes it, the container has a
+// policy that forbids appends.
 const maxAbandoned = 3
 
 // state is the state of an appender.
@@ -108,8 +108,8 @@ func (a *appender) choose(first *block) error {
 	return nil
 }
 
-// create creates the blob. If its name is taken, a list of the hour tells whether an earlier request of this appender took it, and
-// the next free number.
+// create creates the blob. If its name is taken, a list of the hour reports whether an earlier request of this appender took it,
+// and the next free number.
 func (a *appender) create(ctx context.Context, conflicts *engine.Conflicts) (again bool, err error) {
 	r := a.client.create(ctx, a.blob.name, metadata{writer: a.blob.id, first: a.blob.bound}.format())
 	switch {
@@ -232,8 +232,8 @@ func (a *appender) abandon() {
 	a.abandoned++
 }
 
-// leave stores the times of the first and the last record in the metadata of the blob, which takes no more blocks. This is done with
-// 1 request, and an error is ignored: without the times, readers assume the whole hour.
+// leave stores the times of the first and the last record in the metadata of the blob, which takes no more blocks. This is done
+// with 1 request, and an error is ignored: without the times, readers assume the whole hour.
 func (a *appender) leave(ctx context.Context) {
 	if a.state != stateNone && a.blob.blocks > 0 {
 		a.client.setMetadata(ctx, a.blob.name, metadata{a.blob.id, a.blob.first, a.blob.last}.format(), a.blob.etag)

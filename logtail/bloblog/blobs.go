@@ -25,8 +25,8 @@ type Blob struct {
 // number. A zero from is no bound, and a zero to is an hour from now by the reader's clock. Blobs whose names have another form
 // are left out, and so are blobs of other sources, such as a/b for a.
 //
-// Errors: *table.ValueError and *table.LimitError for a source that is invalid (see [Log.Writer]), and for a time outside the years 1 to
-// 9999; ErrContainerNotFound; table.ErrUnreachable; the service's own error.
+// Errors: *table.ValueError and *table.LimitError for a source that is invalid (see [Log.Writer]), and for a time outside the years
+// 1 to 9999; ErrContainerNotFound; table.ErrUnreachable; the service's own error.
 //
 // Requests: 1 for each 1,000 blobs of the source in the hour, if from and to are in one hour. Else for each day of the range up to
 // 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source; at least 1 for each of them.

@@ -19,8 +19,8 @@ type buffer struct {
 	since   time.Time // when the first record came; zero if there is none
 }
 
-// put appends a line, without its line break, to the block of its hour. at is the time of the record, and now when it came. ascending
-// reports whether later records have later times.
+// put appends a line, without its line break, to the block of its hour. at is the time of the record, and now when it came.
+// ascending reports whether later records have later times.
 func (b *buffer) put(line []byte, at, now time.Time, ascending bool) {
 	hour := hourOf(at)
 	blocks := b.hours[hour]

@@ -53,8 +53,8 @@ func (c client) create(ctx context.Context, n name, metadata map[string]*string)
 	return c.result(&call, resp.ETag, err)
 }
 
-// append stores a block at a position, if the blob ends there and has the ETag. A request that arrives late, when the writer has given
-// it up, therefore changes nothing that the writer relies on.
+// append stores a block at a position, if the blob ends there and has the ETag. A request that arrives late, when the writer has
+// given it up, therefore changes nothing that the writer relies on.
 func (c client) append(ctx context.Context, n name, data []byte, position int64, etag azcore.ETag) result {
 	var call wire.Call
 	resp, err := c.blob(n).AppendBlock(c.write(ctx, &call), streaming.NopCloser(bytes.NewReader(data)), &appendblob.AppendBlockOptions{

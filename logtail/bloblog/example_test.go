@@ -104,12 +104,16 @@ func ExampleWriter_Write() {
 	check(err)
 	began := time.Now()
 	slog.New(slog.NewJSONHandler(w, nil)).Info("paid", "order", 17)
+	_, err = w.Write(fmt.Appendf(nil, `{"time":%q,"msg":"sent","order":17}`, time.Now().Format(time.RFC3339Nano))) // a line of another source
+	check(err)
 	check(w.Close(ctx))
 	for r, err := range lines.Between(ctx, "shop", began, time.Time{}) {
 		check(err)
 		fmt.Println(r.Value.Msg, r.Value.Order)
 	}
-	// Output: paid 17
+	// Output:
+	// paid 17
+	// sent 17
 }
 
 // The blobs of a source, for other tools, or to delete old ones.

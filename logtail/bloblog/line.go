@@ -7,6 +7,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// maxBlock is the most bytes of a block, and so of a line. The service allows more only in newer versions of its interface.
+const maxBlock = 4 << 20
+
 func encodeJSON[T any](v *T) ([]byte, error)    { return json.Marshal(v) }
 func decodeJSON[T any](line []byte, v *T) error { return json.Unmarshal(line, v) }
 func withoutReturn(line []byte) []byte          { return bytes.TrimSuffix(line, []byte{'\r'}) }

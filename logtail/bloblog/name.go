@@ -16,10 +16,8 @@ type name struct {
 }
 
 const (
-	hourLayout   = "2006/01/02/1504"
-	nameLength   = len("/" + hourLayout + "/000001.log")
-	nameSegments = 5
-	maxNumber    = 999_999
+	hourLayout = "2006/01/02/1504"
+	maxNumber  = 999_999
 )
 
 func (n name) String() string { return fmt.Sprintf("%s%06d.log", n.prefix(), n.number) }

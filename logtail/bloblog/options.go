@@ -16,8 +16,8 @@ type Options[T any] struct {
 	// OmitOperationID and Tracing have no effect.
 	table.Common
 
-	// Time returns the time of a record, which selects the hour of its blob. Readers then filter by it exactly. Defaults to the time
-	// of Append by the writer's clock, which is not stored: readers then know only the first and last time of each blob.
+	// Time returns the time of a record, which selects the hour of its blob. Readers then filter by it exactly. Defaults to the
+	// time of Append by the writer's clock, which is not stored: readers then know only the first and last time of each blob.
 	Time func(*T) time.Time
 
 	// Encode returns the line of a record, without a line break. Defaults to json.Marshal.
@@ -38,22 +38,20 @@ type Options[T any] struct {
 	Buffer int
 
 	// OpenHours is the number of hours whose blobs a writer keeps open at the same time, for records that come late. If a record of
-	// another hour comes, the writer leaves the blob that it has not used for the longest time. Defaults to 3, or to 1 without Time,
-	// since the writer's clock then ascends.
+	// another hour comes, the writer leaves the blob that it has not used for the longest time. Defaults to 3, or to 1 without
+	// Time, since the writer's clock then ascends.
 	OpenHours int
 
 	// BlobBlocks is the number of blocks after which a writer begins another blob. The service allows 50,000. Defaults to 45,000.
 	BlobBlocks int
 
-	// Skip decides about each line that cannot be read as T: the read continues after it if Skip returns true. Defaults to an end of
-	// the read at the first such line.
+	// Skip decides about each line that cannot be read as T: the read continues after it if Skip returns true. Defaults to an end
+	// of the read at the first such line.
 	Skip func(*LineError) bool
 }
 
-const (
-	maxBlock      = 4 << 20 // bytes; the service allows more only for newer versions of its interface
-	maxBlobBlocks = 50_000
-)
+// maxBlobBlocks is the most blocks of a blob that the service allows.
+const maxBlobBlocks = 50_000
 
 // setDefaults fills the defaults in, and returns those of Common.
 func (o *Options[T]) setDefaults() (common engine.Options, err error) {

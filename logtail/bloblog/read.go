@@ -18,16 +18,16 @@ type Record[T any] struct {
 	Offset int64     // the position of its line in the blob, in bytes
 }
 
-// Between yields the records of a source with from ≤ time < to, in the order of blobs and lines: by hour, by the number of the blob,
-// and by line. A zero from is no bound, and a zero to is an hour from now by the reader's clock. With Options.Time, Between yields
-// exactly these records. Without it, the time of a record is not stored, and Between yields all records of each blob that may
-// contain one of them: those of a writer and an hour.
+// Between yields the records of a source with from ≤ time < to, in the order of blobs and lines: by hour, by the number of the
+// blob, and by line. A zero from is no bound, and a zero to is an hour from now by the reader's clock. With Options.Time, Between
+// yields exactly these records. Without it, the time of a record is not stored, and Between yields all records of each blob that
+// may contain one of them: those of a writer and an hour.
 //
 // The records of one writer are in the order in which they were appended, except that records that come late are in the blobs of
 // their hour.
 //
-// Between reads blobs that are still written, up to the length that they have when their turn comes. A last line without a line break
-// is left out, and so are empty lines. Lines may end with \r\n. A blob that is deleted while Between runs ends there.
+// Between reads blobs that are still written, up to the length that they have when their turn comes. A last line without a line
+// break is left out, and so are empty lines. Lines may end with \r\n. A blob that is deleted while Between runs ends there.
 //
 // Errors: a *LineError for a line that cannot be read as T, unless Options.Skip leaves it out; those of [Log.Blobs]. The records
 // before the error are complete.

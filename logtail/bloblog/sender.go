@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // limits are the options of a sender.
@@ -43,6 +44,8 @@ type sender struct {
 	done    chan struct{} // closed when closed is set
 }
 
+var errNewID = &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+
 func newSender(c client, source string, l limits) (*sender, error) {
 	id := c.opt.NewID()
 	if !engine.IsID(id) {
@@ -51,8 +54,9 @@ func newSender(c client, source string, l limits) (*sender, error) {
 	return &sender{client: c, source: source, id: id, limits: l, flushing: make(chan struct{}, 1), done: make(chan struct{}), appenders: map[time.Time]*appender{}}, nil
 }
 
-// add puts a line into the buffer. at is the time of the record; if at is zero, the record has the time of the clock. add waits while the
-// buffer is full. It flushes if a limit is reached and no flush is under way. An error means that the line is not in the buffer.
+// add puts a line into the buffer. at is the time of the record; if at is zero, the record has the time of the clock. add waits
+// while the buffer is full. It flushes if a limit is reached and no flush is under way. An error means that the line is not in the
+// buffer.
 func (s *sender) add(ctx context.Context, line []byte, at time.Time) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -13,6 +13,10 @@ import (
 const (
 	maxName     = 1024 // characters of the name of a blob, counted in UTF-16
 	maxSegments = 254  // parts of the name of a blob between slashes
+
+	// What follows the source in the name of a blob.
+	nameLength   = len("/2014/07/31/1800/000001.log")
+	nameSegments = 5
 )
 
 // checkSource returns an error for a source with which a blob cannot have a name, or a name that clients and tools change: several

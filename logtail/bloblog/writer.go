@@ -10,14 +10,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Writer appends records to the log of one source. It has blobs of its own, so that any number of writers can write to a source at the
-// same time. A Writer is safe for concurrent use. Its goroutine is the caller's: see [Writer.Run].
+// Writer appends records to the log of one source. It has blobs of its own, so that any number of writers can write to a source at
+// the same time. A Writer is safe for concurrent use. Its goroutine is the caller's: see [Writer.Run].
 type Writer[T any] struct {
 	log    *Log[T]
 	sender *sender
 }
-
-var errNewID = &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 
 // Writer returns a new writer for a source. It sends nothing. Use one writer of a source for the life of the program, and Close it.
 //
@@ -37,17 +35,17 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 	return nil, fmt.Errorf("bloblog: Writer: %w", err)
 }
 
-// Append puts a record into the buffer. It stores the buffer if Options.FlushRecords, FlushBytes or FlushInterval is reached, unless
-// another goroutine does. If the buffer is full, it waits for room.
+// Append puts a record into the buffer. It stores the buffer if Options.FlushRecords, FlushBytes or FlushInterval is reached,
+// unless another goroutine does. If the buffer is full, it waits for room.
 //
 //	err := w.Append(ctx, &Event{Order: 17, State: "paid"})
 //
 // An error means that the record is not in the buffer. Append does not report a flush that fails while the buffer has room: the
 // records stay in the buffer, and Options.Logger gets the error. [Writer.Flush] reports it.
 //
-// Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty line, and for a time that no name
-// of a blob can contain; *table.LimitError for a line of more than 4 MiB; the error of Options.Encode; ErrClosed; if the buffer is
-// full, those of Flush. Requests: those of Flush, if Append flushes.
+// Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty line, and for a time that no
+// name of a blob can contain; *table.LimitError for a line of more than 4 MiB; the error of Options.Encode; ErrClosed; if the
+// buffer is full, those of Flush. Requests: those of Flush, if Append flushes.
 func (w *Writer[T]) Append(ctx context.Context, v *T) error {
 	line, at, err := w.log.encode(v)
 	if err == nil {
@@ -70,9 +68,9 @@ func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
 	return line, at, checkEncoded(line)
 }
 
-// Write puts lines into the buffer, as [Writer.Append] does: Writer is an io.Writer, such as the destination of a slog.Handler. p is one
-// or more whole lines. A line break is added if the last line has none, and empty lines are left out. With Options.Time, Write
-// decodes each line to learn its time.
+// Write puts lines into the buffer, as [Writer.Append] does: Writer is an io.Writer, such as the destination of a slog.Handler. p
+// is one or more whole lines. A line break is added if the last line has none, and empty lines are left out. With Options.Time,
+// Write decodes each line to learn its time.
 //
 //	logger := slog.New(slog.NewJSONHandler(w, nil))
 //
@@ -145,8 +143,8 @@ func (w *Writer[T]) Flush(ctx context.Context) error {
 func (w *Writer[T]) Close(ctx context.Context) error { return w.wrap("Close", w.sender.close(ctx)) }
 
 // Run flushes when Options.FlushInterval has passed since the first record in the buffer was appended, also if no other record is
-// appended, until ctx ends or the writer is closed. Without Run, only Append looks at the time. If a flush fails, Options.Logger gets
-// the error, and Run tries again after the interval. Run does not flush at its end: see [Writer.Close].
+// appended, until ctx ends or the writer is closed. Without Run, only Append looks at the time. If a flush fails, Options.Logger
+// gets the error, and the next flush follows after the interval. Run does not flush at its end: see [Writer.Close].
 //
 //	go w.Run(ctx)
 //
