@@ -23,6 +23,8 @@ func TestBehaviour(t *testing.T) {
 var suite = map[string]func(*env){
 	"entity lifecycle":          entityLifecycle,
 	"logs":                      logs,
+	"logs in blobs":             logBlobs,
+	"changed log blobs":         logBlobChanges,
 	"conditions":                conditions,
 	"explicit keys":             explicitKeys,
 	"merge":                     merge,
