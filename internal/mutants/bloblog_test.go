@@ -30,6 +30,8 @@ func TestBloblog(t *testing.T) {
 			Old: "		a.failed, a.state = r, stateDoubtful\n", New: "		a.failed, a.state = r, stateDoubtful\n		if isFull(r.err) {\n			a.leave(ctx)\n			return false, nil\n		}\n", Test: "TestFull"},
 		{Name: "the blob of another writer is the writer's own", File: "logtail/bloblog/appender.go",
 			Old: "		if found.metadata.writer == a.blob.id {\n", New: "		if found.name.number == a.blob.name.number {\n", Test: "TestWriters"},
+		{Name: "the blobs of a writer have one ID", File: "logtail/bloblog/sender.go",
+			Old: "	s.blobs++\n", New: "", Test: "TestLateRecords"},
 		{Name: "a replaced blob is the writer's own", File: "logtail/bloblog/appender.go",
 			Old: "p.writer != \"\" && p.writer != a.blob.id, ", New: "", Test: "TestForeignChanges"},
 		{Name: "an error of the outcome is not told", File: "logtail/bloblog/appender.go",

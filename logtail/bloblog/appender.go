@@ -69,8 +69,8 @@ func (a *appender) store(ctx context.Context) error {
 	a.abandoned = 0
 	err := a.client.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		for len(a.pending) > 0 && a.pending[0] == b {
-			if err = ctx.Err(); err != nil {
-				return false, err
+			if ctx.Err() != nil {
+				return false, ended(ctx)
 			}
 			switch a.state {
 			case stateNone:

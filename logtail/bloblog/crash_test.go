@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/appendblob"
@@ -72,7 +73,7 @@ func processWriter(p *crashtest.Process) (*bloblog.Log[event], *bloblog.Writer[e
 	if err != nil {
 		return nil, nil, err
 	}
-	o := &bloblog.Options[event]{BlobBlocks: 2}
+	o := &bloblog.Options[event]{BlobBlocks: 2, OpenHours: 1, Time: timeOfEvent}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	l, err := bloblog.New(acc.Container("logs"), o)
 	if err != nil {
@@ -80,6 +81,11 @@ func processWriter(p *crashtest.Process) (*bloblog.Log[event], *bloblog.Writer[e
 	}
 	w, err := l.Writer("orders")
 	return l, w, err
+}
+
+// eventOf returns an event some hours after the evening.
+func eventOf(number, hours int) *event {
+	return &event{Number: number, Time: evening.Add(time.Duration(hours) * time.Hour)}
 }
 
 func ensureLog(ctx context.Context, p *crashtest.Process) error {
@@ -106,8 +112,9 @@ func (f *flushed) until(ctx context.Context, flush func(context.Context) error, 
 	}
 }
 
-// write appends records and flushes them, each time until that succeeds, fills more than one blob, and closes the writer.
-func (f *flushed) write(first int) func(context.Context, *crashtest.Process) error {
+// write appends records and flushes them, each time until that succeeds, fills more than one blob, and closes the writer. The
+// records are of several hours by turns, of which one is open at a time.
+func (f *flushed) write(first, hours int) func(context.Context, *crashtest.Process) error {
 	return func(ctx context.Context, p *crashtest.Process) error {
 		_, w, err := processWriter(p)
 		if err != nil {
@@ -116,7 +123,7 @@ func (f *flushed) write(first int) func(context.Context, *crashtest.Process) err
 		for i := range 3 {
 			n := first + 2*i
 			for j := range 2 {
-				if err := w.Append(ctx, &event{Number: n + j}); err != nil {
+				if err := w.Append(ctx, eventOf(n+j, (n+j)%hours)); err != nil {
 					return err
 				}
 			}
@@ -124,7 +131,7 @@ func (f *flushed) write(first int) func(context.Context, *crashtest.Process) err
 				return err
 			}
 		}
-		if err := w.Append(ctx, &event{Number: first + 6}); err != nil {
+		if err := w.Append(ctx, eventOf(first+6, 0)); err != nil {
 			return err
 		}
 		return f.until(ctx, w.Close, first+6)
@@ -136,7 +143,7 @@ func TestFlushEveryFault(t *testing.T) {
 	t.Parallel()
 	crashtest.Enumerate(t, func() crashtest.Workload {
 		f := &flushed{}
-		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0)}, Check: f.check}
+		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0, 1)}, Check: f.check}
 	}, testkit.ForRace(crashtest.Options{})).Require(t)
 }
 
@@ -145,7 +152,7 @@ func TestFlushSchedules(t *testing.T) {
 	t.Parallel()
 	crashtest.Schedules(t, func() crashtest.Workload {
 		f := &flushed{}
-		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0), f.write(100)}, Check: f.check}
+		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0, 1), f.write(100, 2)}, Check: f.check}
 	}, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
@@ -170,6 +177,10 @@ func TestForeignEveryFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			o := crashtest.Options{PairLimit: -1}
+			if name == "deletes" { // a blob comes again if its creation and its block both arrive late
+				o.PairLimit = 0
+			}
 			crashtest.Enumerate(t, func() crashtest.Workload {
 				f := &flushed{}
 				write := func(ctx context.Context, p *crashtest.Process) error {
@@ -178,7 +189,7 @@ func TestForeignEveryFault(t *testing.T) {
 						return err
 					}
 					// The first record is stored at the beginning of a blob, where a late request could find its place again.
-					if err := errors.Join(w.Append(ctx, &event{Number: 1}), w.Flush(ctx)); err != nil && !errors.Is(err, table.ErrUnknownOutcome) {
+					if err := errors.Join(w.Append(ctx, eventOf(1, 0)), w.Flush(ctx)); err != nil && !errors.Is(err, table.ErrUnknownOutcome) {
 						return err
 					}
 					for _, b := range p.Service().StoredBlobs("logs") {
@@ -187,7 +198,7 @@ func TestForeignEveryFault(t *testing.T) {
 						}
 					}
 					for n := 2; n < 4; n++ {
-						if err := w.Append(ctx, &event{Number: n}); err != nil {
+						if err := w.Append(ctx, eventOf(n, 0)); err != nil {
 							return err
 						}
 						if err := f.until(ctx, w.Flush, n); err != nil {
@@ -197,7 +208,7 @@ func TestForeignEveryFault(t *testing.T) {
 					return w.Close(ctx)
 				}
 				return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{write}, Check: f.check}
-			}, testkit.ForRace(crashtest.Options{})).Require(t)
+			}, testkit.ForRace(o)).Require(t)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package bloblog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -62,6 +63,15 @@ func refusal(call *wire.Call, err error) error {
 		return responseError{re}
 	}
 	return wire.Redact(err)
+}
+
+// ended returns the error for a context that has ended: that of the caller, or table.ErrUnreachable if a bound of Options has
+// passed.
+func ended(ctx context.Context) error {
+	if wire.Unreached(ctx, ctx.Err()) {
+		return &engine.Condition{Is: table.ErrUnreachable, Cause: context.Cause(ctx)}
+	}
+	return ctx.Err()
 }
 
 // isGone reports whether a blob does not exist.

@@ -199,6 +199,25 @@ func TestLateRecords(t *testing.T) {
 	testkit.Expect(t, "records of an open blob", numbers(t, l.Between(ctx, "late", evening.Add(-30*time.Minute), evening.Add(-time.Minute))), []int{2})
 }
 
+// TestManyHours: one flush stores the records of many hours, and few of their blobs are open afterwards.
+func TestManyHours(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, s := newLog(t, &bloblog.Options[event]{Time: timeOfEvent, OpenHours: 2})
+	w := newWriter(t, l, "orders")
+	for flush := range 2 {
+		for i := range 100 {
+			noError(t, w.Append(ctx, eventOf(100*flush+i, i%10)))
+		}
+		noError(t, w.Flush(ctx))
+	}
+	// The second flush goes to new blobs, but for the two hours that were open.
+	testkit.Expect(t, "requests", s.Count().String(), "20 blob-append, 26 blob-create, 8 blob-list, 16 blob-set-metadata")
+	got := numbers(t, between(l))
+	testkit.Expect(t, "records", len(got), 200)
+	testkit.Expect(t, "records of the first hour", got[:20], []int{0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190})
+}
+
 // TestClockStepsBack: the times of a writer ascend.
 func TestClockStepsBack(t *testing.T) {
 	t.Parallel()

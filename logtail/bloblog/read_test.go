@@ -264,7 +264,7 @@ func TestLiveReader(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLog(t, &bloblog.Options[event]{FlushRecords: 3, BlobBlocks: 20})
 	w := newWriter(t, l, "orders")
-	const records = 1000
+	const records = 300
 	flushed := make(chan int, records)
 	go func() {
 		defer close(flushed)

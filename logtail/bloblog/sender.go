@@ -222,8 +222,8 @@ func (s *sender) blobID() string {
 
 // storeSent stores the blocks of the appenders, hour by hour. If an hour fails, the others are stored nevertheless.
 func (s *sender) storeSent(ctx context.Context) (err error) {
-	for _, hour := range slices.SortedFunc(maps.Keys(s.appenders), time.Time.Compare) {
-		a := s.appenders[hour]
+	byHour := func(a, b *appender) int { return a.hour.Compare(b.hour) }
+	for _, a := range slices.SortedFunc(maps.Values(s.appenders), byHour) {
 		for len(a.pending) > 0 {
 			b := a.pending[0]
 			if failed := a.store(ctx); failed != nil {

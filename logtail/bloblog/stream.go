@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -74,7 +75,7 @@ func (s *stream) open() error {
 	resp, err := s.client.blob(s.name).DownloadStream(s.call.Read(ctx), &o)
 	stop()
 	switch err = s.call.CheckHeaders(err); {
-	case isGone(err):
+	case isGone(err), bloberror.HasCode(err, bloberror.InvalidRange): // the latter after a deletion and another creation
 		s.length = s.offset
 		cancel(nil)
 		return nil
