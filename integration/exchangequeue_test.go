@@ -29,7 +29,7 @@ func TestExchangeOfMessagesWithJavaScript(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, b)
 			q := e.queue()
-			name := q.URL()[strings.LastIndexByte(q.URL(), '/')+1:]
+			name := lastSegment(q.URL())
 			e.node(exchangeQueue, name, "write", "TEXTS="+string(sent))
 			var theirs, put []string
 			for _, text := range texts {

@@ -17,7 +17,7 @@ import (
 // rawClient is a client of the Table service that uses the protocol alone.
 type rawClient struct {
 	testing.TB
-	endpoint, queues, account, key, table string
+	endpoint, queues, blobs, account, key, table string
 }
 
 func newRawClient(t testing.TB, b backend) *rawClient {
@@ -29,6 +29,8 @@ func newRawClient(t testing.TB, b backend) *rawClient {
 			p.endpoint = strings.TrimSuffix(value, "/")
 		case "QueueEndpoint":
 			p.queues = strings.TrimSuffix(value, "/")
+		case "BlobEndpoint":
+			p.blobs = strings.TrimSuffix(value, "/")
 		case "AccountName":
 			p.account = value
 		case "AccountKey":

@@ -7,7 +7,7 @@ func TestBehaviour(t *testing.T) {
 	for _, b := range backends {
 		t.Run(b.Name(), func(t *testing.T) {
 			t.Parallel()
-			for _, part := range []map[string]func(*env){suite, queueSuite} {
+			for _, part := range []map[string]func(*env){suite, queueSuite, blobSuite} {
 				for name, test := range part {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
@@ -89,4 +89,23 @@ var queueSuite = map[string]func(*env){
 	"missing queues":       missingQueues,
 	"queue names":          queueNames,
 	"concurrent receivers": concurrentReceivers,
+}
+
+// blobSuite is the part of the behaviour suite that tests blobs.
+var blobSuite = map[string]func(*env){
+	"blob container lifecycle": containerLifecycle,
+	"blob container list":      containerList,
+	"blob container names":     containerNames,
+	"blob container leases":    containerLeases,
+	"blob lifecycle":           blobLifecycle,
+	"blob ranges":              blobRanges,
+	"blob names":               blobNames,
+	"blob pages":               blobPages,
+	"blob hierarchy":           blobHierarchy,
+	"blob conditions":          blobConditions,
+	"blob append conditions":   appendConditions,
+	"blob leases":              blobLeases,
+	"blob limits":              blobLimits,
+	"blob missing":             missingBlobs,
+	"blob concurrent appends":  concurrentAppends,
 }

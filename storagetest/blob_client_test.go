@@ -110,3 +110,20 @@ func TestBlobAtPort(t *testing.T) {
 		t.Errorf("got blobs %v; want one with its name and content", all)
 	}
 }
+
+// TestBlockMemory: the memory of small blocks is that of their content, not that of the buffers of their requests.
+func TestBlockMemory(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	b := newLog(t, s)
+	for range 100 {
+		if err := appendText(t.Context(), b, "0123456789abcdef", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, block := range s.StoredBlobs("logs")[0].Blocks {
+		if cap(block) > 32 {
+			t.Fatalf("got a block of %d bytes with capacity %d; want at most 32", len(block), cap(block))
+		}
+	}
+}

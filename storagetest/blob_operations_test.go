@@ -51,7 +51,7 @@ func TestContainerList(t *testing.T) {
 		r.expect(r.send("GET", "/?comp=list"+query, ""), 200, xmlHead+`<EnumerationResults ServiceEndpoint="http://storagename.blob.storagetest.test/">`+want+"</EnumerationResults>")
 	}
 	entry := func(name, etag, metadata string) string {
-		return "<Container><Name>" + name + "</Name><Properties><Last-Modified>Mon, 02 Oct 2017 20:21:54 GMT</Last-Modified><Etag>" + etag + "</Etag><LeaseStatus>unlocked</LeaseStatus>" +
+		return "<Container><Name>" + name + "</Name><Properties><Last-Modified>Mon, 02 Oct 2017 20:21:54 GMT</Last-Modified><Etag>\"" + etag + "\"</Etag><LeaseStatus>unlocked</LeaseStatus>" +
 			"<LeaseState>available</LeaseState><DefaultEncryptionScope>$account-encryption-key</DefaultEncryptionScope><DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>" +
 			"<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold><ImmutableStorageWithVersioningEnabled>false</ImmutableStorageWithVersioningEnabled></Properties>" + metadata + "</Container>"
 	}

@@ -1,6 +1,6 @@
-// Package storagetest is an Azure storage account in memory, for tests. It speaks the protocol of the Table service and of the
-// Queue service, so the SDK's clients and everything built on them run unchanged, in microseconds, without a network or an
-// emulator, and with faults.
+// Package storagetest is an Azure storage account in memory, for tests. It speaks the protocols of the Table, the Queue and the Blob
+// service, so the SDK's clients and everything built on them run unchanged, in microseconds, without a network or an emulator, and
+// with faults. Of the types of blobs, it has append blobs.
 //
 //	s := storagetest.New(nil)
 //	staff, err := table.New(s.Tables(), "staff", schema, nil)
@@ -8,7 +8,7 @@
 //	// The service executes the next insert, and its response is lost.
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// [Service.Tables], [Service.Queues] and [Service.Queue] return clients of the SDK, with [Options].Client. account.FromTransport(s,
+// [Service.Tables], [Service.Queues] and [Service.Blobs] return clients of the SDK, with [Options].Client. account.FromTransport(s,
 // nil) opens an account.Account. A [Service] is also the Transport of a program's own clients, with [Service.ConnectionString].
 // [Service.Listen] opens ports for other processes and other languages.
 //
@@ -18,8 +18,9 @@
 //
 // # Contents
 //
-// [Service.Rows] and [Service.Messages] return the contents of a table and of a queue. [Service.Requests] returns the last
-// requests, and [Service.Count] the number of requests of each kind. These methods make no requests.
+// [Service.Rows], [Service.Messages] and [Service.StoredBlobs] return the contents of a table, of a queue and of a container.
+// [Service.Requests] returns the last requests, and [Service.Count] the number of requests of each kind. These methods make no
+// requests.
 //
 // The kinds of requests are the constants of package requests.
 //

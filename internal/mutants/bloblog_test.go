@@ -16,6 +16,8 @@ func TestBloblog(t *testing.T) {
 		{Name: "a block is appended wherever the blob ends", File: "logtail/bloblog/client.go",
 			Old: "		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{AppendPosition: &position},\n		AccessConditions:               ifMatch(etag),\n",
 			New: "		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{},\n", Test: "TestFlushEveryFault"},
+		{Name: "a block does not name its position", File: "logtail/bloblog/client.go",
+			Old: "{AppendPosition: &position}", New: "{}", Test: "TestForeignAfterLostResponse"},
 		{Name: "a blob that was created again takes late blocks", File: "logtail/bloblog/client.go",
 			Old: "		AccessConditions:               ifMatch(etag),\n", New: "", Test: "TestForeignEveryFault"},
 		{Name: "a blob replaces another one", File: "logtail/bloblog/client.go",

@@ -18,6 +18,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -73,7 +74,8 @@ func TestLostResponses(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome: if the time ends before the outcome is known, the next flush continues with the same block at the same position.
+// TestUnknownOutcome: if the time ends before the outcome is known, the next flush continues with the same block at the same
+// position.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]storagetest.Fault{"stored": storagetest.ExecuteThenHang(), "not stored": storagetest.Hang()} {
@@ -157,6 +159,30 @@ func TestForeignChanges(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestForeignAfterLostResponse: a block is found behind a lost response, also if another program has appended meanwhile, and the
+// next block goes to another blob.
+func TestForeignAfterLostResponse(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
+	o := &bloblog.Options[event]{}
+	o.Now = func() time.Time { return evening }
+	l := openLog(t, s, o)
+	c := containerOf(t, s.Service)
+	s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(storagetest.LostResponse())))
+	s.BeforeRequest = func(r *http.Request) {
+		if r.Method == http.MethodHead {
+			foreignAppend(t, c, blobName(1), "{}\n")
+		}
+	}
+	w := newWriter(t, l, "orders")
+	for i := range 2 {
+		appendAll(t, w, i+1)
+		noError(t, w.Flush(ctx))
+	}
+	testkit.Expect(t, "blobs", stored(s.Service), []string{`orders/2014/07/31/1800/000001.log: {"Number":1};{};{};`, `orders/2014/07/31/1800/000002.log: {"Number":2};`})
 }
 
 // TestFull: a blob that takes no more blocks is left, also if the response to the last block was lost.

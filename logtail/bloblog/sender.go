@@ -220,7 +220,8 @@ func (s *sender) blobID() string {
 	return fmt.Sprintf("%s-%d", s.id, s.blobs)
 }
 
-// storeSent stores the blocks of the appenders, hour by hour. If an hour fails, the others are stored nevertheless.
+// storeSent stores the blocks of the appenders, hour by hour. If an hour fails, the others are stored nevertheless, unless no
+// request can succeed now.
 func (s *sender) storeSent(ctx context.Context) (err error) {
 	byHour := func(a, b *appender) int { return a.hour.Compare(b.hour) }
 	for _, a := range slices.SortedFunc(maps.Values(s.appenders), byHour) {
@@ -228,6 +229,9 @@ func (s *sender) storeSent(ctx context.Context) (err error) {
 			b := a.pending[0]
 			if failed := a.store(ctx); failed != nil {
 				err = errors.Join(err, failed)
+				if ctx.Err() != nil || errors.Is(failed, table.ErrUnreachable) {
+					return err
+				}
 				break
 			}
 			s.mu.Lock()

@@ -78,7 +78,7 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 		storagetest.Refuse(503, "ServerBusy"), storagetest.Refuse(500, "OperationTimedOut"), storagetest.Refuse(408, "RequestTimeout"),
 	}
 	switch {
-	case r.Kind == requests.Query:
+	case r.Kind == requests.Query || r.Kind == requests.BlobList || r.Kind == requests.ContainerList:
 		return append(all, storagetest.Cut(40), storagetest.ShortPage(0), storagetest.ShortPage(1))
 	case isRead(r):
 		return append(all, storagetest.Cut(40))
@@ -95,7 +95,8 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 // isRead reports whether a request changes nothing. A request for messages is not a read, because it hides the messages.
 func isRead(r storagetest.Request) bool {
 	switch r.Kind {
-	case requests.Get, requests.Query, requests.TableQuery, requests.MessagePeek, requests.QueueGet, requests.QueueList:
+	case requests.Get, requests.Query, requests.TableQuery, requests.MessagePeek, requests.QueueGet, requests.QueueList,
+		requests.ContainerGet, requests.ContainerList, requests.BlobGet, requests.BlobProperties, requests.BlobList:
 		return true
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
@@ -91,11 +92,19 @@ func joinContexts(a, b context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// checksum distinguishes requests for the same row or message by their contents.
+// blobHeaders are the headers that distinguish requests for the same blob, in the SDK's spelling.
+var blobHeaders = []string{"x-ms-range", "x-ms-blob-condition-appendpos", "x-ms-lease-action", "x-ms-lease-id", "If-None-Match"}
+
+// checksum distinguishes requests for the same row, message or blob by their contents.
 func checksum(request storagetest.Request, r *http.Request) uint64 {
 	h := fnv.New64a()
-	if request.Queue != "" {
+	if request.Queue+request.Container != "" {
 		io.WriteString(h, r.URL.RawQuery)
+	}
+	if request.Blob != "" {
+		for _, name := range blobHeaders {
+			fmt.Fprintf(h, "%q", r.Header[name])
+		}
 	}
 	io.WriteString(h, r.Header.Get("If-Match"))
 	if r.Body != nil {

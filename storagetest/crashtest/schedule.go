@@ -116,7 +116,7 @@ func (s *schedule) choose(withFaults bool) chooser {
 		if withFaults && s.rng.Float64() < s.run.options.FaultRate {
 			f, crash = s.fault(h.request)
 		}
-		fmt.Fprint(s.hash, h.process, h.request.Kind.String(), h.request.Table, h.request.Queue, h.request.PartitionKey, len(h.request.Operations), f, crash, ";")
+		fmt.Fprint(s.hash, h.process, h.request.Kind.String(), h.request.Table, h.request.Queue, h.request.Container, h.request.Blob, h.request.PartitionKey, len(h.request.Operations), f, crash, ";")
 		s.run.release(h, f, crash)
 	}
 }

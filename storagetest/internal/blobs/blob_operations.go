@@ -54,8 +54,9 @@ func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 		return errBlobExists
 	case b != nil:
 		return c.checkWrite(b, now)
-	case x.match != "":
-		return errCondition
+	}
+	if f := x.checkMissing(false); f != nil {
+		return f
 	}
 	return (&lease{}).checkGiven(c.Header.Get("x-ms-lease-id"), now, blobLease)
 }

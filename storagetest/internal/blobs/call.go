@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
@@ -17,6 +18,9 @@ type call struct {
 
 // Accepted implements protocol.Call.
 func (c *call) Accepted() bool { return c.refusal == nil }
+
+// reads reports whether the call changes nothing.
+func (c *call) reads() bool { return c.Method == http.MethodGet || c.Method == http.MethodHead }
 
 // respond completes a response.
 func (c *call) respond(r *xmlform.Response, now time.Time) *protocol.Response {

@@ -20,9 +20,7 @@ func (c *call) parseConditions() (x conditions, f *xmlform.Failure) {
 		return x, xmlform.ErrNotImplemented
 	}
 	for name, etag := range map[string]*string{"If-Match": &x.match, "If-None-Match": &x.noneMatch} {
-		if *etag = c.Header.Get(name); strings.Contains(*etag, ",") || len(c.Header.Values(name)) > 1 {
-			return x, errConditions
-		}
+		*etag = strings.Join(c.Header.Values(name), ",")
 	}
 	for name, at := range map[string]*time.Time{"If-Modified-Since": &x.modifiedSince, "If-Unmodified-Since": &x.unmodifiedSince} {
 		value := c.Header.Get(name)
@@ -38,14 +36,23 @@ func (c *call) parseConditions() (x conditions, f *xmlform.Failure) {
 }
 
 // matches reports whether a condition names an ETag.
-func matches(condition, etag string) bool { return condition == "*" || condition == etag }
+func matches(condition, etag string) bool {
+	for name := range strings.SplitSeq(condition, ",") {
+		if name = strings.TrimSpace(name); name == etag || name == "*" {
+			return true
+		}
+	}
+	return false
+}
 
 // whole returns a time as responses report it, in seconds.
 func whole(t time.Time) time.Time { return t.Truncate(time.Second) }
 
-// checkWrite checks the conditions of a write to an existing blob or container.
+// checkWrite checks the conditions of a write to an existing blob or container. Only reads support several ETags.
 func (x conditions) checkWrite(etag string, modified time.Time) *xmlform.Failure {
 	switch {
+	case strings.Contains(x.match+x.noneMatch, ","):
+		return errConditions
 	case x.match != "" && (x.noneMatch != "" || !x.modifiedSince.IsZero()),
 		x.noneMatch != "" && !x.unmodifiedSince.IsZero(),
 		!x.modifiedSince.IsZero() && !x.unmodifiedSince.IsZero():
@@ -64,7 +71,7 @@ func (x conditions) checkRead(etag string, modified time.Time) *xmlform.Failure 
 	if x.noneMatch == "*" {
 		return errUnsatisfiable
 	}
-	same := x.noneMatch != "" && x.noneMatch == etag
+	same := x.noneMatch != "" && matches(x.noneMatch, etag)
 	other := x.noneMatch != "" && !same
 	newer := !x.modifiedSince.IsZero() && whole(modified).After(x.modifiedSince)
 	older := !x.modifiedSince.IsZero() && !newer
@@ -74,6 +81,17 @@ func (x conditions) checkRead(etag string, modified time.Time) *xmlform.Failure 
 		return errCondition
 	case same && !newer, older && !other:
 		return errNotModified
+	}
+	return nil
+}
+
+// checkMissing checks the conditions of a request for a blob that does not exist.
+func (x conditions) checkMissing(reads bool) *xmlform.Failure {
+	switch {
+	case x.match != "":
+		return errCondition
+	case reads && x.noneMatch == "*":
+		return errUnsatisfiable
 	}
 	return nil
 }

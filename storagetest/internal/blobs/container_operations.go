@@ -60,8 +60,7 @@ func (c *call) createContainer(name string, now time.Time) *xmlform.Response {
 // deletion requires the lease ID.
 func (c *call) checkContainer(to *container, now time.Time) *xmlform.Failure {
 	x, f := c.parseConditions()
-	reads := c.Method == http.MethodGet || c.Method == http.MethodHead
-	if f == nil && !reads {
+	if f == nil && !c.reads() {
 		f = x.checkWrite(to.etag, to.modified)
 	}
 	id := c.Header.Get("x-ms-lease-id")

@@ -70,6 +70,18 @@ func (c *call) executeOnContainer(kind requests.Kind, to *container, now time.Ti
 	}
 }
 
+// missingBlob returns the failure of a call to a blob that does not exist. An append does not check its conditions first.
+func (c *call) missingBlob(kind requests.Kind) *xmlform.Failure {
+	x, f := c.parseConditions()
+	if f == nil && kind != requests.BlobAppend {
+		f = x.checkMissing(c.reads())
+	}
+	if f == nil {
+		f = errBlobNotFound
+	}
+	return f
+}
+
 // executeOnBlob executes a call to a blob, which may not exist.
 func (c *call) executeOnBlob(kind requests.Kind, in *container, name string, now time.Time) *xmlform.Response {
 	b := in.blobs[name]
@@ -77,7 +89,7 @@ func (c *call) executeOnBlob(kind requests.Kind, in *container, name string, now
 	case kind == requests.BlobCreate:
 		return c.createBlob(in, name, now)
 	case b == nil:
-		return xmlform.Refuse(errBlobNotFound)
+		return xmlform.Refuse(c.missingBlob(kind))
 	}
 	switch kind {
 	case requests.BlobAppend:

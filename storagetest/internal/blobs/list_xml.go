@@ -21,7 +21,8 @@ func (c *call) containersXML(page []string, next string, now time.Time) []byte {
 		b.WriteString("<Container>")
 		xmlform.WriteElement(&b, "Name", name)
 		b.WriteString("<Properties>")
-		writeValidators(&b, to.etag, to.modified)
+		xmlform.WriteElement(&b, "Last-Modified", xmlform.HTTPTime(to.modified))
+		xmlform.WriteElement(&b, "Etag", to.etag)
 		writeProperties(&b, to.lease.properties(now))
 		writeProperties(&b, [][2]string{{"DefaultEncryptionScope", encryptionScope}, {"DenyEncryptionScopeOverride", "false"},
 			{"HasImmutabilityPolicy", "false"}, {"HasLegalHold", "false"}, {"ImmutableStorageWithVersioningEnabled", "false"}})
@@ -86,17 +87,12 @@ func writeProperties(b *bytes.Buffer, all [][2]string) {
 	}
 }
 
-// writeValidators writes an ETag and a time of the last change. In lists, ETags have no quotes.
-func writeValidators(b *bytes.Buffer, etag string, modified time.Time) {
-	xmlform.WriteElement(b, "Last-Modified", xmlform.HTTPTime(modified))
-	xmlform.WriteElement(b, "Etag", strings.Trim(etag, `"`))
-}
-
-// writeProperties writes the properties of a blob.
+// writeProperties writes the properties of a blob. In a list, the ETag of a blob has no quotes, and that of a container has.
 func (b *blob) writeProperties(to *bytes.Buffer, now time.Time) {
 	to.WriteString("<Properties>")
 	xmlform.WriteElement(to, "Creation-Time", xmlform.HTTPTime(b.created))
-	writeValidators(to, b.etag, b.modified)
+	xmlform.WriteElement(to, "Last-Modified", xmlform.HTTPTime(b.modified))
+	xmlform.WriteElement(to, "Etag", strings.Trim(b.etag, `"`))
 	xmlform.WriteElement(to, "Content-Length", strconv.FormatInt(b.content.size(), 10))
 	xmlform.WriteElement(to, "Content-Type", b.contentType())
 	for _, name := range contentHeaders[1:] {

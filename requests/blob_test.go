@@ -1,0 +1,74 @@
+package requests_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/requests"
+)
+
+// TestKindOfBlobs: a request whose host name or User-Agent names the Blob service has its kind, in both forms of addresses. Other
+// services' requests and those of an unknown service are not taken for it.
+func TestKindOfBlobs(t *testing.T) {
+	t.Parallel()
+	const agent = "app azsdk-go-azblob/v1.8.0 (go1.25; linux)"
+	for request, want := range map[string]requests.Kind{
+		"PUT /logs?restype=container":                requests.ContainerCreate,
+		"DELETE /logs?restype=container":             requests.ContainerDelete,
+		"GET /?comp=list":                            requests.ContainerList,
+		"GET /logs?restype=container":                requests.ContainerGet,
+		"HEAD /logs?restype=container":               requests.ContainerGet,
+		"PUT /logs?comp=metadata&restype=container":  requests.ContainerSet,
+		"PUT /logs?comp=lease&restype=container":     requests.ContainerLease,
+		"GET /logs?comp=list&restype=container":      requests.BlobList,
+		"PUT /logs/a.log":                            requests.BlobCreate,
+		"PUT /logs/a.log?comp=appendblock":           requests.BlobAppend,
+		"GET /logs/a.log":                            requests.BlobGet,
+		"HEAD /logs/a.log":                           requests.BlobProperties,
+		"PUT /logs/a.log?comp=metadata":              requests.BlobSetMetadata,
+		"PUT /logs/a.log?comp=properties":            requests.BlobSetHeaders,
+		"DELETE /logs/a.log":                         requests.BlobDelete,
+		"PUT /logs/a.log?comp=lease":                 requests.BlobLease,
+		"GET /logs/messages":                         requests.BlobGet,
+		"GET /logs/Tables":                           requests.BlobGet,
+		"PUT /logs/a.log?comp=block&blockid=AAAA":    requests.Other,
+		"PUT /logs/a.log?comp=snapshot":              requests.Other,
+		"GET /logs/a.log?snapshot=2014-07-31":        requests.Other,
+		"GET /logs/a.log?versionid=2014-07-31":       requests.Other,
+		"GET /logs?comp=acl&restype=container":       requests.Other,
+		"GET /?comp=properties&restype=service":      requests.Other,
+		"POST /logs?comp=batch&restype=container":    requests.Other,
+		"PUT /logs/$batch?comp=appendblock":          requests.BlobAppend,
+		"GET /$root?restype=container&comp=metadata": requests.ContainerGet,
+	} {
+		method, address, _ := strings.Cut(request, " ")
+		for _, c := range []struct {
+			base, agent string
+			known       bool
+		}{
+			{"https://contoso.blob.core.windows.net", "", true},
+			{"https://contoso.z01.blob.storage.azure.net", "", true},
+			{"http://storagetest.blob.storagetest.test", "", true},
+			{"http://127.0.0.1:10000/devstoreaccount1", agent, true},
+			{"https://data.contoso.com", agent, true},
+			{"http://127.0.0.1:10000/devstoreaccount1", "", false},
+			{"https://data.contoso.com", "azsdk-go-azqueue/v2.1.0", false},
+			{"https://contoso.queue.core.windows.net", agent, false},
+		} {
+			u, err := url.Parse(c.base + address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &http.Request{Method: method, URL: u, Header: http.Header{"Accept": {"application/xml"}, "User-Agent": {c.agent}}}
+			expected := want
+			if !c.known {
+				expected = requests.Other
+			}
+			if got := requests.KindOf(r); got != expected {
+				t.Errorf("%s at %s with User-Agent %q: got %s; want %s", request, c.base, c.agent, got, expected)
+			}
+		}
+	}
+}
