@@ -151,6 +151,7 @@ func (a *appender) send(ctx context.Context, b *block) (again bool, err error) {
 		a.leave(ctx)
 		return false, nil
 	}
+	b.frozen = true
 	r := a.client.append(ctx, a.blob.name, b.data, a.blob.length, a.blob.etag)
 	switch r.outcome {
 	case wire.Done:

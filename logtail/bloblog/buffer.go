@@ -8,7 +8,32 @@ type block struct {
 	records     int
 	first, last time.Time // of its records
 	bound       time.Time // no record of this and of the later blocks of the hour is earlier
-	since       time.Time // when its first record came
+	frozen      bool      // it was sent, so that it takes no more lines
+}
+
+// takes reports whether n more bytes fit.
+func (x *block) takes(n int) bool { return !x.frozen && len(x.data)+n <= maxBlock }
+
+// include notes that records with times from first to last are in the block.
+func (x *block) include(records int, first, last time.Time) {
+	x.records += records
+	if first.Before(x.first) {
+		x.first = first
+	}
+	if last.After(x.last) {
+		x.last = last
+	}
+}
+
+// enqueue appends a block to blocks that are still to be stored. If it fits into the last of them, it becomes a part of that one.
+func enqueue(blocks []*block, b *block) []*block {
+	if n := len(blocks); n > 0 && blocks[n-1].takes(len(b.data)) {
+		last := blocks[n-1]
+		last.data = append(last.data, b.data...)
+		last.include(b.records, b.first, b.last)
+		return blocks
+	}
+	return append(blocks, b)
 }
 
 // buffer are the blocks of a writer that are still filled, by hour. If a block is full, another one follows.
@@ -25,8 +50,8 @@ func (b *buffer) put(line []byte, at, now time.Time, ascending bool) {
 	hour := hourOf(at)
 	blocks := b.hours[hour]
 	size := len(line) + 1
-	if len(blocks) == 0 || len(blocks[len(blocks)-1].data)+size > maxBlock {
-		x := &block{first: at, last: at, bound: hour, since: now}
+	if len(blocks) == 0 || !blocks[len(blocks)-1].takes(size) {
+		x := &block{first: at, last: at, bound: hour}
 		if ascending {
 			x.bound = at
 		}
@@ -38,13 +63,7 @@ func (b *buffer) put(line []byte, at, now time.Time, ascending bool) {
 	}
 	x := blocks[len(blocks)-1]
 	x.data = append(append(x.data, line...), '\n')
-	x.records++
-	if at.Before(x.first) {
-		x.first = at
-	}
-	if at.After(x.last) {
-		x.last = at
-	}
+	x.include(1, at, at)
 	if b.records == 0 {
 		b.since = now
 	}

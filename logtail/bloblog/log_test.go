@@ -253,6 +253,22 @@ func TestRotation(t *testing.T) {
 	})
 }
 
+// TestDefaultRotation: by default, a blob gets 45,000 blocks.
+func TestDefaultRotation(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || testkit.Race {
+		t.Skip("-short or -race: stores 45,001 blocks")
+	}
+	l, s := newLog(t, &bloblog.Options[event]{FlushRecords: 1})
+	w := newWriter(t, l, "orders")
+	for range 45_001 {
+		appendAll(t, w, 1)
+	}
+	blobs := s.StoredBlobs("logs")
+	testkit.Expect(t, "blobs", len(blobs), 2)
+	testkit.Expect(t, "blocks of the first", len(blobs[0].Blocks), 45_000)
+}
+
 // TestNoContainer: writers and readers tell that the container is missing, and a writer continues when it exists.
 func TestNoContainer(t *testing.T) {
 	t.Parallel()

@@ -188,21 +188,16 @@ func (s *sender) untilDue() time.Duration {
 	return max(due, s.retry.Sub(now))
 }
 
-// flush stores all lines that were in the buffer when it began. The caller has acquired the sender.
-func (s *sender) flush(ctx context.Context) error {
-	if err := s.storeSent(ctx); err != nil {
-		return err
-	}
-	s.take()
-	return s.storeSent(ctx)
-}
-
 // take gives the blocks of the buffer to the appenders of their hours.
 func (s *sender) take() {
 	s.mu.Lock()
 	taken := s.waiting
 	s.waiting = buffer{}
-	s.sent.records, s.sent.bytes, s.sent.since = taken.records, taken.bytes, taken.since
+	if s.sent.records == 0 {
+		s.sent.since = taken.since
+	}
+	s.sent.records += taken.records
+	s.sent.bytes += taken.bytes
 	s.mu.Unlock()
 	for hour, blocks := range taken.hours {
 		a := s.appenders[hour]
@@ -210,7 +205,9 @@ func (s *sender) take() {
 			a = &appender{client: s.client, hour: hour, source: s.source, newID: s.blobID, maximum: s.limits.blocks}
 			s.appenders[hour] = a
 		}
-		a.pending = append(a.pending, blocks...)
+		for _, b := range blocks {
+			a.pending = enqueue(a.pending, b)
+		}
 	}
 }
 
@@ -220,9 +217,10 @@ func (s *sender) blobID() string {
 	return fmt.Sprintf("%s-%d", s.id, s.blobs)
 }
 
-// storeSent stores the blocks of the appenders, hour by hour. If an hour fails, the others are stored nevertheless, unless no
-// request can succeed now.
-func (s *sender) storeSent(ctx context.Context) (err error) {
+// flush stores all lines that were in the buffer when it began, hour by hour. If an hour fails, the others are stored nevertheless,
+// unless no request can succeed now. The caller has acquired the sender.
+func (s *sender) flush(ctx context.Context) (err error) {
+	s.take()
 	byHour := func(a, b *appender) int { return a.hour.Compare(b.hour) }
 	for _, a := range slices.SortedFunc(maps.Values(s.appenders), byHour) {
 		for len(a.pending) > 0 {

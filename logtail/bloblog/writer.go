@@ -22,6 +22,8 @@ type Writer[T any] struct {
 // A source is a name such as orders/europe: parts of any characters but \ and control characters, between slashes. Errors:
 // *table.ValueError for a source that is empty, or has a part that is empty or ends with a dot; *table.LimitError for one with more
 // than 997 characters or 249 parts.
+//
+// A shared access signature for a writer must allow to read, add, create, write and list.
 func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 	err := checkSource(source)
 	if err == nil {
