@@ -288,6 +288,27 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestOneHourFails: if the service refuses the blob of an hour, those of other hours are stored.
+func TestOneHourFails(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, s := newLog(t, &bloblog.Options[event]{Time: timeOfEvent})
+	w := newWriter(t, l, "orders")
+	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Blob == blobName(1) }, storagetest.Refuse(400, "InvalidHeaderValue")))
+	for round := range 2 {
+		for hour := range 2 {
+			noError(t, w.Append(ctx, eventOf(10*round+hour, hour)))
+		}
+		if err := w.Flush(ctx); err == nil || errors.Is(err, table.ErrUnknownOutcome) {
+			t.Fatalf("Flush: got error %v; want the service's", err)
+		}
+	}
+	testkit.Expect(t, "records", numbers(t, between(l)), []int{1, 11})
+	s.SetFaults(nil)
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "all records", numbers(t, between(l)), []int{0, 10, 1, 11})
+}
+
 // TestRaces: writers that begin an hour at the same time get blobs of their own.
 func TestRaces(t *testing.T) {
 	t.Parallel()

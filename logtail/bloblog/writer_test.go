@@ -179,7 +179,9 @@ func TestOutage(t *testing.T) {
 			t.Errorf("Append after Close: got error %v; want ErrClosed", err)
 		}
 		s.SetFaults(nil)
+		s.Count()
 		noError(t, w.Close(ctx))
+		testkit.Expect(t, "requests of all 100 records", s.Count().String(), "1 blob-append, 1 blob-create, 1 blob-set-metadata")
 		testkit.Expect(t, "records", len(numbers(t, l.Between(ctx, "orders", time.Time{}, time.Time{}))), 100)
 	})
 }
