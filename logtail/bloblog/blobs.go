@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// Blob is a blob of a log.
+// Blob is a blob of a log. It may be of another program that uses such names, as the service does for its own logs in container
+// $logs.
 type Blob struct {
 	Name   string // such as orders/2014/07/31/1800/000001.log
 	Source string
 	Hour   time.Time // the beginning of the hour of its records, in UTC
-	Number int       // the number of the blob in the hour; starts with 1
+	Number int       // the number of the blob in the hour; starts with 1, or with 0 for the service's own logs
 
 	// No record is earlier than First or later than Last. Last is zero while the blob is written, and after a crash of its writer.
 	// Both are zero for a blob of another program.
@@ -77,11 +78,6 @@ func (l *Log[T]) blobs(ctx context.Context, source string, from, to time.Time) i
 			}
 		}
 	}
-}
-
-// overlaps reports whether a blob can have a record with from ≤ time < to. Other programs store times in whole seconds.
-func (m metadata) overlaps(from, to time.Time) bool {
-	return m.first.Before(to) && (m.last.IsZero() || m.last.Add(time.Second).After(from))
 }
 
 // maxPrefixes is the most lists that are made instead of one of a longer time.

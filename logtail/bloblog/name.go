@@ -39,7 +39,7 @@ func parseName(text string) (n name, is bool) {
 		return n, false
 	}
 	number, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSuffix(rest, ".log"), "/"))
-	if err != nil || number < 1 {
+	if err != nil || number < 0 { // writers begin with 1, other programs with 0
 		return n, false
 	}
 	n.hour, n.number = t, number

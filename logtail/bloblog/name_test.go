@@ -20,6 +20,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]name{
 		"orders/2014/07/31/1800/000001.log":                     {"orders", hour, 1},
+		"orders/2014/07/31/1800/000000.log":                     {"orders", hour, 0},
 		"a/b/2014/07/31/1800/123456.log":                        {"a/b", hour, 123456},
 		"a/2014/2014/07/31/1800/000001.log":                     {"a/2014", hour, 1},
 		"a/2014/07/31/1800/2014/07/31/1800/000001.log":          {"a/2014/07/31/1800", hour, 1},
@@ -34,7 +35,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "orders", "/2014/07/31/1800/000001.log", "2014/07/31/1800/000001.log", "orders/2014/07/31/1801/000001.log", "orders/2014/07/31/1860/000001.log",
-		"orders/2014/07/31/2400/000001.log", "orders/2014/02/30/1800/000001.log", "orders/0000/07/31/1800/000001.log", "orders/2014/07/31/1800/000000.log",
+		"orders/2014/07/31/2400/000001.log", "orders/2014/02/30/1800/000001.log", "orders/0000/07/31/1800/000001.log",
 		"orders/2014/07/31/1800/000001.LOG", "orders/2014/07/31/1800/000001.txt", "orders/2014/07/31/1800/+00001.log", "orders/2014/07/31/1800/-00001.log",
 		"orders/2014/07/31/1800/00000a.log", "orders/2014/07/31/1800/0000001.log", "orders/2014/07/31/1800/1.log", "orders/2014-07-31-1800/000001.log",
 		"orders2014/07/31/1800/000001.log", "a//2014/07/31/1800/000001.log", "a./2014/07/31/1800/000001.log",
@@ -51,7 +52,7 @@ func FuzzNames(f *testing.F) {
 	f.Add("orders/2014/07/31/1800/000001.log")
 	f.Add("ü/2014/07/31/2300/999999.log")
 	f.Fuzz(func(t *testing.T, text string) {
-		if n, is := parseName(text); is && (n.String() != text || checkSource(n.source) != nil || n.number < 1 || n.number > maxNumber) {
+		if n, is := parseName(text); is && (n.String() != text || checkSource(n.source) != nil || n.number < 0 || n.number > maxNumber) {
 			t.Errorf("%q: got %+v; want a valid name of this text", text, n)
 		}
 	})

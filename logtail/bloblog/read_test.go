@@ -79,6 +79,44 @@ func TestForeignBlobs(t *testing.T) {
 	testkit.Expect(t, "records", numbers(t, between(l)), []int{0, 70, 8})
 }
 
+// TestServiceLogs: the service's own logs in container $logs have blobs of this form, with times in whole seconds.
+func TestServiceLogs(t *testing.T) {
+	t.Parallel()
+	type entry struct {
+		time      time.Time
+		operation string
+	}
+	_, s := newLog(t, nil)
+	foreignBlob(t, s, "table/2014/07/31/1800/000000.log", "1.0;2014-07-31T18:59:58.1000000Z;QueryEntities;Success\n", nil) // numbers start with 0
+	foreignBlob(t, s, "table/2014/07/31/1800/000001.log", "1.0;2014-07-31T18:59:59.5000000Z;InsertEntity;Success\n",
+		map[string]*string{"LogType": to.Ptr("write"), "StartTime": to.Ptr("2014-07-31T18:59:59Z"), "EndTime": to.Ptr("2014-07-31T18:59:59Z"), "LogVersion": to.Ptr("1.0")})
+	acc, err := account.FromTransport(s, nil)
+	noError(t, err)
+	logs, err := bloblog.New(acc.Container("logs"), &bloblog.Options[entry]{
+		Time: func(e *entry) time.Time { return e.time },
+		Decode: func(line []byte, e *entry) (err error) {
+			fields := strings.Split(string(line), ";")
+			e.operation = fields[2]
+			e.time, err = time.Parse(time.RFC3339Nano, fields[1])
+			return err
+		},
+	})
+	noError(t, err)
+	var got []string
+	last := time.Date(2014, 7, 31, 18, 59, 59, 200_000_000, time.UTC)
+	for r, err := range logs.Between(context.Background(), "table", last.Add(-2*time.Second), last.Add(time.Second)) {
+		noError(t, err)
+		got = append(got, r.Value.operation)
+	}
+	testkit.Expect(t, "operations", got, []string{"QueryEntities", "InsertEntity"})
+	got = nil
+	for r, err := range logs.Between(context.Background(), "table", last, last.Add(time.Second)) {
+		noError(t, err)
+		got = append(got, r.Value.operation)
+	}
+	testkit.Expect(t, "operations after the last whole second", got, []string{"InsertEntity"})
+}
+
 // TestBadLines: a line that cannot be read ends the read with its place, unless Skip leaves it out.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
