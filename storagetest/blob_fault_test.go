@@ -3,13 +3,11 @@ package storagetest_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,11 +41,6 @@ func atPosition(n int64) *appendblob.AppendBlockOptions {
 // receives.
 func TestBlobFaults(t *testing.T) {
 	t.Parallel()
-	reset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
-	fine := func(err error) bool { return err == nil }
-	coded := func(want string) func(error) bool { return func(err error) bool { return code(err) == want } }
-	over := func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
-	failed := func(err error) bool { return err != nil }
 	for _, c := range []struct {
 		fault   storagetest.Fault
 		now     string // with "a" in the blob

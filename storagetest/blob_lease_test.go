@@ -158,7 +158,7 @@ func TestLeaseProtects(t *testing.T) {
 		{"available", func(*leaseClient) {}, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, false},
 		{"leased", func(r *leaseClient) { r.change("acquire", "", leaseA, "60") }, [3]string{"LeaseIdMissing", "", "LeaseIdMismatchWithBlobOperation"}, [3]string{"", "", "LeaseIdMismatchWithBlobOperation"}, false},
 		{"breaking", func(r *leaseClient) { r.change("acquire", "", leaseA, "60"); r.change("break") }, [3]string{"LeaseIdMissing", "", "LeaseIdMismatchWithBlobOperation"}, [3]string{"", "", "LeaseIdMismatchWithBlobOperation"}, false},
-		{"expired", func(r *leaseClient) { r.change("acquire", "", leaseA, "15"); r.advance(15) }, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, true},
+		{"expired", func(r *leaseClient) { r.change("acquire", "", leaseA, "15"); r.advance(15) }, [3]string{"", "LeaseLost", "LeaseNotPresentWithBlobOperation"}, [3]string{"", "LeaseLost", "LeaseNotPresentWithBlobOperation"}, true},
 		{"broken", func(r *leaseClient) { r.change("acquire", "", leaseA, "60"); r.change("break", "", "", "", "0") }, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, true},
 	} {
 		for i, id := range []string{"", leaseA, leaseB} {

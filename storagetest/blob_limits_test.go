@@ -65,7 +65,7 @@ func TestBlobLimits(t *testing.T) {
 		{appendTo, "a", "x-ms-blob-condition-appendpos: x", 400, "InvalidHeaderValue"},
 		{appendTo, "a", "x-ms-blob-condition-appendpos: -1", 400, "InvalidHeaderValue"},
 		{appendTo, "a", "x-ms-blob-condition-maxsize: 5", 412, "MaxBlobSizeConditionNotMet"},
-		{appendTo, "a", "x-ms-blob-condition-maxsize: 5\nx-ms-blob-condition-appendpos: 4", 412, "MaxBlobSizeConditionNotMet"},
+		{appendTo, "a", "x-ms-blob-condition-maxsize: 5\nx-ms-blob-condition-appendpos: 4", 412, "AppendPositionConditionNotMet"},
 		{appendTo, "a", "Content-MD5: bm90IGE=", 400, "InvalidMd5"},
 		{appendTo, "a", "Content-MD5: XrY7u+Ae7tCTyyK7j1rNww==", 400, "Md5Mismatch"},
 		{appendTo, "a", "x-ms-content-crc64: AAAAAAAAAAA=", 400, "Crc64Mismatch"},
@@ -121,6 +121,7 @@ func TestBlockCount(t *testing.T) {
 			t.Fatalf("got %v; want 201", a)
 		}
 	}
+	r.expectCode(r.append("x", "x-ms-blob-condition-appendpos", "49999"), 409, "BlockCountExceedsLimit")
 	r.expectError(r.append("x"), 409, "BlockCountExceedsLimit", "The committed block count cannot exceed the maximum limit of 50,000 blocks.", "")
 	if a := r.send("HEAD", "/logs/app.log", ""); a.header.Get("x-ms-blob-committed-block-count") != "50000" || a.header.Get("Content-Length") != "50000" {
 		t.Errorf("got header %v; want 50000 blocks and bytes", a.header)

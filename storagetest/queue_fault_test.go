@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,11 +48,6 @@ func contents(s *storagetest.Service) string {
 // the client receives.
 func TestQueueFaults(t *testing.T) {
 	t.Parallel()
-	reset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
-	fine := func(err error) bool { return err == nil }
-	coded := func(want string) func(error) bool { return func(err error) bool { return code(err) == want } }
-	over := func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
-	failed := func(err error) bool { return err != nil }
 	for _, c := range []struct {
 		fault       storagetest.Fault
 		put, putEnd string // with "a" in the queue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -99,3 +100,12 @@ func code(err error) string {
 	}
 	return re.ErrorCode
 }
+
+// The errors that a client may receive.
+func fine(err error) bool   { return err == nil }
+func failed(err error) bool { return err != nil }
+func reset(err error) bool  { return errors.Is(err, syscall.ECONNRESET) }
+func over(err error) bool   { return errors.Is(err, context.DeadlineExceeded) }
+
+// coded returns a function that reports whether an error has a code.
+func coded(want string) func(error) bool { return func(err error) bool { return code(err) == want } }

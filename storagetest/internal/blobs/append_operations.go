@@ -71,7 +71,7 @@ func (c *call) checkBlock() *xmlform.Failure {
 	return c.checkChecksum()
 }
 
-// checkAppend checks the conditions of an append, and the number of blocks.
+// checkAppend checks the number of blocks and the conditions of an append.
 func (c *call) checkAppend(b *blob) *xmlform.Failure {
 	offset := b.content.size()
 	maxSize, f := c.size("x-ms-blob-condition-maxsize", 1<<62)
@@ -82,12 +82,12 @@ func (c *call) checkAppend(b *blob) *xmlform.Failure {
 	switch {
 	case f != nil:
 		return f
-	case offset+int64(len(c.Body)) > maxSize:
-		return errMaxSize
-	case offset != position:
-		return errAppendPosition
 	case len(b.content.blocks) >= maxBlocks:
 		return errBlockCount
+	case offset != position:
+		return errAppendPosition
+	case offset+int64(len(c.Body)) > maxSize:
+		return errMaxSize
 	}
 	return nil
 }

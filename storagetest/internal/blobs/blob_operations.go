@@ -44,7 +44,8 @@ func (c *call) checkRead(b *blob, now time.Time) *xmlform.Failure {
 	return f
 }
 
-// checkCreate checks the conditions and the lease ID of a write that creates or replaces a blob. b is nil if there is no blob.
+// checkCreate checks the conditions and the lease ID of a write that creates or replaces a blob. b is nil if there is no blob, and
+// then the lease ID is not checked, as by the live service.
 func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	x, f := c.parseConditions()
 	switch {
@@ -55,14 +56,11 @@ func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	case b != nil:
 		return c.checkWrite(b, now)
 	}
-	if f := x.checkMissing(false); f != nil {
-		return f
-	}
-	return (&lease{}).checkGiven(c.Header.Get("x-ms-lease-id"), now, blobLease)
+	return x.checkMissing(false)
 }
 
 // createBlob creates an empty append blob, or replaces a blob by one. Other types of blobs are not implemented.
-func (c *call) createBlob(in *container, name string, now time.Time) *xmlform.Response {
+func (c *call) createBlob(parent *container, name string, now time.Time) *xmlform.Response {
 	switch kind := c.Header.Get("x-ms-blob-type"); {
 	case c.Header.Get("x-ms-copy-source") != "", kind == "BlockBlob", kind == "PageBlob", c.Header.Get("x-ms-tags") != "":
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
@@ -73,11 +71,11 @@ func (c *call) createBlob(in *container, name string, now time.Time) *xmlform.Re
 	case len(c.Body) > 0:
 		return xmlform.Refuse(xmlform.InvalidHeader("Content-Length", strconv.Itoa(len(c.Body))))
 	}
-	return c.putBlob(in, &blob{name: name, kind: appendBlob}, now)
+	return c.putBlob(parent, &blob{name: name, kind: appendBlob}, now)
 }
 
 // putBlob stores a blob with the headers and the metadata of the request. A lease of the replaced blob stays.
-func (c *call) putBlob(in *container, b *blob, now time.Time) *xmlform.Response {
+func (c *call) putBlob(parent *container, b *blob, now time.Time) *xmlform.Response {
 	var f *xmlform.Failure
 	if b.metadata, f = c.metadata(); f != nil {
 		return xmlform.Refuse(f)
@@ -86,7 +84,7 @@ func (c *call) putBlob(in *container, b *blob, now time.Time) *xmlform.Response 
 	if b.headers["Content-Type"] == "" {
 		b.headers["Content-Type"] = c.Header.Get("Content-Type")
 	}
-	old := in.blobs[b.name]
+	old := parent.blobs[b.name]
 	if f := c.checkCreate(old, now); f != nil {
 		return xmlform.Refuse(f)
 	}
@@ -94,19 +92,19 @@ func (c *call) putBlob(in *container, b *blob, now time.Time) *xmlform.Response 
 		b.lease = old.lease
 	}
 	c.store.touchBlob(b, now)
-	in.blobs[b.name] = b
+	parent.blobs[b.name] = b
 	return &xmlform.Response{Status: http.StatusCreated, Header: encrypted(b.header())}
 }
 
 // deleteBlob deletes a blob.
-func (c *call) deleteBlob(in *container, b *blob, now time.Time) *xmlform.Response {
+func (c *call) deleteBlob(parent *container, b *blob, now time.Time) *xmlform.Response {
 	if c.Header.Get("x-ms-delete-snapshots") == "only" {
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	}
 	if f := c.checkWrite(b, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	delete(in.blobs, b.name)
+	delete(parent.blobs, b.name)
 	header := http.Header{}
 	header.Set("x-ms-delete-type-permanent", "true")
 	return &xmlform.Response{Status: http.StatusAccepted, Header: header}
@@ -134,16 +132,4 @@ func (c *call) setBlobHeaders(b *blob, now time.Time) *xmlform.Response {
 	b.headers = c.ownHeaders()
 	c.store.touchBlob(b, now)
 	return &xmlform.Response{Status: http.StatusOK, Header: b.header()}
-}
-
-// leaseBlob changes the lease of a blob.
-func (c *call) leaseBlob(b *blob, now time.Time) *xmlform.Response {
-	x, f := c.parseConditions()
-	if f == nil {
-		f = x.checkWrite(b.etag, b.modified)
-	}
-	if f != nil {
-		return xmlform.Refuse(f)
-	}
-	return c.changeLease(&b.lease, b.header(), now)
 }

@@ -32,7 +32,7 @@ func validators(etag string, modified time.Time) http.Header {
 }
 
 // header returns the header of the response to a request for a container.
-func (to *container) header() http.Header { return validators(to.etag, to.modified) }
+func (target *container) header() http.Header { return validators(target.etag, target.modified) }
 
 // createContainer creates a container.
 func (c *call) createContainer(name string, now time.Time) *xmlform.Response {
@@ -50,48 +50,48 @@ func (c *call) createContainer(name string, now time.Time) *xmlform.Response {
 		return xmlform.Refuse(errPublicAccess)
 	}
 	delete(c.store.deleted, name)
-	to := &container{name: name, metadata: metadata, blobs: map[string]*blob{}}
-	c.store.touch(to, now)
-	c.store.containers[name] = to
-	return &xmlform.Response{Status: http.StatusCreated, Header: to.header()}
+	target := &container{name: name, metadata: metadata, blobs: map[string]*blob{}}
+	c.store.touch(target, now)
+	c.store.containers[name] = target
+	return &xmlform.Response{Status: http.StatusCreated, Header: target.header()}
 }
 
 // checkContainer checks the conditions and the lease ID of a request to a container. A read supports no conditions, and only a
 // deletion requires the lease ID.
-func (c *call) checkContainer(to *container, now time.Time) *xmlform.Failure {
+func (c *call) checkContainer(target *container, now time.Time) *xmlform.Failure {
 	x, f := c.parseConditions()
 	if f == nil && !c.reads() {
-		f = x.checkWrite(to.etag, to.modified)
+		f = x.checkWrite(target.etag, target.modified)
 	}
 	id := c.Header.Get("x-ms-lease-id")
 	switch {
 	case f != nil:
 		return f
 	case c.Method == http.MethodDelete:
-		return to.lease.checkRequired(id, now, containerLease)
+		return target.lease.checkRequired(id, now, containerLease)
 	}
-	return to.lease.checkGiven(id, now, containerLease)
+	return target.lease.checkGiven(id, now, containerLease)
 }
 
 // deleteContainer deletes a container with its blobs.
-func (c *call) deleteContainer(to *container, now time.Time) *xmlform.Response {
-	if f := c.checkContainer(to, now); f != nil {
+func (c *call) deleteContainer(target *container, now time.Time) *xmlform.Response {
+	if f := c.checkContainer(target, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	delete(c.store.containers, to.name)
-	c.store.deleted[to.name] = now
+	delete(c.store.containers, target.name)
+	c.store.deleted[target.name] = now
 	return &xmlform.Response{Status: http.StatusAccepted}
 }
 
 // containerProperties returns the properties and the metadata of a container, or with comp=metadata the metadata alone.
-func (c *call) containerProperties(to *container, now time.Time) *xmlform.Response {
-	if f := c.checkContainer(to, now); f != nil {
+func (c *call) containerProperties(target *container, now time.Time) *xmlform.Response {
+	if f := c.checkContainer(target, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	h := to.header()
-	xmlform.SetMetadata(h, to.metadata)
+	h := target.header()
+	xmlform.SetMetadata(h, target.metadata)
 	if !c.Query.Has("comp") {
-		to.lease.setHeader(h, now)
+		target.lease.setHeader(h, now)
 		h.Set("x-ms-has-immutability-policy", "false")
 		h.Set("x-ms-has-legal-hold", "false")
 		h.Set("x-ms-default-encryption-scope", encryptionScope)
@@ -105,27 +105,15 @@ func (c *call) containerProperties(to *container, now time.Time) *xmlform.Respon
 const encryptionScope = "$account-encryption-key"
 
 // setContainerMetadata replaces the metadata of a container.
-func (c *call) setContainerMetadata(to *container, now time.Time) *xmlform.Response {
+func (c *call) setContainerMetadata(target *container, now time.Time) *xmlform.Response {
 	metadata, f := c.metadata()
 	if f == nil {
-		f = c.checkContainer(to, now)
+		f = c.checkContainer(target, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)
 	}
-	to.metadata = metadata
-	c.store.touch(to, now)
-	return &xmlform.Response{Status: http.StatusOK, Header: to.header()}
-}
-
-// leaseContainer changes the lease of a container.
-func (c *call) leaseContainer(to *container, now time.Time) *xmlform.Response {
-	x, f := c.parseConditions()
-	if f == nil {
-		f = x.checkWrite(to.etag, to.modified)
-	}
-	if f != nil {
-		return xmlform.Refuse(f)
-	}
-	return c.changeLease(&to.lease, to.header(), now)
+	target.metadata = metadata
+	c.store.touch(target, now)
+	return &xmlform.Response{Status: http.StatusOK, Header: target.header()}
 }

@@ -41,32 +41,32 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	if kind == requests.ContainerCreate {
 		return c.createContainer(a.container, now)
 	}
-	to := c.store.containers[a.container]
-	if to == nil {
+	target := c.store.containers[a.container]
+	if target == nil {
 		return xmlform.Refuse(errContainerNotFound)
 	}
 	if a.blob == "" {
-		return c.executeOnContainer(kind, to, now, in.PageLimit)
+		return c.executeOnContainer(kind, target, now, in.PageLimit)
 	}
 	if f := checkBlobName(a.blob); f != nil {
 		return xmlform.Refuse(f)
 	}
-	return c.executeOnBlob(kind, to, a.blob, now)
+	return c.executeOnBlob(kind, target, a.blob, now)
 }
 
 // executeOnContainer executes a call to an existing container.
-func (c *call) executeOnContainer(kind requests.Kind, to *container, now time.Time, pageLimit *int) *xmlform.Response {
+func (c *call) executeOnContainer(kind requests.Kind, target *container, now time.Time, pageLimit *int) *xmlform.Response {
 	switch kind {
 	case requests.ContainerDelete:
-		return c.deleteContainer(to, now)
+		return c.deleteContainer(target, now)
 	case requests.ContainerGet:
-		return c.containerProperties(to, now)
+		return c.containerProperties(target, now)
 	case requests.ContainerSet:
-		return c.setContainerMetadata(to, now)
+		return c.setContainerMetadata(target, now)
 	case requests.ContainerLease:
-		return c.leaseContainer(to, now)
+		return c.changeLease(&target.lease, target.etag, target.modified, now, containerLease)
 	default: // requests.BlobList
-		return c.listBlobs(to, now, pageLimit)
+		return c.listBlobs(target, now, pageLimit)
 	}
 }
 
@@ -83,11 +83,11 @@ func (c *call) missingBlob(kind requests.Kind) *xmlform.Failure {
 }
 
 // executeOnBlob executes a call to a blob, which may not exist.
-func (c *call) executeOnBlob(kind requests.Kind, in *container, name string, now time.Time) *xmlform.Response {
-	b := in.blobs[name]
+func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string, now time.Time) *xmlform.Response {
+	b := parent.blobs[name]
 	switch {
 	case kind == requests.BlobCreate:
-		return c.createBlob(in, name, now)
+		return c.createBlob(parent, name, now)
 	case b == nil:
 		return xmlform.Refuse(c.missingBlob(kind))
 	}
@@ -103,8 +103,8 @@ func (c *call) executeOnBlob(kind requests.Kind, in *container, name string, now
 	case requests.BlobSetHeaders:
 		return c.setBlobHeaders(b, now)
 	case requests.BlobDelete:
-		return c.deleteBlob(in, b, now)
+		return c.deleteBlob(parent, b, now)
 	default: // requests.BlobLease
-		return c.leaseBlob(b, now)
+		return c.changeLease(&b.lease, b.etag, b.modified, now, blobLease)
 	}
 }

@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
@@ -31,22 +32,30 @@ var (
 	errCRC64Mismatch  = xmlform.NewFailure(http.StatusBadRequest, "Crc64Mismatch", "The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.")
 	errTwoChecksums   = xmlform.NewFailure(http.StatusBadRequest, "BothCrc64AndMd5HeaderPresent", "Both x-ms-content-crc64 header and Content-MD5 header are present.")
 	errLeasePresent   = xmlform.NewFailure(http.StatusConflict, "LeaseAlreadyPresent", "There is already a lease present.")
-	errLeaseAbsent    = xmlform.NewFailure(http.StatusConflict, "LeaseNotPresentWithLeaseOperation", "There is currently no lease on the container or blob.")
-	errLeaseMismatch  = xmlform.NewFailure(http.StatusConflict, "LeaseIdMismatchWithLeaseOperation", "The lease ID specified did not match the lease ID for the container or blob.")
 	errLeaseBreaking  = xmlform.NewFailure(http.StatusConflict, "LeaseIsBreakingAndCannotBeAcquired", "The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is broken.")
 	errLeaseNoChange  = xmlform.NewFailure(http.StatusConflict, "LeaseIsBreakingAndCannotBeChanged", "The lease ID matched, but the lease is currently in breaking state and cannot be changed.")
 	errLeaseBroken    = xmlform.NewFailure(http.StatusConflict, "LeaseIsBrokenAndCannotBeRenewed", "The lease ID matched, but the lease has been broken explicitly and cannot be renewed.")
 	errWrongBlobType  = xmlform.NewFailure(http.StatusConflict, "InvalidBlobType", "The blob type is invalid for this operation.")
 )
 
-// leaseFailures are the failures of a request with a wrong lease ID.
-type leaseFailures struct{ missing, mismatch, lost *xmlform.Failure }
+// leaseFailures are the failures of requests with a wrong lease ID, for a container or for a blob.
+type leaseFailures struct {
+	missing, mismatch, absent, lost *xmlform.Failure // of a read or a write
+	noLease, otherLease             *xmlform.Failure // of a lease operation
+}
 
 func newLeaseFailures(resource, suffix string) leaseFailures {
+	failed := func(status int, code, format string) *xmlform.Failure {
+		return xmlform.NewFailure(status, code, fmt.Sprintf(format, resource))
+	}
+	const other, none = "The lease ID specified did not match the lease ID for the %s.", "There is currently no lease on the %s."
 	return leaseFailures{
-		xmlform.NewFailure(http.StatusPreconditionFailed, "LeaseIdMissing", "There is currently a lease on the "+resource+" and no lease ID was specified in the request."),
-		xmlform.NewFailure(http.StatusPreconditionFailed, "LeaseIdMismatchWith"+suffix, "The lease ID specified did not match the lease ID for the "+resource+"."),
-		xmlform.NewFailure(http.StatusPreconditionFailed, "LeaseNotPresentWith"+suffix, "There is currently no lease on the "+resource+"."),
+		missing:    failed(http.StatusPreconditionFailed, "LeaseIdMissing", "There is currently a lease on the %s and no lease ID was specified in the request."),
+		mismatch:   failed(http.StatusPreconditionFailed, "LeaseIdMismatchWith"+suffix, other),
+		absent:     failed(http.StatusPreconditionFailed, "LeaseNotPresentWith"+suffix, none),
+		lost:       failed(http.StatusPreconditionFailed, "LeaseLost", "A lease ID was specified, but the lease for the %s has expired."),
+		noLease:    failed(http.StatusConflict, "LeaseNotPresentWithLeaseOperation", none),
+		otherLease: failed(http.StatusConflict, "LeaseIdMismatchWithLeaseOperation", other),
 	}
 }
 

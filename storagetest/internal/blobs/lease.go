@@ -61,11 +61,14 @@ func (l *lease) dropEnded(now time.Time) {
 
 // checkGiven checks the lease ID of a request, which need not have one.
 func (l *lease) checkGiven(id string, now time.Time, with leaseFailures) *xmlform.Failure {
+	own := strings.EqualFold(id, l.id)
 	switch {
 	case id == "":
-	case !l.locked(now):
+	case own && l.state(now) == expired:
 		return with.lost
-	case !strings.EqualFold(id, l.id):
+	case !l.locked(now):
+		return with.absent
+	case !own:
 		return with.mismatch
 	}
 	return nil

@@ -37,9 +37,17 @@ func (c *call) leaseSeconds(name string, valid func(int64) bool) (int64, *xmlfor
 	return n, nil
 }
 
-// changeLease acquires, renews, changes, releases or breaks a lease.
-func (c *call) changeLease(l *lease, header http.Header, now time.Time) *xmlform.Response {
-	actions := map[string]func(*lease, time.Time) (int, *xmlform.Failure){
+// changeLease acquires, renews, changes, releases or breaks the lease of a container or of a blob with an ETag and a time of its
+// last change, neither of which changes.
+func (c *call) changeLease(l *lease, etag string, modified, now time.Time, with leaseFailures) *xmlform.Response {
+	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkWrite(etag, modified)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
+	actions := map[string]func(*lease, time.Time, leaseFailures) (int, *xmlform.Failure){
 		"acquire": c.acquireLease, "renew": c.renewLease, "change": c.renameLease, "release": c.releaseLease, "break": c.breakLease,
 	}
 	name := c.Header.Get("x-ms-lease-action")
@@ -51,11 +59,12 @@ func (c *call) changeLease(l *lease, header http.Header, now time.Time) *xmlform
 		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-lease-action", name))
 	}
 	changed := *l
-	status, f := action(&changed, now)
+	status, f := action(&changed, now, with)
 	if f != nil {
 		return xmlform.Refuse(f)
 	}
 	*l = changed
+	header := validators(etag, modified)
 	switch {
 	case status == http.StatusAccepted:
 		left := max(0, l.breaks.Sub(now))
@@ -67,7 +76,7 @@ func (c *call) changeLease(l *lease, header http.Header, now time.Time) *xmlform
 }
 
 // acquireLease acquires a lease that is not held, or sets the duration of a held lease.
-func (c *call) acquireLease(l *lease, now time.Time) (int, *xmlform.Failure) {
+func (c *call) acquireLease(l *lease, now time.Time, _ leaseFailures) (int, *xmlform.Failure) {
 	id, f := c.leaseID("x-ms-proposed-lease-id", false)
 	if f != nil {
 		return 0, f
@@ -98,13 +107,13 @@ func (l *lease) extend(now time.Time) {
 }
 
 // renewLease extends a lease, also an expired one.
-func (c *call) renewLease(l *lease, now time.Time) (int, *xmlform.Failure) {
+func (c *call) renewLease(l *lease, now time.Time, with leaseFailures) (int, *xmlform.Failure) {
 	id, f := c.leaseID("x-ms-lease-id", true)
 	switch {
 	case f != nil:
 		return 0, f
 	case id != l.id:
-		return 0, errLeaseMismatch
+		return 0, with.otherLease
 	case l.broken:
 		return 0, errLeaseBroken
 	}
@@ -113,7 +122,7 @@ func (c *call) renewLease(l *lease, now time.Time) (int, *xmlform.Failure) {
 }
 
 // renameLease gives a lease another ID.
-func (c *call) renameLease(l *lease, now time.Time) (int, *xmlform.Failure) {
+func (c *call) renameLease(l *lease, now time.Time, with leaseFailures) (int, *xmlform.Failure) {
 	id, f := c.leaseID("x-ms-lease-id", true)
 	if f != nil {
 		return 0, f
@@ -126,22 +135,22 @@ func (c *call) renameLease(l *lease, now time.Time) (int, *xmlform.Failure) {
 	case state == breaking && known:
 		return 0, errLeaseNoChange
 	case state != leased && state != breaking:
-		return 0, errLeaseAbsent
+		return 0, with.noLease
 	case !known:
-		return 0, errLeaseMismatch
+		return 0, with.otherLease
 	}
 	l.id = proposed
 	return http.StatusOK, nil
 }
 
 // releaseLease ends a lease.
-func (c *call) releaseLease(l *lease, _ time.Time) (int, *xmlform.Failure) {
+func (c *call) releaseLease(l *lease, _ time.Time, with leaseFailures) (int, *xmlform.Failure) {
 	id, f := c.leaseID("x-ms-lease-id", true)
 	switch {
 	case f != nil:
 		return 0, f
 	case id != l.id:
-		return 0, errLeaseMismatch
+		return 0, with.otherLease
 	}
 	*l = lease{}
 	return http.StatusOK, nil
@@ -149,11 +158,11 @@ func (c *call) releaseLease(l *lease, _ time.Time) (int, *xmlform.Failure) {
 
 // breakLease ends a lease after a time: that of the request, but at the latest when the lease expires. Without a time in the
 // request, an infinite lease ends at once.
-func (c *call) breakLease(l *lease, now time.Time) (int, *xmlform.Failure) {
+func (c *call) breakLease(l *lease, now time.Time, with leaseFailures) (int, *xmlform.Failure) {
 	const header = "x-ms-lease-break-period"
 	state := l.state(now)
 	if state == available {
-		return 0, errLeaseAbsent
+		return 0, with.noLease
 	}
 	end, f := l.end(now), (*xmlform.Failure)(nil)
 	if c.Header.Get(header) != "" {

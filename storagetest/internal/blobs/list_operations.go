@@ -45,10 +45,10 @@ func (c *call) listContainers(now time.Time, limit *int) *xmlform.Response {
 
 // listBlobs returns a page of the blobs of a container in the order of their names. With a delimiter, blobs with the same beginning
 // up to the delimiter are one entry.
-func (c *call) listBlobs(of *container, now time.Time, limit *int) *xmlform.Response {
+func (c *call) listBlobs(target *container, now time.Time, limit *int) *xmlform.Response {
 	n, f := c.pageSize(limit)
 	if f == nil {
-		f = c.checkContainer(of, now)
+		f = c.checkContainer(target, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)
@@ -60,8 +60,8 @@ func (c *call) listBlobs(of *container, now time.Time, limit *int) *xmlform.Resp
 	prefix, delimiter := c.Query.Get("prefix"), c.Query.Get("delimiter")
 	var page []entry
 	next := ""
-	for _, name := range names(of.blobs, prefix, from) {
-		e := entry{name, of.blobs[name]}
+	for _, name := range names(target.blobs, prefix, from) {
+		e := entry{name, target.blobs[name]}
 		if i := strings.Index(name[len(prefix):], delimiter); delimiter != "" && i >= 0 {
 			e = entry{name: name[:len(prefix)+i+len(delimiter)]}
 			if len(page) > 0 && page[len(page)-1].name == e.name {
@@ -74,7 +74,7 @@ func (c *call) listBlobs(of *container, now time.Time, limit *int) *xmlform.Resp
 		}
 		page = append(page, e)
 	}
-	return &xmlform.Response{Status: http.StatusOK, Body: c.blobsXML(of, page, next, now)}
+	return &xmlform.Response{Status: http.StatusOK, Body: c.blobsXML(target, page, next, now)}
 }
 
 // noSnapshot is the part of a marker that names the snapshot of the next blob.

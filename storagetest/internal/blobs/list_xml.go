@@ -17,18 +17,18 @@ func (c *call) containersXML(page []string, next string, now time.Time) []byte {
 	fmt.Fprintf(&b, `%s<EnumerationResults ServiceEndpoint="%s/">`, xmlform.Head, c.Base)
 	xmlform.WriteParameters(&b, c.Query, "Prefix", "Marker", "MaxResults")
 	writeAll(&b, "Containers", page, func(name string) {
-		to := c.store.containers[name]
+		target := c.store.containers[name]
 		b.WriteString("<Container>")
 		xmlform.WriteElement(&b, "Name", name)
 		b.WriteString("<Properties>")
-		xmlform.WriteElement(&b, "Last-Modified", xmlform.HTTPTime(to.modified))
-		xmlform.WriteElement(&b, "Etag", to.etag)
-		writeProperties(&b, to.lease.properties(now))
+		xmlform.WriteElement(&b, "Last-Modified", xmlform.HTTPTime(target.modified))
+		xmlform.WriteElement(&b, "Etag", target.etag)
+		writeProperties(&b, target.lease.properties(now))
 		writeProperties(&b, [][2]string{{"DefaultEncryptionScope", encryptionScope}, {"DenyEncryptionScopeOverride", "false"},
 			{"HasImmutabilityPolicy", "false"}, {"HasLegalHold", "false"}, {"ImmutableStorageWithVersioningEnabled", "false"}})
 		b.WriteString("</Properties>")
 		if xmlform.Includes(c.Query, "metadata") {
-			xmlform.WriteMetadata(&b, to.metadata)
+			xmlform.WriteMetadata(&b, target.metadata)
 		}
 		b.WriteString("</Container>")
 	})
@@ -44,9 +44,9 @@ type entry struct {
 }
 
 // blobsXML returns a page of blobs as the body of a response.
-func (c *call) blobsXML(of *container, page []entry, next string, now time.Time) []byte {
+func (c *call) blobsXML(target *container, page []entry, next string, now time.Time) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `%s<EnumerationResults ServiceEndpoint="%s/" ContainerName="%s">`, xmlform.Head, c.Base, of.name)
+	fmt.Fprintf(&b, `%s<EnumerationResults ServiceEndpoint="%s/" ContainerName="%s">`, xmlform.Head, c.Base, target.name)
 	xmlform.WriteParameters(&b, c.Query, "Prefix", "Marker", "MaxResults", "Delimiter")
 	writeAll(&b, "Blobs", page, func(e entry) {
 		if e.blob == nil {

@@ -1,0 +1,171 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRandomBlobRequests: every service responds to the same random requests for blobs in the same way.
+func TestRandomBlobRequests(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			var all []*randomBlobs
+			for _, b := range backends {
+				all = append(all, &randomBlobs{rawBlob: newRawClient(t, b).blob(), rng: rand.New(rand.NewPCG(seed, 1)), etags: map[string][]string{}})
+			}
+			counts := map[string]int{}
+			for i := range 300 {
+				request, want := all[0].next()
+				for k, other := range all[1:] {
+					if _, got := other.next(); got != want && !strings.HasPrefix(want, "416 InvalidRange") { // a known difference
+						t.Fatalf("request %d, %s:\n%s: got %s\n%s: got %s", i, request, backends[0].Name(), want, backends[k+1].Name(), got)
+					}
+				}
+				counts[strings.Join(strings.Fields(want)[:1], "")]++
+			}
+			if len(counts) < 6 {
+				t.Errorf("got responses %v; want more statuses", counts)
+			}
+		})
+	}
+}
+
+// randomBlobs sends random requests for a few blobs of one container.
+type randomBlobs struct {
+	*rawBlob
+	rng   *rand.Rand
+	etags map[string][]string // the ETags that each blob had
+}
+
+// one returns a random text.
+func (r *randomBlobs) one(of ...string) string { return of[r.rng.IntN(len(of))] }
+
+// maybe adds a header to some requests.
+func (r *randomBlobs) maybe(header []string, name, value string) []string {
+	if r.rng.IntN(3) == 0 {
+		return append(header, name, value)
+	}
+	return header
+}
+
+// conditions returns a random condition with an ETag that the blob has or had, and a random lease ID.
+func (r *randomBlobs) conditions(name string, writes bool) (header []string) {
+	known := r.etags[name]
+	age := r.rng.IntN(3)
+	etag := `"0x8D6D41706E2489F"`
+	if age < len(known) {
+		etag = known[len(known)-1-age]
+	}
+	switch r.rng.IntN(6) {
+	case 0:
+		header = append(header, "If-Match", etag)
+	case 1:
+		header = append(header, "If-None-Match", etag)
+	case 2:
+		if !writes {
+			header = append(header, "If-Match", "*")
+		}
+	}
+	if r.rng.IntN(4) == 0 {
+		header = append(header, "x-ms-lease-id", r.leaseID())
+	}
+	return header
+}
+
+func (r *randomBlobs) leaseID() string {
+	return r.one("aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002")
+}
+
+// next sends the next request. It returns the request and what matters of the response.
+func (r *randomBlobs) next() (request, response string) {
+	r.Helper()
+	name := r.one("a", "b", "c/d")
+	path := r.container + "/" + name
+	method, body := "PUT", ""
+	var header []string
+	switch r.rng.IntN(12) {
+	case 0:
+		header = append(r.conditions(name, true), "x-ms-blob-type", "AppendBlob", "x-ms-meta-n", fmt.Sprint(r.rng.IntN(9)))
+		header = r.maybe(header, "x-ms-blob-content-type", "text/plain")
+	case 1, 2, 3, 4:
+		path, body = path+"?comp=appendblock", strings.Repeat(r.one("x", "y"), 1+r.rng.IntN(5))
+		header = r.maybe(r.conditions(name, true), "x-ms-blob-condition-appendpos", fmt.Sprint(r.rng.IntN(12)))
+		header = r.maybe(header, "x-ms-blob-condition-maxsize", fmt.Sprint(10+r.rng.IntN(20)))
+	case 5:
+		method = "HEAD"
+		header = r.conditions(name, false)
+	case 6:
+		method = "GET"
+		header = r.conditions(name, false)
+		from := r.rng.IntN(12)
+		header = r.maybe(header, "x-ms-range", fmt.Sprintf("bytes=%d-%d", from, from+r.rng.IntN(9)))
+	case 7:
+		method = "DELETE"
+		header = r.conditions(name, true)
+	case 8:
+		path += "?comp=metadata"
+		header = append(r.conditions(name, true), "x-ms-meta-n", fmt.Sprint(r.rng.IntN(9)))
+	case 9, 10:
+		path += "?comp=lease"
+		action := r.one("acquire", "acquire", "renew", "change", "release", "release", "break")
+		header = []string{"x-ms-lease-action", action}
+		if action == "acquire" || action == "change" {
+			header = append(header, "x-ms-proposed-lease-id", r.leaseID())
+		}
+		switch action {
+		case "acquire":
+			header = append(header, "x-ms-lease-duration", "-1")
+		case "break":
+			header = append(header, "x-ms-lease-break-period", "0")
+		default:
+			header = append(header, "x-ms-lease-id", r.leaseID())
+		}
+	default:
+		method, path = "GET", r.list(r.one("", "&prefix=c/", "&prefix=x", "&delimiter=/"))
+	}
+	request = fmt.Sprint(method, " ", strings.TrimPrefix(path, r.container), " ", header)
+	head, text := r.send(method, path, body, header...)
+	if method == "DELETE" && head.Get("Status") == "202" {
+		delete(r.etags, name)
+	}
+	if etag := head.Get("ETag"); etag != "" && method != "GET" && head.Get("Status") < "300" {
+		r.etags[name] = append(r.etags[name], etag)
+	}
+	return request, r.outcome(method, head, text)
+}
+
+// outcome returns what matters of a response.
+func (r *randomBlobs) outcome(method string, head http.Header, text string) string {
+	response := head.Get("Status") + " " + head.Get("x-ms-error-code")
+	if head.Get("Status") >= "300" {
+		return response
+	}
+	for _, name := range []string{"Content-Range", "Content-Type", "x-ms-blob-append-offset", "x-ms-blob-committed-block-count", "x-ms-meta-n", "x-ms-lease-state", "x-ms-lease-status", "x-ms-lease-duration", "x-ms-lease-id", "x-ms-lease-time"} {
+		if name != "Content-Type" || text != "" && !strings.Contains(text, "<?xml") {
+			response += " " + head.Get(name)
+		}
+	}
+	if method == "HEAD" {
+		response += " " + head.Get("Content-Length")
+	}
+	if !strings.Contains(text, "<?xml") {
+		return response + " " + text
+	}
+	for _, element := range []string{"Name", "Content-Length", "LeaseState", "LeaseStatus"} { // of a list, in which prefixes have different places
+		var values []string
+		for part := range strings.SplitSeq(text, "<"+element+">") {
+			if value, _, ok := strings.Cut(part, "</"+element+">"); ok {
+				values = append(values, value)
+			}
+		}
+		slices.Sort(values)
+		response += " " + joined(values)
+	}
+	return response
+}
