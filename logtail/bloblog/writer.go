@@ -11,7 +11,7 @@ import (
 )
 
 // Writer appends records to the log of one source. It has blobs of its own, so that any number of writers can write to a source at
-// the same time. A Writer is safe for concurrent use. Its goroutine is the caller's: see [Writer.Run].
+// the same time. A Writer is safe for concurrent use, and starts no goroutine: see [Writer.Run].
 type Writer[T any] struct {
 	log    *Log[T]
 	sender *sender
