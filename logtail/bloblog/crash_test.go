@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -211,4 +212,41 @@ func TestForeignEveryFault(t *testing.T) {
 			}, testkit.ForRace(o)).Require(t)
 		})
 	}
+}
+
+// TestReadEveryFault: under each fault at each request, a read yields all records once and in their order, or the first of them and
+// an error.
+func TestReadEveryFault(t *testing.T) {
+	t.Parallel()
+	crashtest.Enumerate(t, func() crashtest.Workload {
+		f := &flushed{}
+		var got []int
+		var failed error
+		read := func(ctx context.Context, p *crashtest.Process) error {
+			l, _, err := processWriter(p)
+			if err != nil {
+				return err
+			}
+			got, failed = nil, nil
+			for r, err := range l.Between(ctx, "orders", evening, evening.Add(48*time.Hour)) {
+				if err != nil {
+					failed = err
+					break
+				}
+				got = append(got, r.Value.Number)
+			}
+			return failed
+		}
+		check := func(*storagetest.Service) error {
+			want := []int{0, 2, 4, 6, 1, 3, 5} // of two hours
+			if failed == nil && len(got) < len(want) || !slices.Equal(got, want[:len(got)]) {
+				return fmt.Errorf("got %v, error %v; want %v", got, failed, want)
+			}
+			return nil
+		}
+		setup := func(ctx context.Context, p *crashtest.Process) error {
+			return errors.Join(ensureLog(ctx, p), f.write(0, 2)(ctx, p))
+		}
+		return crashtest.Workload{Setup: setup, Processes: []func(context.Context, *crashtest.Process) error{read}, Check: check}
+	}, testkit.ForRace(crashtest.Options{})).Require(t)
 }
