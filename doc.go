@@ -11,8 +11,9 @@
 //   - maintain: for authors of maintainers: rows and effects that follow from entities, in the transaction of each write
 //   - eventual: effects of writes outside their partition, executed by workers on a queue
 //   - archive: moves of entities to another table, and back
-//   - logtail: logs whose newest records come first
-//   - storagetest: the Table and Queue services in memory, for tests
+//   - logtail: logs whose newest records come first, also with a table for each day
+//   - logtail/bloblog: logs as lines in append blobs
+//   - storagetest: the Table, Queue and Blob services in memory, for tests
 //   - account: the SDK's clients for a storage account
 //
 // The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run and to

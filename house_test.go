@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"eventual":                 {"commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/wire"},
 	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
+	"logtail/bloblog":          {"internal/engine", "internal/wire", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
@@ -62,7 +63,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/xmlform":  {"storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "logtail", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "logtail", "logtail/bloblog", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
@@ -70,7 +71,7 @@ var arrows = map[string][]string{
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "logtail", "mixed", "view"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "logtail", "logtail/bloblog", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -24,6 +24,8 @@ var suite = map[string]func(*env){
 	"entity lifecycle":          entityLifecycle,
 	"logs":                      logs,
 	"logs by period":            logsByPeriod,
+	"logs in blobs":             logBlobs,
+	"changed log blobs":         logBlobChanges,
 	"conditions":                conditions,
 	"explicit keys":             explicitKeys,
 	"merge":                     merge,

@@ -123,6 +123,8 @@ func TestFollowByPeriod(t *testing.T) {
 					add(1)
 				}
 			}()
+			ctx, cancel := context.WithTimeout(ctx, 3*24*time.Hour)
+			defer cancel()
 			cursor, want := logtail.NewCursor(""), 0
 			for want < 450 {
 				follower := &periodic{Service: l.Service} // another process each time

@@ -1,5 +1,5 @@
-// Package logtail appends records to logs and reads the newest ones first ('Azure Table storage table design guide': log tail
-// pattern; prepend/append anti-pattern).
+// Package logtail appends records to logs and reads the newest ones first ('Azure Table storage table design guide': log tail and
+// high-volume delete patterns; prepend/append anti-pattern).
 //
 // Table storage sorts rows by their keys. A [Log] makes the RowKey of a record from the inverted ticks of its time, so that the
 // newest record of a partition is its first row:
@@ -29,15 +29,19 @@
 //
 // # Not guaranteed
 //
-// Records of several writers are in the order of their clocks. A record with an old time may become visible after newer ones: Tail
-// and Between show what is stored at the time of the read. After table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends
+// Records of several writers are in the order of their clocks. A record may become visible after newer ones. After table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends
 // it again under its key, while another Append would store a second record. Resend must be called before Options.Overlap has passed.
 //
 // # Many records
 //
-// The newest records of a source all go to one partition, which takes about 2,000 records a second. If the records have a natural
-// source, such as a department or a device, use [Log.In]. If one source has more, Options.Spread stores its records in several
-// partitions, and every read merges them.
+// The records of a source all go to one partition, which takes about 2,000 a second. If they have a natural source, such as a
+// department or a device, use [Log.In]. If one source has more, Options.Spread stores its records in several partitions, and reads
+// merge them.
+//
+// # Old records
+//
+// A log by [NewByPeriod] has a table for each day, month or hour. [Periods.Create] makes them ahead, and [Periods.Drop] deletes
+// those past the retention, 3 requests each. [Log.Delete] takes 1 for each 100 records.
 //
 // # Rows of other programs
 //

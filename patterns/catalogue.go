@@ -32,6 +32,7 @@ var catalogue = []recipe{
 	logTail,
 	spreadLog,
 	tableByDay,
+	logDataInBlobs,
 }
 
 // findRecipe returns the recipe of a name, and reports whether there is one.

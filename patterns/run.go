@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
@@ -19,12 +20,13 @@ import (
 // Run is what the catalogue gives to a recipe: clients, names of tables and queues that no other recipe uses, and a report.
 // A recipe does all other work with the library's public packages, so a copy only needs its lines with Run replaced.
 type Run struct {
-	service   *service
-	prefix    string // of table and queue names
-	tables    []string
-	queues    []string
-	randomIDs map[string]string // how the report shows the IDs that differ from run to run
-	report    report
+	service    *service
+	prefix     string // of the names of tables, queues and containers
+	tables     []string
+	queues     []string
+	containers []string
+	randomIDs  map[string]string // how the report shows the IDs that differ from run to run
+	report     report
 }
 
 // Tables returns the SDK's client of the Table service.
@@ -62,7 +64,16 @@ func (r *Run) Queue(name string) *azqueue.QueueClient {
 	return r.service.acc.Queue(r.QueueName(name))
 }
 
-// cleanUp deletes the tables and queues of the run, also if ctx has ended.
+// ContainerName returns the name in the account for a blob container of this run. The container is deleted after the run.
+func (r *Run) ContainerName(name string) string {
+	full := r.prefix + name
+	if !slices.Contains(r.containers, full) {
+		r.containers = append(r.containers, full)
+	}
+	return full
+}
+
+// cleanUp deletes the tables, queues and containers of the run, also if ctx has ended.
 func (r *Run) cleanUp(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -78,6 +89,11 @@ func (r *Run) cleanUp(ctx context.Context) (err error) {
 	for _, name := range r.queues {
 		if _, failed := r.service.acc.Queue(name).Delete(ctx, nil); failed != nil && !queueerror.HasCode(failed, queueerror.QueueNotFound) {
 			err = errors.Join(err, fmt.Errorf("queue %s was not deleted: %w", name, failed))
+		}
+	}
+	for _, name := range r.containers {
+		if _, failed := r.service.acc.Container(name).Delete(ctx, nil); failed != nil && !bloberror.HasCode(failed, bloberror.ContainerNotFound) {
+			err = errors.Join(err, fmt.Errorf("container %s was not deleted: %w", name, failed))
 		}
 	}
 	return err

@@ -30,7 +30,7 @@ func (e *LimitError) Error() string {
 func subject(field string) string {
 	switch field {
 	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "record", "UnknownError", "UpsertMode", "Completing",
-		"queue", "poison", "hints", "notifications", "of", "kind", "from", "to", "definitions", "target":
+		"container", "source", "queue", "poison", "hints", "notifications", "of", "kind", "from", "to", "definitions", "target":
 		return field
 	}
 	if !strings.HasPrefix(field, `"`) && strings.ContainsAny(field, ". [") { // the name of a property contains none of these

@@ -1,0 +1,64 @@
+package bloblog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Log stores records of type T in the append blobs of a container, and reads them by source and time. It is safe for concurrent
+// use.
+type Log[T any] struct {
+	opt    Options[T]
+	client client
+}
+
+// New returns a log in a container. New sends nothing. Errors: *table.ValueError and *table.LimitError for an option out of range,
+// and for a container that is nil.
+//
+//	events, err := bloblog.New[Event](account.Container("logs"), nil)
+func New[T any](container *container.Client, o *Options[T]) (*Log[T], error) {
+	opt := Options[T]{}
+	if o != nil {
+		opt = *o
+	}
+	common, err := opt.setDefaults()
+	if container == nil {
+		err = &table.ValueError{Field: "container", Reason: "is nil; pass a client of the container"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bloblog: New: %w", err)
+	}
+	return &Log[T]{opt, client{container, common}}, nil
+}
+
+// Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
+func (l *Log[T]) Ensure(ctx context.Context) error {
+	ctx, cancel := engine.Bound(ctx, l.client.opt.WriteTimeout)
+	defer cancel()
+	var call wire.Call
+	_, err := l.client.container.Create(call.Read(ctx), nil) // a repeated Create is harmless
+	if err = call.CheckHeaders(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
+		return nil
+	}
+	return fmt.Errorf("bloblog: Ensure: %w", refusal(&call, err))
+}
+
+// timeOf returns the time of a record by Options.Time, and a zero time without it.
+func (l *Log[T]) timeOf(v *T) (time.Time, error) {
+	if l.opt.Time == nil {
+		return time.Time{}, nil
+	}
+	t := l.opt.Time(v)
+	if t.IsZero() {
+		return t, &table.ValueError{Field: "Options.Time", Reason: "is zero for a record"}
+	}
+	return t, checkTime("Options.Time", t)
+}

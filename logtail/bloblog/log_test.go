@@ -1,0 +1,296 @@
+package bloblog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/logtail/bloblog"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var noError = testkit.NoError
+
+// event is the type of the records of these tests.
+type event struct {
+	Number int
+	Text   string    `json:",omitempty"`
+	Time   time.Time `json:",omitzero"`
+}
+
+func timeOfEvent(e *event) time.Time { return e.Time }
+
+// evening is in the hour of the examples of the design guide.
+var evening = time.Date(2014, 7, 31, 18, 30, 0, 0, time.UTC)
+
+// openLog returns a log of events in a service.
+func openLog(t testing.TB, s account.Transport, o *bloblog.Options[event]) *bloblog.Log[event] {
+	t.Helper()
+	acc, err := account.FromTransport(s, nil)
+	noError(t, err)
+	l, err := bloblog.New(acc.Container("logs"), o)
+	noError(t, err)
+	noError(t, l.Ensure(context.Background()))
+	return l
+}
+
+// newLog returns a log in a new service, whose clock stands still unless o has another.
+func newLog(t testing.TB, o *bloblog.Options[event]) (*bloblog.Log[event], *storagetest.Service) {
+	t.Helper()
+	if o == nil {
+		o = &bloblog.Options[event]{}
+	}
+	if o.Now == nil {
+		o.Now = func() time.Time { return evening }
+	}
+	s := storagetest.New(nil)
+	l := openLog(t, s, o)
+	s.Count()
+	return l, s
+}
+
+func newWriter(t testing.TB, l *bloblog.Log[event], source string) *bloblog.Writer[event] {
+	t.Helper()
+	w, err := l.Writer(source)
+	noError(t, err)
+	return w
+}
+
+// appendAll appends events with numbers.
+func appendAll(t testing.TB, w *bloblog.Writer[event], numbers ...int) {
+	t.Helper()
+	for _, n := range numbers {
+		noError(t, w.Append(context.Background(), &event{Number: n}))
+	}
+}
+
+// numbers returns the numbers of the events of a list.
+func numbers(t testing.TB, list iter.Seq2[*bloblog.Record[event], error]) (all []int) {
+	t.Helper()
+	for r, err := range list {
+		noError(t, err)
+		all = append(all, r.Value.Number)
+	}
+	return all
+}
+
+// stored returns the names of the stored blobs, with their lines.
+func stored(s *storagetest.Service) (all []string) {
+	for _, b := range s.StoredBlobs("logs") {
+		all = append(all, b.Name+": "+strings.ReplaceAll(string(b.Content()), "\n", ";"))
+	}
+	return all
+}
+
+// between reads source orders from the beginning.
+func between(l *bloblog.Log[event]) iter.Seq2[*bloblog.Record[event], error] {
+	return l.Between(context.Background(), "orders", time.Time{}, evening.Add(24*time.Hour))
+}
+
+// TestLog: records are stored in blobs of their hour, with the first and the last time, and are read in their order.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := evening
+	o := &bloblog.Options[event]{}
+	o.Now = func() time.Time { return now }
+	l, s := newLog(t, o)
+	w := newWriter(t, l, "orders")
+	appendAll(t, w, 1, 2)
+	testkit.Expect(t, "requests of Append", s.Count().String(), "none")
+	noError(t, w.Flush(ctx))
+	testkit.Expect(t, "requests of the first flush", s.Count().String(), "1 blob-append, 1 blob-create")
+	now = evening.Add(10 * time.Minute)
+	appendAll(t, w, 3)
+	noError(t, w.Flush(ctx))
+	testkit.Expect(t, "requests of the second flush", s.Count().String(), "1 blob-append")
+	noError(t, w.Flush(ctx))
+	testkit.Expect(t, "requests of an empty flush", s.Count().String(), "none")
+	now = evening.Add(time.Hour)
+	appendAll(t, w, 4)
+	noError(t, w.Flush(ctx))
+	testkit.Expect(t, "requests of the next hour", s.Count().String(), "1 blob-append, 1 blob-create, 1 blob-set-metadata")
+	noError(t, w.Close(ctx))
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "requests of Close", s.Count().String(), "1 blob-set-metadata")
+	testkit.Expect(t, "blobs", stored(s), []string{
+		`orders/2014/07/31/1800/000001.log: {"Number":1};{"Number":2};{"Number":3};`,
+		`orders/2014/07/31/1900/000001.log: {"Number":4};`,
+	})
+	first := s.StoredBlobs("logs")[0]
+	testkit.Expect(t, "first time", first.Metadata["starttime"], "2014-07-31T18:30:00Z")
+	testkit.Expect(t, "last time", first.Metadata["endtime"], "2014-07-31T18:40:00Z")
+	testkit.Expect(t, "records", numbers(t, between(l)), []int{1, 2, 3, 4})
+	testkit.Expect(t, "requests of Between", s.Count().String(), "2 blob-get, 1 blob-list")
+	testkit.Expect(t, "records of an hour", numbers(t, l.Between(ctx, "orders", evening.Add(time.Hour), evening.Add(61*time.Minute))), []int{4})
+	testkit.Expect(t, "requests of one hour", s.Count().String(), "1 blob-get, 1 blob-list")
+	testkit.Expect(t, "records after the last", numbers(t, l.Between(ctx, "orders", evening.Add(15*time.Minute), evening.Add(29*time.Minute))), []int(nil))
+	testkit.Expect(t, "requests without a blob in the range", s.Count().String(), "1 blob-list")
+	for r, err := range between(l) {
+		noError(t, err)
+		testkit.Expect(t, "record", fmt.Sprint(r.Line, r.Offset, r.Time.IsZero(), r.Blob.Number, r.Blob.First.Equal(evening)), "1 0 true 1 true")
+		break
+	}
+}
+
+// TestWriters: the writers of a source and hour have blobs of their own.
+func TestWriters(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, s := newLog(t, nil)
+	for i := range 3 {
+		w := newWriter(t, l, "orders")
+		appendAll(t, w, i)
+		noError(t, w.Flush(ctx))
+	}
+	// The first writer needs 2 requests. The others find their number by a list of the hour.
+	testkit.Expect(t, "requests", s.Count().String(), "3 blob-append, 5 blob-create, 2 blob-list")
+	testkit.Expect(t, "records", numbers(t, between(l)), []int{0, 1, 2})
+	names := ""
+	for b, err := range l.Blobs(ctx, "orders", evening, evening.Add(1)) {
+		noError(t, err)
+		names += fmt.Sprintln(b.Name, b.Source, b.Number, b.Hour.Hour(), b.First.Equal(evening), b.Last.IsZero(), b.Size)
+	}
+	testkit.Expect(t, "blobs", names, `orders/2014/07/31/1800/000001.log orders 1 18 true true 13
+orders/2014/07/31/1800/000002.log orders 2 18 true true 13
+orders/2014/07/31/1800/000003.log orders 3 18 true true 13
+`)
+}
+
+// TestLateRecords: with Options.Time, a record is stored in its hour, a few hours are open at once, and Between is exact.
+func TestLateRecords(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, s := newLog(t, &bloblog.Options[event]{Time: timeOfEvent, OpenHours: 2})
+	w := newWriter(t, l, "orders")
+	at := func(number int, after time.Duration) {
+		t.Helper()
+		noError(t, w.Append(ctx, &event{Number: number, Time: evening.Add(after).In(time.FixedZone("", 3600*5))}))
+		noError(t, w.Flush(ctx))
+	}
+	at(1, 0)
+	at(2, time.Hour)
+	at(3, -10*time.Minute) // late, and before the first of its hour
+	testkit.Expect(t, "requests of two hours", s.Count().String(), "3 blob-append, 2 blob-create")
+	at(4, 2*time.Hour) // ends the blob of 19:00
+	testkit.Expect(t, "requests of a third hour", s.Count().String(), "1 blob-append, 1 blob-create, 1 blob-set-metadata")
+	at(5, time.Hour) // has another blob
+	testkit.Expect(t, "requests of an hour that was left", s.Count().String(), "1 blob-append, 2 blob-create, 1 blob-list, 1 blob-set-metadata")
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "records", numbers(t, between(l)), []int{1, 3, 2, 5, 4})
+	testkit.Expect(t, "records in a range", numbers(t, l.Between(ctx, "orders", evening.Add(-10*time.Minute), evening)), []int{3})
+	testkit.Expect(t, "records in another", numbers(t, l.Between(ctx, "orders", evening, evening.Add(61*time.Minute))), []int{1, 2, 5})
+	first := s.StoredBlobs("logs")[0]
+	testkit.Expect(t, "times of the first blob", first.Metadata["starttime"]+" "+first.Metadata["endtime"], "2014-07-31T18:20:00Z 2014-07-31T18:30:00Z")
+
+	// While a blob is open, an earlier record may come: no reader leaves it out.
+	other := newWriter(t, l, "late")
+	noError(t, other.Append(ctx, &event{Number: 1, Time: evening}))
+	noError(t, other.Flush(ctx))
+	noError(t, other.Append(ctx, &event{Number: 2, Time: evening.Add(-20 * time.Minute)}))
+	noError(t, other.Flush(ctx))
+	testkit.Expect(t, "records of an open blob", numbers(t, l.Between(ctx, "late", evening.Add(-30*time.Minute), evening.Add(-time.Minute))), []int{2})
+}
+
+// TestManyHours: one flush stores the records of many hours, and few of their blobs are open afterwards.
+func TestManyHours(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, s := newLog(t, &bloblog.Options[event]{Time: timeOfEvent, OpenHours: 2})
+	w := newWriter(t, l, "orders")
+	for flush := range 2 {
+		for i := range 100 {
+			noError(t, w.Append(ctx, eventOf(100*flush+i, i%10)))
+		}
+		noError(t, w.Flush(ctx))
+	}
+	// The second flush goes to new blobs, but for the two hours that were open.
+	testkit.Expect(t, "requests", s.Count().String(), "20 blob-append, 26 blob-create, 8 blob-list, 16 blob-set-metadata")
+	got := numbers(t, between(l))
+	testkit.Expect(t, "records", len(got), 200)
+	testkit.Expect(t, "records of the first hour", got[:20], []int{0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190})
+}
+
+// TestClockStepsBack: the times of a writer ascend.
+func TestClockStepsBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := evening
+	o := &bloblog.Options[event]{}
+	o.Now = func() time.Time { return now }
+	l, s := newLog(t, o)
+	w := newWriter(t, l, "orders")
+	appendAll(t, w, 1)
+	now = evening.Add(-2 * time.Hour)
+	appendAll(t, w, 2)
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "blobs", stored(s), []string{`orders/2014/07/31/1800/000001.log: {"Number":1};{"Number":2};`})
+}
+
+// TestRotation: after Options.BlobBlocks blocks, and if the service refuses another block, a writer goes to its next blob.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, s := newLog(t, &bloblog.Options[event]{BlobBlocks: 2})
+	w := newWriter(t, l, "orders")
+	for i := range 5 {
+		appendAll(t, w, i)
+		noError(t, w.Flush(ctx))
+	}
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "requests", s.Count().String(), "5 blob-append, 3 blob-create, 3 blob-set-metadata")
+	testkit.Expect(t, "blobs", stored(s), []string{
+		`orders/2014/07/31/1800/000001.log: {"Number":0};{"Number":1};`,
+		`orders/2014/07/31/1800/000002.log: {"Number":2};{"Number":3};`,
+		`orders/2014/07/31/1800/000003.log: {"Number":4};`,
+	})
+}
+
+// TestDefaultRotation: by default, a blob gets 45,000 blocks.
+func TestDefaultRotation(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || testkit.Race {
+		t.Skip("-short or -race: stores 45,001 blocks")
+	}
+	l, s := newLog(t, &bloblog.Options[event]{FlushRecords: 1})
+	w := newWriter(t, l, "orders")
+	for range 45_001 {
+		appendAll(t, w, 1)
+	}
+	blobs := s.StoredBlobs("logs")
+	testkit.Expect(t, "blobs", len(blobs), 2)
+	testkit.Expect(t, "blocks of the first", len(blobs[0].Blocks), 45_000)
+}
+
+// TestNoContainer: writers and readers tell that the container is missing, and a writer continues when it exists.
+func TestNoContainer(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, s := newLog(t, nil)
+	acc, err := account.FromTransport(s, nil)
+	noError(t, err)
+	missing, err := bloblog.New[event](acc.Container("missing"), nil)
+	noError(t, err)
+	w := newWriter(t, missing, "orders")
+	appendAll(t, w, 1)
+	if err := w.Flush(ctx); !errors.Is(err, bloblog.ErrContainerNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
+		t.Errorf("Flush: got error %v; want ErrContainerNotFound alone", err)
+	}
+	for _, err := range missing.Between(ctx, "orders", time.Time{}, time.Time{}) {
+		if !errors.Is(err, bloblog.ErrContainerNotFound) {
+			t.Errorf("Between: got error %v; want ErrContainerNotFound", err)
+		}
+	}
+	noError(t, missing.Ensure(ctx))
+	noError(t, missing.Ensure(ctx))
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "records", numbers(t, missing.Between(ctx, "orders", time.Time{}, time.Time{})), []int{1})
+	testkit.Expect(t, "records of the other log", numbers(t, between(l)), []int(nil))
+}

@@ -1,0 +1,112 @@
+package bloblog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// stream reads a blob up to the length that it has when it is opened. If a response breaks off, the stream continues with another
+// request, without a condition: an append changes the ETag of the blob, but not the bytes that it has. A blob that is deleted ends
+// where it was deleted.
+type stream struct {
+	ctx    context.Context
+	client client
+	name   name
+	offset int64
+	length int64 // -1 until the first response
+
+	body   io.ReadCloser // nil if there is no response
+	cancel context.CancelCauseFunc
+	call   wire.Call
+}
+
+func newStream(ctx context.Context, c client, n name) *stream {
+	return &stream{ctx: ctx, client: c, name: n, length: -1}
+}
+
+// Read implements io.Reader.
+func (s *stream) Read(p []byte) (n int, err error) {
+	err = s.client.opt.Retry.Repeat(s.ctx, engine.Log{}, func() (again bool, err error) {
+		if s.offset == s.length {
+			return false, io.EOF
+		}
+		if s.body == nil {
+			if err := s.open(); err != nil {
+				return false, err // the SDK has repeated the request
+			}
+			if s.offset == s.length {
+				return false, io.EOF
+			}
+		}
+		stop := s.bound()
+		n, err = s.body.Read(p[:min(int64(len(p)), s.length-s.offset)])
+		stop()
+		s.offset += int64(n)
+		if n > 0 {
+			return false, nil // an error comes again
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		err = refusal(&s.call, err)
+		s.Close()
+		return s.ctx.Err() == nil, err
+	})
+	return n, err
+}
+
+// open sends a request for the rest of the blob.
+func (s *stream) open() error {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	s.call, s.cancel = wire.Call{}, cancel
+	var o blob.DownloadStreamOptions
+	if s.length >= 0 {
+		o.Range = blob.HTTPRange{Offset: s.offset, Count: s.length - s.offset}
+	}
+	stop := s.bound()
+	resp, err := s.client.blob(s.name).DownloadStream(s.call.Read(ctx), &o)
+	stop()
+	switch err = s.call.CheckHeaders(err); {
+	case isGone(err), bloberror.HasCode(err, bloberror.InvalidRange): // the latter after a deletion and another creation
+		s.length = s.offset
+		cancel(nil)
+		return nil
+	case err != nil:
+		err = refusal(&s.call, err)
+		cancel(nil)
+		return err
+	}
+	s.body = resp.Body
+	if s.length < 0 {
+		s.length = deref(resp.ContentLength)
+	}
+	return nil
+}
+
+// bound ends the request if nothing comes in the time that a request may take, unless stop is called before.
+func (s *stream) bound() (stop func()) {
+	d := s.client.opt.ReadTimeout
+	if d < 0 {
+		return func() {}
+	}
+	cancel := s.cancel
+	t := time.AfterFunc(d, func() { cancel(wire.ErrRequestTimeout) })
+	return func() { t.Stop() }
+}
+
+// Close ends the response.
+func (s *stream) Close() {
+	if s.body != nil {
+		s.body.Close()
+		s.body = nil
+		s.cancel(nil)
+	}
+}
