@@ -11,16 +11,16 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Delete deletes the records with from ≤ time < to, the newest first, in transactions of 100; see [bulk.Delete]. It is for logs that
+// Delete deletes the records with from ≤ time < to, in transactions of 100; see [bulk.Delete]. It is for logs that
 // cannot be by period: [Periods.Drop] deletes a million records in 3 requests, and Delete in 11,000.
 //
 //	result, err := claims.Delete(ctx, time.Time{}, time.Now().AddDate(0, 0, -30), &bulk.Options{
 //		Progress: func(r bulk.Result) { log.Print(r.Done) },
 //	})
 //
-// A zero to is no bound. Rows of other types are left out; those with a Type that is not the log's, too. The source's partitions are
-// deleted at the same time. Errors: those of [bulk.Delete]; *keys.KeyError for a time outside the years 1 to 9999. Requests: 1 for
-// each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
+// A zero to is no bound. Rows of other types are left out; those with a Type that is not the log's, too. The source's partitions
+// are deleted at the same time. Errors: those of [bulk.Delete]; *keys.KeyError for a time outside the years 1 to 9999. Requests: 1
+// for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
 func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *bulk.Options) (bulk.Result, error) {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
 		return bulk.Result{}, nil

@@ -17,8 +17,8 @@
 //		…
 //	}
 //
-// [Log.Between] and [Log.Since] read by time. [Log.Follow] yields all records and waits for new ones; its [Cursor] can be stored. The
-// time of a [Record] comes from its key, so the type of the values needs no field for it.
+// [Log.Between] and [Log.Since] read by time. [Log.Follow] yields all records and waits for new ones; its [Cursor] can be stored.
+// The time of a [Record] comes from its key, so the type of the values needs no field for it.
 //
 // # Guarantees
 //
@@ -29,8 +29,9 @@
 //
 // # Not guaranteed
 //
-// Records of several writers are in the order of their clocks. A record may become visible after newer ones. After table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends
-// it again under its key, while another Append would store a second record. Resend must be called before Options.Overlap has passed.
+// Records of several writers are in the order of their clocks. A record may become visible after newer ones. After
+// table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends it again under its key, while another Append would store a
+// second record. Resend must be called before Options.Overlap has passed.
 //
 // # Many records
 //

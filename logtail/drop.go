@@ -24,7 +24,8 @@ type DropOptions struct {
 //	old, err := days.Drop(ctx, &logtail.DropOptions{DryRun: true})
 //
 // Drop deletes no table that [Periods.Create] has not made. A run that has stopped half-way is finished by the next one. Tables are
-// dropped once: a name is never used again. Drop may run while others append, read and follow: for them, the table is empty.
+// dropped once: a name is never used again. Drop trusts PeriodOptions.Now: a clock that is far ahead drops what is still needed.
+// Drop may run while others append, read and follow: for them, the table is empty.
 //
 // Errors: table.ErrUnknownOutcome, after which Drop can be called again; those of [table.Table.List] and [table.Table.Replace].
 // Requests: 1 query for each 1,000 periods that ever were; for each table 1 to delete it, and 2 to write its state. Idempotent.

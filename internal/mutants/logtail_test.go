@@ -67,5 +67,13 @@ func TestLogtail(t *testing.T) {
 			Old: "	if err := l.tables.keeps(c.from); err != nil {\n", New: "	if err := l.tables.keeps(final); err != nil {\n", Test: "TestFollowPastRetention"},
 		{Name: "rows of other types are deleted", File: "logtail/delete.go",
 			Old: "err == nil && !is {\n", New: "false && !is {\n", Test: "TestDelete"},
+		{Name: "the end of a range inside a tick is before it", File: "logtail/tables.go",
+			Old: "to = nextTick(to)", New: "to = to.Truncate(tick)", Test: "TestBoundsInsideTicks"},
+		{Name: "a follower believes a clock that was wrong", File: "logtail/calendar.go",
+			Old: "end = earlier(known.upTo, final)", New: "end = known.upTo", Test: "TestFollowByPeriodClockStepsBack"},
+		{Name: "a follower skips what others have dropped", File: "logtail/calendar.go",
+			Old: "if dropped && !beginning {", New: "if false && !beginning {", Test: "TestFollowDroppedByOthers"},
+		{Name: "a drop is reported in the state before", File: "logtail/drop.go",
+			Old: "*e = *fresh", New: "e = fresh", Test: "TestDropAfterConflict"},
 	})
 }
