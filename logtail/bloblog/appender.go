@@ -56,7 +56,6 @@ type blobState struct {
 	length      int64
 	blocks      int
 	first, last time.Time // of its records
-	bound       time.Time // no record is earlier: the StartTime with which the blob was created
 }
 
 // store stores the first pending block. Errors: table.ErrUnknownOutcome if the block may be stored; else the reason why it is not.
@@ -74,7 +73,7 @@ func (a *appender) store(ctx context.Context) error {
 			}
 			switch a.state {
 			case stateNone:
-				err = a.choose(b)
+				err = a.choose()
 			case stateCreating:
 				again, err = a.create(ctx, conflicts)
 			case stateOpen:
@@ -95,7 +94,7 @@ func (a *appender) store(ctx context.Context) error {
 }
 
 // choose chooses the next name for a blob.
-func (a *appender) choose(first *block) error {
+func (a *appender) choose() error {
 	switch {
 	case a.number == maxNumber:
 		return &table.LimitError{Field: "source", Limit: "blobs of one hour", Got: maxNumber + 1, Max: maxNumber}
@@ -103,7 +102,7 @@ func (a *appender) choose(first *block) error {
 		return fmt.Errorf("%d new blobs did not take the records: %w", a.abandoned, a.failed.shown)
 	}
 	a.number++
-	a.blob = blobState{name: name{a.source, a.hour, a.number}, id: a.newID(), bound: first.bound}
+	a.blob = blobState{name: name{a.source, a.hour, a.number}, id: a.newID()}
 	a.state = stateCreating
 	return nil
 }
@@ -111,7 +110,8 @@ func (a *appender) choose(first *block) error {
 // create creates the blob. If its name is taken, a list of the hour reports whether an earlier request of this appender took it,
 // and the next free number.
 func (a *appender) create(ctx context.Context, conflicts *engine.Conflicts) (again bool, err error) {
-	r := a.client.create(ctx, a.blob.name, metadata{writer: a.blob.id, first: a.blob.bound}.format())
+	// An earlier record may still come, so that the blob begins with its hour until it is left.
+	r := a.client.create(ctx, a.blob.name, metadata{writer: a.blob.id, first: a.hour}.format())
 	switch {
 	case r.outcome == wire.Done:
 		a.blob.etag, a.state = r.etag, stateOpen

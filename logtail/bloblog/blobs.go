@@ -15,8 +15,8 @@ type Blob struct {
 	Hour   time.Time // the beginning of the hour of its records, in UTC
 	Number int       // the number of the blob in the hour; starts with 1, or with 0 for the service's own logs
 
-	// No record is earlier than First or later than Last. Last is zero while the blob is written, and after a crash of its writer.
-	// Both are zero for a blob of another program.
+	// No record is earlier than First or later than Last. While the blob is written, and after a crash of its writer, First is the
+	// beginning of the hour, and Last is zero. Both are zero if another program has stored the blob without them.
 	First, Last time.Time
 
 	Size int64 // in bytes, when it was listed

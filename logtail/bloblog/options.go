@@ -39,7 +39,7 @@ type Options[T any] struct {
 
 	// OpenHours is the number of hours whose blobs a writer keeps open at the same time, for records that come late. If a record of
 	// another hour comes, the writer leaves the blob that it has not used for the longest time. Defaults to 3, or to 1 without
-	// Time, since the writer's clock then ascends.
+	// Time.
 	OpenHours int
 
 	// BlobBlocks is the number of blocks after which a writer begins another blob. The service allows 50,000. Defaults to 45,000.

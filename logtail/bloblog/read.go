@@ -23,8 +23,8 @@ type Record[T any] struct {
 // yields exactly these records. Without it, the time of a record is not stored, and Between yields all records of each blob that
 // may contain one of them: those of a writer and an hour.
 //
-// The records of one writer are in the order in which they were appended, except that records that come late are in the blobs of
-// their hour.
+// The records of one writer are in the order in which they were appended, except that records that come late, or after the
+// clock has stepped back to an earlier hour, are in the blobs of their hour.
 //
 // Between reads blobs that are still written, up to the length that they have when their turn comes. A last line without a line
 // break is left out, and so are empty lines. Lines may end with \r\n. A blob that is deleted while Between runs ends there.

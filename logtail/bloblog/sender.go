@@ -38,7 +38,6 @@ type sender struct {
 	mu      sync.Mutex // guards the fields of the third group
 	waiting buffer
 	sent    buffer    // the number, the bytes and the age of what the appenders have; no blocks
-	last    time.Time // of the clock
 	retry   time.Time // when Append and Run flush again, after a flush that failed
 	closed  bool
 	done    chan struct{} // closed when closed is set
@@ -87,17 +86,13 @@ func (s *sender) put(line []byte, at time.Time) (added bool, err error) {
 		return false, nil
 	}
 	now := s.now()
-	ascending := at.IsZero()
-	if ascending {
-		if at = now; at.Before(s.last) { // the clock has stepped back
-			at = s.last
-		}
+	if at.IsZero() {
+		at = now
 		if err := checkTime("Common.Now", at); err != nil {
 			return false, err
 		}
-		s.last = at
 	}
-	s.waiting.put(line, at.UTC(), now, ascending)
+	s.waiting.put(line, at.UTC(), now)
 	return true, nil
 }
 
@@ -107,7 +102,8 @@ func (s *sender) room(n int) bool {
 	return held == 0 || held+n <= s.limits.buffer
 }
 
-func (s *sender) now() time.Time { return s.client.opt.Now().UTC() }
+// now returns the time with its monotonic clock, so that a flush is not delayed if the clock steps back.
+func (s *sender) now() time.Time { return s.client.opt.Now() }
 
 // acquire waits until no other goroutine flushes.
 func (s *sender) acquire(ctx context.Context) error {
