@@ -237,6 +237,8 @@ func (a *appender) abandon() {
 // with 1 request, and an error is ignored: without the times, readers assume the whole hour.
 func (a *appender) leave(ctx context.Context) {
 	if a.state != stateNone && a.blob.blocks > 0 {
+		ctx, cancel := engine.Bound(ctx, a.client.opt.WriteTimeout)
+		defer cancel()
 		a.client.setMetadata(ctx, a.blob.name, metadata{a.blob.id, a.blob.first, a.blob.last}.format(), a.blob.etag)
 	}
 	a.abandon()

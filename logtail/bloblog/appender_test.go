@@ -248,6 +248,37 @@ func TestLeasedInDoubt(t *testing.T) {
 	})
 }
 
+// TestCloseTwice: Close with a context that has ended does nothing, and the next Close stores the last times. A request for them that
+// hangs is bounded by Common.WriteTimeout.
+func TestCloseTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &bloblog.Options[event]{}
+		o.Retry.AttemptTimeout = -1
+		l, s := newLog(t, o)
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		for range 20 { // a choice between the context and the sender would be random
+			w := newWriter(t, l, "orders")
+			appendAll(t, w, 1)
+			noError(t, w.Flush(context.Background()))
+			if err := w.Close(ended); !errors.Is(err, context.Canceled) {
+				t.Errorf("Close: got error %v; want the end of the context", err)
+			}
+			s.Count()
+			noError(t, w.Close(context.Background()))
+			testkit.Expect(t, "requests", s.Count().String(), "1 blob-set-metadata")
+		}
+		w := newWriter(t, l, "orders")
+		appendAll(t, w, 1)
+		noError(t, w.Flush(context.Background()))
+		s.SetFaults(storagetest.OfKind(requests.BlobSetMetadata, storagetest.Hang()))
+		began := time.Now()
+		noError(t, w.Close(context.Background()))
+		testkit.Expect(t, "time of Close", time.Since(began), 30*time.Second)
+	})
+}
+
 // TestNoAppends: a container whose blobs take no block does not fill with blobs.
 func TestNoAppends(t *testing.T) {
 	t.Parallel()

@@ -105,8 +105,11 @@ func (s *sender) room(n int) bool {
 // now returns the time with its monotonic clock, so that a flush is not delayed if the clock steps back.
 func (s *sender) now() time.Time { return s.client.opt.Now() }
 
-// acquire waits until no other goroutine flushes.
+// acquire waits until no other goroutine flushes. It fails if ctx has ended, so that close leaves no blob without its last time.
 func (s *sender) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case s.flushing <- struct{}{}:
 		return nil
