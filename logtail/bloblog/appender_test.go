@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -338,6 +340,28 @@ func TestOneHourFails(t *testing.T) {
 	s.SetFaults(nil)
 	noError(t, w.Close(ctx))
 	testkit.Expect(t, "all records", numbers(t, between(l)), []int{0, 10, 1, 11})
+}
+
+// TestRoomAfterFailure: if the records of an hour that fails fill only a part of the buffer, Append does not fail.
+func TestRoomAfterFailure(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var log bytes.Buffer
+	o := &bloblog.Options[event]{Time: timeOfEvent, Buffer: 500, FlushRecords: -1, FlushBytes: -1, FlushInterval: -1}
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	l, s := newLog(t, o)
+	w := newWriter(t, l, "orders")
+	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Blob == blobName(1) }, storagetest.Refuse(400, "InvalidHeaderValue")))
+	noError(t, w.Append(ctx, eventOf(-1, 0)))
+	for i := range 100 {
+		noError(t, w.Append(ctx, eventOf(i, 1)))
+	}
+	if !strings.Contains(log.String(), "InvalidHeaderValue") {
+		t.Errorf("log: got %q; want the error of the hour", log.String())
+	}
+	s.SetFaults(nil)
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "records", len(numbers(t, between(l))), 101)
 }
 
 // TestRaces: writers that begin an hour at the same time get blobs of their own.

@@ -126,16 +126,23 @@ func (s *sender) makeRoom(ctx context.Context, n int) error {
 		return err
 	}
 	defer s.release()
-	s.mu.Lock()
-	room := s.room(n)
-	s.mu.Unlock()
-	if room {
+	room := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.room(n)
+	}
+	if room() {
 		return nil
 	}
-	return s.flush(ctx)
+	err := s.flush(ctx)
+	if err != nil && room() { // the records of other hours were stored
+		s.failed(ctx, err)
+		return nil
+	}
+	return err
 }
 
-// flushDue flushes if a limit is reached and no other goroutine flushes. It logs an error, since the lines stay in the buffer.
+// flushDue flushes if a limit is reached and no other goroutine flushes. An error goes to the log, since the lines stay in the buffer.
 func (s *sender) flushDue(ctx context.Context) {
 	if s.untilDue() > 0 {
 		return
@@ -154,12 +161,17 @@ func (s *sender) flushIfDue(ctx context.Context) {
 		return
 	}
 	if err := s.flush(ctx); err != nil {
-		s.mu.Lock()
-		s.retry = s.now().Add(max(s.limits.interval, time.Second))
-		s.mu.Unlock()
-		if l := s.client.opt.Logger; l != nil {
-			l.LogAttrs(ctx, slog.LevelWarn, "bloblog: a flush failed; its records stay in the buffer", slog.String("source", s.source), slog.String("error", err.Error()))
-		}
+		s.failed(ctx, err)
+	}
+}
+
+// failed notes that a flush failed whose error no caller gets.
+func (s *sender) failed(ctx context.Context, err error) {
+	s.mu.Lock()
+	s.retry = s.now().Add(max(s.limits.interval, time.Second))
+	s.mu.Unlock()
+	if l := s.client.opt.Logger; l != nil {
+		l.LogAttrs(ctx, slog.LevelWarn, "bloblog: a flush failed; its records stay in the buffer", slog.String("source", s.source), slog.String("error", err.Error()))
 	}
 }
 

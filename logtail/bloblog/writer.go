@@ -42,7 +42,7 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 //
 //	err := w.Append(ctx, &Event{Order: 17, State: "paid"})
 //
-// An error means that the record is not in the buffer. Append does not report a flush that fails while the buffer has room: the
+// An error means that the record is not in the buffer. Append does not report a failed flush if the buffer has room: the
 // records stay in the buffer, and Options.Logger gets the error. [Writer.Flush] reports it.
 //
 // Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty line, and for a time that no
