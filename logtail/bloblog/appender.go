@@ -175,6 +175,7 @@ func (a *appender) stored(b *block, etag azcore.ETag) {
 		x.last = b.last
 	}
 	x.etag, x.length, x.blocks = etag, x.length+int64(len(b.data)), x.blocks+1
+	a.pending[0] = nil // frees its memory
 	a.pending, a.state, a.late = a.pending[1:], stateOpen, false
 }
 
