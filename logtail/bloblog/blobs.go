@@ -33,7 +33,7 @@ type Blob struct {
 // 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source; at least 1 for each of them.
 func (l *Log[T]) Blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Blob, error] {
 	return func(yield func(*Blob, error) bool) {
-		for b, err := range l.blobs(ctx, source, from, to) {
+		for b, err := range l.blobs(ctx, source, from, l.until(to)) {
 			if err != nil {
 				yield(nil, fmt.Errorf("bloblog: Blobs %q: %w", source, err))
 				return
@@ -49,12 +49,17 @@ func (b listed) public() *Blob {
 	return &Blob{b.name.String(), b.name.source, b.name.hour, b.name.number, b.metadata.first, b.metadata.last, b.length}
 }
 
-// blobs is Blobs for other methods.
+// until returns the end of a range, an hour from now for a zero time.
+func (l *Log[T]) until(to time.Time) time.Time {
+	if to.IsZero() {
+		to = l.client.opt.Now().Add(time.Hour)
+	}
+	return to
+}
+
+// blobs is Blobs for other methods. It takes no zero to.
 func (l *Log[T]) blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		if to.IsZero() {
-			to = l.client.opt.Now().Add(time.Hour)
-		}
 		for _, err := range []error{checkSource(source), checkTime("from", from), checkTime("to", to.Add(-1))} {
 			if err != nil {
 				yield(listed{}, err)

@@ -201,6 +201,19 @@ func TestLateRecords(t *testing.T) {
 	testkit.Expect(t, "records of an open blob", numbers(t, l.Between(ctx, "late", evening.Add(-30*time.Minute), evening.Add(-time.Minute))), []int{2})
 }
 
+// TestZeroTo: a zero to is an hour from now, for the blobs and for their records.
+func TestZeroTo(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, _ := newLog(t, &bloblog.Options[event]{Time: timeOfEvent})
+	w := newWriter(t, l, "orders")
+	for i, after := range []time.Duration{0, time.Hour - 1, time.Hour, 2 * time.Hour} {
+		noError(t, w.Append(ctx, &event{Number: i, Time: evening.Add(after)}))
+	}
+	noError(t, w.Flush(ctx))
+	testkit.Expect(t, "records", numbers(t, l.Between(ctx, "orders", time.Time{}, time.Time{})), []int{0, 1})
+}
+
 // TestManyHours: one flush stores the records of many hours, and few of their blobs are open afterwards.
 func TestManyHours(t *testing.T) {
 	t.Parallel()
