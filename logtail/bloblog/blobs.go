@@ -30,7 +30,8 @@ type Blob struct {
 // 1 to 9999; ErrContainerNotFound; table.ErrUnreachable; the service's own error.
 //
 // Requests: 1 for each 1,000 blobs of the source in the hour, if from and to are in one hour. Else for each day of the range up to
-// 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source; at least 1 for each of them.
+// 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source and the
+// sources below it, such as a/b for a; at least 1 for each of them.
 func (l *Log[T]) Blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Blob, error] {
 	return func(yield func(*Blob, error) bool) {
 		for b, err := range l.blobs(ctx, source, from, l.until(to)) {

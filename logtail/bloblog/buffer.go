@@ -35,7 +35,7 @@ func enqueue(blocks []*block, b *block) []*block {
 	return append(blocks, b)
 }
 
-// buffer are the blocks of a writer that are still filled, by hour. If a block is full, another one follows.
+// buffer contains the blocks of a writer that still take lines, by hour. After a full block, another one follows.
 type buffer struct {
 	hours   map[time.Time][]*block
 	records int

@@ -142,7 +142,7 @@ func (s *sender) makeRoom(ctx context.Context, n int) error {
 	return err
 }
 
-// flushDue flushes if a limit is reached and no other goroutine flushes. An error goes to the log, since the lines stay in the buffer.
+// flushDue flushes if a limit is reached and no other goroutine flushes. It logs an error: the lines stay in the buffer.
 func (s *sender) flushDue(ctx context.Context) {
 	if s.untilDue() > 0 {
 		return

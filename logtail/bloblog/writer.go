@@ -76,7 +76,7 @@ func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
 //
 //	logger := slog.New(slog.NewJSONHandler(w, nil))
 //
-// Write has no context: it waits for room in the buffer for Common.WriteTimeout.
+// Write has no context: Common.WriteTimeout bounds it. A slog.Handler lets all other goroutines wait while its Write flushes.
 //
 // Errors: those of Append. If a line is invalid, no line of p is in the buffer; else n is the number of bytes whose lines are.
 func (w *Writer[T]) Write(p []byte) (n int, err error) {
