@@ -65,7 +65,9 @@ func (a *appender) store(ctx context.Context) error {
 	defer cancel()
 	conflicts := a.client.opt.Conflicts()
 	b := a.pending[0]
-	a.abandoned = 0
+	if a.state != stateOpen { // else the last of the blobs that did not take the block gets it again
+		a.abandoned = 0
+	}
 	err := a.client.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		for len(a.pending) > 0 && a.pending[0] == b {
 			if ctx.Err() != nil {
@@ -176,7 +178,7 @@ func (a *appender) stored(b *block, etag azcore.ETag) {
 	}
 	x.etag, x.length, x.blocks = etag, x.length+int64(len(b.data)), x.blocks+1
 	a.pending[0] = nil // frees its memory
-	a.pending, a.state, a.late = a.pending[1:], stateOpen, false
+	a.pending, a.state, a.late, a.abandoned = a.pending[1:], stateOpen, false, 0
 }
 
 // readBack finds out whether the block is stored. If it is not, it is sent again, unless the blob takes no more blocks.
@@ -204,6 +206,9 @@ func (a *appender) readBack(ctx context.Context, b *block) (again bool, err erro
 		a.leave(ctx)
 		return false, nil
 	case isConflict(failed.err) && !isMoved(failed.err) && !a.late:
+		if a.abandoned >= maxAbandoned {
+			return false, failed.shown
+		}
 		a.abandon()
 		return false, nil
 	default:
