@@ -42,6 +42,7 @@ var logDataInBlobs = recipe{
 			if err != nil {
 				return err
 			}
+			go w.Run(ctx) // flushes each minute, also without new lines, until Close
 			handler := slog.NewJSONHandler(w, nil)
 			for i := range 1800 {
 				// A program writes slog.New(handler).Info("paid", "order", i). The times of this recipe are those of the design guide.

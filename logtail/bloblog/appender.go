@@ -56,7 +56,6 @@ type blobState struct {
 	length      int64
 	blocks      int
 	first, last time.Time // of its records
-	bound       time.Time // no record is earlier: the StartTime with which the blob was created
 }
 
 // store stores the first pending block. Errors: table.ErrUnknownOutcome if the block may be stored; else the reason why it is not.
@@ -66,7 +65,9 @@ func (a *appender) store(ctx context.Context) error {
 	defer cancel()
 	conflicts := a.client.opt.Conflicts()
 	b := a.pending[0]
-	a.abandoned = 0
+	if a.state != stateOpen { // else the last of the blobs that did not take the block gets it again
+		a.abandoned = 0
+	}
 	err := a.client.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		for len(a.pending) > 0 && a.pending[0] == b {
 			if ctx.Err() != nil {
@@ -74,7 +75,7 @@ func (a *appender) store(ctx context.Context) error {
 			}
 			switch a.state {
 			case stateNone:
-				err = a.choose(b)
+				err = a.choose()
 			case stateCreating:
 				again, err = a.create(ctx, conflicts)
 			case stateOpen:
@@ -95,7 +96,7 @@ func (a *appender) store(ctx context.Context) error {
 }
 
 // choose chooses the next name for a blob.
-func (a *appender) choose(first *block) error {
+func (a *appender) choose() error {
 	switch {
 	case a.number == maxNumber:
 		return &table.LimitError{Field: "source", Limit: "blobs of one hour", Got: maxNumber + 1, Max: maxNumber}
@@ -103,7 +104,7 @@ func (a *appender) choose(first *block) error {
 		return fmt.Errorf("%d new blobs did not take the records: %w", a.abandoned, a.failed.shown)
 	}
 	a.number++
-	a.blob = blobState{name: name{a.source, a.hour, a.number}, id: a.newID(), bound: first.bound}
+	a.blob = blobState{name: name{a.source, a.hour, a.number}, id: a.newID()}
 	a.state = stateCreating
 	return nil
 }
@@ -111,7 +112,8 @@ func (a *appender) choose(first *block) error {
 // create creates the blob. If its name is taken, a list of the hour reports whether an earlier request of this appender took it,
 // and the next free number.
 func (a *appender) create(ctx context.Context, conflicts *engine.Conflicts) (again bool, err error) {
-	r := a.client.create(ctx, a.blob.name, metadata{writer: a.blob.id, first: a.blob.bound}.format())
+	// An earlier record may still come, so that the blob begins with its hour until it is left.
+	r := a.client.create(ctx, a.blob.name, metadata{writer: a.blob.id, first: a.hour}.format())
 	switch {
 	case r.outcome == wire.Done:
 		a.blob.etag, a.state = r.etag, stateOpen
@@ -175,7 +177,8 @@ func (a *appender) stored(b *block, etag azcore.ETag) {
 		x.last = b.last
 	}
 	x.etag, x.length, x.blocks = etag, x.length+int64(len(b.data)), x.blocks+1
-	a.pending, a.state, a.late = a.pending[1:], stateOpen, false
+	a.pending[0] = nil // frees its memory
+	a.pending, a.state, a.late, a.abandoned = a.pending[1:], stateOpen, false, 0
 }
 
 // readBack finds out whether the block is stored. If it is not, it is sent again, unless the blob takes no more blocks.
@@ -203,6 +206,9 @@ func (a *appender) readBack(ctx context.Context, b *block) (again bool, err erro
 		a.leave(ctx)
 		return false, nil
 	case isConflict(failed.err) && !isMoved(failed.err) && !a.late:
+		if a.abandoned >= maxAbandoned {
+			return false, failed.shown
+		}
 		a.abandon()
 		return false, nil
 	default:
@@ -237,6 +243,8 @@ func (a *appender) abandon() {
 // with 1 request, and an error is ignored: without the times, readers assume the whole hour.
 func (a *appender) leave(ctx context.Context) {
 	if a.state != stateNone && a.blob.blocks > 0 {
+		ctx, cancel := engine.Bound(ctx, a.client.opt.WriteTimeout)
+		defer cancel()
 		a.client.setMetadata(ctx, a.blob.name, metadata{a.blob.id, a.blob.first, a.blob.last}.format(), a.blob.etag)
 	}
 	a.abandon()

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,6 +250,37 @@ func TestLeasedInDoubt(t *testing.T) {
 	})
 }
 
+// TestCloseTwice: Close with a context that has ended does nothing, and the next Close stores the last times. A request for them that
+// hangs is bounded by Common.WriteTimeout.
+func TestCloseTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &bloblog.Options[event]{}
+		o.Retry.AttemptTimeout = -1
+		l, s := newLog(t, o)
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		for range 20 { // a choice between the context and the sender would be random
+			w := newWriter(t, l, "orders")
+			appendAll(t, w, 1)
+			noError(t, w.Flush(context.Background()))
+			if err := w.Close(ended); !errors.Is(err, context.Canceled) {
+				t.Errorf("Close: got error %v; want the end of the context", err)
+			}
+			s.Count()
+			noError(t, w.Close(context.Background()))
+			testkit.Expect(t, "requests", s.Count().String(), "1 blob-set-metadata")
+		}
+		w := newWriter(t, l, "orders")
+		appendAll(t, w, 1)
+		noError(t, w.Flush(context.Background()))
+		s.SetFaults(storagetest.OfKind(requests.BlobSetMetadata, storagetest.Hang()))
+		began := time.Now()
+		noError(t, w.Close(context.Background()))
+		testkit.Expect(t, "time of Close", time.Since(began), 30*time.Second)
+	})
+}
+
 // TestNoAppends: a container whose blobs take no block does not fill with blobs.
 func TestNoAppends(t *testing.T) {
 	t.Parallel()
@@ -255,8 +288,10 @@ func TestNoAppends(t *testing.T) {
 	s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Refuse(409, "BlobImmutableDueToPolicy")))
 	w := newWriter(t, l, "orders")
 	appendAll(t, w, 1)
-	if err := w.Flush(context.Background()); err == nil || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Fatalf("Flush: got error %v; want the service's", err)
+	for range 3 {
+		if err := w.Flush(context.Background()); err == nil || errors.Is(err, table.ErrUnknownOutcome) {
+			t.Fatalf("Flush: got error %v; want the service's", err)
+		}
 	}
 	if n := len(s.StoredBlobs("logs")); n > 4 {
 		t.Errorf("got %d blobs; want at most 4", n)
@@ -307,6 +342,28 @@ func TestOneHourFails(t *testing.T) {
 	s.SetFaults(nil)
 	noError(t, w.Close(ctx))
 	testkit.Expect(t, "all records", numbers(t, between(l)), []int{0, 10, 1, 11})
+}
+
+// TestRoomAfterFailure: if the records of an hour that fails fill only a part of the buffer, Append does not fail.
+func TestRoomAfterFailure(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var log bytes.Buffer
+	o := &bloblog.Options[event]{Time: timeOfEvent, Buffer: 500, FlushRecords: -1, FlushBytes: -1, FlushInterval: -1}
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	l, s := newLog(t, o)
+	w := newWriter(t, l, "orders")
+	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Blob == blobName(1) }, storagetest.Refuse(400, "InvalidHeaderValue")))
+	noError(t, w.Append(ctx, eventOf(-1, 0)))
+	for i := range 100 {
+		noError(t, w.Append(ctx, eventOf(i, 1)))
+	}
+	if !strings.Contains(log.String(), "InvalidHeaderValue") {
+		t.Errorf("log: got %q; want the error of the hour", log.String())
+	}
+	s.SetFaults(nil)
+	noError(t, w.Close(ctx))
+	testkit.Expect(t, "records", len(numbers(t, between(l))), 101)
 }
 
 // TestRaces: writers that begin an hour at the same time get blobs of their own.

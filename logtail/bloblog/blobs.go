@@ -15,8 +15,8 @@ type Blob struct {
 	Hour   time.Time // the beginning of the hour of its records, in UTC
 	Number int       // the number of the blob in the hour; starts with 1, or with 0 for the service's own logs
 
-	// No record is earlier than First or later than Last. Last is zero while the blob is written, and after a crash of its writer.
-	// Both are zero for a blob of another program.
+	// No record is earlier than First or later than Last. While the blob is written, and after a crash of its writer, First is the
+	// beginning of the hour, and Last is zero. Both are zero if another program has stored the blob without them.
 	First, Last time.Time
 
 	Size int64 // in bytes, when it was listed
@@ -30,10 +30,11 @@ type Blob struct {
 // 1 to 9999; ErrContainerNotFound; table.ErrUnreachable; the service's own error.
 //
 // Requests: 1 for each 1,000 blobs of the source in the hour, if from and to are in one hour. Else for each day of the range up to
-// 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source; at least 1 for each of them.
+// 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source and the
+// sources below it, such as a/b for a; at least 1 for each of them.
 func (l *Log[T]) Blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Blob, error] {
 	return func(yield func(*Blob, error) bool) {
-		for b, err := range l.blobs(ctx, source, from, to) {
+		for b, err := range l.blobs(ctx, source, from, l.until(to)) {
 			if err != nil {
 				yield(nil, fmt.Errorf("bloblog: Blobs %q: %w", source, err))
 				return
@@ -49,12 +50,17 @@ func (b listed) public() *Blob {
 	return &Blob{b.name.String(), b.name.source, b.name.hour, b.name.number, b.metadata.first, b.metadata.last, b.length}
 }
 
-// blobs is Blobs for other methods.
+// until returns the end of a range, an hour from now for a zero time.
+func (l *Log[T]) until(to time.Time) time.Time {
+	if to.IsZero() {
+		to = l.client.opt.Now().Add(time.Hour)
+	}
+	return to
+}
+
+// blobs is Blobs for other methods. It takes no zero to.
 func (l *Log[T]) blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		if to.IsZero() {
-			to = l.client.opt.Now().Add(time.Hour)
-		}
 		for _, err := range []error{checkSource(source), checkTime("from", from), checkTime("to", to.Add(-1))} {
 			if err != nil {
 				yield(listed{}, err)

@@ -7,7 +7,6 @@ type block struct {
 	data        []byte
 	records     int
 	first, last time.Time // of its records
-	bound       time.Time // no record of this and of the later blocks of the hour is earlier
 	frozen      bool      // it was sent, so that it takes no more lines
 }
 
@@ -36,7 +35,7 @@ func enqueue(blocks []*block, b *block) []*block {
 	return append(blocks, b)
 }
 
-// buffer are the blocks of a writer that are still filled, by hour. If a block is full, another one follows.
+// buffer contains the blocks of a writer that still take lines, by hour. After a full block, another one follows.
 type buffer struct {
 	hours   map[time.Time][]*block
 	records int
@@ -45,17 +44,12 @@ type buffer struct {
 }
 
 // put appends a line, without its line break, to the block of its hour. at is the time of the record, and now when it came.
-// ascending reports whether later records have later times.
-func (b *buffer) put(line []byte, at, now time.Time, ascending bool) {
+func (b *buffer) put(line []byte, at, now time.Time) {
 	hour := hourOf(at)
 	blocks := b.hours[hour]
 	size := len(line) + 1
 	if len(blocks) == 0 || !blocks[len(blocks)-1].takes(size) {
-		x := &block{first: at, last: at, bound: hour}
-		if ascending {
-			x.bound = at
-		}
-		blocks = append(blocks, x)
+		blocks = append(blocks, &block{first: at, last: at})
 		if b.hours == nil {
 			b.hours = map[time.Time][]*block{}
 		}

@@ -82,10 +82,18 @@ func (c client) properties(ctx context.Context, n name) (p properties, shown, er
 	defer cancel()
 	var call wire.Call
 	resp, err := c.blob(n).GetProperties(call.Read(ctx), nil)
-	if err = call.CheckWrite(string(deref(resp.ETag)), err); err != nil {
+	if err = checkLength(&call, resp.ContentLength, call.CheckWrite(string(deref(resp.ETag)), err)); err != nil {
 		return p, refusal(&call, err), err
 	}
-	return properties{deref(resp.ContentLength), *resp.ETag, parseMetadata(resp.Metadata).writer}, nil, nil
+	return properties{*resp.ContentLength, *resp.ETag, parseMetadata(resp.Metadata).writer}, nil, nil
+}
+
+// checkLength returns err, or an error for a response without a length. It would be that of an empty blob.
+func checkLength(call *wire.Call, length *int64, err error) error {
+	if err == nil && length == nil {
+		return &wire.NotServiceError{Status: call.Status(), Reason: "the response has no Content-Length; a proxy or the transport has removed it"}
+	}
+	return err
 }
 
 // contains reports whether a blob contains data at a position.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -156,7 +158,7 @@ func TestWriters(t *testing.T) {
 	names := ""
 	for b, err := range l.Blobs(ctx, "orders", evening, evening.Add(1)) {
 		noError(t, err)
-		names += fmt.Sprintln(b.Name, b.Source, b.Number, b.Hour.Hour(), b.First.Equal(evening), b.Last.IsZero(), b.Size)
+		names += fmt.Sprintln(b.Name, b.Source, b.Number, b.Hour.Hour(), b.First.Equal(b.Hour), b.Last.IsZero(), b.Size)
 	}
 	testkit.Expect(t, "blobs", names, `orders/2014/07/31/1800/000001.log orders 1 18 true true 13
 orders/2014/07/31/1800/000002.log orders 2 18 true true 13
@@ -199,6 +201,19 @@ func TestLateRecords(t *testing.T) {
 	testkit.Expect(t, "records of an open blob", numbers(t, l.Between(ctx, "late", evening.Add(-30*time.Minute), evening.Add(-time.Minute))), []int{2})
 }
 
+// TestZeroTo: a zero to is an hour from now, for the blobs and for their records.
+func TestZeroTo(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l, _ := newLog(t, &bloblog.Options[event]{Time: timeOfEvent})
+	w := newWriter(t, l, "orders")
+	for i, after := range []time.Duration{0, time.Hour - 1, time.Hour, 2 * time.Hour} {
+		noError(t, w.Append(ctx, &event{Number: i, Time: evening.Add(after)}))
+	}
+	noError(t, w.Flush(ctx))
+	testkit.Expect(t, "records", numbers(t, l.Between(ctx, "orders", time.Time{}, time.Time{})), []int{0, 1})
+}
+
 // TestManyHours: one flush stores the records of many hours, and few of their blobs are open afterwards.
 func TestManyHours(t *testing.T) {
 	t.Parallel()
@@ -218,20 +233,53 @@ func TestManyHours(t *testing.T) {
 	testkit.Expect(t, "records of the first hour", got[:20], []int{0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190})
 }
 
-// TestClockStepsBack: the times of a writer ascend.
+// TestClockStepsBack: a record has the time of the clock when it is appended, also if the clock was ahead before, and readers find
+// it then.
 func TestClockStepsBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	now := evening
 	o := &bloblog.Options[event]{}
 	o.Now = func() time.Time { return now }
+	l, _ := newLog(t, o)
+	w := newWriter(t, l, "orders")
+	steps := []time.Duration{0, 2 * time.Minute, -10 * time.Minute, 3 * 365 * 24 * time.Hour, time.Minute, -time.Hour}
+	for _, flush := range []bool{false, true} {
+		for i, by := range steps {
+			now = evening.Add(by)
+			appendAll(t, w, i)
+			if flush {
+				noError(t, w.Flush(ctx))
+			}
+		}
+	}
+	for range 2 { // with open blobs, and with their last times
+		for i, by := range steps {
+			at := evening.Add(by)
+			got := numbers(t, l.Between(ctx, "orders", at, at.Add(time.Second)))
+			if others := slices.DeleteFunc(slices.Clone(got), func(n int) bool { return n == i }); len(got)-len(others) != 2 {
+				t.Errorf("records at %v: got %v; want %d twice among them", at, got, i)
+			}
+		}
+		noError(t, w.Close(ctx))
+	}
+	testkit.Expect(t, "records", len(numbers(t, l.Between(ctx, "orders", evening.Add(-2*time.Hour), evening.AddDate(4, 0, 0)))), 2*len(steps))
+}
+
+// TestFlushAfterStep: a clock that steps back does not delay a flush.
+func TestFlushAfterStep(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	o := &bloblog.Options[event]{FlushInterval: 10 * time.Second}
+	o.Now = func() time.Time { return now }
 	l, s := newLog(t, o)
 	w := newWriter(t, l, "orders")
 	appendAll(t, w, 1)
-	now = evening.Add(-2 * time.Hour)
+	const step = -2 * time.Hour
+	now = now.Add(10*time.Second + step)
+	(*[2]int64)(unsafe.Pointer(&now))[1] -= int64(step) // the monotonic clock does not step
 	appendAll(t, w, 2)
-	noError(t, w.Close(ctx))
-	testkit.Expect(t, "blobs", stored(s), []string{`orders/2014/07/31/1800/000001.log: {"Number":1};{"Number":2};`})
+	testkit.Expect(t, "requests", s.Count().String(), "2 blob-append, 2 blob-create, 1 blob-set-metadata")
 }
 
 // TestRotation: after Options.BlobBlocks blocks, and if the service refuses another block, a writer goes to its next blob.

@@ -75,19 +75,13 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	noError(t, err)
 	w := newWriter(t, l, "orders")
 
-	live := func() float64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc) / (1 << 20)
-	}
-	before, most := live(), 0.0
+	before, most := liveHeap(), 0.0
 	e := &event{Number: 1, Text: text}
 	records := total / len(line)
 	for i := range records {
 		noError(t, w.Append(ctx, e))
 		if i%(records/20) == 0 {
-			most = max(most, live()-before)
+			most = max(most, liveHeap()-before)
 		}
 	}
 	noError(t, w.Flush(ctx))
@@ -95,12 +89,12 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	t.Logf("wrote %d records, %d MiB, in %d blocks, with at most %.1f MiB of live heap", records, s.bytes>>20, s.blocks, most)
 	written := most
 
-	before, most = live(), 0
+	before, most = liveHeap(), 0
 	n := 0
 	for r, err := range between(l) {
 		noError(t, err)
 		if n++; n%(records/20) == 0 {
-			most = max(most, live()-before)
+			most = max(most, liveHeap()-before)
 		}
 		if r.Value.Text != text {
 			t.Fatalf("got record %d with another text", n)
@@ -111,6 +105,29 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	if limit := 24.0; written > limit || most > limit {
 		t.Errorf("got %.1f MiB written and %.1f MiB read; want at most %.0f", written, most, limit)
 	}
+}
+
+// TestMemoryAfterFlush: a stored block takes no memory.
+func TestMemoryAfterFlush(t *testing.T) { // not parallel: it measures the heap
+	ctx := context.Background()
+	l := openLog(t, &endless{Service: storagetest.New(nil)}, nil)
+	w := newWriter(t, l, "orders")
+	before := liveHeap()
+	noError(t, w.Append(ctx, &event{Text: strings.Repeat("x", 3<<20)}))
+	noError(t, w.Flush(ctx))
+	if more := liveHeap() - before; more > 1 {
+		t.Errorf("got %.1f MiB after a flush of 3 MiB; want less than 1 MiB", more)
+	}
+	runtime.KeepAlive(w)
+}
+
+// liveHeap returns the size of the live heap in MiB.
+func liveHeap() float64 {
+	runtime.GC()
+	runtime.GC() // empties pools
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
 }
 
 // BenchmarkAppend appends records of 1 KiB and flushes them by the defaults.

@@ -27,7 +27,7 @@ func (m metadata) format() map[string]*string {
 	return all
 }
 
-// parseMetadata returns what metadata says. The case of names is not kept by HTTP. A time that cannot be read is not known.
+// parseMetadata returns what metadata says. HTTP does not keep the case of names. An invalid time is ignored.
 func parseMetadata(all map[string]*string) (m metadata) {
 	for key, value := range all {
 		switch {

@@ -13,11 +13,13 @@ type Options[T any] struct {
 	// Common bounds the requests of the log: WriteTimeout bounds the storing of one block with all its attempts, ReadTimeout the
 	// wait for a response or for more of a body, and Retry the attempts. AttemptTimeout must be long enough to send a block. Now is
 	// the clock, NewID makes the IDs of writers, and Logger receives a line for each flush that fails in the background.
+	// Logger must not write to a writer of the log, also not by slog.SetDefault: a slog.Handler would wait for itself for ever.
 	// OmitOperationID and Tracing have no effect.
 	table.Common
 
 	// Time returns the time of a record, which selects the hour of its blob. Readers then filter by it exactly. Defaults to the
-	// time of Append by the writer's clock, which is not stored: readers then know only the first and last time of each blob.
+	// time of Append by the writer's clock, which is not stored: readers then know only the first and last time of each blob. For a
+	// record that was encoded and decoded, Time must return the same time, or Between may leave the record out.
 	Time func(*T) time.Time
 
 	// Encode returns the line of a record, without a line break. Defaults to json.Marshal.
@@ -39,7 +41,7 @@ type Options[T any] struct {
 
 	// OpenHours is the number of hours whose blobs a writer keeps open at the same time, for records that come late. If a record of
 	// another hour comes, the writer leaves the blob that it has not used for the longest time. Defaults to 3, or to 1 without
-	// Time, since the writer's clock then ascends.
+	// Time.
 	OpenHours int
 
 	// BlobBlocks is the number of blocks after which a writer begins another blob. The service allows 50,000. Defaults to 45,000.

@@ -23,8 +23,8 @@ type Record[T any] struct {
 // yields exactly these records. Without it, the time of a record is not stored, and Between yields all records of each blob that
 // may contain one of them: those of a writer and an hour.
 //
-// The records of one writer are in the order in which they were appended, except that records that come late are in the blobs of
-// their hour.
+// The records of one writer are in the order in which they were appended, except that records that come late, or after the
+// clock has stepped back to an earlier hour, are in the blobs of their hour.
 //
 // Between reads blobs that are still written, up to the length that they have when their turn comes. A last line without a line
 // break is left out, and so are empty lines. Lines may end with \r\n. A blob that is deleted while Between runs ends there.
@@ -35,6 +35,7 @@ type Record[T any] struct {
 // Requests: those of Blobs, and 1 for each blob, and for each response that breaks off. Memory: 1 page of the list, and 1 line.
 func (l *Log[T]) Between(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
+		to := l.until(to)
 		for b, err := range l.blobs(ctx, source, from, to) {
 			more := err == nil
 			if more {
@@ -81,7 +82,7 @@ func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield f
 		}
 		if l.opt.Time != nil {
 			r.Time = l.opt.Time(&r.Value)
-			if r.Time.Before(from) || !to.IsZero() && !r.Time.Before(to) {
+			if r.Time.Before(from) || !r.Time.Before(to) {
 				continue
 			}
 		}

@@ -213,6 +213,48 @@ func TestBrokenResponses(t *testing.T) {
 	})
 }
 
+// TestNoLength: a response without a length is no empty blob, neither for a reader nor for a writer that looks for its block.
+func TestNoLength(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &lengthless{Service: storagetest.New(nil), without: http.MethodHead}
+	o := &bloblog.Options[event]{}
+	o.Retry.Attempts = 1
+	l := openLog(t, s, o)
+	w := newWriter(t, l, "orders")
+	appendAll(t, w, 1)
+	noError(t, w.Flush(ctx))
+	s.SetFaults(storagetest.OfKind(requests.BlobAppend, storagetest.Once(storagetest.LostResponse())))
+	appendAll(t, w, 2)
+	if err := w.Flush(ctx); !errors.Is(err, table.ErrUnknownOutcome) {
+		t.Errorf("Flush: got error %v; want ErrUnknownOutcome", err)
+	}
+	s.without = http.MethodGet
+	noError(t, w.Close(ctx))
+	var failed error
+	for _, failed = range l.Between(ctx, "orders", time.Time{}, time.Time{}) {
+	}
+	if failed == nil || !strings.Contains(failed.Error(), "Content-Length") {
+		t.Errorf("Between: got error %v; want one of the length", failed)
+	}
+	s.without = ""
+	testkit.Expect(t, "records", numbers(t, l.Between(ctx, "orders", time.Time{}, time.Time{})), []int{1, 2})
+}
+
+// lengthless is a service whose responses to a method have no length if they are about a blob.
+type lengthless struct {
+	*storagetest.Service
+	without string
+}
+
+func (s *lengthless) Do(r *http.Request) (*http.Response, error) {
+	resp, err := s.Service.Do(r)
+	if err == nil && r.Method == s.without && r.URL.Query().Get("comp") == "" {
+		resp.Header.Del("Content-Length")
+	}
+	return resp, err
+}
+
 // TestSilentResponse: a request without a response is given up after Common.ReadTimeout. A body that stops is continued then.
 func TestSilentResponse(t *testing.T) {
 	t.Parallel()

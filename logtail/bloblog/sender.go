@@ -38,7 +38,6 @@ type sender struct {
 	mu      sync.Mutex // guards the fields of the third group
 	waiting buffer
 	sent    buffer    // the number, the bytes and the age of what the appenders have; no blocks
-	last    time.Time // of the clock
 	retry   time.Time // when Append and Run flush again, after a flush that failed
 	closed  bool
 	done    chan struct{} // closed when closed is set
@@ -87,17 +86,13 @@ func (s *sender) put(line []byte, at time.Time) (added bool, err error) {
 		return false, nil
 	}
 	now := s.now()
-	ascending := at.IsZero()
-	if ascending {
-		if at = now; at.Before(s.last) { // the clock has stepped back
-			at = s.last
-		}
+	if at.IsZero() {
+		at = now
 		if err := checkTime("Common.Now", at); err != nil {
 			return false, err
 		}
-		s.last = at
 	}
-	s.waiting.put(line, at.UTC(), now, ascending)
+	s.waiting.put(line, at.UTC(), now)
 	return true, nil
 }
 
@@ -107,10 +102,14 @@ func (s *sender) room(n int) bool {
 	return held == 0 || held+n <= s.limits.buffer
 }
 
-func (s *sender) now() time.Time { return s.client.opt.Now().UTC() }
+// now returns the time with its monotonic clock, so that a flush is not delayed if the clock steps back.
+func (s *sender) now() time.Time { return s.client.opt.Now() }
 
-// acquire waits until no other goroutine flushes.
+// acquire waits until no other goroutine flushes. It fails if ctx has ended, so that close leaves no blob without its last time.
 func (s *sender) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case s.flushing <- struct{}{}:
 		return nil
@@ -127,16 +126,23 @@ func (s *sender) makeRoom(ctx context.Context, n int) error {
 		return err
 	}
 	defer s.release()
-	s.mu.Lock()
-	room := s.room(n)
-	s.mu.Unlock()
-	if room {
+	room := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.room(n)
+	}
+	if room() {
 		return nil
 	}
-	return s.flush(ctx)
+	err := s.flush(ctx)
+	if err != nil && room() { // the records of other hours were stored
+		s.failed(ctx, err)
+		return nil
+	}
+	return err
 }
 
-// flushDue flushes if a limit is reached and no other goroutine flushes. It logs an error, since the lines stay in the buffer.
+// flushDue flushes if a limit is reached and no other goroutine flushes. It logs an error: the lines stay in the buffer.
 func (s *sender) flushDue(ctx context.Context) {
 	if s.untilDue() > 0 {
 		return
@@ -155,12 +161,17 @@ func (s *sender) flushIfDue(ctx context.Context) {
 		return
 	}
 	if err := s.flush(ctx); err != nil {
-		s.mu.Lock()
-		s.retry = s.now().Add(max(s.limits.interval, time.Second))
-		s.mu.Unlock()
-		if l := s.client.opt.Logger; l != nil {
-			l.LogAttrs(ctx, slog.LevelWarn, "bloblog: a flush failed; its records stay in the buffer", slog.String("source", s.source), slog.String("error", err.Error()))
-		}
+		s.failed(ctx, err)
+	}
+}
+
+// failed notes that a flush failed whose error no caller gets.
+func (s *sender) failed(ctx context.Context, err error) {
+	s.mu.Lock()
+	s.retry = s.now().Add(max(s.limits.interval, time.Second))
+	s.mu.Unlock()
+	if l := s.client.opt.Logger; l != nil {
+		l.LogAttrs(ctx, slog.LevelWarn, "bloblog: a flush failed; its records stay in the buffer", slog.String("source", s.source), slog.String("error", err.Error()))
 	}
 }
 

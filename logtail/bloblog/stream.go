@@ -74,7 +74,10 @@ func (s *stream) open() error {
 	stop := s.bound()
 	resp, err := s.client.blob(s.name).DownloadStream(s.call.Read(ctx), &o)
 	stop()
-	switch err = s.call.CheckHeaders(err); {
+	if err = s.call.CheckHeaders(err); s.length < 0 {
+		err = checkLength(&s.call, resp.ContentLength, err)
+	}
+	switch {
 	case isGone(err), bloberror.HasCode(err, bloberror.InvalidRange): // the latter after a deletion and another creation
 		s.length = s.offset
 		cancel(nil)
@@ -86,7 +89,7 @@ func (s *stream) open() error {
 	}
 	s.body = resp.Body
 	if s.length < 0 {
-		s.length = deref(resp.ContentLength)
+		s.length = *resp.ContentLength
 	}
 	return nil
 }

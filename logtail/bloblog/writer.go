@@ -42,7 +42,7 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 //
 //	err := w.Append(ctx, &Event{Order: 17, State: "paid"})
 //
-// An error means that the record is not in the buffer. Append does not report a flush that fails while the buffer has room: the
+// An error means that the record is not in the buffer. Append does not report a failed flush if the buffer has room: the
 // records stay in the buffer, and Options.Logger gets the error. [Writer.Flush] reports it.
 //
 // Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty line, and for a time that no
@@ -76,7 +76,7 @@ func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
 //
 //	logger := slog.New(slog.NewJSONHandler(w, nil))
 //
-// Write has no context: it waits for room in the buffer for Common.WriteTimeout.
+// Write has no context: Common.WriteTimeout bounds it. A slog.Handler lets all other goroutines wait while its Write flushes.
 //
 // Errors: those of Append. If a line is invalid, no line of p is in the buffer; else n is the number of bytes whose lines are.
 func (w *Writer[T]) Write(p []byte) (n int, err error) {
