@@ -45,7 +45,7 @@ func TestBloblog(t *testing.T) {
 		{Name: "an open blob hides late records", File: "logtail/bloblog/appender.go",
 			Old: "first: a.hour}", New: "first: a.pending[0].first}", Test: "TestLateRecords"},
 		{Name: "a clock that steps back delays a flush", File: "logtail/bloblog/sender.go",
-			Old: "return s.client.opt.Now() }", New: "return s.client.opt.Now().UTC() }", Test: "TestFlushAfterStep"},
+			Old: "return s.client.opt.Now()", New: "return s.client.opt.Now().UTC()", Test: "TestFlushAfterStep"},
 		{Name: "a torn line is a record", File: "logtail/bloblog/lines.go",
 			Old: "			return nil, err\n", New: "			if size > 0 && errors.Is(err, io.EOF) {\n				return append(l.long, part...), nil\n			}\n			return nil, err\n", Test: "TestForeignLines"},
 		{Name: "a response that breaks off is all of the blob", File: "logtail/bloblog/stream.go",
