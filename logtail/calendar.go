@@ -23,9 +23,6 @@ func (l *Log[T]) nextPeriod(ctx context.Context, c *Cursor, known *calendar, fin
 	if beginning {
 		c.moveTo(p.Horizon())
 	}
-	if err := l.tables.keeps(c.from); err != nil {
-		return end, err
-	}
 	if !c.from.Before(known.upTo) {
 		var dropped bool
 		if known.open, dropped, err = p.open(ctx, c.from, final); err != nil {
