@@ -76,3 +76,16 @@ func TestMain(m *testing.M) {
 	s.Stop()
 	os.Exit(code)
 }
+
+// onOneBackend runs a test that takes long on Azurite alone, and with -short on the service in memory.
+func onOneBackend(t *testing.T, test func(*testing.T, backend)) {
+	for _, b := range backends {
+		if b.Name() != "azurite" && !testing.Short() {
+			continue
+		}
+		t.Run(b.Name(), func(t *testing.T) {
+			t.Parallel()
+			test(t, b)
+		})
+	}
+}

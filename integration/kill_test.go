@@ -107,15 +107,7 @@ func (c *processPool) runProcess(ctx context.Context, mp moverProcess) (at strin
 // no work is left.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	for _, b := range backends {
-		if b.Name() != "azurite" && !testing.Short() {
-			continue
-		}
-		t.Run(b.Name(), func(t *testing.T) {
-			t.Parallel()
-			testKill(t, b)
-		})
-	}
+	onOneBackend(t, testKill)
 }
 
 func testKill(t *testing.T, b backend) {

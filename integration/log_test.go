@@ -139,15 +139,7 @@ var logSeconds = testkit.Count("logseconds", 6, "seconds for which the writers o
 // record once, and the records of a writer in their order.
 func TestLogWriters(t *testing.T) {
 	t.Parallel()
-	for _, b := range backends {
-		if b.Name() != "azurite" && !testing.Short() {
-			continue
-		}
-		t.Run(b.Name(), func(t *testing.T) {
-			t.Parallel()
-			testLogWriters(t, b)
-		})
-	}
+	onOneBackend(t, testLogWriters)
 }
 
 func testLogWriters(t *testing.T, b backend) {

@@ -78,14 +78,14 @@ func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 			return fail(&table.ValueError{Field: "record", Reason: "is nil"})
 		case !l.has(r):
 			return fail(&table.ValueError{Field: "record", Reason: "is not of this source, or was not appended by this library"})
-		case l.tables.keeps(r.Time) != nil:
-			return fail(l.tables.keeps(r.Time))
-		case r.Time.Before(late):
-			if err := l.confirm(ctx, r, ErrTooLate); err != nil {
-				return fail(err)
-			}
-		default:
+		}
+		if err := l.tables.keeps(r.Time); err != nil {
+			return fail(err)
+		}
+		if !r.Time.Before(late) {
 			rs = append(rs, r)
+		} else if err := l.confirm(ctx, r, ErrTooLate); err != nil {
+			return fail(err)
 		}
 	}
 	if len(rs) == 1 {

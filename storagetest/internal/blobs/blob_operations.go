@@ -59,7 +59,7 @@ func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	return x.checkMissing(false)
 }
 
-// createBlob creates an empty append blob, or replaces a blob by one. Other types of blobs are not implemented.
+// createBlob creates an empty append blob, or replaces a blob by one. Other types of blobs get 501.
 func (c *call) createBlob(parent *container, name string, now time.Time) *xmlform.Response {
 	switch kind := c.Header.Get("x-ms-blob-type"); {
 	case c.Header.Get("x-ms-copy-source") != "", kind == "BlockBlob", kind == "PageBlob", c.Header.Get("x-ms-tags") != "":
